@@ -1,0 +1,111 @@
+/**
+ * A history: what happened, one record a line, in the order of `at`. The simulator writes it in true
+ * time; real processes write it by their own wall clocks. Referees read nothing else.
+ * The schema is documented in `docs/simulator.md`; `parseHistory` refuses what does not fit it.
+ */
+
+interface Happened {
+  /** Microseconds: true time in a simulated history, the writer's wall clock in a real one. */
+  at: number;
+  /** Whoever did it: the node's number or name. */
+  node: number | string;
+  /** Which start of that node. */
+  incarnation: number;
+}
+
+/** Leases. `request` is unique within an incarnation; a lease is known by resource and token. */
+export interface Requested extends Happened {
+  kind: 'requested';
+  resource: string;
+  request: number;
+}
+/** The request is dead from here on: cancelled, timed out or answered with a refusal. */
+export interface Abandoned extends Happened {
+  kind: 'abandoned';
+  resource: string;
+  request: number;
+}
+export interface Granted extends Happened {
+  kind: 'granted';
+  resource: string;
+  request: number;
+  token: number;
+  /** How much longer the holder may act, by its own clock, when the lease was handed to it. */
+  remainingUs: number;
+}
+export interface Renewed extends Happened {
+  kind: 'renewed';
+  resource: string;
+  token: number;
+  remainingUs: number;
+}
+/** The holder acted under the lease. `remainingUs` by its own clocks: negative is past its deadline. */
+export interface Used extends Happened {
+  kind: 'used';
+  resource: string;
+  token: number;
+  remainingUs: number;
+}
+export interface Ended extends Happened {
+  kind: 'ended';
+  resource: string;
+  token: number;
+  reason: 'released' | 'lost' | 'deadline' | 'crashed';
+}
+
+/** Registers. An operation is known by node, incarnation and `op`; `value` null is "never written". */
+export interface Invoked extends Happened {
+  kind: 'invoked';
+  register: string;
+  op: number;
+  action: 'read' | 'write';
+  /** What is written; absent for a read. */
+  value?: string;
+}
+export interface Responded extends Happened {
+  kind: 'responded';
+  register: string;
+  op: number;
+  /** What a read returned; absent for a write. */
+  value?: string | null;
+}
+
+/** Consensus and broadcast. */
+export interface Proposed extends Happened {
+  kind: 'proposed';
+  instance: number;
+  value: string;
+}
+export interface Decided extends Happened {
+  kind: 'decided';
+  instance: number;
+  value: string;
+}
+export interface Broadcast extends Happened {
+  kind: 'broadcast';
+  message: string;
+}
+export interface Delivered extends Happened {
+  kind: 'delivered';
+  message: string;
+}
+
+/** The node stopped: everything it held or had under way is over. */
+export interface Crashed extends Happened {
+  kind: 'crashed';
+}
+
+export type HistoryRecord =
+  | Requested
+  | Abandoned
+  | Granted
+  | Renewed
+  | Used
+  | Ended
+  | Invoked
+  | Responded
+  | Proposed
+  | Decided
+  | Broadcast
+  | Delivered
+  | Crashed;

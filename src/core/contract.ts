@@ -1,0 +1,90 @@
+/**
+ * The contract between a protocol core and whatever drives it: the simulator, the explorer or the
+ * runtime on a real machine. A core is a state machine. It touches no clock, no random source, no
+ * socket and no disk: all it may touch besides itself is the `Step` it is handed.
+ *
+ * The life of a core:
+ * 1. The driver constructs it, for a fresh node or a restarted one (`Boot`), and calls `start` once.
+ * 2. Every input is one call: `receive`, `command`, `wake` or `completed`. The core mutates itself and
+ *    emits effects into the step. Effects take place in the order emitted, but a crash may cut the
+ *    sequence anywhere: no reply may rely on a write emitted earlier in the same step. A reply that
+ *    depends on a write is emitted in the step that learns the write is done.
+ * 3. After each call the driver reads `wakeAt` and calls `wake` at or after that instant, perhaps
+ *    much later. Being late is normal; a core judges time by `step.monoUs`, never by having been woken.
+ *
+ * Same construction, same inputs, same choices: same effects and same snapshot.
+ */
+import type { Incarnation, MonoUs, NodeId, WallUs } from '../kernel/index.ts';
+
+/** How a core came to life. */
+export interface Boot {
+  readonly self: NodeId;
+  /** Fresh at every start (rule 3). */
+  readonly incarnation: Incarnation;
+  /** False only at the very first start of a brand-new node: nothing of it can be out there. */
+  readonly restarted: boolean;
+  /** Whether what this node wrote to its own disk before is still there to be read. */
+  readonly diskKept: boolean;
+}
+
+/** A place that stores: `OWN_DISK`, or the number of a shared unit. */
+export type UnitId = number;
+export const OWN_DISK: UnitId = -1;
+
+/** The answer to a `read` or `write`. It may come late, or never. */
+export interface Completion {
+  /** The number the core gave when it asked. */
+  readonly op: number;
+  /** False when the unit says it failed. The access may have taken effect all the same. */
+  readonly ok: boolean;
+  /** What a read found; null when nothing was ever written there, and for writes. */
+  readonly value: Uint8Array | null;
+}
+
+/** One step: the instant, the choices, and the outbox. Valid only during the call it is handed to. */
+export interface Step<Message, Event> {
+  /** Read once per step by the driver; does not move during the step. */
+  readonly monoUs: MonoUs;
+  readonly wallUs: WallUs;
+
+  /** An integer in [0, bound), from the driver's chooser. */
+  choose(bound: number): number;
+
+  /** The outbox has encoded or copied `message` when this returns: the core may reuse the record at once. */
+  send(to: NodeId, message: Message): void;
+
+  read(unit: UnitId, key: string, op: number): void;
+  /** `value` is copied when this returns. */
+  write(unit: UnitId, key: string, value: Uint8Array, op: number): void;
+
+  /** Tells the caller of this node. The core does not touch the event again. */
+  emit(event: Event): void;
+}
+
+export interface Core<Message, Command, Event> {
+  start(step: Step<Message, Event>): void;
+  /** `message` belongs to the driver: the core keeps no reference to it after the call. */
+  receive(from: NodeId, message: Message, step: Step<Message, Event>): void;
+  command(command: Command, step: Step<Message, Event>): void;
+  wake(step: Step<Message, Event>): void;
+  completed(completion: Completion, step: Step<Message, Event>): void;
+
+  /** The next instant at which this core wants `wake`; NEVER when idle. */
+  readonly wakeAt: MonoUs;
+
+  /**
+   * The whole state, canonical: equal states give equal snapshots, however they came about.
+   * Plain JSON data, independent of table layout and of the core's later changes.
+   */
+  snapshot(): Snapshot;
+  /** Takes over a state that `snapshot` of a core built with the same arguments returned. */
+  restore(snapshot: Snapshot): void;
+}
+
+export type Snapshot =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Snapshot[]
+  | { readonly [key: string]: Snapshot };

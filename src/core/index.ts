@@ -1,0 +1,2 @@
+/** The protocols: deterministic cores, and the contract they keep. */
+export * from './contract.ts';

@@ -1,0 +1,45 @@
+/**
+ * Ballots: who may go first when several want the same thing. Ordered by hybrid time, then by
+ * incarnation: a total order (Flease's "equal if within ε" is not transitive, PaxosLease's "mod n"
+ * collides; rule 9). The time part of the first ballot that wins a lease is its fencing token.
+ *
+ * A ballot is two safe integers rather than an object, so that tables and messages can hold it flat.
+ */
+import type { Incarnation } from './ids.ts';
+
+/** Hybrid time in microseconds: at least the wall clock, and above every ballot seen. A positive safe integer. */
+export type BallotTime = number & { readonly __ballotTime: true };
+
+/** Below every real ballot. */
+export const NO_BALLOT: BallotTime = 0 as BallotTime;
+
+export function ballotTime(value: number): BallotTime {
+  return value as BallotTime;
+}
+
+/** Negative if a comes before b, positive if after, 0 if they are the same ballot. */
+export function compareBallots(aTime: BallotTime, aOwner: Incarnation, bTime: BallotTime, bOwner: Incarnation): number {
+  return aTime !== bTime ? aTime - bTime : aOwner - bOwner;
+}
+
+/** Hands out ballot times: strictly rising, never behind the wall clock, above all that were observed. */
+export class BallotClock {
+  #last: number;
+
+  constructor(last: BallotTime = NO_BALLOT) {
+    this.#last = last;
+  }
+
+  get last(): BallotTime {
+    return this.#last as BallotTime;
+  }
+
+  observe(time: BallotTime): void {
+    if (time > this.#last) this.#last = time;
+  }
+
+  next(wallUs: number): BallotTime {
+    this.#last = Math.max(this.#last + 1, Math.floor(wallUs));
+    return this.#last as BallotTime;
+  }
+}

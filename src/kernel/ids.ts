@@ -1,0 +1,24 @@
+/**
+ * Who is who. A node's number is given by whoever drives the core (the simulator, the runtime) and
+ * holds only there; an incarnation is what the protocols trust.
+ */
+
+/** The number of a peer, as its driver counts them: members first, from 0, in the order of the view. */
+export type NodeId = number & { readonly __nodeId: true };
+
+/**
+ * One start of one process: fresh at every start, never a hash, never reused (rule 3). It is the
+ * owner of leases; two processes that claim the same name are still two incarnations.
+ */
+export type Incarnation = number & { readonly __incarnation: true };
+
+/** No one. Real incarnations are positive. */
+export const NOBODY: Incarnation = 0 as Incarnation;
+
+export function nodeId(value: number): NodeId {
+  return value as NodeId;
+}
+
+export function incarnation(value: number): Incarnation {
+  return value as Incarnation;
+}

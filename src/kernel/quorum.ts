@@ -1,0 +1,38 @@
+/** Majorities, counted by distinct voter (rule 5): a duplicated answer is not a second vote. */
+
+export function quorumOf(voters: number): number {
+  return Math.floor(voters / 2) + 1;
+}
+
+/** A set of voter numbers. Up to 32 voters without allocation. */
+export class VoterSet {
+  #low = 0;
+  #rest: Set<number> | undefined;
+  size = 0;
+
+  /** True if the voter was not in the set yet. */
+  add(voter: number): boolean {
+    if (this.has(voter)) return false;
+    if (voter < 32) this.#low |= 1 << voter;
+    else (this.#rest ??= new Set()).add(voter);
+    this.size++;
+    return true;
+  }
+
+  has(voter: number): boolean {
+    return voter < 32 ? (this.#low & (1 << voter)) !== 0 : (this.#rest?.has(voter) ?? false);
+  }
+
+  clear(): void {
+    this.#low = 0;
+    this.#rest = undefined;
+    this.size = 0;
+  }
+
+  toArray(): number[] {
+    const voters: number[] = [];
+    for (let voter = 0; voter < 32; voter++) if ((this.#low & (1 << voter)) !== 0) voters.push(voter);
+    if (this.#rest) voters.push(...[...this.#rest].sort((a, b) => a - b));
+    return voters;
+  }
+}

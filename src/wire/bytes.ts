@@ -1,0 +1,121 @@
+/**
+ * A writer and a reader of bytes, for codecs. Both are reused from message to message and allocate
+ * nothing. A reader that runs past its end does not throw: it turns `failed`, and reads zeros, so a
+ * decoder checks once, at the end.
+ */
+const EMPTY = new Uint8Array(0);
+
+export class ByteWriter {
+  bytes: Uint8Array;
+  length = 0;
+  #view: DataView;
+
+  constructor(capacity = 256) {
+    this.bytes = new Uint8Array(capacity);
+    this.#view = new DataView(this.bytes.buffer);
+  }
+
+  reset(): void {
+    this.length = 0;
+  }
+
+  /** Makes room for `count` more bytes. */
+  reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+
+  u8(value: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  u16(value: number): void {
+    this.reserve(2);
+    this.#view.setUint16(this.length, value, true);
+    this.length += 2;
+  }
+
+  u32(value: number): void {
+    this.reserve(4);
+    this.#view.setUint32(this.length, value, true);
+    this.length += 4;
+  }
+
+  /** A safe integer, in eight bytes. */
+  u53(value: number): void {
+    this.reserve(8);
+    this.#view.setUint32(this.length, value >>> 0, true);
+    this.#view.setUint32(this.length + 4, Math.floor(value / 4294967296), true);
+    this.length += 8;
+  }
+
+  /** Bytes `start` to `end` of `source`. */
+  raw(source: Uint8Array, start: number, end: number): void {
+    this.reserve(end - start);
+    const target = this.bytes;
+    let at = this.length;
+    // Names are short: a loop beats `set` with a subarray, and allocates nothing.
+    for (let i = start; i < end; i++) target[at++] = source[i] as number;
+    this.length = at;
+  }
+}
+
+export class ByteReader {
+  bytes: Uint8Array = EMPTY;
+  at = 0;
+  end = 0;
+  failed = false;
+  #view: DataView = new DataView(EMPTY.buffer);
+
+  reset(bytes: Uint8Array, start: number, end: number): void {
+    if (bytes !== this.bytes) {
+      this.bytes = bytes;
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+    this.at = start;
+    this.end = end;
+    this.failed = false;
+  }
+
+  /** Steps over `count` bytes and says where they begin; where there are too few, the read has failed. */
+  skip(count: number): number {
+    const start = this.at;
+    if (start + count > this.end) {
+      this.failed = true;
+      return start;
+    }
+    this.at = start + count;
+    return start;
+  }
+
+  u8(): number {
+    const start = this.skip(1);
+    return this.failed ? 0 : (this.bytes[start] as number);
+  }
+
+  u16(): number {
+    const start = this.skip(2);
+    return this.failed ? 0 : this.#view.getUint16(start, true);
+  }
+
+  u32(): number {
+    const start = this.skip(4);
+    return this.failed ? 0 : this.#view.getUint32(start, true);
+  }
+
+  u53(): number {
+    const start = this.skip(8);
+    if (this.failed) return 0;
+    const high = this.#view.getUint32(start + 4, true);
+    if (high > 0x1fffff) {
+      this.failed = true;
+      return 0;
+    }
+    return high * 4294967296 + this.#view.getUint32(start, true);
+  }
+}

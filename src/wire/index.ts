@@ -1,0 +1,3 @@
+/** The codecs of the cores' messages. */
+export * from './bytes.ts';
+export * from './codec.ts';
