@@ -1,1 +1,19 @@
-process.exit(0);
+// Builds `dist` when the package is installed from a clone or packed. Steps aside where there is
+// nothing to build with: without the compiler (`npm ci --omit=dev`) or without the sources (a tarball).
+// `--clean` removes `dist` first, so that nothing stale is packed.
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
+
+if (!existsSync(new URL('../src', import.meta.url))) {
+  console.log('tenure: no sources here, nothing to build');
+} else if (!existsSync(compiler)) {
+  console.log('tenure: the compiler is not installed, dist is left as it is (npm ci --include=dev builds it)');
+} else {
+  if (process.argv.includes('--clean')) rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true });
+  const build = spawnSync(process.execPath, [compiler, '-b'], { cwd: root, stdio: 'inherit' });
+  process.exitCode = build.status ?? 1;
+}
