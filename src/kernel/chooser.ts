@@ -2,6 +2,7 @@
  * Where every choice comes from. A core never draws a random number: it asks its chooser, which is
  * seeded by the simulator and the runtime, and enumerated by the explorer.
  */
+import { TenureError } from './errors.ts';
 import { Random } from './random.ts';
 
 export interface Chooser {
@@ -23,7 +24,9 @@ export class SeededChooser implements Chooser {
 }
 
 /**
- * Walks every sequence of choices, one after the other, in depth-first order:
+ * Walks every sequence of choices, one after the other, in depth-first order. A run may take any number of choices, and
+ * later bounds may depend on earlier choices, but the same choices must lead to the same run: one that asks for
+ * another bound, or ends before it reached the choice it was started for, would leave sequences out unseen. It throws.
  *
  *     const all = new EnumeratingChooser();
  *     do { run(all); } while (all.next());
@@ -34,6 +37,9 @@ export class EnumeratingChooser implements Chooser {
   #depth = 0;
 
   below(bound: number): number {
+    if (!Number.isSafeInteger(bound) || bound <= 0) {
+      throw new TenureError('TENURE_INTERNAL', `cannot choose below ${bound}: the bound is a positive safe integer`);
+    }
     const depth = this.#depth++;
     const planned = this.#taken[depth];
     if (planned === undefined) {
@@ -42,16 +48,22 @@ export class EnumeratingChooser implements Chooser {
       return 0;
     }
     if (this.#bounds[depth] !== bound) {
-      throw new Error(`the choice at depth ${depth} changed from ${this.#bounds[depth]} to ${bound}: the run is not deterministic`);
+      throw new TenureError(
+        'TENURE_INTERNAL',
+        `the choice at depth ${depth} changed from ${this.#bounds[depth]} to ${bound}: the run is not deterministic`,
+      );
     }
     return planned;
   }
 
   /** Moves on to the next sequence; false when all were walked. */
   next(): boolean {
-    // A run may have stopped before it reached every planned choice: what it never asked for is dropped.
-    this.#taken.length = Math.min(this.#taken.length, this.#depth);
-    this.#bounds.length = this.#taken.length;
+    if (this.#depth < this.#taken.length) {
+      throw new TenureError(
+        'TENURE_INTERNAL',
+        `the run ended after ${this.#depth} choices and was to take ${this.#taken.length}: the run is not deterministic`,
+      );
+    }
     this.#depth = 0;
     while (this.#taken.length > 0) {
       const last = this.#taken.length - 1;
