@@ -5,6 +5,7 @@
  *
  * A ballot is two safe integers rather than an object, so that tables and messages can hold it flat.
  */
+import { invariant } from './errors.ts';
 import type { Incarnation } from './ids.ts';
 
 /** Hybrid time in microseconds: at least the wall clock, and above every ballot seen. A positive safe integer. */
@@ -39,7 +40,10 @@ export class BallotClock {
   }
 
   next(wallUs: number): BallotTime {
-    this.#last = Math.max(this.#last + 1, Math.floor(wallUs));
-    return this.#last as BallotTime;
+    const next = Math.max(this.#last + 1, Math.floor(wallUs));
+    // Past the safe integers adding one changes nothing: the same ballot, and so the same fencing token, would be handed out twice.
+    invariant(Number.isSafeInteger(next), 'ballot times have run out: a wall clock or an observed ballot is beyond belief');
+    this.#last = next;
+    return next as BallotTime;
   }
 }

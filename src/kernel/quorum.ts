@@ -1,4 +1,8 @@
-/** Majorities, counted by distinct voter (rule 5): a duplicated answer is not a second vote. */
+/**
+ * Majorities, counted by distinct voter (rule 5): a duplicated answer is not a second vote. Voters are
+ * known by their number in the view, from 0; who may vote at all is not decided here.
+ */
+import { invariant } from './errors.ts';
 
 export function quorumOf(voters: number): number {
   return Math.floor(voters / 2) + 1;
@@ -8,25 +12,32 @@ export function quorumOf(voters: number): number {
 export class VoterSet {
   #low = 0;
   #rest: Set<number> | undefined;
-  size = 0;
+  #size = 0;
+
+  /** How many voted. Nobody but `add` makes it grow. */
+  get size(): number {
+    return this.#size;
+  }
 
   /** True if the voter was not in the set yet. */
   add(voter: number): boolean {
+    // Bits wrap around: -1 would vote as 31, and 0.5 as 0.
+    invariant(Number.isSafeInteger(voter) && voter >= 0, 'a voter is a number of the view, from 0');
     if (this.has(voter)) return false;
     if (voter < 32) this.#low |= 1 << voter;
     else (this.#rest ??= new Set()).add(voter);
-    this.size++;
+    this.#size++;
     return true;
   }
 
   has(voter: number): boolean {
-    return voter < 32 ? (this.#low & (1 << voter)) !== 0 : (this.#rest?.has(voter) ?? false);
+    return voter >= 0 && voter < 32 ? (this.#low & (1 << voter)) !== 0 : (this.#rest?.has(voter) ?? false);
   }
 
   clear(): void {
     this.#low = 0;
-    this.#rest = undefined;
-    this.size = 0;
+    this.#rest?.clear();
+    this.#size = 0;
   }
 
   toArray(): number[] {
