@@ -1,8 +1,12 @@
-/** Words the whole product shares: time, ids, ballots, quorums, names, errors, choices. */
+/** Words the whole product shares: time, ids, ballots, quorums, names, durations, intervals, errors, choices, state hashes. */
 export * from './ballot.ts';
 export * from './chooser.ts';
+export * from './durations.ts';
 export * from './errors.ts';
 export * from './ids.ts';
+export * from './intervals.ts';
+export * from './names.ts';
 export * from './quorum.ts';
 export * from './random.ts';
+export * from './state-hash.ts';
 export * from './time.ts';
