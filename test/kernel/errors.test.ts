@@ -1,0 +1,45 @@
+/** Errors that users meet: their codes are for ever. */
+import { describe, expect, it } from 'vitest';
+import { ERROR_CODES, invariant, TenureError } from '../../src/kernel/index.ts';
+
+describe('error codes', () => {
+  it('are these: one may be added, none renamed or removed', () => {
+    expect(Object.keys(ERROR_CODES)).toMatchInlineSnapshot(`
+      [
+        "TENURE_BAD_ARGUMENT",
+        "TENURE_BAD_DURATION",
+        "TENURE_BAD_HISTORY",
+        "TENURE_BAD_NAME",
+        "TENURE_BAD_TIMING",
+        "TENURE_INTERNAL",
+      ]
+    `);
+  });
+
+  it('are in alphabetical order, and each says what it means', () => {
+    expect(Object.keys(ERROR_CODES)).toEqual(Object.keys(ERROR_CODES).sort());
+    for (const [code, meaning] of Object.entries(ERROR_CODES)) {
+      expect(code).toMatch(/^TENURE_[A-Z]+(_[A-Z]+)*$/);
+      expect(meaning).not.toBe('');
+    }
+  });
+});
+
+describe('an error', () => {
+  it('carries its code, words for people and facts for programs', () => {
+    const error = new TenureError('TENURE_BAD_NAME', 'too long', { bytes: 256 });
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ name: 'TenureError', code: 'TENURE_BAD_NAME', message: 'too long', details: { bytes: 256 } });
+    expect(new TenureError('TENURE_INTERNAL', 'no facts').details).toEqual({});
+  });
+});
+
+describe('an invariant', () => {
+  it('is silent while it holds', () => {
+    expect(() => invariant(true, 'never said')).not.toThrow();
+  });
+
+  it('that does not hold is an internal error', () => {
+    expect(() => invariant(false, 'two owners')).toThrow(expect.objectContaining({ code: 'TENURE_INTERNAL', message: 'two owners' }));
+  });
+});
