@@ -1,0 +1,211 @@
+/** The project's own rules as a test: the repository keeps them, and each notices a planted violation. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { brokenLinks } from './support/links.ts';
+import { inspect, LAYERS, RULES } from './support/tidy.ts';
+import { readRepositoryFile, repositoryFiles, ROOT } from './support/tree.ts';
+
+// Put together here, so that this file itself keeps the rule.
+const [WORK, HOME] = ['work', 'root'].map((name) => `/${name}`);
+const HOST = ['registry', 'npmjs', 'org'].join('.');
+
+const OPENING = '/** What lives here, in a few words. */\n';
+
+interface Plant {
+  readonly path: string;
+  readonly bad: readonly string[];
+  /** Near misses: the rule has to let them pass. */
+  readonly good: readonly string[];
+}
+
+const PLANTS: Record<keyof typeof RULES, readonly Plant[]> = {
+  layerOrder: [
+    {
+      path: 'src/core/planted.ts',
+      bad: [
+        `import { World } from '../sim/index.ts';`,
+        `import type { World } from '../sim/index.ts';`,
+        `export * from '../wire/index.ts';`,
+        `export type World = import('../sim/index.ts').World;`,
+        `export const world = () => import('../sim/index.ts');`,
+        `export const any = (name: string) => import(name);`,
+        `import { World } from 'tenure/sim';`,
+        `import { readFileSync } from 'node:fs';`,
+        `import { Command } from 'commander';`,
+        `import { ROOT } from '../../test/support/tree.ts';`,
+      ],
+      good: [`import { nodeId } from '../kernel/index.ts';`, `import { Core } from './contract.ts';`, `// import '../sim/index.ts'`],
+    },
+    { path: 'src/core/leases/planted.ts', bad: [`import '../../sim/index.ts';`], good: [`import '../../kernel/index.ts';`] },
+    {
+      path: 'src/store/planted.ts',
+      bad: [`import '../runtime/index.ts';`],
+      good: [`import '../transport/index.ts';`, `import 'node:fs';`],
+    },
+    { path: 'src/cli/planted.ts', bad: [], good: [`import '../server/index.ts';`, `import { Command } from 'commander';`] },
+    { path: 'src/misc/planted.ts', bad: ['export const a = 1;'], good: [] },
+  ],
+  layerProjects: [
+    {
+      path: 'src/core/tsconfig.json',
+      bad: [
+        '{ "extends": "../../tsconfig.pure.json", "references": [{ "path": "../sim" }] }',
+        '{ "extends": "../../tsconfig.node.json", "references": [] }',
+      ],
+      good: ['{ "extends": "../../tsconfig.pure.json", "references": [{ "path": "../kernel" }] }'],
+    },
+  ],
+  arithmetic: [
+    {
+      path: 'src/sim/planted.ts',
+      bad: ['export const a = (x: number) => 1.5 ** x;', 'let b = 2; b **= b;', 'const m = Math; m.random();'],
+      good: ['export const a = 2 ** 32;', 'export const a = (x: bigint) => 10n ** x;', 'export const b = Math.floor(1.5);'],
+    },
+    { path: 'src/cli/planted.ts', bad: [], good: ['export const a = (x: number) => 1.5 ** x;'] },
+  ],
+  opening: [
+    {
+      path: 'src/kernel/planted.ts',
+      bad: ['export const a = 1;', '\n/** What lives here, in words. */', '/** Things. */', '/** @module */', ''],
+      good: [`${OPENING}export const a = 1;`, '// What lives here, in words.'],
+    },
+  ],
+  size: [
+    { path: 'src/kernel/planted.ts', bad: ['x();\n'.repeat(501)], good: ['x();\n'.repeat(500)] },
+    { path: 'test/planted.test.ts', bad: ['x();\n'.repeat(601)], good: ['x();\n'.repeat(600)] },
+  ],
+  names: [
+    { path: 'src/kernel/utils.ts', bad: [''], good: [] },
+    { path: 'src/common/index.ts', bad: [''], good: [] },
+    { path: 'test/support/time-helpers.ts', bad: [''], good: [] },
+    {
+      path: 'src/api/planted.ts',
+      bad: ['class LeaseManager {}', 'const timeUtils = {};', 'function helper() {}'],
+      good: ['class Lease {}', 'const managerial = 1;'],
+    },
+  ],
+  unfinished: [
+    { path: 'src/kernel/planted.ts', bad: ['// TODO: later', '/* FIXME */', '/** XXX */'], good: ['export const a = "TODO";'] },
+    { path: '.ci/run', bad: ['# TODO'], good: ['echo TODO'] },
+  ],
+  escapes: [
+    {
+      path: 'test/planted.test.ts',
+      bad: [
+        'const a = b as any;',
+        'const a = <any>b;',
+        'function f(x: any[]) {}',
+        '// @ts-ignore',
+        '// @ts-expect-error',
+        '// oxlint-disable-next-line no-console',
+      ],
+      good: [
+        'const a = b as number;',
+        '// any',
+        '// @ts-expect-error: a name must be a string',
+        '// oxlint-disable-next-line no-console -- speaks to a person',
+      ],
+    },
+  ],
+  focus: [
+    {
+      path: 'test/planted.test.ts',
+      bad: [`it.only('a', f);`, `describe.skip('a', f);`, `test.todo('a');`, `it.skip.each([1])('a', f);`, `it.concurrent.only('a', f);`],
+      good: [`it('a', f);`, `it.skipIf(noServer)('a', f);`, `queue.skip(1);`, `const text = 'it.only(';`],
+    },
+  ],
+  deadCode: [
+    {
+      path: 'src/kernel/planted.ts',
+      bad: ['// const a = 1;', '// if (a) {\n//   b();\n// }', '/* run(all); */'],
+      good: ['// Names are short; a loop is faster.', '/**\n * `do { run(all); } while (all.next());`\n */', '// See {@link Core}'],
+    },
+  ],
+  places: [
+    {
+      path: 'docs/planted.md',
+      bad: [`see ${WORK}/main`, `"${HOME}/x"`, `https://${HOST}/a`, `host ${HOST}`],
+      good: ['https://example.org/work', 'src/work/index.ts', 'the npm registry', 'a register.read call'],
+    },
+  ],
+  mutants: [
+    {
+      path: 'src/api/planted.ts',
+      bad: ['open({ rules: odd });', 'open({ rules });', 'options.rules = odd;'],
+      good: ['// the rules: all of them'],
+    },
+    { path: 'src/sim/planted.ts', bad: [], good: ['open({ rules: odd });'] },
+  ],
+  lockFile: [
+    {
+      path: 'package-lock.json',
+      bad: [
+        '{ "packages": { "node_modules/a": { "resolved": "https://example.org/a.tgz" } } }',
+        '{ "packages": { "node_modules/a": { "optionalDependencies": { "a-darwin": "1.0.0" } } } }',
+      ],
+      good: ['{ "packages": { "node_modules/a": { "optionalDependencies": { "b": "1.0.0" } }, "node_modules/b": {} } }'],
+    },
+  ],
+  dependencies: [
+    {
+      path: 'package.json',
+      bad: ['{ "dependencies": { "commander": "1.0.0", "lodash": "1.0.0" } }'],
+      good: ['{ "dependencies": { "commander": "1.0.0" }, "devDependencies": { "lodash": "1.0.0" } }', '{}'],
+    },
+  ],
+};
+
+const RULE_NAMES = Object.keys(RULES) as (keyof typeof RULES)[];
+
+describe('the repository', () => {
+  const files = repositoryFiles();
+
+  it('keeps the rules of the house', () => {
+    expect(files.length).toBeGreaterThan(20);
+    expect(files.flatMap((path) => inspect(path, readRepositoryFile(path) ?? ''))).toEqual([]);
+  });
+
+  it('builds every layer it has, in the order of the layers', () => {
+    const { references } = JSON.parse(readRepositoryFile('tsconfig.json') ?? '') as { references: { path: string }[] };
+    const present = readdirSync(join(ROOT, 'src'));
+    expect(references.map(({ path }) => path)).toEqual(LAYERS.filter((layer) => present.includes(layer)).map((layer) => `src/${layer}`));
+  });
+
+  it('has no broken link in its pages', () => {
+    const pages = files.filter((path) => path.endsWith('.md'));
+    expect(pages.flatMap((path) => brokenLinks(path, readRepositoryFile(path) ?? '', readRepositoryFile))).toEqual([]);
+  });
+});
+
+describe.each(RULE_NAMES)('the rule %s', (name) => {
+  const rule = RULES[name];
+  const each = (kind: 'bad' | 'good') => PLANTS[name].flatMap((plant) => plant[kind].map((text) => ({ path: plant.path, text })));
+
+  it('complains about every planted violation', () => {
+    expect(each('bad').length).toBeGreaterThan(0);
+    expect(each('bad').filter(({ path, text }) => rule(path, text).length === 0)).toEqual([]);
+  });
+
+  it('lets near misses pass', () => {
+    expect(each('good').flatMap(({ path, text }) => rule(path, text))).toEqual([]);
+  });
+});
+
+describe('links', () => {
+  const pages: Record<string, string> = { 'docs/a.md': '# A `b`, c\n\n## Twice\n\n## Twice\n', 'README.md': '# Tenure\n', docs: '' };
+  const broken = (text: string) => brokenLinks('docs/here.md', text, (path) => pages[path]);
+
+  it('that lead nowhere are found', () => {
+    expect(broken('[a](b.md)')).toHaveLength(1);
+    expect(broken('![a](../a.png)')).toHaveLength(1);
+    expect(broken('[a]: b.md')).toHaveLength(1);
+    expect(broken('[a](a.md#z)')).toHaveLength(1);
+    expect(broken('[a](#z)')).toHaveLength(1);
+  });
+
+  it('that lead somewhere pass', () => {
+    expect(broken('[a](a.md) [b](a.md#a-b-c) [c](a.md#twice-1) [d](../README.md "title") [e](https://example.org/x.md)')).toEqual([]);
+    expect(broken('# Here\n[a](#here) `[b](b.md)`\n```md\n[c](c.md)\n```\n')).toEqual([]);
+  });
+});
