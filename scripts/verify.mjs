@@ -23,7 +23,7 @@ const STAGES = [
   { name: 'types of the rest', commands: [() => ['tsc', '-b', 'test', 'bench', 'scripts']], retry: 'npx tsc -b test bench scripts' },
   { name: 'lint', commands: [() => ['oxlint', '--type-aware', '--deny-warnings']], retry: 'npm run fix' },
   { name: 'format', commands: [() => ['oxfmt', '--check']], retry: 'npm run fix' },
-  { name: 'dead code', commands: [() => ['knip', '--no-progress']], retry: 'npx knip' },
+  { name: 'dead code', commands: [() => ['knip', '--no-progress', '--no-config-hints']], retry: 'npx knip' },
   {
     name: 'package',
     commands: [
