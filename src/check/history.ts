@@ -4,7 +4,8 @@
  * The schema is documented in `docs/simulator.md`; `parseHistory` refuses what does not fit it.
  */
 
-interface Happened {
+/** What every record says. */
+export interface Happened {
   /** Microseconds: true time in a simulated history, the writer's wall clock in a real one. */
   at: number;
   /** Whoever did it: the node's number or name. */

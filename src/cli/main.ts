@@ -1,1 +1,45 @@
-export {};
+/** The `tenure` command: finds the subcommand, and turns what went wrong into a message and an exit code. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { TenureError } from '../kernel/index.ts';
+import { checkCommand } from './commands/check.ts';
+import { simCommand } from './commands/sim.ts';
+import { EXIT } from './exit-codes.ts';
+
+/** Runs the command line and answers with the exit code. Never throws. */
+export async function main(argv: readonly string[]): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const setExit = (code: number): void => {
+    exitCode = code;
+  };
+  const program = new Command('tenure')
+    .description('Leases, locks and leaders without a lock server.')
+    .version(packageVersion(), '-V, --version')
+    .showHelpAfterError('(tenure --help shows what there is)')
+    .addHelpText('after', '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached, 64 usage, 70 internal error.')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride();
+  program.addCommand(inherit(program, simCommand(setExit)));
+  program.addCommand(inherit(program, checkCommand(setExit)));
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
+      process.stderr.write(`tenure: ${error.message} (${error.code})\n`);
+      return EXIT.usage;
+    }
+    process.stderr.write(`tenure: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    return EXIT.internal;
+  }
+}
+
+function inherit(program: Command, command: Command): Command {
+  return command.copyInheritedSettings(program);
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,2 +1,3 @@
 /** The protocols: deterministic cores, and the contract they keep. */
 export * from './contract.ts';
+export * from './leases/toy.ts';

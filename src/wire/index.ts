@@ -1,3 +1,4 @@
 /** The codecs of the cores' messages. */
 export * from './bytes.ts';
 export * from './codec.ts';
+export * from './toy.ts';

@@ -1,0 +1,48 @@
+/**
+ * Deadline: nobody acts past its deadline. A lease is handed over, renewed and used only while time
+ * is left on the holder's own clocks (rule 11), and never after its hold was ended for any reason.
+ */
+import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
+import { OpenHolds } from './holds.ts';
+import type { Referee, Violation } from './referee.ts';
+import { party, quoted } from './wording.ts';
+
+export class DeadlineReferee implements Referee {
+  readonly property = 'deadline' as const;
+  readonly #holds = new OpenHolds();
+
+  observe(record: HistoryRecord): Violation | null {
+    switch (record.kind) {
+      case 'granted':
+        this.#holds.open(record);
+        return this.#judgeRemaining(record);
+      case 'renewed':
+      case 'used':
+        if (this.#holds.find(record) === undefined) return this.#violation(record, 'without an open hold: it was ended, or never granted');
+        return this.#judgeRemaining(record);
+      case 'ended':
+        this.#holds.close(record);
+        return null;
+      case 'crashed':
+        this.#holds.closeAllOf(record);
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  finish(_at: number): readonly Violation[] {
+    return [];
+  }
+
+  #judgeRemaining(act: Granted | Renewed | Used): Violation | null {
+    // Not `<= 0`: what is no number at all must not pass.
+    if (act.remainingUs > 0) return null;
+    return this.#violation(act, `with ${act.remainingUs} us left`);
+  }
+
+  #violation(act: Granted | Renewed | Used, how: string): Violation {
+    const did = act.kind === 'granted' ? 'was granted' : act.kind;
+    return { property: this.property, at: act.at, message: `${party(act)} ${did} ${quoted(act.resource)} (token ${act.token}) at ${act.at} ${how}` };
+  }
+}

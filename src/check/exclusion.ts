@@ -1,0 +1,51 @@
+/**
+ * Exclusion: at most one hold of a resource is open at any instant. A hold opens with `granted` and
+ * closes with `ended` or with the crash of its incarnation.
+ * The writer of the history guarantees: a hold whose own clocks have passed its deadline is closed by
+ * an `ended` record (reason `deadline`) before any other record of that resource. So this referee
+ * reads no clocks, and a hold that is open in the history is one its holder believes in.
+ */
+import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
+import { OpenHolds } from './holds.ts';
+import type { Referee, Violation } from './referee.ts';
+import { party, quoted } from './wording.ts';
+
+export class ExclusionReferee implements Referee {
+  readonly property = 'exclusion' as const;
+  readonly #holds = new OpenHolds();
+
+  observe(record: HistoryRecord): Violation | null {
+    switch (record.kind) {
+      case 'granted': {
+        const violation = this.#overlap(record, 'was granted');
+        this.#holds.open(record);
+        return violation;
+      }
+      case 'renewed':
+        return this.#holds.find(record) === undefined ? this.#overlap(record, 'revived and renewed') : null;
+      case 'used':
+        return this.#holds.find(record) === undefined ? this.#overlap(record, 'revived and used') : null;
+      case 'ended':
+        this.#holds.close(record);
+        return null;
+      case 'crashed':
+        this.#holds.closeAllOf(record);
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  finish(_at: number): readonly Violation[] {
+    return [];
+  }
+
+  #overlap(act: Granted | Renewed | Used, did: string): Violation | null {
+    const other = this.#holds.newest(act.resource);
+    if (other === undefined) return null;
+    const message =
+      `${party(act)} ${did} ${quoted(act.resource)} with token ${act.token} at ${act.at}, ` +
+      `while ${party(other)} holds it with token ${other.token} since ${other.since}`;
+    return { property: this.property, at: act.at, message };
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Fencing: the tokens of a resource are positive safe integers that rise strictly from grant to
+ * grant, for ever, and whoever acts carries the token it was granted. The highest token of every
+ * resource is kept for the whole run, because "for ever" ends with no hold.
+ */
+import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
+import { OpenHolds } from './holds.ts';
+import type { Referee, Violation } from './referee.ts';
+import { party, quoted } from './wording.ts';
+
+export class FencingReferee implements Referee {
+  readonly property = 'fencing' as const;
+  readonly #highest = new Map<string, number>();
+  readonly #holds = new OpenHolds();
+
+  observe(record: HistoryRecord): Violation | null {
+    switch (record.kind) {
+      case 'granted': {
+        const violation = this.#judgeGrant(record);
+        this.#holds.open(record);
+        return violation;
+      }
+      case 'renewed':
+      case 'used':
+        return this.#judgeAct(record);
+      case 'ended':
+        this.#holds.close(record);
+        return null;
+      case 'crashed':
+        this.#holds.closeAllOf(record);
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  finish(_at: number): readonly Violation[] {
+    return [];
+  }
+
+  #judgeGrant(grant: Granted): Violation | null {
+    const { token, resource } = grant;
+    if (!Number.isSafeInteger(token) || token <= 0) {
+      return this.#violation(grant, `was granted token ${token}, which is not a positive safe integer`);
+    }
+    const highest = this.#highest.get(resource);
+    if (highest === undefined || token > highest) {
+      this.#highest.set(resource, token);
+      return null;
+    }
+    return this.#violation(grant, token === highest ? `was granted token ${token} a second time` : `was granted token ${token} after token ${highest}`);
+  }
+
+  /**
+   * The token must be one this incarnation holds. Without an open hold there is nothing to compare
+   * with but the highest token: that such an act comes too late is for the deadline referee to say.
+   */
+  #judgeAct(act: Renewed | Used): Violation | null {
+    let held = 0;
+    for (let hold = this.#holds.newest(act.resource) ?? null; hold !== null; hold = hold.next) {
+      const own = hold.node === act.node && hold.incarnation === act.incarnation;
+      if (hold.token === act.token) {
+        if (own) return null;
+        return this.#violation(act, `${act.kind} token ${act.token}, which was granted to ${party(hold)}`);
+      }
+      if (own) held = hold.token;
+    }
+    if (held !== 0) return this.#violation(act, `${act.kind} token ${act.token}, but holds token ${held}`);
+    const highest = this.#highest.get(act.resource) ?? 0;
+    if (act.token <= highest) return null;
+    return this.#violation(act, `${act.kind} token ${act.token}, which was never granted`);
+  }
+
+  #violation(act: Granted | Renewed | Used, what: string): Violation {
+    return { property: this.property, at: act.at, message: `${party(act)} ${what} (resource ${quoted(act.resource)}, at ${act.at})` };
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A panel: several referees over one history. It shows each record to all of them and keeps the first
+ * violations they report; further ones are only counted, so a run that breaks everything stays small.
+ */
+import type { HistoryRecord } from './history.ts';
+import type { Referee, Violation } from './referee.ts';
+
+const VIOLATIONS_KEPT = 100;
+
+export class Panel {
+  readonly #referees: readonly Referee[];
+  readonly #kept: number;
+  readonly #violations: Violation[] = [];
+  #count = 0;
+
+  constructor(referees: readonly Referee[], violationsKept: number = VIOLATIONS_KEPT) {
+    this.#referees = referees;
+    this.#kept = violationsKept;
+  }
+
+  /** The first violations, in the order in which they were shown. */
+  get violations(): readonly Violation[] {
+    return this.#violations;
+  }
+
+  /** All violations, kept or not. */
+  get violationCount(): number {
+    return this.#count;
+  }
+
+  /** Whether the history is still without fault, this record included. */
+  observe(record: HistoryRecord): boolean {
+    for (const referee of this.#referees) {
+      const violation = referee.observe(record);
+      if (violation !== null) this.report(violation);
+    }
+    return this.#count === 0;
+  }
+
+  /** Ends the history and returns the violations kept. */
+  finish(at: number): readonly Violation[] {
+    for (const referee of this.#referees) {
+      for (const violation of referee.finish(at)) this.report(violation);
+    }
+    return this.#violations;
+  }
+
+  /** Keeps a violation found by a referee, or by whoever runs the history (progress that did not come). */
+  report(violation: Violation): void {
+    this.#count++;
+    if (this.#violations.length < this.#kept) this.#violations.push(violation);
+  }
+}

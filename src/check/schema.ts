@@ -1,0 +1,115 @@
+/**
+ * The schema of a history as a table: each kind of record, each of its fields in the order in which
+ * they are written, what a field accepts and what it means. Reader, writer and documentation all work
+ * from this table, and the compiler holds it against the interfaces in `history.ts`.
+ */
+import type { Happened, HistoryRecord } from './history.ts';
+
+/**
+ * `count`: an integer from 0. `integer`: any. `number`: any finite (a referee judges the rest). `name`: a text of at least one character.
+ * `node`: a count or a name. Choices are listed, each with its meaning.
+ */
+type Accepts<T> = [T] extends [number]
+  ? 'count' | 'integer' | 'number'
+  : [T] extends [string]
+    ? string extends T
+      ? 'name' | 'text'
+      : { readonly [Choice in T]: string }
+    : [T] extends [string | null]
+      ? 'text or null'
+      : 'node';
+
+export type FieldAccepts = 'count' | 'integer' | 'number' | 'name' | 'text' | 'text or null' | 'node' | Readonly<Record<string, string>>;
+
+export interface Field {
+  readonly accepts: FieldAccepts;
+  readonly optional: boolean;
+  readonly means: string;
+}
+
+interface FieldOf<T, Optional extends boolean> extends Field {
+  readonly accepts: Accepts<T>;
+  readonly optional: Optional;
+}
+
+type Fields<R, Keys extends keyof R> = {
+  readonly [K in Keys]-?: FieldOf<Exclude<R[K], undefined>, object extends Pick<R, K> ? true : false>;
+};
+
+type KindFields<R> = Fields<R, Exclude<keyof R, keyof Happened | 'kind'>>;
+
+export type HistorySchema = {
+  readonly [K in HistoryRecord['kind']]: { readonly means: string; readonly fields: KindFields<Extract<HistoryRecord, { kind: K }>> };
+};
+
+/** The fields every record begins with; `kind` follows them. */
+export const COMMON_FIELDS: Fields<Happened, keyof Happened> = {
+  at: { accepts: 'count', optional: false, means: "microseconds: true time in a simulated history, the writer's wall clock in a real one" },
+  node: { accepts: 'node', optional: false, means: "whoever did it: the node's number or name" },
+  incarnation: { accepts: 'count', optional: false, means: 'which start of that node' },
+};
+
+const resource: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'what is leased' };
+const request: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'the number of the request, unique within the incarnation' };
+const token: FieldOf<number, false> = { accepts: 'number', optional: false, means: 'the fencing token' };
+const register: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'which register' };
+const op: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'the number of the operation, unique within the incarnation' };
+const instance: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'which instance of consensus' };
+const message: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'the message, unique in the history' };
+
+export const HISTORY_SCHEMA: HistorySchema = {
+  requested: { means: 'a lease was asked for', fields: { resource, request } },
+  abandoned: { means: 'the request is dead from here on: cancelled, timed out or refused', fields: { resource, request } },
+  granted: {
+    means: 'a lease was handed to the one who asked',
+    fields: {
+      resource,
+      request,
+      token,
+      remainingUs: { accepts: 'integer', optional: false, means: 'how much longer the holder may act, by its own clocks, at the hand-over' },
+    },
+  },
+  renewed: {
+    means: 'the holder learned that its lease was extended',
+    fields: { resource, token, remainingUs: { accepts: 'integer', optional: false, means: 'how much longer it may act now, by its own clocks' } },
+  },
+  used: {
+    means: 'the holder acted under the lease',
+    fields: { resource, token, remainingUs: { accepts: 'integer', optional: false, means: 'time left by its own clocks; 0 or less is past its deadline' } },
+  },
+  ended: {
+    means: 'the holder stopped; nothing is done under the lease from here on',
+    fields: {
+      resource,
+      token,
+      reason: {
+        accepts: {
+          released: 'the holder gave it back',
+          lost: 'the holder learned that it is gone',
+          deadline: "the holder's own clocks passed its deadline",
+          crashed: 'the holder stopped',
+        },
+        optional: false,
+        means: 'why',
+      },
+    },
+  },
+  invoked: {
+    means: 'an operation on a register began',
+    fields: {
+      register,
+      op,
+      action: { accepts: { read: 'it reads', write: 'it writes' }, optional: false, means: 'what it does' },
+      value: { accepts: 'text', optional: true, means: 'what is written, unique for the register; absent for a read' },
+    },
+  },
+  responded: {
+    means: 'an operation on a register was answered',
+    fields: { register, op, value: { accepts: 'text or null', optional: true, means: 'what was read, null if never written; absent for a write' } },
+  },
+  proposed: { means: 'a value was proposed', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
+  decided: { means: 'a value was decided', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
+  broadcast: { means: 'a message was broadcast', fields: { message } },
+  delivered: { means: 'a message was delivered', fields: { message } },
+  crashed: { means: 'the node stopped: everything it held or had under way is over', fields: {} },
+};

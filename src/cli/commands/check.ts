@@ -1,0 +1,54 @@
+/** `tenure check`: let the referees read a history from a file. */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import {
+  AgreementReferee,
+  DeadlineReferee,
+  ExclusionReferee,
+  FencingReferee,
+  Panel,
+  parseHistory,
+  RegularityReferee,
+  RequestReferee,
+  TotalOrderReferee,
+  type Referee,
+} from '../../check/index.ts';
+import { TenureError } from '../../kernel/index.ts';
+import { EXIT } from '../exit-codes.ts';
+
+export function checkCommand(setExit: (code: number) => void): Command {
+  return new Command('check')
+    .summary('judge a history')
+    .description(
+      'Reads a history (JSON lines, docs/simulator.md) and lets the referees judge it. A history in true time, as `tenure sim --trace`\n' +
+        'writes it, is judged in full. In one by wall clocks, what depends on the order between machines is not judged, and named so.',
+    )
+    .argument('<file>', 'the history; - is standard input')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExit codes: 0 nothing to object to, 2 a violation, 64 usage or not a history.')
+    .action((file: string, { json }: { json?: boolean }) => {
+      const { header, records } = parseHistory(readText(file));
+      const inTrueTime = header.clock === 'true';
+      const referees: Referee[] = [new DeadlineReferee(), new RequestReferee(), new AgreementReferee(), new TotalOrderReferee()];
+      if (inTrueTime) referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee());
+      const notJudged = inTrueTime ? [] : ['exclusion', 'fencing', 'regularity'];
+      const panel = new Panel(referees);
+      for (const record of records) panel.observe(record);
+      const violations = panel.finish(records.at(-1)?.at ?? 0);
+      if (json) process.stdout.write(`${JSON.stringify({ records: records.length, clock: header.clock, violations, notJudged })}\n`);
+      else {
+        const lines = [`${records.length} records, ${panel.violationCount} violations`, ...violations.map(({ property, message }) => `  ${property}: ${message}`)];
+        if (notJudged.length > 0) lines.push(`not judged, for want of a common clock: ${notJudged.join(', ')}`);
+        process.stdout.write(`${lines.join('\n')}\n`);
+      }
+      setExit(violations.length > 0 ? EXIT.violation : EXIT.ok);
+    });
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', `cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

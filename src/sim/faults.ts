@@ -1,0 +1,180 @@
+/**
+ * The faults of one run: which kinds there are, how often, how strong. One seed draws them all (a swarm:
+ * most runs have a few kinds only, so that each gets room to do harm).
+ */
+import type { Chooser } from '../kernel/index.ts';
+
+/** Rates are "about one every so many microseconds, anywhere in the world"; 0 is never. Shares are parts per million. */
+export interface FaultPlan {
+  latencyUsMin: number;
+  latencyUsSpread: number;
+  /** The share of messages whose latency doubles, of those the share that doubles again, and so on. */
+  tailPpm: number;
+  lossPpm: number;
+  duplicatePpm: number;
+  /** Messages that arrive terms later. */
+  latePpm: number;
+  /** Links that are cut: both ways, one way, or flapping. */
+  cutEveryUs: number;
+  cutUsMax: number;
+  oneWayPpm: number;
+  flapPpm: number;
+
+  /** Clock rates are drawn in ±this. */
+  ratePpmMax: number;
+  offsetUsMax: number;
+  wallStepEveryUs: number;
+  wallStepUsMax: number;
+  wallStepsBack: boolean;
+  timerLateUsMax: number;
+  stallEveryUs: number;
+  stallUsMax: number;
+  sleepEveryUs: number;
+  sleepUsMax: number;
+
+  crashEveryUs: number;
+  downUsMax: number;
+  /** Crash right after sending a message the protocol calls a vote, and come back at once. */
+  afterVotePpm: number;
+  /** Crash between two effects of one step. */
+  midStepPpm: number;
+  keepDiskPpm: number;
+  /** A "crash" in which the old process is only stalled and lives on beside the new one. */
+  twinPpm: number;
+
+  storageUsMin: number;
+  storageUsSpread: number;
+  lostAnswerPpm: number;
+  lateAccessPpm: number;
+  unitFailEveryUs: number;
+  unitFailUsMax: number;
+  /** Reads answer with anything a regular register allows, not with the newest value. */
+  weakReads: boolean;
+}
+
+/** A calm world: a little latency, nothing else. */
+export function noFaults(): FaultPlan {
+  return {
+    latencyUsMin: 200,
+    latencyUsSpread: 800,
+    tailPpm: 0,
+    lossPpm: 0,
+    duplicatePpm: 0,
+    latePpm: 0,
+    cutEveryUs: 0,
+    cutUsMax: 0,
+    oneWayPpm: 0,
+    flapPpm: 0,
+    ratePpmMax: 0,
+    offsetUsMax: 0,
+    wallStepEveryUs: 0,
+    wallStepUsMax: 0,
+    wallStepsBack: false,
+    timerLateUsMax: 0,
+    stallEveryUs: 0,
+    stallUsMax: 0,
+    sleepEveryUs: 0,
+    sleepUsMax: 0,
+    crashEveryUs: 0,
+    downUsMax: 0,
+    afterVotePpm: 0,
+    midStepPpm: 0,
+    keepDiskPpm: 0,
+    twinPpm: 0,
+    storageUsMin: 200,
+    storageUsSpread: 800,
+    lostAnswerPpm: 0,
+    lateAccessPpm: 0,
+    unitFailEveryUs: 0,
+    unitFailUsMax: 0,
+    weakReads: false,
+  };
+}
+
+/** What the faults are measured against. */
+export interface FaultScale {
+  /** The longest term of a lease: "late" is beyond it. */
+  termUs: number;
+  /** The bound on clock-rate error that the protocol was told; drawn rates keep to it. */
+  ratePpmMax: number;
+  /** The bound on wall-clock difference that the protocol was told; drawn offsets keep to it. */
+  offsetUsMax: number;
+}
+
+/** Draws the faults of a run. */
+export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
+  const faults = noFaults();
+  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
+  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+
+  // Latency from "a data centre" to "a fifth of a term".
+  faults.latencyUsMin = between(1, Math.max(1, Math.floor(termUs / 200)));
+  faults.latencyUsSpread = between(1, Math.max(1, Math.floor(termUs / (one(4) ? 5 : 50))));
+  if (one(2)) faults.tailPpm = between(10_000, 300_000);
+  if (one(2)) faults.lossPpm = between(1_000, one(4) ? 400_000 : 60_000);
+  if (one(2)) faults.duplicatePpm = between(1_000, 300_000);
+  if (one(3)) faults.latePpm = between(1_000, 120_000);
+  if (one(3)) {
+    faults.cutEveryUs = between(Math.floor(termUs / 4), termUs * 4);
+    faults.cutUsMax = between(Math.floor(termUs / 10), termUs * 3);
+    faults.oneWayPpm = one(2) ? 500_000 : 0;
+    faults.flapPpm = one(3) ? 500_000 : 0;
+  }
+
+  faults.ratePpmMax = one(3) ? 0 : scale.ratePpmMax;
+  faults.offsetUsMax = scale.offsetUsMax;
+  faults.timerLateUsMax = one(2) ? between(1, Math.floor(termUs / 20)) : 0;
+  if (one(4)) {
+    faults.stallEveryUs = between(Math.floor(termUs / 4), termUs * 4);
+    faults.stallUsMax = between(Math.floor(termUs / 10), termUs * 3);
+  }
+  // A machine that sleeps while its wall clock is set back by as much looks like one that never slept:
+  // no protocol can tell (docs/guarantees.md), so a run has one or the other.
+  if (one(4)) {
+    faults.sleepEveryUs = between(Math.floor(termUs / 4), termUs * 4);
+    faults.sleepUsMax = between(Math.floor(termUs / 10), termUs * 3);
+  }
+  if (one(4)) {
+    faults.wallStepEveryUs = between(Math.floor(termUs / 4), termUs * 2);
+    faults.wallStepUsMax = between(Math.floor(termUs / 10), termUs * 4);
+    faults.wallStepsBack = faults.sleepEveryUs === 0;
+  }
+
+  if (!one(4)) {
+    faults.crashEveryUs = between(Math.floor(termUs / 3), termUs * 5);
+    faults.downUsMax = between(1, one(3) ? termUs * 2 : Math.floor(termUs / 4));
+    faults.midStepPpm = one(3) ? between(100, 4_000) : 0;
+    faults.keepDiskPpm = one(2) ? 1_000_000 : between(0, 1_000_000);
+    faults.twinPpm = one(3) ? 500_000 : 0;
+  }
+  if (one(4)) {
+    faults.afterVotePpm = between(1_000, 80_000);
+    if (faults.downUsMax === 0) faults.downUsMax = between(1, Math.floor(termUs / 4));
+  }
+
+  faults.storageUsMin = between(1, Math.floor(termUs / 200));
+  faults.storageUsSpread = between(1, Math.floor(termUs / 50));
+  if (one(3)) faults.lostAnswerPpm = between(1_000, 50_000);
+  if (one(3)) faults.lateAccessPpm = between(1_000, 80_000);
+  if (one(3)) {
+    faults.unitFailEveryUs = between(termUs, termUs * 4);
+    faults.unitFailUsMax = between(1, termUs * 2);
+  }
+  faults.weakReads = !one(3);
+  return faults;
+}
+
+/** What is left of the faults once the world has healed: latency, and whatever the clocks' rates are. */
+export function healedFaults(faults: FaultPlan): FaultPlan {
+  return {
+    ...noFaults(),
+    latencyUsMin: faults.latencyUsMin,
+    latencyUsSpread: faults.latencyUsSpread,
+    ratePpmMax: faults.ratePpmMax,
+    offsetUsMax: faults.offsetUsMax,
+    storageUsMin: faults.storageUsMin,
+    storageUsSpread: faults.storageUsSpread,
+    weakReads: faults.weakReads,
+  };
+}

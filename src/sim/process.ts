@@ -1,0 +1,17 @@
+/** One process in the simulated world: a core, the application above it, and what keeps it from running. */
+import type { Core } from '../core/index.ts';
+import type { User } from './protocol.ts';
+
+export interface SimProcess<Message, Command, Event> {
+  readonly index: number;
+  readonly node: number;
+  readonly incarnation: number;
+  readonly core: Core<Message, Command, Event>;
+  user: User<Event>;
+  alive: boolean;
+  /** Runs nothing before this true instant: stalled, or on a machine that sleeps. */
+  blockedUntilUs: number;
+  /** True instant of the earliest scheduled wake. */
+  wakeScheduledUs: number;
+  done: boolean;
+}

@@ -1,0 +1,107 @@
+/**
+ * What the simulator needs to know of a protocol: how to build its cores, what its users do, who judges.
+ * A new protocol is one file that implements `SimProtocol`, listed in `protocols/index.ts`.
+ */
+import type { Chooser, MonoUs, WallUs } from '../kernel/index.ts';
+import type { Boot, Core } from '../core/index.ts';
+import type { Codec } from '../wire/index.ts';
+import type { HistoryRecord, Referee } from '../check/index.ts';
+import type { FaultPlan } from './faults.ts';
+
+/** A rule taken out of the core on purpose, to see the referees notice. */
+export interface Mutant {
+  readonly name: string;
+  /** The rule it removes, as in `docs/divergence/`. */
+  readonly rule: string;
+  /** How it goes wrong, in a sentence or two. */
+  readonly how: string;
+}
+
+export interface Sometime {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** One drawn world. */
+export interface Scenario<Config> {
+  readonly nodes: number;
+  /** Shared storage units. */
+  readonly units: number;
+  readonly faults: FaultPlan;
+  /** "A term later" in this world. */
+  readonly termUs: number;
+  /** How long the faults go on. */
+  readonly safetyUs: number;
+  /** How long after healing every user must be done. */
+  readonly livenessUs: number;
+  readonly config: Config;
+}
+
+/** The application on a node: it gives commands, reacts to events, and tells the history what it did. */
+export interface User<Event> {
+  start(): void;
+  event(event: Event): void;
+  /** A timer set with `desk.after`. */
+  timer(tag: number): void;
+  /** The world has healed: from here on progress is owed. Call `desk.done` when it was made. */
+  healed(): void;
+  /** What this user is still waiting for, for a liveness violation's message. */
+  waitingFor(): string;
+}
+
+/** A deadline on a holder's two clocks: it is dead when either has passed (rule 12). */
+export interface HoldDeadline {
+  readonly monoUs: MonoUs;
+  readonly wallUs: WallUs;
+}
+
+/** What a user can do on its node. Its clocks are the node's; it sees no true time. */
+export interface Desk<Command> {
+  readonly node: number;
+  readonly incarnation: number;
+  readonly monoUs: MonoUs;
+  readonly wallUs: WallUs;
+  readonly healed: boolean;
+  choose(bound: number): number;
+  command(command: Command): void;
+  after(spanUs: number, tag: number): void;
+
+  /** For the history. Holds are told with their deadlines, so that the world can close them when the node's own clocks pass. */
+  requested(resource: string, request: number): void;
+  abandoned(resource: string, request: number): void;
+  granted(resource: string, request: number, token: number, deadline: HoldDeadline): void;
+  renewed(resource: string, token: number, deadline: HoldDeadline): void;
+  used(resource: string, token: number): void;
+  ended(resource: string, token: number, reason: 'released' | 'lost'): void;
+  /** Anything else of the schema. */
+  record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void;
+
+  /** Counts something that must happen sometimes. */
+  sometimes(name: string): void;
+  /** Progress was made: this user owes nothing more. */
+  done(): void;
+  /** Progress that was owed is impossible or was undone. */
+  failLiveness(message: string): void;
+}
+
+export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+export interface SimProtocol<Message, Command, Event, Config, Node extends Core<Message, Command, Event> = Core<Message, Command, Event>> {
+  readonly name: string;
+  readonly summary: string;
+  readonly mutants: readonly Mutant[];
+  readonly sometimes: readonly Sometime[];
+  readonly codec: Codec<Message>;
+  /** Draws a world. A mutant may ask for worlds in which its rule matters. */
+  plan(chooser: Chooser, mutant: string | null): Scenario<Config>;
+  core(scenario: Scenario<Config>, boot: Boot, mutant: string | null): Node;
+  user(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): User<Event>;
+  referees(scenario: Scenario<Config>): Referee[];
+  /** Messages after which a crash is most instructive. */
+  isVote(message: Message): boolean;
+  /** For the step list. */
+  describeMessage(message: Message): string;
+  describeCommand(command: Command): string;
+  describeEvent(event: Event): string;
+  nodeName(scenario: Scenario<Config>, node: number): string;
+}

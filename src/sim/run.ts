@@ -1,0 +1,70 @@
+/** One run: draw the world of a seed, run it, say what came of it. */
+import { SeededChooser } from '../kernel/index.ts';
+import type { Core } from '../core/index.ts';
+import type { Violation } from '../check/index.ts';
+import type { Mutant, SimProtocol, Sometime } from './protocol.ts';
+import { Trace, type TraceEntry } from './trace.ts';
+import { World } from './world.ts';
+
+export interface RunResult {
+  readonly seed: number;
+  readonly events: number;
+  readonly grants: number;
+  readonly violations: readonly Violation[];
+  /** Whether the run came as far as the healed world. */
+  readonly livenessChecked: boolean;
+  readonly sometimes: Readonly<Record<string, number>>;
+}
+
+export interface TracedRun extends RunResult {
+  readonly nodeNames: readonly string[];
+  readonly entries: readonly TraceEntry[];
+}
+
+/** A protocol with its types closed over: all that campaigns and commands need. */
+export interface Simulation {
+  readonly name: string;
+  readonly summary: string;
+  readonly mutants: readonly Mutant[];
+  readonly sometimes: readonly Sometime[];
+  run(seed: number, mutant: string | null): RunResult;
+  replay(seed: number, mutant: string | null): TracedRun;
+}
+
+export function simulation<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
+  protocol: SimProtocol<Message, Command, Event, Config, Node>,
+): Simulation {
+  // The world hands each core back only to the protocol that built it, so the narrower core type is safe.
+  const opened = protocol as unknown as SimProtocol<Message, Command, Event, Config>;
+  const resultOf = (seed: number, world: World<Message, Command, Event, Config>): RunResult => ({
+    seed,
+    events: world.events,
+    grants: world.grants,
+    violations: world.panel.violations,
+    livenessChecked: world.healed,
+    sometimes: world.sometimes.toJSON(),
+  });
+  return {
+    name: protocol.name,
+    summary: protocol.summary,
+    mutants: protocol.mutants,
+    sometimes: protocol.sometimes,
+
+    run(seed, mutant) {
+      const chooser = new SeededChooser(seed);
+      const world = new World(opened, opened.plan(chooser, mutant), chooser, mutant, null);
+      world.run();
+      return resultOf(seed, world);
+    },
+
+    replay(seed, mutant) {
+      const chooser = new SeededChooser(seed);
+      const scenario = opened.plan(chooser, mutant);
+      const nodeNames = Array.from({ length: scenario.nodes }, (_, node) => opened.nodeName(scenario, node));
+      const trace = new Trace((node) => nodeNames[node] ?? `n${node}`, () => world.nowUs);
+      const world: World<Message, Command, Event, Config> = new World(opened, scenario, chooser, mutant, trace);
+      world.run();
+      return { ...resultOf(seed, world), nodeNames, entries: trace.entries };
+    },
+  };
+}
