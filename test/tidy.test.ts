@@ -126,7 +126,7 @@ const PLANTS: Record<keyof typeof RULES, readonly Plant[]> = {
     {
       path: 'docs/planted.md',
       bad: [`see ${WORK}/main`, `"${HOME}/x"`, `https://${HOST}/a`, `host ${HOST}`],
-      good: ['https://example.org/work', 'src/work/index.ts', 'the npm registry', 'a register.read call'],
+      good: [`https://example.org${WORK}`, `src${WORK}/index.ts`, 'the npm registry', 'a register.read call'],
     },
   ],
   mutants: [
