@@ -79,5 +79,9 @@ export class AgreementReferee implements Referee {
 }
 
 function violation(property: 'agreement' | 'validity' | 'integrity', record: Decided, why: string): Violation {
-  return { property, at: record.at, message: `${party(record)} decided ${quoted(record.value)} in instance ${record.instance} at ${record.at}, ${why}` };
+  return {
+    property,
+    at: record.at,
+    message: `${party(record)} decided ${quoted(record.value)} in instance ${record.instance} at ${record.at}, ${why}`,
+  };
 }

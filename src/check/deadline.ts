@@ -43,6 +43,10 @@ export class DeadlineReferee implements Referee {
 
   #violation(act: Granted | Renewed | Used, how: string): Violation {
     const did = act.kind === 'granted' ? 'was granted' : act.kind;
-    return { property: this.property, at: act.at, message: `${party(act)} ${did} ${quoted(act.resource)} (token ${act.token}) at ${act.at} ${how}` };
+    return {
+      property: this.property,
+      at: act.at,
+      message: `${party(act)} ${did} ${quoted(act.resource)} (token ${act.token}) at ${act.at} ${how}`,
+    };
   }
 }

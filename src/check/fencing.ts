@@ -48,7 +48,10 @@ export class FencingReferee implements Referee {
       this.#highest.set(resource, token);
       return null;
     }
-    return this.#violation(grant, token === highest ? `was granted token ${token} a second time` : `was granted token ${token} after token ${highest}`);
+    return this.#violation(
+      grant,
+      token === highest ? `was granted token ${token} a second time` : `was granted token ${token} after token ${highest}`,
+    );
   }
 
   /**

@@ -54,7 +54,7 @@ export function formatHistory(history: History): string {
 
 export function parseHeader(line: string): HistoryHeader {
   const row = parseRow(line, 1);
-  if (!Object.hasOwn(row, 'tenure-history')) throw refusal(1, 'tenure-history', 'is missing: the first line is the header of the history');
+  if (row['tenure-history'] === undefined) throw refusal(1, 'tenure-history', 'is missing: the first line is the header of the history');
   if (row['tenure-history'] !== HISTORY_VERSION) throw refusal(1, 'tenure-history', `is not ${HISTORY_VERSION}, the version known here`);
   const header: Record<string, unknown> = { 'tenure-history': HISTORY_VERSION };
   copyFields(row, HEADER, header, 1);
@@ -66,7 +66,7 @@ export function parseRecord(line: string, lineNumber: number): HistoryRecord {
   const row = parseRow(line, lineNumber);
   const record: Record<string, unknown> = {};
   copyFields(row, COMMON, record, lineNumber);
-  const kind = ownValue(row, 'kind');
+  const kind = row['kind'];
   const fields = typeof kind === 'string' ? BY_KIND.get(kind) : undefined;
   if (fields === undefined) throw refusal(lineNumber, 'kind', `is none of ${[...BY_KIND.keys()].join(', ')}`);
   record['kind'] = kind;
@@ -88,7 +88,8 @@ export function parseHistory(text: string): History {
   let latest = 0;
   const records = rest.map((line, index) => {
     const record = parseRecord(line, index + 2);
-    if (record.at < latest) throw refusal(index + 2, 'at', `is ${record.at}, earlier than ${latest} on the line before: records come in the order of time`);
+    if (record.at < latest)
+      throw refusal(index + 2, 'at', `is ${record.at}, earlier than ${latest} on the line before: records come in the order of time`);
     latest = record.at;
     return record;
   });
@@ -117,7 +118,7 @@ function parseRow(line: string, lineNumber: number): Row {
 
 function copyFields(from: Row, fields: FieldList, to: Record<string, unknown>, lineNumber: number): void {
   for (const [name, { accepts, optional }] of fields) {
-    const value = ownValue(from, name);
+    const value = from[name];
     if (value === undefined) {
       if (!optional) throw refusal(lineNumber, name, 'is missing');
       continue;
@@ -125,10 +126,6 @@ function copyFields(from: Row, fields: FieldList, to: Record<string, unknown>, l
     if (!fits(value, accepts)) throw refusal(lineNumber, name, `is not ${wording(accepts)}`);
     to[name] = value;
   }
-}
-
-function ownValue(row: Row, name: string): unknown {
-  return Object.hasOwn(row, name) ? row[name] : undefined;
 }
 
 function fits(value: unknown, accepts: FieldAccepts): boolean {

@@ -119,7 +119,10 @@ export class RegularityReferee implements Referee {
     operations.set(record.op, { register, write, began, beganAt: record.at });
     register.byValue.set(value, write);
     if (twin === undefined) return null;
-    return this.#violation(record, `wrote ${quoted(value)} a second time: without unique values no read can be judged (first ${written(twin)})`);
+    return this.#violation(
+      record,
+      `wrote ${quoted(value)} a second time: without unique values no read can be judged (first ${written(twin)})`,
+    );
   }
 
   #respond(record: Responded): Violation | null {
@@ -169,7 +172,10 @@ export class RegularityReferee implements Referee {
 
   #stale(record: Responded, read: Operation, { write, follower }: Overwritten): Violation {
     const what = `read ${quoted(write.value)} (began at ${read.beganAt}; ${written(write)})`;
-    return this.#violation(record, `${what}, but ${quoted(follower.value)} (${written(follower)}) must follow it and was complete before the read`);
+    return this.#violation(
+      record,
+      `${what}, but ${quoted(follower.value)} (${written(follower)}) must follow it and was complete before the read`,
+    );
   }
 
   /** Reads of the crashed are over. Its writes may take effect at any later time: they stay, pending. */
@@ -199,7 +205,11 @@ export class RegularityReferee implements Referee {
   }
 
   #violation(record: Invoked | Responded, what: string): Violation {
-    return { property: this.property, at: record.at, message: `${party(record)} ${what} (register ${quoted(record.register)}, at ${record.at})` };
+    return {
+      property: this.property,
+      at: record.at,
+      message: `${party(record)} ${what} (register ${quoted(record.register)}, at ${record.at})`,
+    };
   }
 }
 
@@ -221,22 +231,14 @@ function drop(register: Register): void {
     horizon = oldest.began;
     break;
   }
-  // The two that reach furthest: no write is its own follower.
-  let furthest: Write | null = null;
-  let second: Write | null = null;
+  let follower: Write | null = null;
   for (const write of ended) {
-    if (write.ended > horizon) continue;
-    if (furthest === null || write.latest > furthest.latest) {
-      second = furthest;
-      furthest = write;
-    } else if (second === null || write.latest > second.latest) {
-      second = write;
-    }
+    if (write.ended < horizon && (follower === null || write.latest > follower.latest)) follower = write;
   }
+  if (follower === null) return;
   let kept = 0;
   for (const write of ended) {
-    const follower = write === furthest ? second : furthest;
-    if (follower === null || write.ended > horizon || write.ended > follower.latest) {
+    if (write === follower || write.ended > follower.latest) {
       ended[kept++] = write;
       continue;
     }

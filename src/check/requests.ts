@@ -40,10 +40,12 @@ export class RequestReferee implements Referee {
   }
 
   #request(record: Requested): Violation | null {
-    if (this.#crashed.get(record.node) === record.incarnation) return this.#violation(record, 'was made by an incarnation that has crashed');
+    if (this.#crashed.get(record.node) === record.incarnation)
+      return this.#violation(record, 'was made by an incarnation that has crashed');
     let live = this.#live.get(record);
     if (live === undefined) this.#live.set(record, (live = new Map()));
-    if (live.has(record.request)) return this.#violation(record, 'was made twice: a request has a number of its own within its incarnation');
+    if (live.has(record.request))
+      return this.#violation(record, 'was made twice: a request has a number of its own within its incarnation');
     live.set(record.request, record.resource);
     return null;
   }
@@ -52,7 +54,10 @@ export class RequestReferee implements Referee {
     const live = this.#live.get(record);
     const asked = live?.get(record.request);
     if (live === undefined || asked === undefined) {
-      return this.#violation(record, `was granted token ${record.token} but is not live: never made, abandoned, granted before, or crashed`);
+      return this.#violation(
+        record,
+        `was granted token ${record.token} but is not live: never made, abandoned, granted before, or crashed`,
+      );
     }
     if (asked !== record.resource) return this.#violation(record, `was granted token ${record.token} but asked for ${quoted(asked)}`);
     live.delete(record.request);

@@ -50,10 +50,18 @@ export const COMMON_FIELDS: Fields<Happened, keyof Happened> = {
 };
 
 const resource: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'what is leased' };
-const request: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'the number of the request, unique within the incarnation' };
+const request: FieldOf<number, false> = {
+  accepts: 'count',
+  optional: false,
+  means: 'the number of the request, unique within the incarnation',
+};
 const token: FieldOf<number, false> = { accepts: 'number', optional: false, means: 'the fencing token' };
 const register: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'which register' };
-const op: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'the number of the operation, unique within the incarnation' };
+const op: FieldOf<number, false> = {
+  accepts: 'count',
+  optional: false,
+  means: 'the number of the operation, unique within the incarnation',
+};
 const instance: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'which instance of consensus' };
 const message: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'the message, unique in the history' };
 
@@ -66,16 +74,28 @@ export const HISTORY_SCHEMA: HistorySchema = {
       resource,
       request,
       token,
-      remainingUs: { accepts: 'integer', optional: false, means: 'how much longer the holder may act, by its own clocks, at the hand-over' },
+      remainingUs: {
+        accepts: 'integer',
+        optional: false,
+        means: 'how much longer the holder may act, by its own clocks, at the hand-over',
+      },
     },
   },
   renewed: {
     means: 'the holder learned that its lease was extended',
-    fields: { resource, token, remainingUs: { accepts: 'integer', optional: false, means: 'how much longer it may act now, by its own clocks' } },
+    fields: {
+      resource,
+      token,
+      remainingUs: { accepts: 'integer', optional: false, means: 'how much longer it may act now, by its own clocks' },
+    },
   },
   used: {
     means: 'the holder acted under the lease',
-    fields: { resource, token, remainingUs: { accepts: 'integer', optional: false, means: 'time left by its own clocks; 0 or less is past its deadline' } },
+    fields: {
+      resource,
+      token,
+      remainingUs: { accepts: 'integer', optional: false, means: 'time left by its own clocks; 0 or less is past its deadline' },
+    },
   },
   ended: {
     means: 'the holder stopped; nothing is done under the lease from here on',
@@ -105,7 +125,11 @@ export const HISTORY_SCHEMA: HistorySchema = {
   },
   responded: {
     means: 'an operation on a register was answered',
-    fields: { register, op, value: { accepts: 'text or null', optional: true, means: 'what was read, null if never written; absent for a write' } },
+    fields: {
+      register,
+      op,
+      value: { accepts: 'text or null', optional: true, means: 'what was read, null if never written; absent for a write' },
+    },
   },
   proposed: { means: 'a value was proposed', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
   decided: { means: 'a value was decided', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },

@@ -81,13 +81,15 @@ export class TotalOrderReferee implements Referee {
   #deliver(record: Delivered, reader: Reader): Violation | null {
     const place = this.#places.get(record.message);
     if (place !== undefined) return this.#deliverKnown(record, reader, place);
-    if (this.#undelivered.has(record.message)) return this.#deliverFirst(record, reader);
-    // Whoever is behind what is remembered may deliver what is forgotten; the count is kept all the same.
-    if (this.#remembered > 0 && reader.next < this.#remembered) {
-      if (reader.start >= 0) reader.next++;
+    // Whoever is behind what is remembered delivers what is forgotten: counted, and judged again when it has caught up.
+    if (reader.start >= 0 && reader.next < this.#remembered) {
+      reader.next++;
       return null;
     }
-    return violation('integrity', record, this.#remembered === 0 ? 'which nobody had broadcast' : 'which nobody had broadcast, or was delivered long before');
+    if (this.#undelivered.has(record.message)) return this.#deliverFirst(record, reader);
+    if (reader.start < 0 && this.#remembered > 0) return null;
+    const forgotten = this.#remembered === 0 ? '' : ', or which was delivered long before';
+    return violation('integrity', record, `which nobody had broadcast${forgotten}`);
   }
 
   #deliverKnown(record: Delivered, reader: Reader, place: number): Violation | null {

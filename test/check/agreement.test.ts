@@ -9,13 +9,25 @@ const again = start(1, 2);
 
 describe('the agreement referee', () => {
   it('accepts one proposed value decided by all, in each instance its own', () => {
-    const records = [a.proposed(1, 'v'), b.proposed(1, 'w'), a.decided(1, 'w'), b.decided(1, 'w'), a.proposed(2, 'v'), a.decided(2, 'v'), b.decided(2, 'v')];
+    const records = [
+      a.proposed(1, 'v'),
+      b.proposed(1, 'w'),
+      a.decided(1, 'w'),
+      b.decided(1, 'w'),
+      a.proposed(2, 'v'),
+      a.decided(2, 'v'),
+      b.decided(2, 'v'),
+    ];
     expect(verdicts(new AgreementReferee(), records)).toEqual([]);
   });
 
   it('rejects two nodes that decide differently, naming both', () => {
     const [violation] = judge(new AgreementReferee(), [a.proposed(1, 'v'), b.proposed(1, 'w'), a.decided(1, 'v'), b.decided(1, 'w')]);
-    expect(violation).toEqual({ property: 'agreement', at: 40, message: 'node 2#1 decided "w" in instance 1 at 40, but node 1#1 decided "v" at 30' });
+    expect(violation).toEqual({
+      property: 'agreement',
+      at: 40,
+      message: 'node 2#1 decided "w" in instance 1 at 40, but node 1#1 decided "v" at 30',
+    });
   });
 
   it('rejects a value nobody proposed in that instance, or only after the decision', () => {
@@ -26,7 +38,9 @@ describe('the agreement referee', () => {
 
   it('rejects an incarnation that decides twice, the same or not', () => {
     expect(verdicts(new AgreementReferee(), [a.proposed(1, 'v'), a.decided(1, 'v'), a.decided(1, 'v')])).toEqual(['integrity@30']);
-    expect(verdicts(new AgreementReferee(), [a.proposed(1, 'v'), a.proposed(1, 'w'), a.decided(1, 'v'), a.decided(1, 'w')])).toEqual(['integrity@40']);
+    expect(verdicts(new AgreementReferee(), [a.proposed(1, 'v'), a.proposed(1, 'w'), a.decided(1, 'v'), a.decided(1, 'w')])).toEqual([
+      'integrity@40',
+    ]);
   });
 
   it('lets a recovered incarnation decide again, but only the same', () => {

@@ -10,7 +10,15 @@ const again = start(1, 2);
 
 describe('the exclusion referee', () => {
   it('accepts holds that follow each other', () => {
-    const records = [a.granted('r', 1), a.renewed('r', 1), a.used('r', 1), a.ended('r', 1), b.granted('r', 2), b.ended('r', 2, 'deadline'), a.granted('r', 3)];
+    const records = [
+      a.granted('r', 1),
+      a.renewed('r', 1),
+      a.used('r', 1),
+      a.ended('r', 1),
+      b.granted('r', 2),
+      b.ended('r', 2, 'deadline'),
+      a.granted('r', 3),
+    ];
     expect(verdicts(new ExclusionReferee(), records)).toEqual([]);
   });
 
@@ -49,11 +57,27 @@ describe('the exclusion referee', () => {
 
   it('keeps judging the others when one of three overlapping holds crashes', () => {
     const c = start(3);
-    const records = [a.granted('r', 1), b.granted('r', 2), c.granted('r', 3), b.crashed(), c.ended('r', 3), b.granted('r', 4), a.ended('r', 1)];
+    const records = [
+      a.granted('r', 1),
+      b.granted('r', 2),
+      c.granted('r', 3),
+      b.crashed(),
+      c.ended('r', 3),
+      b.granted('r', 4),
+      a.ended('r', 1),
+    ];
     expect(verdicts(new ExclusionReferee(), records)).toEqual(['exclusion@20', 'exclusion@30', 'exclusion@60']);
   });
 
-  it("is not closed by somebody else's end, nor by the end of another token", () => {
+  it('forgets a crashed hold between two others', () => {
+    const c = start(3);
+    const overlap = [a.granted('r', 1), b.granted('r', 2), c.granted('r', 3)];
+    const records = [...overlap, b.crashed(), c.ended('r', 3), a.ended('r', 1), b.granted('r', 4)];
+    expect(verdicts(new ExclusionReferee(), records)).toEqual(['exclusion@20', 'exclusion@30']);
+  });
+
+  it("is not closed by somebody else's end, nor by the end of another token or incarnation", () => {
+    expect(verdicts(new ExclusionReferee(), [a.granted('r', 1), again.ended('r', 1), b.granted('r', 2)])).toEqual(['exclusion@30']);
     expect(verdicts(new ExclusionReferee(), [a.granted('r', 1), b.ended('r', 1), b.granted('r', 2)])).toEqual(['exclusion@30']);
     expect(verdicts(new ExclusionReferee(), [a.granted('r', 2), a.ended('r', 1), b.granted('r', 3)])).toEqual(['exclusion@30']);
   });
@@ -84,7 +108,9 @@ describe('the exclusion referee', () => {
       const records: Untimed[] = [];
       const intervals: Interval[] = [];
       for (const [place, { node, what }] of acts.entries()) {
-        const open = intervals.map((interval, token) => ({ interval, token: token + 1 })).filter(({ interval }) => interval.node === node && interval.to === Infinity);
+        const open = intervals
+          .map((interval, token) => ({ interval, token: token + 1 }))
+          .filter(({ interval }) => interval.node === node && interval.to === Infinity);
         if (what === 'grant') {
           intervals.push({ from: place, to: Infinity, node });
           records.push(start(node).granted('r', intervals.length));

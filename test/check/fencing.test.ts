@@ -22,7 +22,15 @@ describe('the fencing referee', () => {
   });
 
   it('rejects a token below an earlier one, however long ago that ended', () => {
-    const records = [a.granted('r', 5), a.crashed(), b.granted('r', 4), b.ended('r', 4), b.granted('r', 5), b.ended('r', 5), b.granted('r', 6)];
+    const records = [
+      a.granted('r', 5),
+      a.crashed(),
+      b.granted('r', 4),
+      b.ended('r', 4),
+      b.granted('r', 5),
+      b.ended('r', 5),
+      b.granted('r', 6),
+    ];
     expect(verdicts(new FencingReferee(), records)).toEqual(['fencing@30', 'fencing@50']);
   });
 
@@ -47,6 +55,15 @@ describe('the fencing referee', () => {
   it('rejects an act with a token nobody was granted', () => {
     expect(verdicts(new FencingReferee(), [a.used('r', 1)])).toEqual(['fencing@10']);
     expect(verdicts(new FencingReferee(), [a.granted('r', 5), a.ended('r', 5), b.used('r', 6)])).toEqual(['fencing@30']);
+  });
+
+  it('rejects an act with the token of an earlier hold while a later one is open', () => {
+    expect(verdicts(new FencingReferee(), [a.granted('r', 5), a.ended('r', 5), a.granted('r', 6), a.used('r', 5)])).toEqual(['fencing@40']);
+  });
+
+  it('leaves acts with the token of a hold that ended or crashed to the deadline referee, whoever acts', () => {
+    expect(verdicts(new FencingReferee(), [a.granted('r', 5), a.ended('r', 5), b.used('r', 5)])).toEqual([]);
+    expect(verdicts(new FencingReferee(), [a.granted('r', 5), a.crashed(), b.used('r', 5)])).toEqual([]);
   });
 
   it('leaves acts under an ended hold to the deadline referee', () => {

@@ -18,7 +18,8 @@ import {
 
 const header = '{"tenure-history":1,"clock":"true"}';
 const granted = { at: 5, node: 1, incarnation: 2, kind: 'granted', resource: 'r', request: 3, token: 4, remainingUs: 100 };
-const refused = (line: number, field: string) => expect.objectContaining({ name: 'TenureError', code: 'TENURE_BAD_HISTORY', details: { line, field } });
+const refused = (line: number, field: string) =>
+  expect.objectContaining({ name: 'TenureError', code: 'TENURE_BAD_HISTORY', details: { line, field } });
 
 function valueOf(accepts: FieldAccepts): fc.Arbitrary<unknown> {
   switch (accepts) {
@@ -68,7 +69,9 @@ describe('writing a record', () => {
   it('leaves out what is absent and writes null', () => {
     const answer = { at: 1, node: 'a', incarnation: 0, kind: 'responded', register: 'x', op: 1 } as const;
     expect(formatRecord(answer)).toBe('{"at":1,"node":"a","incarnation":0,"kind":"responded","register":"x","op":1}');
-    expect(formatRecord({ ...answer, value: null })).toBe('{"at":1,"node":"a","incarnation":0,"kind":"responded","register":"x","op":1,"value":null}');
+    expect(formatRecord({ ...answer, value: null })).toBe(
+      '{"at":1,"node":"a","incarnation":0,"kind":"responded","register":"x","op":1,"value":null}',
+    );
   });
 
   it('writes no field the schema does not know', () => {
@@ -79,14 +82,18 @@ describe('writing a record', () => {
 describe('reading a history', () => {
   it('gives back what was written, for every record of every kind', () => {
     const reached = new Set<string>();
-    const property = fc.property(fc.array(anyRecord, { maxLength: 8 }), fc.option(fc.maxSafeNat(), { nil: undefined }), (records, clockBoundUs) => {
-      for (const { kind } of records) reached.add(kind);
-      const written: HistoryHeader = { 'tenure-history': 1, clock: 'wall', ...(clockBoundUs === undefined ? {} : { clockBoundUs }) };
-      const history = { header: written, records: records.toSorted((one, other) => one.at - other.at) };
-      const text = formatHistory(history);
-      expect(parseHistory(text)).toEqual(history);
-      expect(formatHistory(parseHistory(text))).toBe(text);
-    });
+    const property = fc.property(
+      fc.array(anyRecord, { maxLength: 8 }),
+      fc.option(fc.maxSafeNat(), { nil: undefined }),
+      (records, clockBoundUs) => {
+        for (const { kind } of records) reached.add(kind);
+        const written: HistoryHeader = { 'tenure-history': 1, clock: 'wall', ...(clockBoundUs === undefined ? {} : { clockBoundUs }) };
+        const history = { header: written, records: records.toSorted((one, other) => one.at - other.at) };
+        const text = formatHistory(history);
+        expect(parseHistory(text)).toEqual(history);
+        expect(formatHistory(parseHistory(text))).toBe(text);
+      },
+    );
     fc.assert(property, { numRuns: 300 });
     expect(reached.size).toBe(kinds.length);
   });
@@ -157,7 +164,11 @@ describe('reading a history', () => {
   });
 
   it('accepts what only a referee may judge: a token of no good kind, a deadline long past', () => {
-    expect(parseRecord(JSON.stringify({ ...granted, token: -0.5, remainingUs: -7 }), 1)).toEqual({ ...granted, token: -0.5, remainingUs: -7 });
+    expect(parseRecord(JSON.stringify({ ...granted, token: -0.5, remainingUs: -7 }), 1)).toEqual({
+      ...granted,
+      token: -0.5,
+      remainingUs: -7,
+    });
   });
 
   it.each(kinds)('refuses a %s record without any one of its required fields', (kind) => {
@@ -182,7 +193,9 @@ describe('reading a history', () => {
   });
 
   it('says in words what is wrong', () => {
-    expect(() => parseRecord(JSON.stringify({ ...granted, node: [] }), 9)).toThrow('line 9: field "node" is not an integer from 0 or a name');
+    expect(() => parseRecord(JSON.stringify({ ...granted, node: [] }), 9)).toThrow(
+      'line 9: field "node" is not an integer from 0 or a name',
+    );
   });
 
   it('reads back the header it writes', () => {

@@ -25,7 +25,7 @@ describe('a panel', () => {
   it('adds what can only be judged at the end', () => {
     const late: Referee = { property: 'late', observe: () => null, finish: (at) => [{ property: 'late', at, message: 'too late' }] };
     const panel = new Panel([late, new ExclusionReferee()]);
-    expect(panel.observe(timed([a.crashed()])[0]!)).toBe(true);
+    expect(timed([a.crashed()]).map((record) => panel.observe(record))).toEqual([true]);
     expect(panel.finish(70)).toEqual([{ property: 'late', at: 70, message: 'too late' }]);
     expect(panel.violationCount).toBe(1);
   });

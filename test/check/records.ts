@@ -13,10 +13,23 @@ export function start(node: number | string, incarnation = 1) {
   return {
     requested: (resource: string, request: number): Untimed => ({ ...who, kind: 'requested', resource, request }),
     abandoned: (resource: string, request: number): Untimed => ({ ...who, kind: 'abandoned', resource, request }),
-    granted: (resource: string, token: number, remainingUs = 1000, request = token): Untimed => ({ ...who, kind: 'granted', resource, request, token, remainingUs }),
+    granted: (resource: string, token: number, remainingUs = 1000, request = token): Untimed => ({
+      ...who,
+      kind: 'granted',
+      resource,
+      request,
+      token,
+      remainingUs,
+    }),
     renewed: (resource: string, token: number, remainingUs = 1000): Untimed => ({ ...who, kind: 'renewed', resource, token, remainingUs }),
     used: (resource: string, token: number, remainingUs = 1000): Untimed => ({ ...who, kind: 'used', resource, token, remainingUs }),
-    ended: (resource: string, token: number, reason: Ended['reason'] = 'released'): Untimed => ({ ...who, kind: 'ended', resource, token, reason }),
+    ended: (resource: string, token: number, reason: Ended['reason'] = 'released'): Untimed => ({
+      ...who,
+      kind: 'ended',
+      resource,
+      token,
+      reason,
+    }),
     reads: (op: number, register = 'x'): Untimed => ({ ...who, kind: 'invoked', register, op, action: 'read' }),
     writes: (op: number, value: string, register = 'x'): Untimed => ({ ...who, kind: 'invoked', register, op, action: 'write', value }),
     gets: (op: number, value: string | null, register = 'x'): Untimed => ({ ...who, kind: 'responded', register, op, value }),
@@ -30,7 +43,7 @@ export function start(node: number | string, incarnation = 1) {
 }
 
 export function timed(records: readonly Untimed[]): HistoryRecord[] {
-  return records.map((record, index) => ({ ...record, at: (index + 1) * 10 }) as HistoryRecord);
+  return records.map((record, index) => ({ ...record, at: (index + 1) * 10 }));
 }
 
 /** All violations of a history. */

@@ -9,7 +9,14 @@ const again = start(1, 2);
 
 describe('the request referee', () => {
   it('accepts a grant for a live request, of several in any order', () => {
-    const records = [a.requested('r', 1), a.requested('r', 2), b.requested('r', 1), a.granted('r', 5, 1, 2), b.granted('r', 6, 1, 1), a.granted('r', 7, 1, 1)];
+    const records = [
+      a.requested('r', 1),
+      a.requested('r', 2),
+      b.requested('r', 1),
+      a.granted('r', 5, 1, 2),
+      b.granted('r', 6, 1, 1),
+      a.granted('r', 7, 1, 1),
+    ];
     expect(verdicts(new RequestReferee(), records)).toEqual([]);
   });
 
@@ -24,11 +31,15 @@ describe('the request referee', () => {
 
   it('rejects a grant for an abandoned request', () => {
     const [violation] = judge(new RequestReferee(), [a.requested('r', 1), a.abandoned('r', 1), a.granted('r', 5, 1, 1)]);
-    expect(violation?.message).toBe('request 1 of node 1#1 for "r" was granted token 5 but is not live: never made, abandoned, granted before, or crashed (at 30)');
+    expect(violation?.message).toBe(
+      'request 1 of node 1#1 for "r" was granted token 5 but is not live: never made, abandoned, granted before, or crashed (at 30)',
+    );
   });
 
   it('rejects a second grant for one request', () => {
-    expect(verdicts(new RequestReferee(), [a.requested('r', 1), a.granted('r', 5, 1, 1), a.granted('r', 6, 1, 1)])).toEqual(['requests@30']);
+    expect(verdicts(new RequestReferee(), [a.requested('r', 1), a.granted('r', 5, 1, 1), a.granted('r', 6, 1, 1)])).toEqual([
+      'requests@30',
+    ]);
   });
 
   it('rejects a grant of another resource than the one asked for', () => {
@@ -42,11 +53,16 @@ describe('the request referee', () => {
   });
 
   it('rejects a request of a crashed incarnation, and a grant for it', () => {
-    expect(verdicts(new RequestReferee(), [a.crashed(), a.requested('r', 1), a.granted('r', 5, 1, 1)])).toEqual(['requests@20', 'requests@30']);
+    expect(verdicts(new RequestReferee(), [a.crashed(), a.requested('r', 1), a.granted('r', 5, 1, 1)])).toEqual([
+      'requests@20',
+      'requests@30',
+    ]);
   });
 
   it('accepts requests of the next incarnation, which may count from the start again', () => {
-    expect(verdicts(new RequestReferee(), [a.requested('r', 1), a.crashed(), again.requested('r', 1), again.granted('r', 5, 1, 1)])).toEqual([]);
+    expect(
+      verdicts(new RequestReferee(), [a.requested('r', 1), a.crashed(), again.requested('r', 1), again.granted('r', 5, 1, 1)]),
+    ).toEqual([]);
   });
 
   it('rejects a request number that is live already', () => {

@@ -26,15 +26,22 @@ describe('the total-order referee', () => {
 
   it('rejects a gap, at the beginning and later', () => {
     expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2'), ...b.delivered('m2')])).toEqual(['total-order@60']);
-    expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2', 'm3'), ...b.delivered('m1', 'm3')])).toEqual(['total-order@80']);
+    expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2', 'm3'), ...b.delivered('m1', 'm3')])).toEqual([
+      'total-order@80',
+    ]);
   });
 
   it('rejects a message new to all where the sequence has another', () => {
-    expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2'), ...b.delivered('m1', 'm3')])).toEqual(['total-order@70']);
+    expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2'), ...b.delivered('m1', 'm3')])).toEqual([
+      'total-order@70',
+    ]);
   });
 
   it('rejects a message delivered twice by one incarnation', () => {
-    expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2', 'm1', 'm2', 'm3')])).toEqual(['integrity@60', 'integrity@70']);
+    expect(verdicts(new TotalOrderReferee(), [...sent, ...a.delivered('m1', 'm2', 'm1', 'm2', 'm3')])).toEqual([
+      'integrity@60',
+      'integrity@70',
+    ]);
   });
 
   it('rejects a message nobody broadcast, or only later', () => {
@@ -64,8 +71,14 @@ describe('the total-order referee', () => {
   });
 
   it('judges nobody else by one that strayed', () => {
-    const records = [...sent, ...a.delivered('m1', 'm2'), ...b.delivered('m3', 'm2', 'm1'), ...a.delivered('m3')];
-    expect(verdicts(new TotalOrderReferee(), records)).toEqual(['total-order@60']);
+    const records = [
+      ...sent,
+      ...a.broadcast('m4'),
+      ...a.delivered('m1', 'm2'),
+      ...b.delivered('m3', 'm2', 'm4', 'm1'),
+      ...a.delivered('m3', 'm4'),
+    ];
+    expect(verdicts(new TotalOrderReferee(), records)).toEqual(['total-order@70']);
   });
 
   it('forgets old messages without accusing those who are behind, and judges them again when they catch up', () => {
@@ -75,6 +88,16 @@ describe('the total-order referee', () => {
     expect(verdicts(new TotalOrderReferee(2), [...before, ...b.delivered('1', '2', '3', '4', '5', '7')])).toEqual(['total-order@200']);
     expect(verdicts(new TotalOrderReferee(2), [...before, ...b.delivered('1', '3', '4', '5', '6')])).toEqual(['total-order@180']);
     expect(verdicts(new TotalOrderReferee(2), [...before, ...a.delivered('1')])).toEqual(['integrity@150']);
-    expect(verdicts(new TotalOrderReferee(2), [...before, b.crashed(), ...start(2, 2).delivered('1', '2', '3', '4', '5', '7')])).toEqual(['total-order@210']);
+    expect(verdicts(new TotalOrderReferee(2), [...before, b.crashed(), ...start(2, 2).delivered('1', '2', '3', '4', '5', '7')])).toEqual([
+      'total-order@210',
+    ]);
+  });
+
+  it('is not misled by a broadcast repeated around the time its delivery is forgotten', () => {
+    const names = ['1', '2', '3', '4', '5', '6', '7'];
+    const repeatedBefore = [...a.broadcast(...names), ...a.delivered('1'), ...a.broadcast('1'), ...a.delivered(...names.slice(1))];
+    expect(verdicts(new TotalOrderReferee(2), [...repeatedBefore, ...a.delivered('1')])).toEqual(['integrity@160']);
+    const repeatedAfter = [...a.broadcast(...names), ...a.delivered(...names), ...a.broadcast('1')];
+    expect(verdicts(new TotalOrderReferee(2), [...repeatedAfter, ...b.delivered(...names)])).toEqual([]);
   });
 });
