@@ -69,6 +69,11 @@ describe('the exclusion referee', () => {
     expect(verdicts(new ExclusionReferee(), records)).toEqual(['exclusion@20', 'exclusion@30', 'exclusion@60']);
   });
 
+  it('forgets a crashed hold that is older than another', () => {
+    const records = [a.granted('r', 1), b.granted('r', 2), a.crashed(), b.ended('r', 2), b.granted('r', 3)];
+    expect(verdicts(new ExclusionReferee(), records)).toEqual(['exclusion@20']);
+  });
+
   it('forgets a crashed hold between two others', () => {
     const c = start(3);
     const overlap = [a.granted('r', 1), b.granted('r', 2), c.granted('r', 3)];

@@ -156,7 +156,7 @@ describe('the regularity referee', () => {
 
   it('keeps no writes for reads that are answered or crashed', () => {
     const referee = new RegularityReferee(2);
-    const rounds = Array.from({ length: 20 }, (_, index) => [...done(a, index, `v${index}`), ...seen(b, index, `v${index}`)]);
+    const rounds = Array.from({ length: 20 }, (_, op) => [b.reads(op), ...done(a, op, `v${op}`), b.gets(op, `v${op}`)]);
     expect(verdicts(referee, [d.reads(1), d.crashed(), ...rounds.flat()])).toEqual([]);
     expect(referee.unjudged).toBe(0);
   });
