@@ -1,0 +1,222 @@
+/**
+ * Columns of numbers, a row per id, in chunks that exist only while one of their rows is in use. `Rows` owns
+ * the memory of one table and counts live rows; its columns only read and write. Within a chunk a row's
+ * numbers lie side by side, because a decision reads most of them and each cache line fetched costs the same.
+ */
+const ROW_BITS = 11;
+const CHUNK_ROWS: number = 1 << ROW_BITS;
+const ROW_MASK: number = CHUNK_ROWS - 1;
+/** The first chunk starts with this many rows and doubles: most tables in a simulation hold a handful. */
+const FIRST_ROWS = 8;
+
+export class F64Column {
+  readonly #chunks: readonly (Float64Array | undefined)[];
+  readonly #stride: number;
+  readonly #offset: number;
+
+  constructor(chunks: readonly (Float64Array | undefined)[], stride: number, offset: number) {
+    this.#chunks = chunks;
+    this.#stride = stride;
+    this.#offset = offset;
+  }
+
+  /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
+  get(id: number): number {
+    const chunk = this.#chunks[id >>> ROW_BITS];
+    return chunk === undefined ? 0 : (chunk[(id & ROW_MASK) * this.#stride + this.#offset] ?? 0);
+  }
+
+  /** Of a row that has been entered; anywhere else it may do nothing. */
+  set(id: number, value: number): void {
+    const chunk = this.#chunks[id >>> ROW_BITS];
+    if (chunk !== undefined) chunk[(id & ROW_MASK) * this.#stride + this.#offset] = value;
+  }
+}
+
+export class U32Column {
+  readonly #chunks: readonly (Uint32Array | undefined)[];
+  readonly #stride: number;
+  readonly #offset: number;
+
+  constructor(chunks: readonly (Uint32Array | undefined)[], stride: number, offset: number) {
+    this.#chunks = chunks;
+    this.#stride = stride;
+    this.#offset = offset;
+  }
+
+  /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
+  get(id: number): number {
+    const chunk = this.#chunks[id >>> ROW_BITS];
+    return chunk === undefined ? 0 : (chunk[(id & ROW_MASK) * this.#stride + this.#offset] ?? 0);
+  }
+
+  /** Of a row that has been entered; anywhere else it may do nothing. */
+  set(id: number, value: number): void {
+    const chunk = this.#chunks[id >>> ROW_BITS];
+    if (chunk !== undefined) chunk[(id & ROW_MASK) * this.#stride + this.#offset] = value;
+  }
+}
+
+export class U8Column {
+  readonly #chunks: readonly (Uint8Array | undefined)[];
+  readonly #stride: number;
+  readonly #offset: number;
+
+  constructor(chunks: readonly (Uint8Array | undefined)[], stride: number, offset: number) {
+    this.#chunks = chunks;
+    this.#stride = stride;
+    this.#offset = offset;
+  }
+
+  /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
+  get(id: number): number {
+    const chunk = this.#chunks[id >>> ROW_BITS];
+    return chunk === undefined ? 0 : (chunk[(id & ROW_MASK) * this.#stride + this.#offset] ?? 0);
+  }
+
+  /** Of a row that has been entered; anywhere else it may do nothing. */
+  set(id: number, value: number): void {
+    const chunk = this.#chunks[id >>> ROW_BITS];
+    if (chunk !== undefined) chunk[(id & ROW_MASK) * this.#stride + this.#offset] = value;
+  }
+}
+
+/** How many columns of each kind a table has. */
+export type RowLayout = { readonly f64: number; readonly u32: number; readonly u8: number };
+
+/**
+ * The memory of one table's columns. A chunk is one buffer: first the rows, each its f64s and pairs of u32s;
+ * then the odd u32 of each row, if there is one; then the u8s of each row. So nothing is lost to alignment.
+ */
+export class Rows {
+  readonly #layout: RowLayout;
+  readonly #rowBytes: number;
+  readonly #wordsPerRow: number;
+  readonly #buffers: (ArrayBuffer | undefined)[] = [];
+  readonly #words: (Float64Array | undefined)[] = [];
+  readonly #halves: (Uint32Array | undefined)[] = [];
+  readonly #odd: (Uint32Array | undefined)[] = [];
+  readonly #octets: (Uint8Array | undefined)[] = [];
+  /** Rows that there is memory for, by chunk, and those in use. */
+  readonly #capacities: number[] = [];
+  readonly #live: number[] = [];
+  /** The chunk that emptied last keeps its memory, or a name that comes and goes would cost a buffer each time. */
+  #idle = -1;
+  #chunkLimit = 0;
+  #bytes = 0;
+
+  constructor(layout: RowLayout) {
+    this.#layout = layout;
+    this.#wordsPerRow = layout.f64 + (layout.u32 >>> 1);
+    this.#rowBytes = 8 * layout.f64 + 4 * layout.u32 + layout.u8;
+  }
+
+  f64(index: number): F64Column {
+    return new F64Column(this.#words, this.#wordsPerRow, index);
+  }
+
+  u32(index: number): U32Column {
+    const { f64, u32 } = this.#layout;
+    if (index === u32 - 1 && (u32 & 1) === 1) return new U32Column(this.#odd, 1, 0);
+    return new U32Column(this.#halves, this.#wordsPerRow * 2, f64 * 2 + index);
+  }
+
+  u8(index: number): U8Column {
+    return new U8Column(this.#octets, this.#layout.u8, index);
+  }
+
+  /** The row comes into use. What it holds is whatever was there: set every column. */
+  enter(id: number): void {
+    const chunk = id >>> ROW_BITS;
+    const live = this.#live;
+    if (chunk >= live.length) this.#extend(chunk);
+    if ((id & ROW_MASK) >= (this.#capacities[chunk] as number)) this.#allocate(chunk, (id & ROW_MASK) + 1);
+    live[chunk] = (live[chunk] as number) + 1;
+    if (chunk >= this.#chunkLimit) this.#chunkLimit = chunk + 1;
+  }
+
+  /** The row goes out of use, and the chunk's memory with it if it was the last. */
+  leave(id: number): void {
+    const chunk = id >>> ROW_BITS;
+    const left = (this.#live[chunk] as number) - 1;
+    this.#live[chunk] = left;
+    if (left === 0) this.#retire(chunk);
+  }
+
+  /** Every row in use has an id below this. */
+  get idLimit(): number {
+    return this.#chunkLimit << ROW_BITS;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  #extend(chunk: number): void {
+    while (this.#live.length <= chunk) {
+      this.#live.push(0);
+      this.#capacities.push(0);
+      this.#buffers.push(undefined);
+      this.#words.push(undefined);
+      this.#halves.push(undefined);
+      this.#odd.push(undefined);
+      this.#octets.push(undefined);
+    }
+  }
+
+  #allocate(chunk: number, rowsMin: number): void {
+    if (chunk > 0) {
+      const idle = this.#idle;
+      if (idle > 0 && idle !== chunk && this.#live[idle] === 0) {
+        const buffer = this.#buffers[idle] as ArrayBuffer;
+        this.#free(idle);
+        this.#idle = -1;
+        this.#place(chunk, buffer, CHUNK_ROWS);
+      } else this.#place(chunk, new ArrayBuffer(this.#rowBytes * CHUNK_ROWS), CHUNK_ROWS);
+      return;
+    }
+    let capacity = Math.max(FIRST_ROWS, (this.#capacities[0] as number) * 2);
+    while (capacity < rowsMin) capacity *= 2;
+    const words = this.#words[0];
+    const halves = this.#halves[0];
+    const odd = this.#odd[0];
+    const octets = this.#octets[0];
+    this.#free(0);
+    this.#place(0, new ArrayBuffer(this.#rowBytes * capacity), capacity);
+    if (words !== undefined) (this.#words[0] as Float64Array).set(words);
+    // The same bytes seen as other numbers, where a row has no f64 to be seen by.
+    else if (halves !== undefined) (this.#halves[0] as Uint32Array).set(halves);
+    if (odd !== undefined) (this.#odd[0] as Uint32Array).set(odd);
+    if (octets !== undefined) (this.#octets[0] as Uint8Array).set(octets);
+  }
+
+  #place(chunk: number, buffer: ArrayBuffer, rows: number): void {
+    const { f64, u32, u8 } = this.#layout;
+    const rowEnd = rows * this.#wordsPerRow * 8;
+    const oddEnd = rowEnd + (u32 & 1) * rows * 4;
+    this.#buffers[chunk] = buffer;
+    if (f64 > 0) this.#words[chunk] = new Float64Array(buffer, 0, rowEnd / 8);
+    if (u32 > 1) this.#halves[chunk] = new Uint32Array(buffer, 0, rowEnd / 4);
+    if ((u32 & 1) === 1) this.#odd[chunk] = new Uint32Array(buffer, rowEnd, rows);
+    if (u8 > 0) this.#octets[chunk] = new Uint8Array(buffer, oddEnd, rows * u8);
+    this.#capacities[chunk] = rows;
+    this.#bytes += buffer.byteLength;
+  }
+
+  #free(chunk: number): void {
+    this.#bytes -= this.#buffers[chunk]?.byteLength ?? 0;
+    this.#buffers[chunk] = undefined;
+    this.#words[chunk] = undefined;
+    this.#halves[chunk] = undefined;
+    this.#odd[chunk] = undefined;
+    this.#octets[chunk] = undefined;
+    this.#capacities[chunk] = 0;
+  }
+
+  #retire(chunk: number): void {
+    const idle = this.#idle;
+    if (idle >= 0 && idle !== chunk && this.#live[idle] === 0) this.#free(idle);
+    this.#idle = chunk;
+    while (this.#chunkLimit > 0 && this.#live[this.#chunkLimit - 1] === 0) this.#chunkLimit--;
+  }
+}

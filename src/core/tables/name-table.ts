@@ -1,0 +1,156 @@
+/**
+ * The names of resources, each known inside by a small integer: what a node remembers about a name stands in
+ * other tables at the name's id. A name lives while one of up to eight roles uses it; then its id, its place in
+ * the index and its bytes are used again. Looking up and interning allocate nothing but room for more.
+ */
+import { equalBytes, hashName, NAME_BYTES_MAX } from '../../kernel/index.ts';
+import { Rows, type U32Column, type U8Column } from './columns.ts';
+import { LowestSet } from './lowest-set.ts';
+import { NameArena } from './name-arena.ts';
+import { IDS_MAX, idOf, isLikely, homeOf, NameIndex } from './name-index.ts';
+
+/** The roles of the tables here, as bits; the other bits, up to 128, are free for others. */
+export const LEASE_ROLE = 1;
+export const HOLD_ROLE = 2;
+export const LEARN_ROLE = 4;
+
+/** A uint32 of bytes `start` to `end`. */
+export type NameHash = (bytes: Uint8Array, start: number, end: number) => number;
+
+/**
+ * `intern` a name, then `retain` its id in a role; `drop` the role when done. A name that was interned but never
+ * retained stays until somebody retains and drops it, or calls `drop(id, 0)`.
+ */
+export class NameTable {
+  readonly #hashName: NameHash;
+  readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u8: 2 });
+  readonly #hashes: U32Column = this.#rows.u32(0);
+  readonly #addresses: U32Column = this.#rows.u32(1);
+  readonly #lengths: U8Column = this.#rows.u8(0);
+  readonly #roles: U8Column = this.#rows.u8(1);
+  readonly #index: NameIndex = new NameIndex(this.#hashes);
+  readonly #arena: NameArena = new NameArena();
+  /** Free ids below `#fresh`; from there on all are. The lowest is taken first, so that high chunks empty. */
+  readonly #freeIds: LowestSet = new LowestSet();
+  #fresh = 0;
+  #size = 0;
+
+  /** A table open to strangers gives the hash a secret seed, or they can choose names that collide. */
+  constructor(hash: NameHash = hashName) {
+    this.#hashName = hash;
+  }
+
+  /** The name's id, or -1. Who has the name's hash by this table's function may pass it. */
+  find(bytes: Uint8Array, start: number, end: number, hash: number = this.#hashName(bytes, start, end)): number {
+    const shard = this.#index.shardOf(hash);
+    if (shard === undefined) return -1;
+    const { slots } = shard;
+    const { length } = slots;
+    for (let at = homeOf(hash, length); ;) {
+      const entry = slots[at] as number;
+      if (entry === 0) return -1;
+      if (isLikely(entry, hash)) {
+        const id = idOf(entry);
+        if (this.#hashes.get(id) === hash && this.equals(id, bytes, start, end)) return id;
+      }
+      if (++at === length) at = 0;
+    }
+  }
+
+  /** The name's id; a name that is new has no role yet. Ids are taken again, lowest first, once their name is gone. */
+  intern(bytes: Uint8Array, start: number, end: number, hash: number = this.#hashName(bytes, start, end)): number {
+    const known = this.find(bytes, start, end, hash);
+    if (known >= 0) return known;
+    const length = end - start;
+    if (!(length >= 1 && length <= NAME_BYTES_MAX)) throw new RangeError(`a name has 1 to ${NAME_BYTES_MAX} bytes, not ${length}`);
+    let id = this.#freeIds.lowest;
+    if (id >= 0) this.#freeIds.delete(id);
+    else {
+      id = this.#fresh;
+      if (id >= IDS_MAX) throw new RangeError(`a table of names holds no more than ${IDS_MAX}`);
+      this.#fresh++;
+    }
+    this.#rows.enter(id);
+    this.#hashes.set(id, hash);
+    this.#addresses.set(id, this.#arena.put(bytes, start, end));
+    this.#lengths.set(id, length);
+    this.#roles.set(id, 0);
+    this.#index.insert(hash, id);
+    this.#size++;
+    return id;
+  }
+
+  /** The role uses the name from now on; saying so twice changes nothing. */
+  retain(id: number, role: number): void {
+    this.#roles.set(id, this.#roles.get(id) | role);
+  }
+
+  /** The role uses the name no longer. True if no other does either: then the name is gone and the id means nothing. */
+  drop(id: number, role: number): boolean {
+    const roles = this.#roles.get(id) & ~role;
+    this.#roles.set(id, roles);
+    if (roles !== 0 || this.#lengths.get(id) === 0) return false;
+    this.#free(id);
+    return true;
+  }
+
+  /** Any id may be asked about, of a name or not. */
+  isUsed(id: number, role: number): boolean {
+    return (this.#roles.get(id) & role) !== 0;
+  }
+
+  hashOf(id: number): number {
+    return this.#hashes.get(id);
+  }
+
+  /** 0 if the id is of no name. */
+  lengthOf(id: number): number {
+    return this.#lengths.get(id);
+  }
+
+  /** The bytes the name lies in, from `startOf(id)` on. Good until the next `intern`. */
+  pageOf(id: number): Uint8Array {
+    return this.#arena.pageOf(this.#addresses.get(id));
+  }
+
+  startOf(id: number): number {
+    return this.#arena.startOf(this.#addresses.get(id));
+  }
+
+  toBytes(id: number): Uint8Array {
+    const start = this.startOf(id);
+    return this.pageOf(id).slice(start, start + this.lengthOf(id));
+  }
+
+  equals(id: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const address = this.#addresses.get(id);
+    const own = this.#arena.startOf(address);
+    return equalBytes(this.#arena.pageOf(address), own, own + this.#lengths.get(id), bytes, start, end);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Every id is below this; it falls again when the names with the highest ids are gone. */
+  get idLimit(): number {
+    return Math.min(this.#fresh, this.#rows.idLimit);
+  }
+
+  /** Memory of names, their rows and their index. */
+  get bytes(): number {
+    return this.#rows.bytes + this.#arena.bytes + this.#index.bytes + this.#freeIds.bytes;
+  }
+
+  #free(id: number): void {
+    this.#index.remove(this.#hashes.get(id), id);
+    this.#arena.free(this.#addresses.get(id));
+    this.#lengths.set(id, 0);
+    this.#rows.leave(id);
+    if (--this.#size === 0) {
+      this.#fresh = 0;
+      this.#freeIds.clear();
+    } else if (id === this.#fresh - 1) this.#fresh = id;
+    else this.#freeIds.add(id);
+  }
+}
