@@ -96,7 +96,8 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   plan(chooser: Chooser, mutant: string | null): Scenario<Config>;
   core(scenario: Scenario<Config>, boot: Boot, mutant: string | null): Node;
   user(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): User<Event>;
-  referees(scenario: Scenario<Config>): Referee[];
+  /** Judges, and observers that call `sometimes` when they see something that must happen sometimes. */
+  referees(scenario: Scenario<Config>, sometimes: (name: string) => void): Referee[];
   /** Messages after which a crash is most instructive. */
   isVote(message: Message): boolean;
   /** For the step list. */

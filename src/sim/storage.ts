@@ -26,13 +26,14 @@ export interface Access {
 
 interface Write {
   readonly value: Uint8Array;
-  readonly invokedUs: number;
+  /** Place in the order of effects, which is the one order of writes all reads agree on; Infinity before the effect. */
+  place: number;
   respondedUs: number;
 }
 
 interface Register {
   value: Uint8Array | null;
-  /** Writes a reader may still see, oldest effect first. */
+  /** Writes a reader may still see. */
   writes: Write[];
 }
 
@@ -44,6 +45,7 @@ export class Storage {
   readonly #failedUntilUs = new Map<UnitId, number>();
   readonly #readsUnderWay = new Set<Access>();
   readonly #writeOf = new Map<Access, Write>();
+  #effects = 0;
 
   constructor(chooser: Chooser, faults: FaultPlan, termUs: number) {
     this.#chooser = chooser;
@@ -81,7 +83,7 @@ export class Storage {
     if (access.unit !== OWN_DISK && lostAnswerPpm > 0 && this.#chooser.below(MILLION) < lostAnswerPpm) access.answerUs = Infinity;
     if (access.action === 'read') this.#readsUnderWay.add(access);
     else if (access.value !== null) {
-      const write: Write = { value: access.value, invokedUs: nowUs, respondedUs: Infinity };
+      const write: Write = { value: access.value, place: Infinity, respondedUs: Infinity };
       this.#writeOf.set(access, write);
       if (access.unit !== OWN_DISK) this.#register(access).writes.push(write);
     }
@@ -92,8 +94,13 @@ export class Storage {
   takeEffect(access: Access): void {
     access.phase = 'effective';
     const register = this.#register(access);
-    if (access.action === 'write') register.value = access.value;
-    else access.value = register.value;
+    if (access.action === 'read') {
+      access.value = register.value;
+      return;
+    }
+    register.value = access.value;
+    const write = this.#writeOf.get(access);
+    if (write) write.place = ++this.#effects;
   }
 
   /** The answer leaves: a weak read is settled only now, since writes begun meanwhile are concurrent with it. */
@@ -135,7 +142,7 @@ export class Storage {
   }
 }
 
-/** Some write came wholly after this one and was over before the read began. */
+/** A later write was over before the read began: no reader may see this one any more. */
 function isOverwritten(write: Write, writes: readonly Write[], readInvokedUs: number): boolean {
-  return writes.some((other) => other.invokedUs > write.respondedUs && other.respondedUs < readInvokedUs);
+  return writes.some((other) => other.place > write.place && other.respondedUs < readInvokedUs);
 }

@@ -67,8 +67,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#faults = scenario.faults;
     this.chooser = chooser;
     this.trace = trace;
-    this.panel = new Panel(protocol.referees(scenario));
     this.sometimes = new Sometimes(protocol.sometimes);
+    this.panel = new Panel(protocol.referees(scenario, (name) => this.sometimes.bump(name)));
     this.#slab = new MessageSlab(protocol.codec);
     this.#network = new Network(chooser, scenario.faults, scenario.termUs);
     this.#storage = new Storage(chooser, scenario.faults, scenario.termUs);

@@ -2,3 +2,4 @@
 export * from './bytes.ts';
 export * from './codec.ts';
 export * from './toy.ts';
+export * from './quorum.ts';

@@ -3,7 +3,7 @@
  * the memory of one table and counts live rows; its columns only read and write. Within a chunk a row's
  * numbers lie side by side, because a decision reads most of them and each cache line fetched costs the same.
  */
-const ROW_BITS = 11;
+const ROW_BITS = 15;
 const CHUNK_ROWS: number = 1 << ROW_BITS;
 const ROW_MASK: number = CHUNK_ROWS - 1;
 /** The first chunk starts with this many rows and doubles: most tables in a simulation hold a handful. */

@@ -5,17 +5,23 @@
  */
 import { LowestSet } from './lowest-set.ts';
 
-/** Slots are multiples of this, and so are addresses. */
+/** Slots are multiples of this many bytes. */
 const UNIT = 8;
-const UNIT_BITS = 13;
+const UNIT_BITS = 15;
 const PAGE_UNITS: number = 1 << UNIT_BITS;
+/** An address is the page, the unit it begins at, and how many of the slot's last bytes are not the name's. */
+const SPARE_BITS = 3;
+const PAGE_SHIFT: number = UNIT_BITS + SPARE_BITS;
+const PAGES_MAX: number = 1 << (32 - PAGE_SHIFT);
 const FIRST_SLOTS = 4;
-const SIZES = 32;
-const PAGES_MAX: number = 1 << (32 - UNIT_BITS);
 const NO_SLOT = 0xffff;
 
+/** The address of nothing. */
+export const NOWHERE = 0;
+
+const NO_BYTES: Uint8Array = new Uint8Array(0);
+
 class Page {
-  bytes: Uint8Array;
   /** In units. */
   readonly slotUnits: number;
   readonly slotsMax: number;
@@ -25,50 +31,51 @@ class Page {
   /** The first free slot below `fresh`; each free slot's first two bytes name the next. */
   free: number = NO_SLOT;
 
-  constructor(slotUnits: number, slots: number) {
+  constructor(slotUnits: number) {
     this.slotUnits = slotUnits;
     this.slotsMax = Math.floor(PAGE_UNITS / slotUnits);
-    this.bytes = new Uint8Array(Math.min(slots, this.slotsMax) * slotUnits * UNIT);
   }
 }
 
 export class NameArena {
-  readonly #pages: (Page | undefined)[] = [];
-  /** By slot size in units, less one: the pages with room, and how many pages there are. */
+  /** By number; there is no page 0, so that address 0 is nowhere. Bytes and slot sizes stand apart: a look-up needs nothing else. */
+  readonly #bytesOf: Uint8Array[] = [NO_BYTES];
+  readonly #unitsOf: number[] = [0];
+  readonly #pages: (Page | undefined)[] = [undefined];
+  /** By slot size in units: the pages with room, and how many pages there are. */
   readonly #room: (LowestSet | undefined)[] = [];
   readonly #pageCounts: number[] = [];
   readonly #freeNumbers: LowestSet = new LowestSet();
   /** The page that emptied last is kept, or a name that comes and goes would cost a page each time. */
-  #idle = -1;
+  #idle = 0;
   #bytes = 0;
 
   /** Copies the name in and answers with its address, a uint32. */
   put(bytes: Uint8Array, start: number, end: number): number {
     const units = (end - start + UNIT - 1) >>> 3;
+    const slotBytes = units * UNIT;
     const room = this.#roomFor(units);
     let number = room.lowest;
     if (number < 0) number = this.#addPage(units, room);
     const page = this.#pages[number] as Page;
-    const slotBytes = units * UNIT;
+    let target = this.#bytesOf[number] as Uint8Array;
     let slot = page.free;
     if (slot === NO_SLOT) {
       slot = page.fresh++;
-      if (page.fresh * slotBytes > page.bytes.length) this.#growPage(page);
+      if (page.fresh * slotBytes > target.length) target = this.#growPage(number, page);
     } else {
       const at = slot * slotBytes;
-      page.free = (page.bytes[at] as number) | ((page.bytes[at + 1] as number) << 8);
+      page.free = (target[at] as number) | ((target[at + 1] as number) << 8);
     }
     if (++page.used === page.slotsMax) room.delete(number);
-    const target = page.bytes;
     for (let from = start, to = slot * slotBytes; from < end; from++, to++) target[to] = bytes[from] as number;
-    return ((number << UNIT_BITS) | (slot * units)) >>> 0;
+    return ((number << PAGE_SHIFT) | ((slot * units) << SPARE_BITS) | (slotBytes - (end - start))) >>> 0;
   }
 
   /** The name at this address is gone; its bytes may be written over. */
   free(address: number): void {
-    const number = address >>> UNIT_BITS;
+    const number = address >>> PAGE_SHIFT;
     const page = this.#pages[number] as Page;
-    const offset = address & (PAGE_UNITS - 1);
     if (page.used-- === page.slotsMax) this.#roomFor(page.slotUnits).add(number);
     if (page.used === 0) {
       page.fresh = 0;
@@ -76,19 +83,25 @@ export class NameArena {
       this.#retire(number);
       return;
     }
-    page.bytes[offset * UNIT] = page.free & 0xff;
-    page.bytes[offset * UNIT + 1] = page.free >>> 8;
-    page.free = offset / page.slotUnits;
+    const bytes = this.#bytesOf[number] as Uint8Array;
+    const start = this.startOf(address);
+    bytes[start] = page.free & 0xff;
+    bytes[start + 1] = page.free >>> 8;
+    page.free = start / (page.slotUnits * UNIT);
   }
 
   /** The page an address is in. Another `put` may replace it. */
   pageOf(address: number): Uint8Array {
-    return (this.#pages[address >>> UNIT_BITS] as Page).bytes;
+    return this.#bytesOf[address >>> PAGE_SHIFT] as Uint8Array;
   }
 
   /** Where in its page the name begins. */
   startOf(address: number): number {
-    return (address & (PAGE_UNITS - 1)) * UNIT;
+    return ((address >>> SPARE_BITS) & (PAGE_UNITS - 1)) * UNIT;
+  }
+
+  lengthOf(address: number): number {
+    return (this.#unitsOf[address >>> PAGE_SHIFT] as number) * UNIT - (address & (UNIT - 1));
   }
 
   get bytes(): number {
@@ -96,14 +109,14 @@ export class NameArena {
   }
 
   #roomFor(units: number): LowestSet {
-    let room = this.#room[units - 1];
+    let room = this.#room[units];
     if (room === undefined) {
-      while (this.#room.length < SIZES && this.#room.length < units) {
+      while (this.#room.length <= units) {
         this.#room.push(undefined);
         this.#pageCounts.push(0);
       }
       room = new LowestSet();
-      this.#room[units - 1] = room;
+      this.#room[units] = room;
     }
     return room;
   }
@@ -112,37 +125,43 @@ export class NameArena {
     let number = this.#freeNumbers.lowest;
     if (number < 0) {
       number = this.#pages.length;
-      if (number >= PAGES_MAX) throw new RangeError('the arena of names is full');
+      if (number >= PAGES_MAX) throw new RangeError('the names of this table take more than 4 GiB');
       this.#pages.push(undefined);
+      this.#bytesOf.push(NO_BYTES);
+      this.#unitsOf.push(0);
     } else this.#freeNumbers.delete(number);
-    const pageCount = this.#pageCounts[units - 1] as number;
-    const page = new Page(units, pageCount === 0 ? FIRST_SLOTS : PAGE_UNITS);
-    this.#pageCounts[units - 1] = pageCount + 1;
+    const page = new Page(units);
+    const count = this.#pageCounts[units] as number;
+    this.#pageCounts[units] = count + 1;
+    const bytes = new Uint8Array((count === 0 ? FIRST_SLOTS : page.slotsMax) * units * UNIT);
     this.#pages[number] = page;
-    this.#bytes += page.bytes.length;
+    this.#bytesOf[number] = bytes;
+    this.#unitsOf[number] = units;
+    this.#bytes += bytes.length;
     room.add(number);
     return number;
   }
 
-  #growPage(page: Page): void {
-    const old = page.bytes;
-    const slotBytes = page.slotUnits * UNIT;
-    const bytes = new Uint8Array(Math.min(old.length * 2, page.slotsMax * slotBytes));
+  #growPage(number: number, page: Page): Uint8Array {
+    const old = this.#bytesOf[number] as Uint8Array;
+    const bytes = new Uint8Array(Math.min(old.length * 2, page.slotsMax * page.slotUnits * UNIT));
     bytes.set(old);
-    page.bytes = bytes;
+    this.#bytesOf[number] = bytes;
     this.#bytes += bytes.length - old.length;
+    return bytes;
   }
 
   #retire(number: number): void {
     const idle = this.#idle;
     this.#idle = number;
-    if (idle < 0 || idle === number) return;
+    if (idle === number) return;
     const page = this.#pages[idle];
     if (page === undefined || page.used > 0) return;
     this.#roomFor(page.slotUnits).delete(idle);
+    this.#bytes -= (this.#bytesOf[idle] as Uint8Array).length;
     this.#pages[idle] = undefined;
-    this.#pageCounts[page.slotUnits - 1] = (this.#pageCounts[page.slotUnits - 1] as number) - 1;
-    this.#bytes -= page.bytes.length;
+    this.#bytesOf[idle] = NO_BYTES;
+    this.#pageCounts[page.slotUnits] = (this.#pageCounts[page.slotUnits] as number) - 1;
     this.#freeNumbers.add(idle);
   }
 }

@@ -20,13 +20,13 @@ const LOAD_MIN = 0.3;
 const GROWTH: number = Math.SQRT2;
 const SLOTS_MIN = 16;
 /** Shards split at sizes from here to twice this. */
-const SPLIT_MIN = 4096;
+const SPLIT_MIN = 8192;
 
-export class Shard {
-  slots: Int32Array;
+class Shard {
+  readonly slots: Int32Array;
   count = 0;
-  fullAt: number;
-  emptyAt: number;
+  readonly fullAt: number;
+  readonly emptyAt: number;
   /** Its names agree in this many of the lowest bits of their hashes: `prefix`. */
   readonly depth: number;
   readonly prefix: number;
@@ -74,6 +74,8 @@ export class NameIndex {
   readonly #hashes: U32Column;
   /** By the lowest bits of a hash; a shard of smaller depth stands in several places. */
   #directory: Shard[] = [];
+  /** The same shards' slots: a look-up needs nothing else. */
+  #slotsOf: Int32Array[] = [];
   #depth = 0;
   /** Shards as deep as the directory; without any it is halved. */
   #deepest = 1;
@@ -84,28 +86,25 @@ export class NameIndex {
     this.#hashes = hashes;
   }
 
-  /** The shard names of this hash are in; undefined while the index has never held one. */
-  shardOf(hash: number): Shard | undefined {
-    return this.#directory[hash & (this.#directory.length - 1)];
+  /** Where entries of names with this hash are, from `homeOf` up to a 0; undefined while the index has never held one. */
+  slotsFor(hash: number): Int32Array | undefined {
+    return this.#slotsOf[hash & (this.#slotsOf.length - 1)];
   }
 
   /** The id's hash must already be in its column, because making room reads it there. */
   insert(hash: number, id: number): void {
-    let shard = this.shardOf(hash);
-    if (shard === undefined) {
-      shard = this.#create(0, 0, 0);
-      this.#directory = [shard];
-    }
+    if (this.#directory.length === 0) this.#begin();
+    let shard = this.#shardOf(hash);
     while (shard.count >= shard.fullAt) {
       this.#enlarge(shard);
-      shard = this.shardOf(hash) as Shard;
+      shard = this.#shardOf(hash);
     }
     shard.put(hash, entryOf(hash, id));
     this.#count++;
   }
 
   remove(hash: number, id: number): void {
-    const shard = this.shardOf(hash) as Shard;
+    const shard = this.#shardOf(hash);
     const { slots } = shard;
     const { length } = slots;
     const entry = entryOf(hash, id);
@@ -132,6 +131,16 @@ export class NameIndex {
     return this.#slots * 4;
   }
 
+  #begin(): void {
+    const shard = this.#create(0, 0, 0);
+    this.#directory = [shard];
+    this.#slotsOf = [shard.slots];
+  }
+
+  #shardOf(hash: number): Shard {
+    return this.#directory[hash & (this.#directory.length - 1)] as Shard;
+  }
+
   #create(depth: number, prefix: number, names: number): Shard {
     const shard = new Shard(depth, prefix, names);
     this.#slots += shard.slots.length;
@@ -149,7 +158,8 @@ export class NameIndex {
       return;
     }
     if (depth === this.#depth) {
-      this.#directory = [...this.#directory, ...this.#directory];
+      this.#directory = this.#directory.concat(this.#directory);
+      this.#slotsOf = this.#slotsOf.concat(this.#slotsOf);
       this.#depth++;
       this.#deepest = 0;
     }
@@ -197,6 +207,7 @@ export class NameIndex {
   #halve(): void {
     this.#depth--;
     this.#directory = this.#directory.slice(0, 1 << this.#depth);
+    this.#slotsOf = this.#slotsOf.slice(0, 1 << this.#depth);
     let places = 0;
     for (const shard of this.#directory) if (shard.depth === this.#depth) places++;
     this.#deepest = places;
@@ -208,7 +219,9 @@ export class NameIndex {
   }
 
   #point(shard: Shard): void {
-    const directory = this.#directory;
-    for (let at = shard.prefix; at < directory.length; at += 1 << shard.depth) directory[at] = shard;
+    for (let at = shard.prefix; at < this.#directory.length; at += 1 << shard.depth) {
+      this.#directory[at] = shard;
+      this.#slotsOf[at] = shard.slots;
+    }
   }
 }

@@ -6,7 +6,7 @@
 import { equalBytes, hashName, NAME_BYTES_MAX } from '../../kernel/index.ts';
 import { Rows, type U32Column, type U8Column } from './columns.ts';
 import { LowestSet } from './lowest-set.ts';
-import { NameArena } from './name-arena.ts';
+import { NameArena, NOWHERE } from './name-arena.ts';
 import { IDS_MAX, idOf, isLikely, homeOf, NameIndex } from './name-index.ts';
 
 /** The roles of the tables here, as bits; the other bits, up to 128, are free for others. */
@@ -23,11 +23,10 @@ export type NameHash = (bytes: Uint8Array, start: number, end: number) => number
  */
 export class NameTable {
   readonly #hashName: NameHash;
-  readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u8: 2 });
+  readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u8: 1 });
   readonly #hashes: U32Column = this.#rows.u32(0);
   readonly #addresses: U32Column = this.#rows.u32(1);
-  readonly #lengths: U8Column = this.#rows.u8(0);
-  readonly #roles: U8Column = this.#rows.u8(1);
+  readonly #roles: U8Column = this.#rows.u8(0);
   readonly #index: NameIndex = new NameIndex(this.#hashes);
   readonly #arena: NameArena = new NameArena();
   /** Free ids below `#fresh`; from there on all are. The lowest is taken first, so that high chunks empty. */
@@ -42,9 +41,8 @@ export class NameTable {
 
   /** The name's id, or -1. Who has the name's hash by this table's function may pass it. */
   find(bytes: Uint8Array, start: number, end: number, hash: number = this.#hashName(bytes, start, end)): number {
-    const shard = this.#index.shardOf(hash);
-    if (shard === undefined) return -1;
-    const { slots } = shard;
+    const slots = this.#index.slotsFor(hash);
+    if (slots === undefined) return -1;
     const { length } = slots;
     for (let at = homeOf(hash, length); ;) {
       const entry = slots[at] as number;
@@ -73,7 +71,6 @@ export class NameTable {
     this.#rows.enter(id);
     this.#hashes.set(id, hash);
     this.#addresses.set(id, this.#arena.put(bytes, start, end));
-    this.#lengths.set(id, length);
     this.#roles.set(id, 0);
     this.#index.insert(hash, id);
     this.#size++;
@@ -89,7 +86,7 @@ export class NameTable {
   drop(id: number, role: number): boolean {
     const roles = this.#roles.get(id) & ~role;
     this.#roles.set(id, roles);
-    if (roles !== 0 || this.#lengths.get(id) === 0) return false;
+    if (roles !== 0 || this.#addresses.get(id) === NOWHERE) return false;
     this.#free(id);
     return true;
   }
@@ -105,7 +102,8 @@ export class NameTable {
 
   /** 0 if the id is of no name. */
   lengthOf(id: number): number {
-    return this.#lengths.get(id);
+    const address = this.#addresses.get(id);
+    return address === NOWHERE ? 0 : this.#arena.lengthOf(address);
   }
 
   /** The bytes the name lies in, from `startOf(id)` on. Good until the next `intern`. */
@@ -125,7 +123,7 @@ export class NameTable {
   equals(id: number, bytes: Uint8Array, start: number, end: number): boolean {
     const address = this.#addresses.get(id);
     const own = this.#arena.startOf(address);
-    return equalBytes(this.#arena.pageOf(address), own, own + this.#lengths.get(id), bytes, start, end);
+    return equalBytes(this.#arena.pageOf(address), own, own + this.#arena.lengthOf(address), bytes, start, end);
   }
 
   get size(): number {
@@ -145,7 +143,7 @@ export class NameTable {
   #free(id: number): void {
     this.#index.remove(this.#hashes.get(id), id);
     this.#arena.free(this.#addresses.get(id));
-    this.#lengths.set(id, 0);
+    this.#addresses.set(id, NOWHERE);
     this.#rows.leave(id);
     if (--this.#size === 0) {
       this.#fresh = 0;

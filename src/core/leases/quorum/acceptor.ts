@@ -1,0 +1,495 @@
+/**
+ * The acceptor: a vote per name, given to one live lease at a time (rule 2), counted on this node's own
+ * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. It holds no
+ * promise and no vote from an earlier life: after a restart it keeps silent until none can matter (rule 4).
+ */
+import {
+  compareBallots,
+  hashName,
+  monoAfter,
+  monoUs,
+  NEVER,
+  NO_BALLOT,
+  spanUs,
+  wallUs,
+  type BallotTime,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type WallUs,
+} from '../../../kernel/index.ts';
+import type { Boot } from '../../contract.ts';
+import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
+import { FLOOR_BUCKETS, type QuorumConfig, type QuorumStep } from './config.ts';
+import { DueHeap } from './due-heap.ts';
+import { Floors } from './floors.ts';
+import {
+  ACCEPTED,
+  ANSWER,
+  FREE,
+  HAS_LEASE,
+  HELD,
+  LOW,
+  OUTBID,
+  PROMISED,
+  QUEUED,
+  QuorumMessage,
+  REFUSED,
+  RELEASED,
+  RENEWS,
+  SILENT,
+  WATCHED,
+} from './messages.ts';
+import type { QuorumRules } from './rules.ts';
+import { stretch, type Timing } from './timing.ts';
+import { WaitQueue, type Waiter } from './wait-queue.ts';
+import type { Watchers } from './watchers.ts';
+
+/** This role's bit in the name table, for names that have only a queue or a promise. */
+const ROLE_ASIDE = 8;
+/** How many rows one sweep looks at. */
+const SWEEP_ROWS = 4096;
+/** How many of those whose turn it is are told again that the lease is free. */
+const TOLD_AGAIN = 3;
+
+interface Pledge {
+  readonly ballot: BallotTime;
+  readonly owner: Incarnation;
+  readonly until: MonoUs;
+}
+
+export class Acceptor {
+  readonly #self: NodeId;
+  readonly #rules: QuorumRules;
+  readonly #timing: Timing;
+  readonly #names: NameTable;
+  readonly #leases: LeaseTable;
+  readonly #owners = new OwnerTable();
+  readonly #floors: Floors;
+  readonly #watchers: Watchers;
+  readonly #promises = new Map<number, Pledge>();
+  readonly #queues = new Map<number, WaitQueue>();
+  readonly #metas = new Map<number, Uint8Array>();
+  /** Names with a queue or a promise, to be looked at again. */
+  readonly #due = new DueHeap();
+  readonly #reply = new QuorumMessage();
+  #silentUntil: MonoUs = monoUs(-Infinity);
+  #silentUntilWall: WallUs = wallUs(-Infinity);
+  #silenceTold = true;
+  /** The highest ballot seen, for those who ask with a lower one. */
+  #clock: BallotTime = NO_BALLOT;
+  #sweepAt: MonoUs = NEVER;
+  #sweepFrom = 0;
+
+  constructor(config: QuorumConfig, boot: Boot, names: NameTable, watchers: Watchers, rules: QuorumRules) {
+    this.#self = boot.self;
+    this.#rules = rules;
+    this.#timing = config.timing;
+    this.#names = names;
+    this.#leases = new LeaseTable(names);
+    this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
+    this.#watchers = watchers;
+  }
+
+  get wakeAt(): MonoUs {
+    const aside = this.#due.nextAt;
+    const sweep = this.#sweepAt;
+    const silence = this.#silenceTold ? NEVER : this.#silentUntil;
+    return monoUs(Math.min(aside, sweep, silence));
+  }
+
+  /** Live and dead rows that are still there. */
+  get rows(): number {
+    return this.#leases.count;
+  }
+
+  start(restarted: boolean, step: QuorumStep): void {
+    if (!restarted || !this.#rules.restartSilence) return;
+    this.#silentUntil = monoAfter(step.monoUs, this.#timing.silenceUs);
+    this.#silentUntilWall = wallUs(step.wallUs + this.#timing.silenceUs);
+    this.#silenceTold = false;
+  }
+
+  // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
+
+  prepare(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#observe(message.ballot);
+    if (this.#refuseInSilence(from, message, step)) return;
+    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
+    if (!this.#rules.oneRoundTrip) {
+      this.#prepareLiteral(from, id, message, step);
+      return;
+    }
+    if (this.#isLive(id, step) && !this.#isSameLease(id, message)) {
+      if (!this.#rules.promiseYieldsToOwner) this.#promise(message, step);
+      this.#refuse(from, HELD, id, message, step);
+    } else if (this.#queueBlocks(id, message, step)) {
+      this.#refuse(from, QUEUED, id, message, step);
+    } else if (this.#promiseBlocks(id, message, step)) {
+      this.#refuse(from, OUTBID, id, message, step);
+    } else if (message.ballot <= this.#floorOf(id, hash)) {
+      this.#refuse(from, LOW, id, message, step);
+    } else {
+      this.#promise(message, step);
+      this.#answer(from, PROMISED, message, step);
+    }
+  }
+
+  propose(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#observe(message.ballot);
+    if (this.#refuseInSilence(from, message, step)) return;
+    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
+    const renews = (message.flags & RENEWS) !== 0;
+    if (!this.#rules.oneRoundTrip) {
+      this.#proposeLiteral(from, id, message, step);
+    } else if (this.#isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
+      if (!this.#isSameLease(id, message)) {
+        if (!this.#rules.promiseYieldsToOwner) this.#promise(message, step);
+        this.#refuse(from, HELD, id, message, step);
+      } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
+        this.#refuse(from, LOW, id, message, step);
+      } else if (!this.#rules.promiseYieldsToOwner && this.#promiseBlocks(id, message, step)) {
+        this.#refuse(from, OUTBID, id, message, step);
+      } else {
+        // The same proposal again changes nothing; its vote was counted from when it came first.
+        if (message.ballot !== this.#leases.ballot(id)) this.#extend(id, message, step);
+        this.#vote(from, message, step);
+      }
+    } else if (!renews && this.#queueBlocks(id, message, step)) {
+      this.#refuse(from, QUEUED, id, message, step);
+    } else if (!renews && this.#promiseBlocks(id, message, step)) {
+      this.#refuse(from, OUTBID, id, message, step);
+    } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
+      this.#refuse(from, LOW, id, message, step);
+    } else {
+      this.#accept(message, step);
+      this.#vote(from, message, step);
+    }
+  }
+
+  /** Removes the owner's row if its ballot is at most this one, and nothing else (rule 6). */
+  release(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#observe(message.ballot);
+    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
+    if (id >= 0 && this.#leases.has(id) && this.#ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
+      this.#remove(id, step);
+    }
+    // A proposal of this lease that is still under way must find no room here.
+    if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
+    this.#answer(from, RELEASED, message, step);
+  }
+
+  query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const reply = this.#reply;
+    if (this.#isSilent(from, step)) return;
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
+    reply.kind = ANSWER;
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.clock = this.#clock;
+    this.#tellLease(id, step);
+    reply.setMeta(reply.flags & HAS_LEASE ? this.#metas.get(id) : undefined);
+    step.send(from, reply);
+  }
+
+  // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
+
+  wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#observe(message.ballot);
+    if (this.#isSilent(from, step)) return;
+    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
+    let queue = this.#queues.get(id);
+    if (!queue) {
+      this.#queues.set(id, (queue = new WaitQueue()));
+      this.#names.retain(id, ROLE_ASIDE);
+    }
+    const until = monoAfter(step.monoUs, this.#timing.waiterUs);
+    const known = queue.find(message.owner, message.lease);
+    if (known) known.until = until;
+    else queue.add({ node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until });
+    this.#attend(id, queue, step);
+  }
+
+  unwait(message: QuorumMessage, step: QuorumStep): void {
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
+    const queue = id >= 0 ? this.#queues.get(id) : undefined;
+    if (queue?.remove(message.owner, message.lease)) this.#attend(id, queue, step);
+  }
+
+  // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
+
+  wake(step: QuorumStep): void {
+    if (!this.#silenceTold && step.monoUs >= this.#silentUntil) {
+      this.#silenceTold = true;
+      step.emit({ kind: 'ready' });
+    }
+    for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) this.#lookAgain(id, step);
+    if (step.monoUs >= this.#sweepAt) this.#sweep(step);
+  }
+
+  #lookAgain(id: number, step: QuorumStep): void {
+    const promise = this.#promises.get(id);
+    if (promise && step.monoUs >= promise.until) {
+      this.#promises.delete(id);
+      this.#dropAside(id);
+    }
+    const queue = this.#queues.get(id);
+    if (queue) this.#attend(id, queue, step);
+  }
+
+  /** Sees to a queue: who is gone, whether the lease is free, whose turn it is, when to look again. */
+  #attend(id: number, queue: WaitQueue, step: QuorumStep): void {
+    const now = step.monoUs;
+    queue.dropExpired(now);
+    if (queue.waiters.length === 0) {
+      this.#queues.delete(id);
+      this.#dropAside(id);
+      return;
+    }
+    if (this.#isLive(id, step)) {
+      queue.freeSince = NEVER;
+      this.#due.push(monoUs(Math.max(this.#leases.expiresAt(id), now + 1)), id);
+      return;
+    }
+    if (queue.freeSince === NEVER) queue.freeSince = now;
+    const { headStartUs } = this.#timing;
+    const eligible = queue.eligible(now, headStartUs);
+    for (let i = 0; i < eligible; i++) {
+      if (i < TOLD_AGAIN || i === eligible - 1) this.#tellFree(queue.waiters[i] as Waiter, step);
+    }
+    // One look per head start while it lasts; after that the refreshes of the waiters bring us back here.
+    const nextAt = eligible < queue.waiters.length ? queue.freeSince + eligible * headStartUs : (queue.waiters[0] as Waiter).until;
+    this.#due.push(monoUs(Math.max(nextAt, now + 1)), id);
+  }
+
+  #tellFree(waiter: Waiter, step: QuorumStep): void {
+    const reply = this.#reply;
+    reply.kind = FREE;
+    reply.owner = waiter.owner;
+    reply.lease = waiter.lease;
+    reply.clock = this.#clock;
+    step.send(waiter.node, reply);
+  }
+
+  /** Takes dead rows away, a slice at a time; goes round once a term. */
+  #sweep(step: QuorumStep): void {
+    const leases = this.#leases;
+    const end = Math.min(this.#sweepFrom + SWEEP_ROWS, this.#names.idLimit);
+    for (let id = this.#sweepFrom; id < end; id++) {
+      if (leases.has(id) && !this.#isLive(id, step)) this.#remove(id, step);
+    }
+    this.#sweepFrom = end >= this.#names.idLimit ? 0 : end;
+    this.#sweepAt = NEVER;
+    this.#scheduleSweep(step);
+  }
+
+  #scheduleSweep(step: QuorumStep): void {
+    if (this.#leases.count === 0 || this.#sweepAt !== NEVER) return;
+    const slices = Math.ceil(this.#names.idLimit / SWEEP_ROWS);
+    this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#timing.maxTermUs / slices))));
+  }
+
+  // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A vote for a lease that has none here; what is left of a dead one goes. */
+  #accept(message: QuorumMessage, step: QuorumStep): void {
+    const leases = this.#leases;
+    // Looked up anew: seeing to a queue may have let the name go since.
+    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
+    const owner = this.#owners.indexOf(message.owner);
+    this.#owners.retain(owner);
+    if (leases.has(id)) {
+      this.#owners.release(leases.owner(id));
+      leases.setOwner(id, owner);
+      leases.setLease(id, message.lease);
+      leases.setBallot(id, message.ballot);
+      leases.setToken(id, message.token);
+      leases.setExpiresAt(id, this.#expiry(message, step));
+    } else {
+      leases.add(id, owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
+    }
+    this.#keepMeta(id, message);
+    this.#scheduleSweep(step);
+    const queue = this.#queues.get(id);
+    if (queue) {
+      queue.remove(message.owner, message.lease);
+      this.#attend(id, queue, step);
+    }
+  }
+
+  /** A vote for the lease that has this one already: its deadline only moves on (rule 7). */
+  #extend(id: number, message: QuorumMessage, step: QuorumStep): void {
+    const leases = this.#leases;
+    const expiresAt = this.#expiry(message, step);
+    leases.setBallot(id, message.ballot);
+    leases.setToken(id, message.token);
+    leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
+    leases.setLease(id, message.lease);
+    this.#keepMeta(id, message);
+  }
+
+  #remove(id: number, step: QuorumStep): void {
+    this.#forget(id);
+    const queue = this.#queues.get(id);
+    if (queue) this.#attend(id, queue, step);
+  }
+
+  #forget(id: number): void {
+    const leases = this.#leases;
+    if (this.#rules.tokenAboveFloor) this.#floors.raise(this.#names.hashOf(id), leases.ballot(id) as BallotTime);
+    this.#owners.release(leases.owner(id));
+    this.#metas.delete(id);
+    leases.remove(id);
+  }
+
+  #keepMeta(id: number, message: QuorumMessage): void {
+    if (message.metaEnd > message.metaStart) this.#metas.set(id, message.meta.slice(message.metaStart, message.metaEnd));
+    else if (this.#metas.size > 0) this.#metas.delete(id);
+  }
+
+  #expiry({ termUs }: QuorumMessage, step: QuorumStep): number {
+    const { maxTermUs, rateErrorPpm } = this.#timing;
+    const spans = Math.min(termUs, maxTermUs);
+    const span = this.#rules.stretchTerm ? stretch(spans, rateErrorPpm) : spans;
+    return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) + span;
+  }
+
+  /** Judged on this acceptor's own monotonic clock: a step of the wall clock must not free a live vote (rule 12). */
+  #isLive(id: number, step: QuorumStep): boolean {
+    if (id < 0 || !this.#leases.has(id)) return false;
+    return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) < this.#leases.expiresAt(id);
+  }
+
+  #ownerOf(id: number): Incarnation {
+    return this.#owners.incarnationOf(this.#leases.owner(id));
+  }
+
+  /** Another lease of the same incarnation is another owner's (rule 3). */
+  #isSameLease(id: number, message: QuorumMessage): boolean {
+    return this.#ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.#leases.lease(id) === message.lease);
+  }
+
+  #isReleasable(id: number, message: QuorumMessage): boolean {
+    if (!this.#rules.releaseByBallot) return true;
+    return this.#leases.ballot(id) <= message.ballot && (this.#leases.lease(id) === message.lease || !this.#rules.handlesApart);
+  }
+
+  #floorOf(id: number, hash: number): BallotTime {
+    const floor = this.#floors.get(hash);
+    return id >= 0 && this.#leases.has(id) ? (Math.max(floor, this.#leases.ballot(id)) as BallotTime) : floor;
+  }
+
+  // ── Promises ───────────────────────────────────────────────────────────────────────────────────────
+
+  #promise(message: QuorumMessage, step: QuorumStep): void {
+    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
+    this.#names.retain(id, ROLE_ASIDE);
+    const span = this.#rules.promiseYieldsToOwner ? this.#timing.promiseUs : this.#timing.silenceUs;
+    const until = this.#rules.oneRoundTrip ? monoAfter(step.monoUs, span) : NEVER;
+    this.#promises.set(id, { ballot: message.ballot, owner: message.owner, until });
+    if (until !== NEVER) this.#due.push(until, id);
+  }
+
+  #promiseBlocks(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const promise = this.#promises.get(id);
+    if (!promise || step.monoUs >= promise.until) return false;
+    return compareBallots(message.ballot, message.owner, promise.ballot, promise.owner) < 0;
+  }
+
+  #queueBlocks(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const queue = this.#queues.get(id);
+    if (!queue) return false;
+    // The row may have run out since the queue was last seen to.
+    if (queue.freeSince === NEVER && !this.#isLive(id, step)) this.#attend(id, queue, step);
+    return queue.blocks(message.owner, message.lease, step.monoUs, this.#timing.headStartUs);
+  }
+
+  /** A name that neither waits nor is promised needs no place of its own any more. */
+  #dropAside(id: number): void {
+    if (!this.#queues.has(id) && !this.#promises.has(id)) this.#names.drop(id, ROLE_ASIDE);
+  }
+
+  // ── The papers to the letter: rule 2 off, prepare always, promises for ever ────────────────────────
+
+  #prepareLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
+    if (this.#promiseBlocks(id, message, step)) return;
+    this.#promise(message, step);
+    this.#tellLease(id, step);
+    const reply = this.#reply;
+    reply.kind = PROMISED;
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.ballot = message.ballot;
+    reply.clock = this.#clock;
+    step.send(from, reply);
+  }
+
+  #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
+    if (this.#promiseBlocks(id, message, step)) return;
+    this.#accept(message, step);
+    this.#vote(from, message, step);
+  }
+
+  // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
+
+  #observe(ballot: BallotTime): void {
+    if (ballot > this.#clock) this.#clock = ballot;
+  }
+
+  /** The silence covers the whole node, its own vote included (rule 4), and ends by monotonic time only. */
+  #isSilent(from: NodeId, step: QuorumStep): boolean {
+    if (from === this.#self && !this.#rules.silenceCoversOwnVote) return false;
+    if (!this.#rules.silenceByMonotonic) return step.wallUs < this.#silentUntilWall;
+    return step.monoUs < this.#silentUntil;
+  }
+
+  #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
+    if (!this.#isSilent(from, step)) return false;
+    const reply = this.#reply;
+    reply.reason = SILENT;
+    reply.flags = 0;
+    reply.remainingUs = Math.max(0, this.#silentUntil - step.monoUs);
+    this.#answer(from, REFUSED, message, step);
+    return true;
+  }
+
+  #refuse(from: NodeId, reason: number, id: number, message: QuorumMessage, step: QuorumStep): void {
+    this.#tellLease(id, step);
+    this.#reply.reason = reason;
+    this.#answer(from, REFUSED, message, step);
+  }
+
+  #vote(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#reply.flags = this.#watchers.isWatched(message) ? WATCHED : 0;
+    this.#answer(from, ACCEPTED, message, step);
+  }
+
+  #answer(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep): void {
+    const reply = this.#reply;
+    if (kind === PROMISED) reply.flags = 0;
+    reply.kind = kind;
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.ballot = message.ballot;
+    reply.clock = this.#clock;
+    step.send(from, reply);
+  }
+
+  /** Fills in what this acceptor knows of the live lease, if there is one. */
+  #tellLease(id: number, step: QuorumStep): void {
+    const reply = this.#reply;
+    if (id < 0 || !this.#isLive(id, step)) {
+      reply.flags = 0;
+      return;
+    }
+    const leases = this.#leases;
+    reply.flags = HAS_LEASE;
+    reply.holder = this.#ownerOf(id);
+    reply.holderLease = leases.lease(id);
+    reply.token = leases.token(id);
+    reply.remainingUs = Math.max(0, Math.ceil(leases.expiresAt(id) - (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs)));
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Exact questions: who holds this? A quorum of acceptors is asked and the answers are timed by the
+ * asker. At most one lease can have a quorum of votes, so a quorum of answers names the only possible
+ * holder, or nobody.
+ */
+import { monoAfter, VoterSet, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { HolderHint, QuorumStep } from './config.ts';
+import { DueHeap } from './due-heap.ts';
+import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
+import type { Outgoing } from './outgoing.ts';
+import { stretch } from './timing.ts';
+
+interface Told {
+  readonly owner: Incarnation;
+  readonly lease: number;
+  readonly token: number;
+  readonly meta: Uint8Array;
+  remainingUs: number;
+  count: number;
+}
+
+interface Question {
+  readonly voters: readonly NodeId[];
+  readonly answered: VoterSet;
+  readonly told: Told[];
+  readonly until: MonoUs;
+}
+
+export class Asker {
+  readonly #out: Outgoing;
+  readonly #questions = new Map<number, Question>();
+  readonly #due = new DueHeap();
+
+  constructor(out: Outgoing) {
+    this.#out = out;
+  }
+
+  get wakeAt(): MonoUs {
+    return this.#due.nextAt;
+  }
+
+  ask(question: number, name: Uint8Array, step: QuorumStep): void {
+    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const until = monoAfter(step.monoUs, this.#out.timing.attemptUs);
+    this.#questions.set(question, { voters, answered: new VoterSet(), told: [], until });
+    this.#due.push(until, question);
+    this.#out.compose(QUERY, question, name);
+    this.#out.sendTo(voters, step);
+  }
+
+  answered(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const question = this.#questions.get(message.lease);
+    if (!question || !question.voters.includes(from) || !question.answered.add(from)) return;
+    if ((message.flags & HAS_LEASE) !== 0) note(question, message);
+    const { quorum } = this.#out.electorate;
+    const unheard = question.voters.length - question.answered.size;
+    const most = mostTold(question);
+    // Decided when one lease has a quorum, or none can have it any more.
+    if ((most?.count ?? 0) >= quorum || (most?.count ?? 0) + unheard < quorum) this.#conclude(message.lease, question, step);
+  }
+
+  wake(step: QuorumStep): void {
+    for (let number = this.#due.take(step.monoUs); number >= 0; number = this.#due.take(step.monoUs)) {
+      const question = this.#questions.get(number);
+      if (question) this.#conclude(number, question, step);
+    }
+  }
+
+  #conclude(number: number, question: Question, step: QuorumStep): void {
+    this.#questions.delete(number);
+    const { quorum } = this.#out.electorate;
+    const unheard = question.voters.length - question.answered.size;
+    const most = mostTold(question);
+    const possible = most && most.count + unheard >= quorum ? most : null;
+    const certain = possible ? possible.count >= quorum : unheard < quorum;
+    const { rateErrorPpm } = this.#out.timing;
+    const holder: HolderHint | null = possible
+      ? { owner: possible.owner, token: possible.token, remainingUsMax: stretch(possible.remainingUs, rateErrorPpm) }
+      : null;
+    step.emit({ kind: 'answered', lease: number, holder, certain, meta: possible && possible.meta.length > 0 ? possible.meta : null });
+  }
+}
+
+function note(question: Question, message: QuorumMessage): void {
+  const known = question.told.find(({ owner, lease }) => owner === message.holder && lease === message.holderLease);
+  if (known) {
+    known.count++;
+    known.remainingUs = Math.max(known.remainingUs, message.remainingUs);
+    return;
+  }
+  const meta = message.meta.slice(message.metaStart, message.metaEnd);
+  question.told.push({ owner: message.holder, lease: message.holderLease, token: message.token, meta, remainingUs: message.remainingUs, count: 1 });
+}
+
+function mostTold(question: Question): Told | null {
+  return question.told.reduce<Told | null>((most, told) => (most && most.count >= told.count ? most : told), null);
+}

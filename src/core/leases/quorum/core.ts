@@ -1,0 +1,183 @@
+/**
+ * The quorum core: proposer, acceptor and learner of one node, all resources inside. A member has every
+ * role, a client everything but the acceptor. This file only hands each message and command to the role
+ * it is for.
+ */
+import { monoUs, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import { NameTable } from '../../tables/index.ts';
+import type { Boot, Core, Snapshot } from '../../contract.ts';
+import { Acceptor } from './acceptor.ts';
+import { Asker } from './asker.ts';
+import type { QuorumCommand, QuorumConfig, QuorumEvent, QuorumStep } from './config.ts';
+import { Holder } from './holder.ts';
+import { Learner } from './learner.ts';
+import {
+  ACCEPTED,
+  ANSWER,
+  FREE,
+  LEARN,
+  LEARNED,
+  PREPARE,
+  PROMISED,
+  PROPOSE,
+  QUERY,
+  REFUSED,
+  RELEASE,
+  RELEASED,
+  UNWAIT,
+  WAIT,
+  WATCH,
+  type QuorumMessage,
+} from './messages.ts';
+import { Outgoing } from './outgoing.ts';
+import { Proposer } from './proposer.ts';
+import { ALL_RULES, type QuorumRules } from './rules.ts';
+import { Electorate } from './voters.ts';
+import { Watchers } from './watchers.ts';
+
+export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEvent> {
+  readonly #boot: Boot;
+  readonly #acceptor: Acceptor | null;
+  readonly #watchers: Watchers;
+  readonly #out: Outgoing;
+  readonly #proposer: Proposer;
+  readonly #holder: Holder;
+  readonly #asker: Asker;
+  readonly #learner: Learner;
+
+  constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
+    const names = new NameTable();
+    const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
+    const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
+    this.#boot = boot;
+    this.#watchers = new Watchers(config.timing.waiterUs);
+    this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
+    this.#out = new Outgoing(owner, electorate, config.timing, rules);
+    this.#holder = new Holder(this.#out, names);
+    this.#proposer = new Proposer(this.#out, this.#holder);
+    this.#asker = new Asker(this.#out);
+    this.#learner = new Learner(this.#out, names);
+  }
+
+  get wakeAt(): MonoUs {
+    const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
+    return monoUs(Math.min(acceptorAt, this.#proposer.wakeAt, this.#holder.wakeAt, this.#asker.wakeAt, this.#learner.wakeAt));
+  }
+
+  /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    return this.#holder.remainingUs(lease, name, mono, wall);
+  }
+
+  /** What the learner believes of a name. */
+  hint(name: Uint8Array, mono: MonoUs): ReturnType<Learner['hint']> {
+    return this.#learner.hint(name, mono);
+  }
+
+  start(step: QuorumStep): void {
+    this.#acceptor?.start(this.#boot.restarted, step);
+  }
+
+  receive(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    switch (message.kind) {
+      case PREPARE:
+        this.#acceptor?.prepare(from, message, step);
+        return;
+      case PROPOSE:
+        this.#acceptor?.propose(from, message, step);
+        return;
+      case RELEASE:
+        this.#acceptor?.release(from, message, step);
+        return;
+      case QUERY:
+        this.#acceptor?.query(from, message, step);
+        return;
+      case WAIT:
+        this.#acceptor?.wait(from, message, step);
+        return;
+      case UNWAIT:
+        this.#acceptor?.unwait(message, step);
+        return;
+      case WATCH:
+        if (this.#acceptor) this.#watchers.watch(from, message, step);
+        return;
+      case LEARN:
+        if (this.#acceptor) this.#watchers.relay(message, step);
+        return;
+      default:
+        // An answer to an earlier life of this node is not for us.
+        if (message.owner === this.#out.owner) this.#answer(from, message, step);
+    }
+  }
+
+  #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (message.kind !== LEARNED) this.#out.ballots.observe(message.clock);
+    switch (message.kind) {
+      case PROMISED:
+        this.#proposer.promised(from, message, step);
+        return;
+      case ACCEPTED:
+        this.#proposer.accepted(from, message, step);
+        this.#holder.accepted(from, message, step);
+        return;
+      case REFUSED:
+        this.#proposer.refused(from, message, step);
+        this.#holder.refused(from, message, step);
+        return;
+      case RELEASED:
+        this.#holder.released(from, message, step);
+        return;
+      case ANSWER:
+        this.#asker.answered(from, message, step);
+        return;
+      case FREE:
+        this.#proposer.free(from, message, step);
+        return;
+      case LEARNED:
+        this.#learner.learned(message, step);
+        return;
+    }
+  }
+
+  command(command: QuorumCommand, step: QuorumStep): void {
+    switch (command.kind) {
+      case 'acquire':
+        this.#proposer.acquire(command, step);
+        return;
+      case 'cancel':
+        this.#proposer.cancel(command.lease, step);
+        return;
+      case 'renew':
+        this.#holder.renew(command, step);
+        return;
+      case 'release':
+        this.#holder.release(command, step);
+        return;
+      case 'query':
+        this.#asker.ask(command.lease, command.name, step);
+        return;
+      case 'watch':
+        this.#learner.watch(command.prefix, step);
+        return;
+      case 'unwatch':
+        this.#learner.unwatch(command.prefix, step);
+        return;
+    }
+  }
+
+  wake(step: QuorumStep): void {
+    this.#acceptor?.wake(step);
+    this.#proposer.wake(step);
+    this.#holder.wake(step);
+    this.#asker.wake(step);
+    this.#learner.wake(step);
+  }
+
+  completed(): void {}
+
+  snapshot(): Snapshot {
+    return null;
+  }
+
+  restore(_snapshot: Snapshot): void {}
+}

@@ -1,0 +1,58 @@
+/** Things to look at again at some instant: a small heap. An entry may be out of date when it comes up; whoever takes it checks. */
+import { NEVER, type MonoUs } from '../../../kernel/index.ts';
+
+export class DueHeap {
+  readonly #at: number[] = [];
+  readonly #key: number[] = [];
+
+  get size(): number {
+    return this.#at.length;
+  }
+
+  get nextAt(): MonoUs {
+    return (this.#at[0] ?? NEVER) as MonoUs;
+  }
+
+  push(at: MonoUs, key: number): void {
+    const ats = this.#at;
+    const keys = this.#key;
+    let hole = ats.length;
+    ats.push(at);
+    keys.push(key);
+    while (hole > 0) {
+      const parent = (hole - 1) >> 1;
+      if ((ats[parent] as number) <= at) break;
+      ats[hole] = ats[parent] as number;
+      keys[hole] = keys[parent] as number;
+      hole = parent;
+    }
+    ats[hole] = at;
+    keys[hole] = key;
+  }
+
+  /** The key of the earliest entry that is due, or -1. */
+  take(now: MonoUs): number {
+    const ats = this.#at;
+    const keys = this.#key;
+    if (ats.length === 0 || (ats[0] as number) > now) return -1;
+    const taken = keys[0] as number;
+    const at = ats.pop() as number;
+    const key = keys.pop() as number;
+    const size = ats.length;
+    if (size > 0) {
+      let hole = 0;
+      for (;;) {
+        let child = 2 * hole + 1;
+        if (child >= size) break;
+        if (child + 1 < size && (ats[child + 1] as number) < (ats[child] as number)) child++;
+        if ((ats[child] as number) >= at) break;
+        ats[hole] = ats[child] as number;
+        keys[hole] = keys[child] as number;
+        hole = child;
+      }
+      ats[hole] = at;
+      keys[hole] = key;
+    }
+    return taken;
+  }
+}

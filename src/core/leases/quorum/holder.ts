@@ -1,0 +1,357 @@
+/**
+ * The holder's side: what this node holds, until when on both of its clocks, and when each is renewed.
+ * Held leases are rows of a table; only renewals and releases under way are objects. Authority moves on
+ * only with a fresh quorum (rule 8), and ends before the release leaves (rule 6).
+ */
+import {
+  monoAfter,
+  monoUs,
+  NO_BALLOT,
+  VoterSet,
+  wallUs,
+  type BallotTime,
+  type MonoUs,
+  type NodeId,
+  type WallUs,
+} from '../../../kernel/index.ts';
+import { Calendar, HoldTable, type NameTable } from '../../tables/index.ts';
+import type { QuorumCommand, QuorumStep } from './config.ts';
+import { DueHeap } from './due-heap.ts';
+import { LEARN, LET_GO, PROPOSE, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
+import type { Outgoing } from './outgoing.ts';
+import type { Pursuit } from './pursuit.ts';
+import { renewAfterUs } from './timing.ts';
+
+/** Flags of a hold. */
+const KEEP = 1;
+const RENEWING = 2;
+const IS_WATCHED = 4;
+
+/** The calendar is this part of the longest term fine. */
+const CALENDAR_PARTS = 256;
+/** How many holds one wake looks at, so that a burst of renewals does not stop the process. */
+const VISITS_PER_WAKE = 10_000;
+
+interface Renewal {
+  readonly lease: number;
+  readonly id: number;
+  readonly termUs: number;
+  ballot: BallotTime;
+  startMono: MonoUs;
+  startWall: WallUs;
+  /** The end of the attempt, or of the rest after a failed one. */
+  until: MonoUs;
+  readonly accepted: VoterSet;
+  readonly refused: VoterSet;
+}
+
+interface Releasing {
+  readonly lease: number;
+  readonly name: Uint8Array;
+  readonly ballot: BallotTime;
+  readonly answered: VoterSet;
+  /** The lease has run out by then, heard or not. */
+  readonly overAt: MonoUs;
+  until: MonoUs;
+}
+
+type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
+type Release = Extract<QuorumCommand, { kind: 'release' }>;
+
+export class Holder {
+  readonly #out: Outgoing;
+  readonly #names: NameTable;
+  readonly #holds: HoldTable;
+  readonly #calendar: Calendar;
+  readonly #renewals = new Map<number, Renewal>();
+  readonly #releases = new Map<number, Releasing>();
+  readonly #due = new DueHeap();
+
+  constructor(out: Outgoing, names: NameTable) {
+    this.#out = out;
+    this.#names = names;
+    this.#holds = new HoldTable(names);
+    this.#calendar = new Calendar(Math.max(1, Math.floor(out.timing.maxTermUs / CALENDAR_PARTS)));
+  }
+
+  get wakeAt(): MonoUs {
+    return monoUs(Math.min(this.#due.nextAt, this.#calendar.nextDueUs));
+  }
+
+  get count(): number {
+    return this.#holds.count;
+  }
+
+  /** How long the lease may still be acted under: computed from the clocks when asked, never from a flag a timer sets (rule 11). 0 if it is not held. */
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    const id = this.#find(lease, name);
+    if (id < 0) return 0;
+    return this.#out.rules.validByClock ? Math.max(0, this.#remaining(id, mono, wall)) : 1;
+  }
+
+  /** A quorum voted: from here on it is ours. */
+  hold(pursuit: Pursuit, deadlineMono: MonoUs, deadlineWall: WallUs, step: QuorumStep): void {
+    const { lease, name, ballot, termUs, keep, watched, trips, ticket } = pursuit;
+    // An earlier lease of this process on the same name has run out; it just was not looked at since.
+    const earlier = this.#names.find(name, 0, name.length);
+    if (earlier >= 0 && this.#holds.has(earlier)) this.#lose(earlier, step);
+    const id = this.#names.intern(name, 0, name.length);
+    this.#holds.add(id, lease, ballot, ballot, deadlineMono, deadlineWall, Math.ceil(termUs / 1000), (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0));
+    this.#schedule(id);
+    if (watched) this.#tellLearners(id, termUs, 0, step);
+    step.emit({ kind: 'granted', lease, token: ballot, deadlineMonoUs: deadlineMono, deadlineWallUs: this.#wallDeadline(deadlineWall), trips, waited: ticket !== NO_BALLOT });
+  }
+
+  renew({ lease, name, termUs }: Renew, step: QuorumStep): void {
+    const id = this.#find(lease, name);
+    if (id < 0) step.emit({ kind: 'renewal-failed', lease });
+    else this.#startRenewal(id, termUs, step);
+  }
+
+  release({ lease, name }: Release, step: QuorumStep): void {
+    const id = this.#find(lease, name);
+    if (id < 0) {
+      if (!this.#releases.has(lease)) step.emit({ kind: 'released', lease, byQuorum: false });
+      return;
+    }
+    const holds = this.#holds;
+    const releasing: Releasing = {
+      lease,
+      name,
+      ballot: holds.ballot(id) as BallotTime,
+      answered: new VoterSet(),
+      overAt: monoUs(holds.deadlineMono(id)),
+      until: step.monoUs,
+    };
+    if (this.#releases.has(lease)) return;
+    this.#releases.set(lease, releasing);
+    if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, 0, LET_GO, step);
+    if (this.#out.rules.stopBeforeRelease) this.#stop(id, step);
+    this.#sendRelease(releasing, step);
+  }
+
+  // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
+
+  accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const renewal = this.#renewals.get(message.lease);
+    if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#isVoter(from, renewal.id)) return;
+    if (step.monoUs >= renewal.until) {
+      this.#failRenewal(renewal, step);
+      return;
+    }
+    if ((message.flags & WATCHED) !== 0) this.#setFlag(renewal.id, IS_WATCHED);
+    renewal.accepted.add(from);
+    const needed = this.#out.rules.renewalNeedsQuorum ? this.#out.electorate.quorum : 1;
+    if (renewal.accepted.size >= needed) this.#extend(renewal, step);
+  }
+
+  refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const renewal = this.#renewals.get(message.lease);
+    if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#isVoter(from, renewal.id)) return;
+    renewal.refused.add(from);
+    if (renewal.refused.size > this.#out.electorate.size - this.#out.electorate.quorum) this.#failRenewal(renewal, step);
+  }
+
+  released(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const releasing = this.#releases.get(message.lease);
+    if (!releasing || message.ballot !== releasing.ballot) return;
+    releasing.answered.add(from);
+    if (releasing.answered.size < this.#out.electorate.quorum) return;
+    this.#endRelease(releasing, true, step);
+  }
+
+  wake(step: QuorumStep): void {
+    this.#calendar.take(step.monoUs, (id) => this.#visit(id, step), VISITS_PER_WAKE);
+    for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
+      const renewal = this.#renewals.get(lease);
+      if (renewal && step.monoUs >= renewal.until) this.#renewAgain(renewal, step);
+      const releasing = this.#releases.get(lease);
+      if (releasing && step.monoUs >= releasing.until) this.#sendRelease(releasing, step);
+    }
+  }
+
+  // ── Renewal ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The calendar says this hold may need something. Entries of leases that are long over end up here too. */
+  #visit(id: number, step: QuorumStep): void {
+    const holds = this.#holds;
+    if (!holds.has(id) || (holds.flags(id) & RENEWING) !== 0) return;
+    if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
+      this.#lose(id, step);
+    } else if (this.#dueAt(id) > step.monoUs + this.#calendar.widthUs) {
+      return;
+    } else if ((holds.flags(id) & KEEP) !== 0) {
+      this.#startRenewal(id, holds.termMs(id) * 1000, step);
+    } else {
+      this.#calendar.schedule(id, holds.deadlineMono(id) + this.#calendar.widthUs);
+    }
+  }
+
+  #startRenewal(id: number, termUs: number, step: QuorumStep): void {
+    const lease = this.#holds.lease(id);
+    this.#setFlag(id, RENEWING);
+    const renewal: Renewal = {
+      lease,
+      id,
+      termUs,
+      ballot: NO_BALLOT,
+      startMono: step.monoUs,
+      startWall: step.wallUs,
+      until: step.monoUs,
+      accepted: new VoterSet(),
+      refused: new VoterSet(),
+    };
+    this.#renewals.set(lease, renewal);
+    this.#sendRenewal(renewal, step);
+  }
+
+  #sendRenewal(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease, termUs } = renewal;
+    renewal.ballot = this.#out.nextBallot(step);
+    renewal.startMono = step.monoUs;
+    renewal.startWall = step.wallUs;
+    renewal.accepted.clear();
+    renewal.refused.clear();
+    this.#renewalUntil(renewal, monoAfter(step.monoUs, this.#out.timing.attemptUs));
+    // A release must cover every ballot this lease ever sent.
+    this.#holds.setBallot(id, renewal.ballot);
+    const message = this.#out.compose(PROPOSE, lease, this.#names.toBytes(id));
+    message.ballot = renewal.ballot;
+    message.token = this.#holds.token(id);
+    message.termUs = termUs;
+    message.flags = RENEWS;
+    this.#out.sendTo(this.#voters(id), step);
+  }
+
+  /** A fresh quorum: the deadline moves on from when this renewal began, and never back. A lease that ran out meanwhile stays dead. */
+  #extend(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease, termUs } = renewal;
+    const holds = this.#holds;
+    if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
+      this.#lose(id, step);
+      return;
+    }
+    holds.setDeadlineMono(id, Math.max(holds.deadlineMono(id), renewal.startMono + termUs));
+    holds.setDeadlineWall(id, Math.max(holds.deadlineWall(id), renewal.startWall + termUs));
+    holds.setTermMs(id, Math.ceil(termUs / 1000));
+    holds.setFlags(id, holds.flags(id) & ~RENEWING);
+    this.#renewals.delete(lease);
+    this.#schedule(id);
+    if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, termUs, 0, step);
+    const deadlineWallUs = this.#wallDeadline(wallUs(holds.deadlineWall(id)));
+    step.emit({ kind: 'renewed', lease, deadlineMonoUs: monoUs(holds.deadlineMono(id)), deadlineWallUs });
+  }
+
+  /** A failed renewal releases nothing: the old lease lives until its deadline (rule 6). */
+  #failRenewal(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease } = renewal;
+    if (!this.#out.rules.failedRenewalKeeps) this.#out.release(this.#voters(id), lease, this.#names.toBytes(id), renewal.ballot, step);
+    renewal.ballot = NO_BALLOT;
+    step.emit({ kind: 'renewal-failed', lease });
+    this.#renewalUntil(renewal, monoAfter(step.monoUs, this.#out.timing.retryUs));
+  }
+
+  #renewAgain(renewal: Renewal, step: QuorumStep): void {
+    const { id } = renewal;
+    if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) this.#lose(id, step);
+    else if (renewal.ballot !== NO_BALLOT) this.#failRenewal(renewal, step);
+    else this.#sendRenewal(renewal, step);
+  }
+
+  #renewalUntil(renewal: Renewal, until: MonoUs): void {
+    // Not past the deadline: what is lost is said to be lost.
+    renewal.until = monoUs(Math.min(until, Math.max(this.#holds.deadlineMono(renewal.id), renewal.startMono + 1)));
+    this.#due.push(renewal.until, renewal.lease);
+  }
+
+  // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #sendRelease(releasing: Releasing, step: QuorumStep): void {
+    if (step.monoUs >= releasing.overAt) {
+      this.#endRelease(releasing, false, step);
+      return;
+    }
+    const voters = this.#out.electorate.votersOf(this.#out.hashOf(releasing.name)).filter((voter) => !releasing.answered.has(voter));
+    this.#out.release(voters, releasing.lease, releasing.name, releasing.ballot, step);
+    releasing.until = monoUs(Math.min(monoAfter(step.monoUs, this.#out.timing.resendUs), releasing.overAt));
+    this.#due.push(releasing.until, releasing.lease);
+  }
+
+  #endRelease(releasing: Releasing, byQuorum: boolean, step: QuorumStep): void {
+    this.#releases.delete(releasing.lease);
+    const id = this.#find(releasing.lease, releasing.name);
+    if (id >= 0) this.#stop(id, step);
+    step.emit({ kind: 'released', lease: releasing.lease, byQuorum });
+  }
+
+  #stop(id: number, step: QuorumStep): void {
+    const lease = this.#holds.lease(id);
+    this.#renewals.delete(lease);
+    this.#holds.remove(id);
+    step.emit({ kind: 'stopped', lease });
+  }
+
+  /** Past its deadline: the holder has stopped, so what is left of its votes may go. */
+  #lose(id: number, step: QuorumStep): void {
+    const lease = this.#holds.lease(id);
+    const ballot = this.#holds.ballot(id) as BallotTime;
+    const name = this.#names.toBytes(id);
+    const voters = this.#voters(id);
+    this.#renewals.delete(lease);
+    this.#holds.remove(id);
+    step.emit({ kind: 'lost', lease });
+    this.#out.release(voters, lease, name, ballot, step);
+  }
+
+  // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #find(lease: number, name: Uint8Array): number {
+    const id = this.#names.find(name, 0, name.length);
+    return id >= 0 && this.#holds.has(id) && this.#holds.lease(id) === lease ? id : -1;
+  }
+
+  /** A holder is dead when either of its clocks says so (rule 12). */
+  #remaining(id: number, mono: MonoUs, wall: WallUs): number {
+    const byMono = this.#holds.deadlineMono(id) - mono;
+    return this.#out.rules.holderWatchesWall ? Math.min(byMono, this.#holds.deadlineWall(id) - wall) : byMono;
+  }
+
+  #wallDeadline(deadline: WallUs): WallUs {
+    return this.#out.rules.holderWatchesWall ? deadline : wallUs(Infinity);
+  }
+
+  /** When this hold needs something: its renewal, or its end. */
+  #dueAt(id: number): number {
+    const holds = this.#holds;
+    if ((holds.flags(id) & KEEP) === 0) return holds.deadlineMono(id);
+    const termUs = holds.termMs(id) * 1000;
+    return holds.deadlineMono(id) - termUs + renewAfterUs(termUs);
+  }
+
+  #schedule(id: number): void {
+    const isKept = (this.#holds.flags(id) & KEEP) !== 0;
+    // The calendar may be early by its width: good for a renewal; an end must have come.
+    this.#calendar.schedule(id, this.#dueAt(id) + (isKept ? 0 : this.#calendar.widthUs));
+  }
+
+  #setFlag(id: number, flag: number): void {
+    this.#holds.setFlags(id, this.#holds.flags(id) | flag);
+  }
+
+  #voters(id: number): readonly NodeId[] {
+    return this.#out.electorate.votersOf(this.#names.hashOf(id));
+  }
+
+  #isVoter(from: NodeId, id: number): boolean {
+    return this.#out.electorate.isVoter(from, this.#names.hashOf(id));
+  }
+
+  /** Passed on by the members to those who watch. A release is told before it is proposed (P6). */
+  #tellLearners(id: number, remainingUs: number, flags: number, step: QuorumStep): void {
+    const message = this.#out.compose(LEARN, this.#holds.lease(id), this.#names.toBytes(id));
+    message.token = this.#holds.token(id);
+    message.termUs = remainingUs;
+    message.flags = flags;
+    this.#out.sendTo(this.#voters(id), step);
+  }
+}

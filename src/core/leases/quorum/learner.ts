@@ -1,0 +1,121 @@
+/**
+ * The learner: what this node was told of who holds what. Hints only: a learner that must be sure asks a
+ * quorum. Rows are as small as an acceptor's and go away when the lease they tell of has run out.
+ */
+import { monoAfter, monoUs, NEVER, spanUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
+import type { HolderHint, QuorumStep } from './config.ts';
+import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
+import type { Outgoing } from './outgoing.ts';
+
+const SWEEP_ROWS = 4096;
+
+export class Learner {
+  readonly #out: Outgoing;
+  readonly #names: NameTable;
+  readonly #known: LearnTable;
+  readonly #owners = new OwnerTable();
+  readonly #prefixes: Uint8Array[] = [];
+  #refreshAt: MonoUs = NEVER;
+  #sweepAt: MonoUs = NEVER;
+  #sweepFrom = 0;
+
+  constructor(out: Outgoing, names: NameTable) {
+    this.#out = out;
+    this.#names = names;
+    this.#known = new LearnTable(names);
+  }
+
+  get wakeAt(): MonoUs {
+    return monoUs(Math.min(this.#refreshAt, this.#sweepAt));
+  }
+
+  get count(): number {
+    return this.#known.count;
+  }
+
+  /** What this node believes, as a hint. */
+  hint(name: Uint8Array, mono: MonoUs): HolderHint | null {
+    const id = this.#names.find(name, 0, name.length);
+    if (id < 0 || !this.#known.has(id) || this.#known.until(id) <= mono) return null;
+    return { owner: this.#owners.incarnationOf(this.#known.owner(id)), token: this.#known.token(id), remainingUsMax: this.#known.until(id) - mono };
+  }
+
+  watch(prefix: Uint8Array, step: QuorumStep): void {
+    this.#prefixes.push(prefix);
+    this.#announce(prefix, true, step);
+    if (this.#refreshAt === NEVER) this.#refreshAt = monoAfter(step.monoUs, this.#out.timing.refreshUs);
+  }
+
+  unwatch(prefix: Uint8Array, step: QuorumStep): void {
+    const index = this.#prefixes.findIndex((known) => known.length === prefix.length && known.every((byte, i) => byte === prefix[i]));
+    if (index < 0) return;
+    this.#prefixes.splice(index, 1);
+    this.#announce(prefix, false, step);
+    if (this.#prefixes.length === 0) this.#refreshAt = NEVER;
+  }
+
+  learned(message: QuorumMessage, step: QuorumStep): void {
+    const { name, nameStart, nameEnd, token, holder } = message;
+    const found = this.#names.find(name, nameStart, nameEnd);
+    const knows = found >= 0 && this.#known.has(found);
+    const knownToken = knows ? this.#known.token(found) : 0;
+    // Several members pass the same word on, and late: only what is newer is news.
+    if (token < knownToken) return;
+    if ((message.flags & LET_GO) !== 0) {
+      if (!knows || token !== knownToken) return;
+      this.#forget(found);
+      step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: null });
+      return;
+    }
+    const until = monoAfter(step.monoUs, spanUs(message.remainingUs));
+    if (knows && token === knownToken) {
+      if (until > this.#known.until(found)) this.#known.setUntil(found, until);
+      return;
+    }
+    if (knows) this.#forget(found);
+    const id = this.#names.intern(name, nameStart, nameEnd);
+    const owner = this.#owners.indexOf(holder);
+    this.#owners.retain(owner);
+    this.#known.add(id, owner, token, until);
+    this.#scheduleSweep(step);
+    step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: { owner: holder, token, remainingUsMax: message.remainingUs } });
+  }
+
+  wake(step: QuorumStep): void {
+    if (step.monoUs >= this.#refreshAt) {
+      for (const prefix of this.#prefixes) this.#announce(prefix, true, step);
+      this.#refreshAt = monoAfter(step.monoUs, this.#out.timing.refreshUs);
+    }
+    if (step.monoUs >= this.#sweepAt) this.#sweep(step);
+  }
+
+  #announce(prefix: Uint8Array, on: boolean, step: QuorumStep): void {
+    this.#out.compose(WATCH, 0, prefix).termUs = on ? 1 : 0;
+    this.#out.sendTo(this.#out.electorate.members as readonly NodeId[], step);
+  }
+
+  #forget(id: number): void {
+    this.#owners.release(this.#known.owner(id));
+    this.#known.remove(id);
+  }
+
+  #sweep(step: QuorumStep): void {
+    const end = Math.min(this.#sweepFrom + SWEEP_ROWS, this.#names.idLimit);
+    for (let id = this.#sweepFrom; id < end; id++) {
+      if (!this.#known.has(id) || this.#known.until(id) > step.monoUs) continue;
+      const name = this.#names.toBytes(id);
+      this.#forget(id);
+      step.emit({ kind: 'learned', name, holder: null });
+    }
+    this.#sweepFrom = end >= this.#names.idLimit ? 0 : end;
+    this.#sweepAt = NEVER;
+    this.#scheduleSweep(step);
+  }
+
+  #scheduleSweep(step: QuorumStep): void {
+    if (this.#known.count === 0 || this.#sweepAt !== NEVER) return;
+    const slices = Math.ceil(this.#names.idLimit / SWEEP_ROWS);
+    this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#out.timing.maxTermUs / slices))));
+  }
+}

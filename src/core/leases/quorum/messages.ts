@@ -1,0 +1,108 @@
+/**
+ * The messages of the quorum engine: one flat record for all kinds, so that it can be pooled. Which
+ * fields a kind uses is said here and encoded in `wire/quorum.ts`; the others are left over from
+ * earlier use and mean nothing.
+ */
+import { ballotTime, NOBODY, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+
+/** From a proposer to acceptors: may I? Carries name, lease and ballot. */
+export const PREPARE = 1;
+/** The acceptor answers: you may propose. Carries lease, ballot, clock; in the literal variant also the live lease it has. */
+export const PROMISED = 2;
+/** From a proposer to acceptors: vote for me. Carries name, lease, ballot, token, term, metadata. */
+export const PROPOSE = 3;
+/** A vote. Carries lease, ballot, clock, and whether somebody watches the name. */
+export const ACCEPTED = 4;
+/** A refusal of PREPARE or PROPOSE, with its reason. A refusal is never a vote. */
+export const REFUSED = 5;
+/** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one. */
+export const RELEASE = 6;
+export const RELEASED = 7;
+/** Who holds this? Carries name, lease (the number of the question). */
+export const QUERY = 8;
+export const ANSWER = 9;
+/** Queue me. Carries name, lease, ballot (the ticket). */
+export const WAIT = 10;
+/** Take me out of the queue. */
+export const UNWAIT = 11;
+/** From an acceptor to a waiter: here it is free, and it is your turn. */
+export const FREE = 12;
+/** From a learner to acceptors: tell me of names with this prefix. */
+export const WATCH = 13;
+/** From a holder to acceptors that said the name is watched: pass this on. */
+export const LEARN = 14;
+/** The passing on. */
+export const LEARNED = 15;
+
+/** Why an acceptor refused. */
+export const HELD = 1;
+export const QUEUED = 2;
+export const OUTBID = 3;
+export const LOW = 4;
+export const SILENT = 5;
+export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent'];
+
+/** Flags. */
+export const RENEWS = 1;
+export const WATCHED = 2;
+export const HAS_LEASE = 4;
+export const LET_GO = 8;
+
+const NO_BYTES = new Uint8Array(0);
+
+export class QuorumMessage {
+  kind = 0;
+  /** The incarnation that asked: of the sender in requests, of the addressee in answers. */
+  owner: Incarnation = NOBODY;
+  /** The number the asking incarnation gave to the lease, or to the question. */
+  lease = 0;
+  ballot: BallotTime = ballotTime(0);
+  token = 0;
+  termUs = 0;
+  reason = 0;
+  flags = 0;
+  /** Of the lease an acceptor tells about. */
+  holder: Incarnation = NOBODY;
+  holderLease = 0;
+  remainingUs = 0;
+  /** The highest ballot the acceptor has seen: whoever reads it goes above. */
+  clock: BallotTime = ballotTime(0);
+  name: Uint8Array = NO_BYTES;
+  nameStart = 0;
+  nameEnd = 0;
+  meta: Uint8Array = NO_BYTES;
+  metaStart = 0;
+  metaEnd = 0;
+
+  setName(bytes: Uint8Array, start: number, end: number): void {
+    this.name = bytes;
+    this.nameStart = start;
+    this.nameEnd = end;
+  }
+
+  setMeta(bytes: Uint8Array | undefined): void {
+    this.meta = bytes ?? NO_BYTES;
+    this.metaStart = 0;
+    this.metaEnd = this.meta.length;
+  }
+}
+
+/** For people. */
+export const KIND_NAMES: readonly string[] = [
+  '',
+  'PREPARE',
+  'PROMISED',
+  'PROPOSE',
+  'ACCEPTED',
+  'REFUSED',
+  'RELEASE',
+  'RELEASED',
+  'QUERY',
+  'ANSWER',
+  'WAIT',
+  'UNWAIT',
+  'FREE',
+  'WATCH',
+  'LEARN',
+  'LEARNED',
+];

@@ -1,0 +1,310 @@
+/**
+ * The proposer: gets leases. An uncontended acquire is one round trip: the proposal goes out at once,
+ * and a quorum of votes is the lease (rule 2 makes that safe). When votes split, it gives back what it
+ * got, rests a random while, and asks before it proposes. While another holds, it waits in the queues.
+ */
+import { monoAfter, monoUs, NO_BALLOT, spanUs, wallUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
+import { DueHeap } from './due-heap.ts';
+import type { Holder } from './holder.ts';
+import { HAS_LEASE, PREPARE, PROPOSE, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
+import type { Outgoing } from './outgoing.ts';
+import { Pursuit } from './pursuit.ts';
+import { stretch } from './timing.ts';
+
+/** A try that does not wait gives up after so many attempts that met others or nobody. */
+const TRIES_MAX = 4;
+const BACK_OFF_DOUBLINGS = 5;
+
+type Acquire = Extract<QuorumCommand, { kind: 'acquire' }>;
+
+export class Proposer {
+  readonly #out: Outgoing;
+  readonly #holder: Holder;
+  readonly #pursuits = new Map<number, Pursuit>();
+  readonly #due = new DueHeap();
+
+  constructor(out: Outgoing, holder: Holder) {
+    this.#out = out;
+    this.#holder = holder;
+  }
+
+  get wakeAt(): MonoUs {
+    return this.#due.nextAt;
+  }
+
+  get pursuits(): ReadonlyMap<number, Pursuit> {
+    return this.#pursuits;
+  }
+
+  acquire(command: Acquire, step: QuorumStep): void {
+    const { lease, name, termUs, waitUs, keep, meta } = command;
+    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
+    const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
+    this.#pursuits.set(lease, pursuit);
+    this.#attempt(pursuit, step);
+  }
+
+  /** No lease comes of it any more, whatever is still under way. */
+  cancel(lease: number, step: QuorumStep): void {
+    const pursuit = this.#pursuits.get(lease);
+    if (pursuit) this.#giveUp(pursuit, 'cancelled', step);
+  }
+
+  // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
+
+  promised(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#current(message, 'preparing', step);
+    if (!pursuit || !pursuit.voters.includes(from)) return;
+    if (!this.#out.rules.oneRoundTrip && !this.#isOpen(message)) {
+      pursuit.refuse(from, message);
+      if (pursuit.refused.add(from)) this.#judgeRefusals(pursuit, step);
+      return;
+    }
+    pursuit.promised.add(from);
+    if (pursuit.promised.size < this.#out.electorate.quorum) return;
+    pursuit.phase = 'proposing';
+    pursuit.refused.clear();
+    pursuit.refusals.length = 0;
+    if (!this.#out.rules.deadlineFromFirstMessage) {
+      pursuit.startMono = step.monoUs;
+      pursuit.startWall = step.wallUs;
+      this.#dueAt(pursuit, monoAfter(step.monoUs, this.#out.timing.attemptUs));
+    }
+    this.#propose(pursuit, step);
+  }
+
+  accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#current(message, 'proposing', step);
+    if (!pursuit || !pursuit.voters.includes(from)) return;
+    if ((message.flags & WATCHED) !== 0) pursuit.watched = true;
+    pursuit.accepted.add(from);
+    this.#count(pursuit, step);
+  }
+
+  refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#current(message, null, step);
+    if (!pursuit || !pursuit.voters.includes(from)) return;
+    if (!this.#out.rules.refusalIsNoVote && pursuit.phase === 'proposing') {
+      pursuit.accepted.add(from);
+      this.#count(pursuit, step);
+      return;
+    }
+    if (!pursuit.refused.add(from)) return;
+    pursuit.refuse(from, message);
+    this.#judgeRefusals(pursuit, step);
+  }
+
+  /** It is free at one acceptor, and our turn there; a quorum of them makes an attempt worth while. */
+  free(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#pursuits.get(message.lease);
+    if (!pursuit || pursuit.phase !== 'waiting' || !pursuit.voters.includes(from)) return;
+    pursuit.free.add(from);
+    if (pursuit.free.size < this.#out.electorate.quorum) return;
+    pursuit.careful = false;
+    this.#attempt(pursuit, step);
+  }
+
+  wake(step: QuorumStep): void {
+    for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
+      const pursuit = this.#pursuits.get(lease);
+      if (!pursuit) continue;
+      if (pursuit.waits && step.monoUs >= pursuit.waitUntil) this.#giveUp(pursuit, 'timeout', step);
+      else if (step.monoUs >= pursuit.until) this.#moveOn(pursuit, step);
+    }
+  }
+
+  #moveOn(pursuit: Pursuit, step: QuorumStep): void {
+    switch (pursuit.phase) {
+      case 'preparing':
+      case 'proposing':
+        this.#fail(pursuit, step);
+        return;
+      case 'resting':
+        if (pursuit.ticket === NO_BALLOT) this.#attempt(pursuit, step);
+        else this.#enterQueues(pursuit, step);
+        return;
+      case 'waiting':
+        this.#queue(pursuit, step);
+        return;
+    }
+  }
+
+  /** The attempt an answer belongs to, if it is still worth anything: its deadline is data, checked here and not left to a timer (rule 1). */
+  #current(message: QuorumMessage, phase: Pursuit['phase'] | null, step: QuorumStep): Pursuit | null {
+    const pursuit = this.#pursuits.get(message.lease);
+    if (!pursuit || pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot) return null;
+    if (phase !== null && pursuit.phase !== phase) return null;
+    if (step.monoUs >= pursuit.until && pursuit.phase !== 'resting') {
+      this.#fail(pursuit, step);
+      return null;
+    }
+    return pursuit;
+  }
+
+  /** Rule 5: distinct voters. The literal variant also needs to know whether what an acceptor told of is open to us. */
+  #count(pursuit: Pursuit, step: QuorumStep): void {
+    pursuit.messages++;
+    const votes = this.#out.rules.distinctVoters ? pursuit.accepted.size : pursuit.messages;
+    if (votes >= this.#out.electorate.quorum) this.#win(pursuit, step);
+  }
+
+  #isOpen(message: QuorumMessage): boolean {
+    if ((message.flags & HAS_LEASE) === 0) return true;
+    if (message.holder !== this.#out.owner) return false;
+    return message.holderLease === message.lease || !this.#out.rules.ownLeaseOnlyToRenew;
+  }
+
+  #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
+    if (pursuit.refused.size > pursuit.voters.length - this.#out.electorate.quorum) this.#fail(pursuit, step);
+  }
+
+  // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────
+
+  #attempt(pursuit: Pursuit, step: QuorumStep): void {
+    const { rules, timing } = this.#out;
+    pursuit.begin(this.#out.nextBallot(step), step.monoUs, step.wallUs);
+    const bounded = rules.attemptDeadline && (rules.deadlineFromFirstMessage || rules.oneRoundTrip);
+    this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, timing.attemptUs) : monoUs(Infinity));
+    if (!pursuit.careful && rules.oneRoundTrip) {
+      pursuit.phase = 'proposing';
+      this.#propose(pursuit, step);
+      return;
+    }
+    pursuit.phase = 'preparing';
+    pursuit.trips++;
+    this.#out.compose(PREPARE, pursuit.lease, pursuit.name).ballot = pursuit.ballot;
+    this.#out.sendTo(pursuit.voters, step);
+  }
+
+  #propose(pursuit: Pursuit, step: QuorumStep): void {
+    pursuit.trips++;
+    const message = this.#out.compose(PROPOSE, pursuit.lease, pursuit.name);
+    message.ballot = pursuit.ballot;
+    message.token = pursuit.ballot;
+    message.termUs = pursuit.termUs;
+    message.setMeta(pursuit.meta);
+    this.#out.sendTo(pursuit.voters, step);
+  }
+
+  /** A quorum voted: the lease is checked against its deadline at the moment it is handed out (rule 11). */
+  #win(pursuit: Pursuit, step: QuorumStep): void {
+    const deadlineMono = monoAfter(pursuit.startMono, spanUs(pursuit.termUs));
+    const deadlineWall = wallUs(pursuit.startWall + pursuit.termUs);
+    const watchesWall = this.#out.rules.holderWatchesWall;
+    if (this.#out.rules.attemptDeadline && (step.monoUs >= deadlineMono || (watchesWall && step.wallUs >= deadlineWall))) {
+      this.#fail(pursuit, step);
+      return;
+    }
+    this.#pursuits.delete(pursuit.lease);
+    this.#leaveQueues(pursuit, step);
+    this.#holder.hold(pursuit, deadlineMono, deadlineWall, step);
+  }
+
+  /** The attempt is void before its release leaves: a late vote finds nothing to add to (rule 6). */
+  #fail(pursuit: Pursuit, step: QuorumStep): void {
+    const { ballot, phase } = pursuit;
+    const verdict = pursuit.verdict(this.#out.electorate.quorum);
+    const unreached = pursuit.unreached();
+    if (this.#out.rules.voidBeforeRelease) {
+      pursuit.ballot = NO_BALLOT;
+      pursuit.phase = 'resting';
+    }
+    if (phase === 'proposing' && this.#out.rules.oneRoundTrip) this.#out.release(pursuit.voters, pursuit.lease, pursuit.name, ballot, step);
+    const isLastTry = !pursuit.waits && pursuit.tries >= TRIES_MAX;
+    switch (verdict) {
+      case 'low':
+        // Our clock lags behind a ballot of before: now that we know it, the next is above.
+        if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
+        else this.#attempt(pursuit, step);
+        return;
+      case 'held':
+      case 'queued':
+        if (pursuit.waits) this.#enterQueues(pursuit, step);
+        else this.#refuse(pursuit, verdict, unreached, step);
+        return;
+      case 'maybe-held':
+        if (pursuit.waits) this.#enterQueues(pursuit, step);
+        else if (isLastTry) this.#refuse(pursuit, 'held', unreached, step);
+        else this.#rest(pursuit, step);
+        return;
+      case 'split':
+        pursuit.careful = true;
+        if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
+        else this.#rest(pursuit, step);
+        return;
+      case 'silent':
+      case 'no-quorum':
+        if (isLastTry) this.#refuse(pursuit, verdict, unreached, step);
+        else this.#rest(pursuit, step);
+        return;
+    }
+  }
+
+  /** A random while, longer with every try: contenders that move in step split the vote for ever. */
+  #rest(pursuit: Pursuit, step: QuorumStep): void {
+    const boundUs = this.#out.timing.backOffUs * 2 ** Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS);
+    const restUs = this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1;
+    this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(restUs)));
+  }
+
+  // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The ticket is taken once, after a quorum was heard: it is above every ticket that quorum knew. */
+  #enterQueues(pursuit: Pursuit, step: QuorumStep): void {
+    if (pursuit.ticket === NO_BALLOT) {
+      if (pursuit.heard < this.#out.electorate.quorum) {
+        this.#rest(pursuit, step);
+        return;
+      }
+      pursuit.ticket = this.#out.nextBallot(step);
+    } else if (pursuit.phase !== 'resting' || pursuit.until > step.monoUs) {
+      // It was our turn and the attempt failed: not at once again.
+      pursuit.phase = 'resting';
+      this.#rest(pursuit, step);
+      return;
+    }
+    pursuit.refreshGapUs = this.#out.timing.resendUs;
+    this.#queue(pursuit, step);
+  }
+
+  #queue(pursuit: Pursuit, step: QuorumStep): void {
+    pursuit.phase = 'waiting';
+    pursuit.free.clear();
+    pursuit.refreshGapUs = Math.min(pursuit.refreshGapUs * 2, this.#out.timing.refreshUs);
+    this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(pursuit.refreshGapUs)));
+    this.#out.compose(WAIT, pursuit.lease, pursuit.name).ballot = pursuit.ticket;
+    this.#out.sendTo(pursuit.voters, step);
+  }
+
+  #leaveQueues(pursuit: Pursuit, step: QuorumStep): void {
+    if (pursuit.ticket === NO_BALLOT) return;
+    this.#out.compose(UNWAIT, pursuit.lease, pursuit.name);
+    this.#out.sendTo(pursuit.voters, step);
+  }
+
+  // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #giveUp(pursuit: Pursuit, reason: RefusalReason, step: QuorumStep): void {
+    const { ballot, phase } = pursuit;
+    const unreached = pursuit.unreached();
+    this.#pursuits.delete(pursuit.lease);
+    if (phase === 'proposing' && ballot !== NO_BALLOT) this.#out.release(pursuit.voters, pursuit.lease, pursuit.name, ballot, step);
+    this.#refuse(pursuit, reason, unreached, step);
+  }
+
+  #refuse(pursuit: Pursuit, reason: RefusalReason, unreached: readonly number[], step: QuorumStep): void {
+    this.#pursuits.delete(pursuit.lease);
+    this.#leaveQueues(pursuit, step);
+    const { rateErrorPpm } = this.#out.timing;
+    const holder = pursuit.holderHint((span) => stretch(span, rateErrorPpm));
+    step.emit({ kind: 'refused', lease: pursuit.lease, reason, holder, unreached });
+  }
+
+  #dueAt(pursuit: Pursuit, at: MonoUs): void {
+    pursuit.until = at;
+    const first = pursuit.waits ? monoUs(Math.min(at, pursuit.waitUntil)) : at;
+    if (first !== Infinity) this.#due.push(first, pursuit.lease);
+  }
+}

@@ -1,0 +1,132 @@
+/** One acquire under way: where it stands, who answered what, and what that means. */
+import { NEVER, NO_BALLOT, VoterSet, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import type { HolderHint } from './config.ts';
+import { HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, type QuorumMessage } from './messages.ts';
+
+/** `resting`: between attempts. `waiting`: in the queues. */
+export type Phase = 'preparing' | 'proposing' | 'resting' | 'waiting';
+
+interface Refusal {
+  readonly voter: NodeId;
+  readonly reason: number;
+  readonly holder: Incarnation | null;
+  readonly holderLease: number;
+  readonly token: number;
+  readonly remainingUs: number;
+}
+
+/** What the answers to one attempt add up to. */
+export type Verdict = 'low' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'no-quorum';
+
+export class Pursuit {
+  readonly lease: number;
+  readonly name: Uint8Array;
+  readonly voters: readonly NodeId[];
+  readonly termUs: number;
+  readonly keep: boolean;
+  readonly meta: Uint8Array | undefined;
+  /** Until when it waits for others to let go; NEVER is not known here: a try ends with its attempts. */
+  readonly waits: boolean;
+  readonly waitUntil: MonoUs;
+
+  phase: Phase = 'resting';
+  /** Prepare first: the last attempt met others. */
+  careful = false;
+  tries = 0;
+  /** Rounds of messages so far. */
+  trips = 0;
+  ballot: BallotTime = NO_BALLOT;
+  startMono: MonoUs = NEVER;
+  startWall: WallUs = 0 as WallUs;
+  /** Of the attempt, of the rest or of the next refresh. */
+  until: MonoUs = NEVER;
+  ticket: BallotTime = NO_BALLOT;
+  refreshGapUs = 0;
+  readonly promised: VoterSet = new VoterSet();
+  readonly accepted: VoterSet = new VoterSet();
+  readonly refused: VoterSet = new VoterSet();
+  readonly free: VoterSet = new VoterSet();
+  /** Votes counted by message: what rule 5 forbids. */
+  messages = 0;
+  watched = false;
+  refusals: Refusal[] = [];
+
+  constructor(lease: number, name: Uint8Array, voters: readonly NodeId[], termUs: number, keep: boolean, meta: Uint8Array | undefined, waits: boolean, waitUntil: MonoUs) {
+    this.lease = lease;
+    this.name = name;
+    this.voters = voters;
+    this.termUs = termUs;
+    this.keep = keep;
+    this.meta = meta;
+    this.waits = waits;
+    this.waitUntil = waitUntil;
+  }
+
+  begin(ballot: BallotTime, mono: MonoUs, wall: WallUs): void {
+    this.ballot = ballot;
+    this.startMono = mono;
+    this.startWall = wall;
+    this.tries++;
+    this.promised.clear();
+    this.accepted.clear();
+    this.refused.clear();
+    this.messages = 0;
+    this.refusals.length = 0;
+  }
+
+  refuse(voter: NodeId, message: QuorumMessage): void {
+    const has = (message.flags & HAS_LEASE) !== 0;
+    this.refusals.push({
+      voter,
+      reason: message.reason,
+      holder: has ? message.holder : null,
+      holderLease: has ? message.holderLease : 0,
+      token: has ? message.token : 0,
+      remainingUs: message.remainingUs,
+    });
+  }
+
+  /** Voters that were heard in this attempt. */
+  get heard(): number {
+    return this.voters.filter((voter) => this.promised.has(voter) || this.accepted.has(voter) || this.refused.has(voter)).length;
+  }
+
+  unreached(): number[] {
+    return this.voters.filter((voter) => !this.promised.has(voter) && !this.accepted.has(voter) && !this.refused.has(voter));
+  }
+
+  /** The lease most voters told of. */
+  #mostTold(): { refusal: Refusal; count: number } | null {
+    let most: { refusal: Refusal; count: number } | null = null;
+    for (const refusal of this.refusals) {
+      if (refusal.holder === null) continue;
+      const count = this.refusals.filter(({ holder, holderLease }) => holder === refusal.holder && holderLease === refusal.holderLease).length;
+      if (!most || count > most.count) most = { refusal, count };
+    }
+    return most;
+  }
+
+  verdict(quorum: number): Verdict {
+    const has = (reason: number): boolean => this.refusals.some((refusal) => refusal.reason === reason);
+    const silent = this.refusals.filter(({ reason }) => reason === SILENT).length;
+    const unheard = this.voters.length - this.heard;
+    const most = this.#mostTold();
+    if (most && most.count >= quorum) return 'held';
+    if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
+    if (has(QUEUED)) return 'queued';
+    if (has(HELD) || has(OUTBID)) return 'split';
+    if (has(LOW)) return 'low';
+    return silent > this.voters.length - quorum ? 'silent' : 'no-quorum';
+  }
+
+  holderHint(stretchUs: (spanUs: number) => number): HolderHint | null {
+    const most = this.#mostTold();
+    if (!most || most.refusal.holder === null) return null;
+    const { holder, holderLease, token } = most.refusal;
+    let remainingUs = 0;
+    for (const refusal of this.refusals) {
+      if (refusal.holder === holder && refusal.holderLease === holderLease) remainingUs = Math.max(remainingUs, refusal.remainingUs);
+    }
+    return { owner: holder, token, remainingUsMax: stretchUs(remainingUs) };
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The rules of the quorum engine, by name. In production all are in force; only the simulator takes one
+ * out (a mutant), to show that something breaks. `docs/divergence/quorum.md` says why each is there.
+ */
+export interface QuorumRules {
+  /** Rule 1: an attempt has a deadline, stored as data and checked in every handler. */
+  readonly attemptDeadline: boolean;
+  /** Rule 1: the lease's deadline starts with the attempt's first message. */
+  readonly deadlineFromFirstMessage: boolean;
+  /** Rule 2: an acceptor never replaces a live lease of another owner. */
+  readonly keepLiveLease: boolean;
+  /** Rule 3: an owner is an incarnation, not a node. */
+  readonly ownerIsIncarnation: boolean;
+  /** Rule 3: two handles of one process are two owners. */
+  readonly handlesApart: boolean;
+  /** Rule 3, in the literal variant: only the lease that is being renewed is open to its owner. */
+  readonly ownLeaseOnlyToRenew: boolean;
+  /** Rule 4: after a start, silence. */
+  readonly restartSilence: boolean;
+  /** Rule 4: the silence covers a node's vote for itself. */
+  readonly silenceCoversOwnVote: boolean;
+  /** Rule 4: the silence ends by monotonic time. */
+  readonly silenceByMonotonic: boolean;
+  /** Rule 5: voters are counted, not messages. */
+  readonly distinctVoters: boolean;
+  /** Rule 5: a refusal is no vote. */
+  readonly refusalIsNoVote: boolean;
+  /** Rule 6: a release removes only a row of that lease with a ballot at most its own. */
+  readonly releaseByBallot: boolean;
+  /** Rule 6: an attempt is void before its release leaves. */
+  readonly voidBeforeRelease: boolean;
+  /** Rule 6: the holder has stopped before its release leaves. */
+  readonly stopBeforeRelease: boolean;
+  /** Rule 6: a failed renewal releases nothing. */
+  readonly failedRenewalKeeps: boolean;
+  /** Rule 7: an extension never shortens. */
+  readonly neverShorten: boolean;
+  /** Rule 7: an acceptor refuses its owner's own lower ballots. */
+  readonly refuseOwnLower: boolean;
+  /** Rule 8: a renewal extends only after a fresh quorum. */
+  readonly renewalNeedsQuorum: boolean;
+  /** Rule 8: a promise to a contender never blocks the owner. */
+  readonly promiseYieldsToOwner: boolean;
+  /** P10: an acceptor's term is stretched by the rate error. */
+  readonly stretchTerm: boolean;
+  /** Rule 11: validity is computed from the clocks when asked. */
+  readonly validByClock: boolean;
+  /** Rule 12: votes end by monotonic time. */
+  readonly votesByMonotonic: boolean;
+  /** Rule 12: a holder is dead when either of its clocks says so. */
+  readonly holderWatchesWall: boolean;
+  /** Rule 18: new grants are above every ballot accepted before. */
+  readonly tokenAboveFloor: boolean;
+  /** Section 6: retries are jittered. */
+  readonly jitter: boolean;
+  /** Section 6: an uncontended proposal goes out without prepare. */
+  readonly oneRoundTrip: boolean;
+}
+
+export const ALL_RULES: QuorumRules = {
+  attemptDeadline: true,
+  deadlineFromFirstMessage: true,
+  keepLiveLease: true,
+  ownerIsIncarnation: true,
+  handlesApart: true,
+  ownLeaseOnlyToRenew: true,
+  restartSilence: true,
+  silenceCoversOwnVote: true,
+  silenceByMonotonic: true,
+  distinctVoters: true,
+  refusalIsNoVote: true,
+  releaseByBallot: true,
+  voidBeforeRelease: true,
+  stopBeforeRelease: true,
+  failedRenewalKeeps: true,
+  neverShorten: true,
+  refuseOwnLower: true,
+  renewalNeedsQuorum: true,
+  promiseYieldsToOwner: true,
+  stretchTerm: true,
+  validByClock: true,
+  votesByMonotonic: true,
+  holderWatchesWall: true,
+  tokenAboveFloor: true,
+  jitter: true,
+  oneRoundTrip: true,
+};

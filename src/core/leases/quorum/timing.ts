@@ -1,0 +1,98 @@
+/**
+ * All timing of the quorum engine, derived in one place from three numbers: the longest term, the
+ * largest clock-rate error ρ, and the round-trip time. Nothing else in the engine invents a duration.
+ */
+import { formatDuration, spanUs, TenureError, type SpanUs } from '../../../kernel/index.ts';
+
+export interface TimingInput {
+  /** The longest term any lease of the cell may have. */
+  readonly maxTermUs: number;
+  /** ρ, in parts per million: how far the rate of any clock may be off. */
+  readonly rateErrorPpm: number;
+  /** A usual round trip between members. */
+  readonly rttUs: number;
+}
+
+export interface Timing extends TimingInput {
+  /** How long a member that starts keeps silent: whatever it voted for in an earlier life is over by then (rule 4). */
+  readonly silenceUs: SpanUs;
+  /** How long one attempt may take, from its first message on (rule 1). */
+  readonly attemptUs: SpanUs;
+  /** How long an acceptor honours a promise: no longer than the attempt it was made to. */
+  readonly promiseUs: SpanUs;
+  /** How long after a failed renewal the next is tried. */
+  readonly retryUs: SpanUs;
+  /** Back-off after a split vote: a random part of this, doubled with every try. */
+  readonly backOffUs: SpanUs;
+  /** How long the head of a queue has a free lease to itself. */
+  readonly headStartUs: SpanUs;
+  /** How long an acceptor keeps a waiter it does not hear from. */
+  readonly waiterUs: SpanUs;
+  /** How often a waiter, or a watcher, says that it is still there. */
+  readonly refreshUs: SpanUs;
+  /** How often an unanswered release is sent again. */
+  readonly resendUs: SpanUs;
+}
+
+const PPM = 1_000_000;
+/** A renewal begins after this part of the term. */
+const RENEW_AT = 1 / 3;
+/** A holder is told to stop this part of the term before its deadline. */
+const ABORT_MARGIN = 1 / 10;
+/** So many attempts in a row must fit between the renewal point and the abort margin. */
+const RENEWALS_THAT_FIT = 3;
+
+/** A span on one clock that is sure to cover `termUs` on any other: both may be wrong by ρ, in opposite directions. */
+export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
+  return spanUs(Math.ceil((termUs * (PPM + rateErrorPpm)) / (PPM - rateErrorPpm)));
+}
+
+/** When, after its last extension began, a lease is renewed. */
+export function renewAfterUs(termUs: number): SpanUs {
+  return spanUs(Math.floor(termUs * RENEW_AT));
+}
+
+/** How long before its deadline a holder is told to stop. */
+export function abortMarginUs(termUs: number): SpanUs {
+  return spanUs(Math.ceil(termUs * ABORT_MARGIN));
+}
+
+/** The shortest term that still leaves room for the renewals that must fit. */
+export function shortestTermUs(timing: Timing): SpanUs {
+  return spanUs(Math.ceil((RENEWALS_THAT_FIT * (timing.attemptUs + timing.retryUs)) / (1 - RENEW_AT - ABORT_MARGIN)));
+}
+
+export function deriveTiming(input: TimingInput): Timing {
+  const { maxTermUs, rateErrorPpm, rttUs } = input;
+  if (!Number.isSafeInteger(maxTermUs) || maxTermUs < 1000) throw bad('maxTerm must be at least 1ms', input);
+  if (maxTermUs > 86_400_000_000) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
+  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000) throw bad('the rate error must be from 0 to 0.2', input);
+  if (!Number.isSafeInteger(rttUs) || rttUs < 1) throw bad('the round trip must be at least 1us', input);
+  const attemptUs = spanUs(3 * rttUs);
+  const retryUs = spanUs(rttUs);
+  const timing: Timing = {
+    ...input,
+    silenceUs: stretch(maxTermUs, rateErrorPpm),
+    attemptUs,
+    promiseUs: stretch(attemptUs, rateErrorPpm),
+    retryUs,
+    backOffUs: spanUs(2 * rttUs),
+    headStartUs: spanUs(2 * rttUs),
+    waiterUs: spanUs(maxTermUs),
+    refreshUs: spanUs(Math.floor(maxTermUs / 3)),
+    resendUs: spanUs(2 * rttUs),
+  };
+  const shortestUs = shortestTermUs(timing);
+  if (maxTermUs < shortestUs) {
+    throw bad(
+      `a maxTerm of ${formatDuration(spanUs(maxTermUs))} is too short for round trips of ${formatDuration(spanUs(rttUs))}: ` +
+        `${RENEWALS_THAT_FIT} renewals do not fit. Use at least ${formatDuration(shortestUs)}`,
+      input,
+    );
+  }
+  return timing;
+}
+
+function bad(message: string, { maxTermUs, rateErrorPpm, rttUs }: TimingInput): TenureError {
+  return new TenureError('TENURE_BAD_TIMING', message, { maxTermUs, rateErrorPpm, rttUs });
+}

@@ -1,0 +1,51 @@
+/**
+ * Which members vote on a resource: all of them, or a few chosen by rendezvous hashing over name and
+ * member (F8), so that each member's work stays flat as the cell grows. Everyone computes the same.
+ */
+import { nodeId, quorumOf, type NodeId } from '../../../kernel/index.ts';
+
+export class Electorate {
+  readonly quorum: number;
+  readonly #keys: readonly number[];
+  readonly #replication: number;
+  readonly #all: readonly NodeId[];
+
+  /** `memberKeys` are stable 32-bit hashes of the members' ids, in the order of their node numbers. */
+  constructor(memberKeys: readonly number[], replication: number) {
+    this.#keys = memberKeys;
+    this.#replication = Math.min(replication, memberKeys.length);
+    this.#all = memberKeys.map((_, member) => nodeId(member));
+    this.quorum = quorumOf(this.#replication);
+  }
+
+  get size(): number {
+    return this.#replication;
+  }
+
+  get members(): readonly NodeId[] {
+    return this.#all;
+  }
+
+  /** The voters of a name, by its hash, in the order of their numbers. */
+  votersOf(nameHash: number): readonly NodeId[] {
+    if (this.#replication === this.#keys.length) return this.#all;
+    const scored = this.#all.map((member) => ({ member, score: mix(nameHash, this.#keys[member] as number) }));
+    scored.sort((a, b) => b.score - a.score || a.member - b.member);
+    return scored
+      .slice(0, this.#replication)
+      .map(({ member }) => member)
+      .sort((a, b) => a - b);
+  }
+
+  isVoter(member: NodeId, nameHash: number): boolean {
+    if (this.#replication === this.#keys.length) return member < this.#keys.length;
+    return this.votersOf(nameHash).includes(member);
+  }
+}
+
+function mix(a: number, b: number): number {
+  let h = Math.imul(a ^ 0x85ebca6b, 0xc2b2ae35) ^ b;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}

@@ -1,0 +1,172 @@
+/** The mutants of the quorum core: each takes one rule out. `docs/mutants.md` is generated from this table. */
+import { ALL_RULES, type QuorumRules } from '../../core/index.ts';
+import type { Mutant } from '../protocol.ts';
+
+interface QuorumMutant extends Mutant {
+  readonly without: readonly (keyof QuorumRules)[];
+}
+
+/** Rule 2 off and prepare always: the paper to the letter. What other rules cover in the product shows there. */
+const LITERAL: readonly (keyof QuorumRules)[] = ['keepLiveLease', 'oneRoundTrip'];
+
+export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
+  {
+    name: 'replace-live-lease',
+    rule: 'rule 2',
+    how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives.',
+    without: ['keepLiveLease'],
+  },
+  {
+    name: 'owner-is-node',
+    rule: 'rule 3',
+    how: 'A stalled process and the one started in its place are the same owner to the acceptors: both hold.',
+    without: ['ownerIsIncarnation'],
+  },
+  {
+    name: 'own-handles-confused',
+    rule: 'rule 3',
+    how: 'Two handles of one process count as one owner: the second acquire succeeds as if it renewed the first.',
+    without: ['handlesApart'],
+  },
+  {
+    name: 'no-restart-silence',
+    rule: 'rule 4',
+    how: 'A restarted acceptor votes at once, having forgotten a vote that a living holder counts on.',
+    without: ['restartSilence'],
+  },
+  {
+    name: 'own-vote-skips-silence',
+    rule: 'rule 4',
+    how: 'A restarted member is silent to others but votes for itself.',
+    without: ['silenceCoversOwnVote'],
+  },
+  {
+    name: 'silence-by-wall-clock',
+    rule: 'rule 4',
+    how: 'A step of the wall clock ends the silence while votes of the earlier life still count.',
+    without: ['silenceByMonotonic'],
+  },
+  {
+    name: 'count-messages',
+    rule: 'rule 5',
+    how: 'A duplicated vote counts twice and makes a quorum of one.',
+    without: ['distinctVoters'],
+  },
+  {
+    name: 'nack-counts',
+    rule: 'rule 5',
+    how: 'A refusal is counted like a vote.',
+    without: ['refusalIsNoVote'],
+  },
+  {
+    name: 'release-by-owner',
+    rule: 'rule 6',
+    how: 'A late release of an earlier lease wipes the newer lease of the same owner.',
+    without: ['releaseByBallot'],
+  },
+  {
+    name: 'release-live-attempt',
+    rule: 'rule 6',
+    how: 'A failed attempt is released but not voided: a late vote turns it into a lease its acceptors have forgotten.',
+    without: ['voidBeforeRelease'],
+  },
+  {
+    name: 'release-before-stop',
+    rule: 'rule 6',
+    how: 'The release leaves while the holder still acts.',
+    without: ['stopBeforeRelease'],
+  },
+  {
+    name: 'failed-renewal-releases',
+    rule: 'rule 6',
+    how: 'A renewal that fails gives the old lease away while it is still in use.',
+    without: ['failedRenewalKeeps'],
+  },
+  {
+    name: 'renew-shortens',
+    rule: 'rule 7',
+    how: 'A renewal for a shorter term ends the vote before the deadline the holder keeps.',
+    without: ['neverShorten'],
+  },
+  {
+    name: 'own-lower-ballot',
+    rule: 'rule 7',
+    how: 'A late proposal of an earlier attempt sets the ballot back, and its late release then wipes the living lease.',
+    without: ['refuseOwnLower'],
+  },
+  {
+    name: 'renew-without-quorum',
+    rule: 'rule 8',
+    how: 'The first vote for a renewal extends the lease.',
+    without: ['renewalNeedsQuorum'],
+  },
+  {
+    name: 'promise-blocks-owner',
+    rule: 'rule 8',
+    how: 'Contenders outbid the holder: its renewals are refused until the lease is lost.',
+    without: ['promiseYieldsToOwner'],
+  },
+  {
+    name: 'acceptor-term-too-short',
+    rule: 'P10',
+    how: 'A vote lasts as long as the lease, not longer: on a fast clock it ends first.',
+    without: ['stretchTerm'],
+  },
+  {
+    name: 'votes-by-wall-clock',
+    rule: 'rule 12',
+    how: 'A step of the wall clock frees a live vote.',
+    without: ['votesByMonotonic'],
+  },
+  {
+    name: 'holder-ignores-wall-clock',
+    rule: 'rule 12',
+    how: 'A machine that slept through the end of its lease goes on as if no time had passed.',
+    without: ['holderWatchesWall'],
+  },
+  {
+    name: 'flag-not-clock',
+    rule: 'rule 11',
+    how: 'After a stall the holder acts before the timer that would have told it that the lease is over.',
+    without: ['validByClock'],
+  },
+  {
+    name: 'token-not-above',
+    rule: 'rule 18',
+    how: 'A holder with a slow wall clock gets a lower fencing token than the one before it.',
+    without: ['tokenAboveFloor'],
+  },
+  {
+    name: 'no-jitter',
+    rule: 'section 6',
+    how: 'Contenders that retry at once outbid each other for ever.',
+    without: ['jitter'],
+  },
+  {
+    name: 'no-attempt-deadline',
+    rule: 'rule 1, with rule 2 off',
+    how: 'A promise given before a crash is added to promises given after it: an attempt of before the restart wins beside a living lease.',
+    without: [...LITERAL, 'attemptDeadline'],
+  },
+  {
+    name: 'deadline-at-propose',
+    rule: 'rule 1, with rule 2 off',
+    how: 'Attempt and lease are timed from the proposal: the time spent on promises is not counted.',
+    without: [...LITERAL, 'deadlineFromFirstMessage'],
+  },
+  {
+    name: 'own-lease-always-open',
+    rule: 'rule 3, with rule 2 off',
+    how: 'A second handle takes the live lease of the first for its own and replaces it.',
+    without: [...LITERAL, 'ownLeaseOnlyToRenew'],
+  },
+];
+
+export function isLiteral(mutant: string | null): boolean {
+  return mutant === 'literal' || QUORUM_MUTANTS.some(({ name, without }) => name === mutant && without.includes('oneRoundTrip'));
+}
+
+export function rulesOf(mutant: string | null): QuorumRules {
+  const without = mutant === 'literal' ? LITERAL : (QUORUM_MUTANTS.find(({ name }) => name === mutant)?.without ?? []);
+  return { ...ALL_RULES, ...Object.fromEntries(without.map((rule) => [rule, false])) };
+}

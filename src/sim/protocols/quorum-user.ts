@@ -1,0 +1,236 @@
+/**
+ * Applications on a node of a simulated cell: each handle picks a name, tries or waits, uses what it
+ * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
+ * get a lease once more and keep it as long as it wants.
+ */
+import type { QuorumCommand, QuorumCore, QuorumEvent } from '../../core/index.ts';
+import type { Desk, User } from '../protocol.ts';
+
+export interface QuorumHabits {
+  readonly handles: number;
+  readonly resources: readonly { readonly text: string; readonly bytes: Uint8Array }[];
+  readonly maxTermUs: number;
+  /** Leases are left to run out: no renewal, no release. */
+  readonly lapseOnly: boolean;
+  /** After healing everybody wants the same name at the same instant. */
+  readonly rush: boolean;
+  readonly livenessUs: number;
+}
+
+type Resource = QuorumHabits['resources'][number];
+type State = 'idle' | 'asking' | 'holding' | 'letting-go';
+
+interface Handle {
+  state: State;
+  resource: Resource;
+  lease: number;
+  token: number;
+  /** Told by the core to keep renewing it. */
+  keep: boolean;
+  usesLeft: number;
+  sinceHealed: boolean;
+  waits: boolean;
+}
+
+export class QuorumUser implements User<QuorumEvent> {
+  readonly #habits: QuorumHabits;
+  readonly #core: QuorumCore;
+  readonly #desk: Desk<QuorumCommand>;
+  readonly #handles: Handle[] = [];
+  readonly #timers = new Map<number, () => void>();
+  #nextTimer = 1;
+  #nextLease = 1;
+
+  constructor(habits: QuorumHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
+    this.#habits = habits;
+    this.#core = core;
+    this.#desk = desk;
+  }
+
+  start(): void {
+    const { handles, maxTermUs, resources } = this.#habits;
+    for (let i = 0; i < handles; i++) {
+      const resource = resources[0] as Resource;
+      const handle: Handle = { state: 'idle', resource, lease: 0, token: 0, keep: false, usesLeft: 0, sinceHealed: false, waits: false };
+      this.#handles.push(handle);
+      if (!this.#desk.healed) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
+    }
+    if (this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+  }
+
+  timer(tag: number): void {
+    const act = this.#timers.get(tag);
+    this.#timers.delete(tag);
+    act?.();
+  }
+
+  event(event: QuorumEvent): void {
+    const desk = this.#desk;
+    switch (event.kind) {
+      case 'ready':
+        desk.sometimes('silence-over');
+        return;
+      case 'answered':
+        if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+        return;
+      case 'learned':
+        desk.sometimes('learned');
+        return;
+      default:
+        break;
+    }
+    const handle = this.#handles.find(({ lease }) => lease === event.lease);
+    if (!handle) return;
+    switch (event.kind) {
+      case 'granted':
+        this.#granted(handle, event);
+        return;
+      case 'renewed':
+        desk.renewed(handle.resource.text, handle.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'renewal-failed':
+        desk.sometimes('renewal-failed');
+        return;
+      case 'refused':
+        desk.sometimes(`refused-${event.reason}`);
+        desk.abandoned(handle.resource.text, event.lease);
+        this.#idle(handle);
+        return;
+      case 'lost':
+        if (handle.sinceHealed && handle.keep) desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
+        desk.ended(handle.resource.text, handle.token, 'lost');
+        this.#idle(handle);
+        return;
+      case 'stopped':
+        desk.ended(handle.resource.text, handle.token, 'released');
+        return;
+      case 'released':
+        if (event.byQuorum) desk.sometimes('release-acknowledged');
+        desk.ended(handle.resource.text, handle.token, 'released');
+        if (handle.state === 'letting-go') this.#idle(handle);
+        return;
+    }
+  }
+
+  healed(): void {
+    if (this.#handles.length === 0) this.#desk.done();
+    for (const handle of this.#handles) {
+      handle.sinceHealed = false;
+      if (handle.state === 'idle') this.#askHealed(handle);
+    }
+  }
+
+  waitingFor(): string {
+    const owing = this.#handles.filter(({ sinceHealed }) => !sinceHealed);
+    return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
+  }
+
+  // ── A handle's life ────────────────────────────────────────────────────────────────────────────────
+
+  #ask(handle: Handle): void {
+    if (handle.state !== 'idle') return;
+    if (this.#desk.healed) {
+      this.#askHealed(handle);
+      return;
+    }
+    const desk = this.#desk;
+    const { maxTermUs, lapseOnly, resources } = this.#habits;
+    const waits = desk.choose(2) === 0;
+    const keep = !lapseOnly && desk.choose(2) === 0;
+    const termUs = this.#drawTerm();
+    this.#acquire(handle, resources[desk.choose(resources.length)] as Resource, termUs, waits ? 1 + desk.choose(maxTermUs * 4) : 0, keep);
+    if (desk.choose(16) === 0) {
+      const { lease } = handle;
+      this.#later(desk.choose(Math.floor(maxTermUs / 4)), () => this.#changeMind(handle, lease));
+    }
+    if (desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
+  }
+
+  #askHealed(handle: Handle): void {
+    const { rush, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
+    if (handle.sinceHealed) return;
+    const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
+    // In a rush all try at once and none queues: only their back-off tells them apart.
+    this.#acquire(handle, resource, maxTermUs, rush ? 0 : livenessUs, !lapseOnly);
+  }
+
+  #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
+    handle.state = 'asking';
+    handle.resource = resource;
+    handle.lease = this.#nextLease++;
+    handle.token = 0;
+    handle.keep = keep;
+    handle.waits = waitUs > 0;
+    this.#desk.requested(resource.text, handle.lease);
+    this.#desk.command({ kind: 'acquire', lease: handle.lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
+  }
+
+  #changeMind(handle: Handle, lease: number): void {
+    if (handle.state !== 'asking' || handle.lease !== lease) return;
+    this.#desk.command({ kind: 'cancel', lease });
+  }
+
+  #granted(handle: Handle, event: Extract<QuorumEvent, { kind: 'granted' }>): void {
+    const desk = this.#desk;
+    handle.state = 'holding';
+    handle.token = event.token;
+    desk.granted(handle.resource.text, handle.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+    if (event.trips === 1) desk.sometimes('one-round-trip');
+    else if (!event.waited) desk.sometimes('grant-after-split');
+    if (event.waited) desk.sometimes('waiter-served');
+    if (desk.healed && !handle.sinceHealed) {
+      handle.sinceHealed = true;
+      handle.usesLeft = 1 + desk.choose(8);
+      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.maxTermUs, () => desk.done());
+    } else {
+      handle.usesLeft = desk.choose(6);
+    }
+    this.#useLater(handle, handle.lease);
+  }
+
+  #useLater(handle: Handle, lease: number): void {
+    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / 3)), () => this.#use(handle, lease));
+  }
+
+  #use(handle: Handle, lease: number): void {
+    const desk = this.#desk;
+    const { resource } = handle;
+    if (handle.state === 'idle' || handle.lease !== lease) return;
+    // What any application does: it asks whether the lease is valid, and acts.
+    if (this.#core.remainingUs(lease, resource.bytes, desk.monoUs, desk.wallUs) > 0) desk.used(resource.text, handle.token);
+    if (handle.state !== 'holding') {
+      this.#useLater(handle, lease);
+      return;
+    }
+    if (handle.usesLeft-- > 0) {
+      if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
+        desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
+      }
+      this.#useLater(handle, lease);
+    } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
+      handle.state = 'letting-go';
+      desk.command({ kind: 'release', lease, name: resource.bytes });
+      this.#useLater(handle, lease);
+    }
+  }
+
+  #idle(handle: Handle): void {
+    handle.state = 'idle';
+    handle.token = 0;
+    const { rush, maxTermUs } = this.#habits;
+    if (this.#desk.healed) this.#later(rush ? 1 : this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
+    else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
+  }
+
+  /** Whole milliseconds, from half of the longest term up. */
+  #drawTerm(): number {
+    const maxTermMs = Math.floor(this.#habits.maxTermUs / 1000);
+    return (this.#desk.choose(2) === 0 ? maxTermMs : Math.ceil(maxTermMs / 2) + this.#desk.choose(Math.floor(maxTermMs / 2))) * 1000;
+  }
+
+  #later(spanUs: number, act: () => void): void {
+    const tag = this.#nextTimer++;
+    this.#timers.set(tag, act);
+    this.#desk.after(spanUs, tag);
+  }
+}

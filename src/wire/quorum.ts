@@ -1,0 +1,141 @@
+/**
+ * The quorum engine's messages on the wire: a byte of kind, the fields that kind uses in a fixed order,
+ * then name and metadata with their lengths. Decoding gives one pooled record whose name points into the
+ * frame; neither direction allocates.
+ */
+import { ballotTime, isValidNameBytes, type Incarnation } from '../kernel/index.ts';
+import {
+  ACCEPTED,
+  ANSWER,
+  FREE,
+  HAS_LEASE,
+  LEARN,
+  LEARNED,
+  META_BYTES_MAX,
+  PREPARE,
+  PROMISED,
+  PROPOSE,
+  QUERY,
+  QuorumMessage,
+  REFUSED,
+  RELEASE,
+  RELEASED,
+  UNWAIT,
+  WAIT,
+  WATCH,
+} from '../core/index.ts';
+import type { ByteReader, ByteWriter } from './bytes.ts';
+import type { Codec } from './codec.ts';
+
+// Which fields a kind carries, besides kind, owner, lease and flags, which all do.
+const BALLOT = 1;
+const TOKEN = 2;
+const TERM = 4;
+const REASON = 8;
+const LEASE_TOLD = 16;
+const CLOCK = 32;
+const NAME = 64;
+const META = 128;
+/** A name that may be empty: a prefix. */
+const PREFIX = 256;
+
+const FIELDS: readonly number[] = fieldTable();
+
+function fieldTable(): number[] {
+  const fields: number[] = [];
+  fields[PREPARE] = BALLOT | NAME;
+  fields[PROMISED] = BALLOT | CLOCK | LEASE_TOLD;
+  fields[PROPOSE] = BALLOT | TOKEN | TERM | NAME | META;
+  fields[ACCEPTED] = BALLOT | CLOCK;
+  fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD;
+  fields[RELEASE] = BALLOT | NAME;
+  fields[RELEASED] = BALLOT | CLOCK;
+  fields[QUERY] = NAME;
+  fields[ANSWER] = CLOCK | LEASE_TOLD | META;
+  fields[WAIT] = BALLOT | NAME;
+  fields[UNWAIT] = NAME;
+  fields[FREE] = CLOCK;
+  fields[WATCH] = TERM | PREFIX;
+  fields[LEARN] = TOKEN | TERM | NAME;
+  fields[LEARNED] = LEASE_TOLD | NAME;
+  return fields;
+}
+
+class QuorumCodec implements Codec<QuorumMessage> {
+  readonly #message = new QuorumMessage();
+
+  encode(message: QuorumMessage, out: ByteWriter): void {
+    const fields = FIELDS[message.kind] ?? 0;
+    out.u8(message.kind);
+    out.u8(message.flags);
+    out.u53(message.owner);
+    out.u32(message.lease);
+    if (fields & BALLOT) out.u53(message.ballot);
+    if (fields & TOKEN) out.u53(message.token);
+    if (fields & TERM) out.u53(message.termUs);
+    if (fields & REASON) {
+      out.u8(message.reason);
+      out.u53(message.remainingUs);
+    }
+    if (fields & LEASE_TOLD && message.flags & HAS_LEASE) {
+      out.u53(message.holder);
+      out.u32(message.holderLease);
+      out.u53(message.token);
+      if (!(fields & REASON)) out.u53(message.remainingUs);
+    }
+    if (fields & CLOCK) out.u53(message.clock);
+    if (fields & (NAME | PREFIX)) {
+      out.u8(message.nameEnd - message.nameStart);
+      out.raw(message.name, message.nameStart, message.nameEnd);
+    }
+    if (fields & META) {
+      out.u16(message.metaEnd - message.metaStart);
+      out.raw(message.meta, message.metaStart, message.metaEnd);
+    }
+  }
+
+  decode(input: ByteReader): QuorumMessage | null {
+    const message = this.#message;
+    const kind = input.u8();
+    const fields = FIELDS[kind];
+    if (fields === undefined) return null;
+    message.kind = kind;
+    message.flags = input.u8();
+    message.owner = input.u53() as Incarnation;
+    message.lease = input.u32();
+    if (fields & BALLOT) message.ballot = ballotTime(input.u53());
+    if (fields & TOKEN) message.token = input.u53();
+    if (fields & TERM) message.termUs = input.u53();
+    if (fields & REASON) {
+      message.reason = input.u8();
+      message.remainingUs = input.u53();
+    }
+    if (fields & LEASE_TOLD && message.flags & HAS_LEASE) {
+      message.holder = input.u53() as Incarnation;
+      message.holderLease = input.u32();
+      message.token = input.u53();
+      if (!(fields & REASON)) message.remainingUs = input.u53();
+    }
+    if (fields & CLOCK) message.clock = ballotTime(input.u53());
+    if (fields & (NAME | PREFIX)) {
+      const length = input.u8();
+      const start = input.skip(length);
+      message.setName(input.bytes, start, start + length);
+      if (!input.failed && fields & NAME && !isValidNameBytes(input.bytes, start, start + length)) return null;
+    }
+    if (fields & META) {
+      const length = input.u16();
+      const start = input.skip(length);
+      if (length > META_BYTES_MAX) return null;
+      message.meta = input.bytes;
+      message.metaStart = start;
+      message.metaEnd = start + length;
+    }
+    return input.failed ? null : message;
+  }
+}
+
+/** A codec has a record of its own: each reader of a connection needs one. */
+export function quorumCodec(): Codec<QuorumMessage> {
+  return new QuorumCodec();
+}
