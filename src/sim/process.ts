@@ -11,7 +11,9 @@ export interface SimProcess<Message, Command, Event> {
   alive: boolean;
   /** Runs nothing before this true instant: stalled, or on a machine that sleeps. */
   blockedUntilUs: number;
-  /** True instant of the earliest scheduled wake. */
-  wakeScheduledUs: number;
+  /** True instant at which the planned wake is due, lateness aside; Infinity if none is planned. */
+  wakeDueUs: number;
+  /** Only the wake planned last counts. */
+  wakePlan: number;
   done: boolean;
 }

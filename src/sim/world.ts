@@ -199,7 +199,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
           this.#deliver(queue.target, queue.ref);
           break;
         case WAKE:
-          this.#wake(this.#processes[queue.target] as SimProcess<Message, Command, Event>);
+          this.#wake(this.#processes[queue.target] as SimProcess<Message, Command, Event>, queue.ref);
           break;
         case USER_TIMER:
           this.#userTimer(this.#processes[queue.target] as SimProcess<Message, Command, Event>, queue.ref);
@@ -238,13 +238,13 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#slab.drop(index);
   }
 
-  #wake(process: SimProcess<Message, Command, Event>): void {
-    if (!process.alive) return;
+  #wake(process: SimProcess<Message, Command, Event>, plan: number): void {
+    if (!process.alive || plan !== process.wakePlan) return;
     if (process.blockedUntilUs > this.nowUs) {
-      this.#defer(process, WAKE, process.index, 0);
+      this.#defer(process, WAKE, process.index, plan);
       return;
     }
-    process.wakeScheduledUs = Infinity;
+    process.wakeDueUs = Infinity;
     if (this.monoOf(process.node) >= process.core.wakeAt) {
       this.trace?.woken(process);
       this.#enter(process);
@@ -347,9 +347,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const { wakeAt } = process.core;
     if (wakeAt === NEVER) return;
     const dueUs = (this.#clocks[process.node] as MachineClock).trueWhenMono(wakeAt, this.nowUs);
-    if (dueUs >= process.wakeScheduledUs) return;
-    process.wakeScheduledUs = dueUs + this.#timerLatenessUs();
-    this.#queue.schedule(process.wakeScheduledUs, WAKE, process.index, 0);
+    // A wake planned earlier than needed does no harm: it plans the next.
+    if (dueUs >= process.wakeDueUs) return;
+    process.wakeDueUs = dueUs;
+    this.#queue.schedule(dueUs + this.#timerLatenessUs(), WAKE, process.index, ++process.wakePlan);
   }
 
   #timerLatenessUs(): number {
@@ -379,7 +380,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       user: undefined as never,
       alive: true,
       blockedUntilUs: 0,
-      wakeScheduledUs: Infinity,
+      wakeDueUs: Infinity,
+      wakePlan: 0,
       done: false,
     };
     process.user = this.#protocol.user(this.#scenario, core, new SimDesk(this, process));

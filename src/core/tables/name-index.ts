@@ -20,7 +20,12 @@ const LOAD_MIN = 0.3;
 const GROWTH: number = Math.SQRT2;
 const SLOTS_MIN = 16;
 /** Shards split at sizes from here to twice this. */
-const SPLIT_MIN = 8192;
+const SPLIT_MIN = 4096;
+
+/** The lowest bits stay with a shard's descendants: all of a lineage split at the same size, and the lineages are spread. */
+function splitSize(prefix: number): number {
+  return Math.floor(SPLIT_MIN * (1 + (prefix & 15) / 16));
+}
 
 class Shard {
   readonly slots: Int32Array;
@@ -35,8 +40,7 @@ class Shard {
   constructor(depth: number, prefix: number, names: number) {
     this.depth = depth;
     this.prefix = prefix;
-    // The lowest bits stay with a shard's descendants: all of a lineage split at the same size, and the lineages spread.
-    this.splitAt = Math.floor(SPLIT_MIN * (1 + (prefix & 15) / 16));
+    this.splitAt = splitSize(prefix);
     const length = Math.max(SLOTS_MIN, Math.ceil(names / LOAD_MAX) + 1);
     this.slots = new Int32Array(length);
     this.fullAt = Math.floor(length * LOAD_MAX);
@@ -152,9 +156,7 @@ export class NameIndex {
     // Names that all have the same lowest bits (a poor hash, an attack) would deepen the directory for nothing.
     const isSpread = this.#count >= (SPLIT_MIN / 4) * (1 << depth);
     if (count * GROWTH < shard.splitAt * 1.02 || !isSpread) {
-      const grown = this.#create(depth, prefix, Math.ceil(count * (count < SPLIT_MIN / 4 ? 2 : GROWTH)));
-      this.#move(shard, grown);
-      this.#point(grown);
+      this.#point(this.#resized(shard, count < SPLIT_MIN / 4 ? 2 : GROWTH));
       return;
     }
     if (depth === this.#depth) {
@@ -164,14 +166,18 @@ export class NameIndex {
       this.#deepest = 0;
     }
     const bit = 1 << depth;
-    let ones = 0;
-    for (const entry of shard.slots) if (entry !== 0 && (this.#hashes.get(idOf(entry)) & bit) !== 0) ones++;
-    const low = this.#create(depth + 1, prefix, this.#afterSplit(prefix, count - ones));
-    const high = this.#create(depth + 1, prefix | bit, this.#afterSplit(prefix | bit, ones));
+    let low = this.#createHalf(depth + 1, prefix);
+    let high = this.#createHalf(depth + 1, prefix | bit);
     for (const entry of shard.slots) {
       if (entry === 0) continue;
       const hash = this.#hashes.get(idOf(entry));
-      ((hash & bit) === 0 ? low : high).put(hash, entry);
+      if ((hash & bit) === 0) {
+        if (low.count === low.fullAt) low = this.#resized(low, 2);
+        low.put(hash, entry);
+      } else {
+        if (high.count === high.fullAt) high = this.#resized(high, 2);
+        high.put(hash, entry);
+      }
     }
     this.#slots -= shard.slots.length;
     this.#point(low);
@@ -179,15 +185,19 @@ export class NameIndex {
     if (depth + 1 === this.#depth) this.#deepest += 2;
   }
 
-  /** How many names to make room for when a shard begins with this many. */
-  #afterSplit(prefix: number, names: number): number {
-    const splitAt = SPLIT_MIN * (1 + (prefix & 15) / 16);
-    return Math.ceil(Math.max(splitAt / GROWTH, names * 1.1));
+  /** With half as many names as it will split at, and room for as many as it grows at; more only if the hash is poor. */
+  #createHalf(depth: number, prefix: number): Shard {
+    return this.#create(depth, prefix, Math.ceil(splitSize(prefix) / GROWTH));
+  }
+
+  #resized(shard: Shard, factor: number): Shard {
+    const grown = this.#create(shard.depth, shard.prefix, Math.ceil(shard.count * factor));
+    this.#move(shard, grown);
+    return grown;
   }
 
   #reduce(shard: Shard): void {
-    let reduced = this.#create(shard.depth, shard.prefix, Math.ceil(shard.count * GROWTH));
-    this.#move(shard, reduced);
+    let reduced = this.#resized(shard, GROWTH);
     this.#point(reduced);
     while (reduced.depth > 0) {
       const { depth } = reduced;

@@ -150,8 +150,7 @@ export class QuorumUser implements User<QuorumEvent> {
     const { rush, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
     if (handle.sinceHealed) return;
     const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
-    // In a rush all try at once and none queues: only their back-off tells them apart.
-    this.#acquire(handle, resource, maxTermUs, rush ? 0 : livenessUs, !lapseOnly);
+    this.#acquire(handle, resource, maxTermUs, livenessUs, !lapseOnly);
   }
 
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
@@ -217,8 +216,8 @@ export class QuorumUser implements User<QuorumEvent> {
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
-    const { rush, maxTermUs } = this.#habits;
-    if (this.#desk.healed) this.#later(rush ? 1 : this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
+    const { maxTermUs } = this.#habits;
+    if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
   }
 

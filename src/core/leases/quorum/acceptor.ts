@@ -33,6 +33,7 @@ import {
   OUTBID,
   PROMISED,
   QUEUED,
+  QUIET,
   QuorumMessage,
   REFUSED,
   RELEASED,
@@ -49,8 +50,6 @@ import type { Watchers } from './watchers.ts';
 const ROLE_ASIDE = 8;
 /** How many rows one sweep looks at. */
 const SWEEP_ROWS = 4096;
-/** How many of those whose turn it is are told again that the lease is free. */
-const TOLD_AGAIN = 3;
 
 interface Pledge {
   readonly ballot: BallotTime;
@@ -179,7 +178,7 @@ export class Acceptor {
     }
     // A proposal of this lease that is still under way must find no room here.
     if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
-    this.#answer(from, RELEASED, message, step);
+    if ((message.flags & QUIET) === 0) this.#answer(from, RELEASED, message, step);
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -208,8 +207,13 @@ export class Acceptor {
     }
     const until = monoAfter(step.monoUs, this.#timing.waiterUs);
     const known = queue.find(message.owner, message.lease);
-    if (known) known.until = until;
-    else queue.add({ node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until });
+    if (known) {
+      // It asks again: perhaps what it was told got lost.
+      known.until = until;
+      known.told = false;
+    } else {
+      queue.add({ node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until, told: false });
+    }
     this.#attend(id, queue, step);
   }
 
@@ -250,22 +254,32 @@ export class Acceptor {
       return;
     }
     if (this.#isLive(id, step)) {
-      queue.freeSince = NEVER;
-      this.#due.push(monoUs(Math.max(this.#leases.expiresAt(id), now + 1)), id);
+      if (queue.freeSince !== NEVER) queue.setFreeSince(NEVER);
+      this.#lookAt(id, queue, this.#leases.expiresAt(id), now);
       return;
     }
-    if (queue.freeSince === NEVER) queue.freeSince = now;
+    if (queue.freeSince === NEVER) queue.setFreeSince(now);
     const { headStartUs } = this.#timing;
     const eligible = queue.eligible(now, headStartUs);
     for (let i = 0; i < eligible; i++) {
-      if (i < TOLD_AGAIN || i === eligible - 1) this.#tellFree(queue.waiters[i] as Waiter, step);
+      const waiter = queue.waiters[i] as Waiter;
+      if (!waiter.told) this.#tellFree(waiter, step);
     }
-    // One look per head start while it lasts; after that the refreshes of the waiters bring us back here.
-    const nextAt = eligible < queue.waiters.length ? queue.freeSince + eligible * headStartUs : (queue.waiters[0] as Waiter).until;
-    this.#due.push(monoUs(Math.max(nextAt, now + 1)), id);
+    // One look per head start while it lasts; after that the waiters ask again by themselves.
+    const isLast = eligible === queue.waiters.length;
+    this.#lookAt(id, queue, isLast ? (queue.waiters[0] as Waiter).until : queue.freeSince + eligible * headStartUs, now);
+  }
+
+  /** Plans the next look at a queue, unless one is planned before that. */
+  #lookAt(id: number, queue: WaitQueue, at: number, now: MonoUs): void {
+    const next = monoUs(Math.max(at, now + 1));
+    if (queue.lookAt > now && queue.lookAt <= next) return;
+    queue.lookAt = next;
+    this.#due.push(next, id);
   }
 
   #tellFree(waiter: Waiter, step: QuorumStep): void {
+    waiter.told = true;
     const reply = this.#reply;
     reply.kind = FREE;
     reply.owner = waiter.owner;

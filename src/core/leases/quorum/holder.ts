@@ -17,7 +17,7 @@ import {
 import { Calendar, HoldTable, type NameTable } from '../../tables/index.ts';
 import type { QuorumCommand, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
-import { LEARN, LET_GO, PROPOSE, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
+import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Pursuit } from './pursuit.ts';
 import { renewAfterUs } from './timing.ts';
@@ -245,7 +245,7 @@ export class Holder {
   /** A failed renewal releases nothing: the old lease lives until its deadline (rule 6). */
   #failRenewal(renewal: Renewal, step: QuorumStep): void {
     const { id, lease } = renewal;
-    if (!this.#out.rules.failedRenewalKeeps) this.#out.release(this.#voters(id), lease, this.#names.toBytes(id), renewal.ballot, step);
+    if (!this.#out.rules.failedRenewalKeeps) this.#out.release(this.#voters(id), lease, this.#names.toBytes(id), renewal.ballot, QUIET, step);
     renewal.ballot = NO_BALLOT;
     step.emit({ kind: 'renewal-failed', lease });
     this.#renewalUntil(renewal, monoAfter(step.monoUs, this.#out.timing.retryUs));
@@ -272,7 +272,7 @@ export class Holder {
       return;
     }
     const voters = this.#out.electorate.votersOf(this.#out.hashOf(releasing.name)).filter((voter) => !releasing.answered.has(voter));
-    this.#out.release(voters, releasing.lease, releasing.name, releasing.ballot, step);
+    this.#out.release(voters, releasing.lease, releasing.name, releasing.ballot, 0, step);
     releasing.until = monoUs(Math.min(monoAfter(step.monoUs, this.#out.timing.resendUs), releasing.overAt));
     this.#due.push(releasing.until, releasing.lease);
   }
@@ -300,7 +300,7 @@ export class Holder {
     this.#renewals.delete(lease);
     this.#holds.remove(id);
     step.emit({ kind: 'lost', lease });
-    this.#out.release(voters, lease, name, ballot, step);
+    this.#out.release(voters, lease, name, ballot, QUIET, step);
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────

@@ -47,6 +47,8 @@ export const RENEWS = 1;
 export const WATCHED = 2;
 export const HAS_LEASE = 4;
 export const LET_GO = 8;
+/** Of a release: nobody waits for the answer. */
+export const QUIET = 16;
 
 const NO_BYTES = new Uint8Array(0);
 

@@ -45,8 +45,10 @@ export class Outgoing {
     for (const voter of voters) step.send(voter, this.message);
   }
 
-  release(voters: readonly NodeId[], lease: number, name: Uint8Array, ballot: BallotTime, step: QuorumStep): void {
-    this.compose(RELEASE, lease, name).ballot = ballot;
+  release(voters: readonly NodeId[], lease: number, name: Uint8Array, ballot: BallotTime, flags: number, step: QuorumStep): void {
+    const message = this.compose(RELEASE, lease, name);
+    message.ballot = ballot;
+    message.flags = flags;
     this.sendTo(voters, step);
   }
 }

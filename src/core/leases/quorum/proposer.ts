@@ -3,11 +3,11 @@
  * and a quorum of votes is the lease (rule 2 makes that safe). When votes split, it gives back what it
  * got, rests a random while, and asks before it proposes. While another holds, it waits in the queues.
  */
-import { monoAfter, monoUs, NO_BALLOT, spanUs, wallUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoAfter, monoUs, NO_BALLOT, spanUs, wallUs, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import type { Holder } from './holder.ts';
-import { HAS_LEASE, PREPARE, PROPOSE, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
+import { HAS_LEASE, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Pursuit } from './pursuit.ts';
 import { stretch } from './timing.ts';
@@ -211,7 +211,7 @@ export class Proposer {
       pursuit.ballot = NO_BALLOT;
       pursuit.phase = 'resting';
     }
-    if (phase === 'proposing' && this.#out.rules.oneRoundTrip) this.#out.release(pursuit.voters, pursuit.lease, pursuit.name, ballot, step);
+    if (phase === 'proposing' && this.#out.rules.oneRoundTrip) this.#giveBack(pursuit, ballot, step);
     const isLastTry = !pursuit.waits && pursuit.tries >= TRIES_MAX;
     switch (verdict) {
       case 'low':
@@ -240,6 +240,12 @@ export class Proposer {
         else this.#rest(pursuit, step);
         return;
     }
+  }
+
+  /** Releases what an attempt got, or may have got: split votes must not cost a term. */
+  #giveBack(pursuit: Pursuit, ballot: BallotTime, step: QuorumStep): void {
+    const voters = pursuit.voters.filter((voter) => !pursuit.refused.has(voter));
+    this.#out.release(voters, pursuit.lease, pursuit.name, ballot, QUIET, step);
   }
 
   /** A random while, longer with every try: contenders that move in step split the vote for ever. */
@@ -290,7 +296,7 @@ export class Proposer {
     const { ballot, phase } = pursuit;
     const unreached = pursuit.unreached();
     this.#pursuits.delete(pursuit.lease);
-    if (phase === 'proposing' && ballot !== NO_BALLOT) this.#out.release(pursuit.voters, pursuit.lease, pursuit.name, ballot, step);
+    if (phase === 'proposing' && ballot !== NO_BALLOT) this.#giveBack(pursuit, ballot, step);
     this.#refuse(pursuit, reason, unreached, step);
   }
 

@@ -12,12 +12,16 @@ export interface Waiter {
   readonly ticket: BallotTime;
   /** Forgotten then, unless it is heard of again. */
   until: MonoUs;
+  /** Was told that the lease is free, since it last became free. */
+  told: boolean;
 }
 
 export class WaitQueue {
   readonly waiters: Waiter[] = [];
   /** Since when the lease is free here with somebody waiting; NEVER while it is held. */
   freeSince: MonoUs = NEVER;
+  /** When this queue is looked at next; NEVER if no look is planned. */
+  lookAt: MonoUs = NEVER;
 
   find(owner: Incarnation, lease: number): Waiter | undefined {
     return this.waiters.find((waiter) => waiter.owner === owner && waiter.lease === lease);
@@ -42,6 +46,12 @@ export class WaitQueue {
     let kept = 0;
     for (const waiter of waiters) if (waiter.until > now) waiters[kept++] = waiter;
     waiters.length = kept;
+  }
+
+  /** The lease became free, or is taken again: in either case nobody was told yet. */
+  setFreeSince(instant: MonoUs): void {
+    this.freeSince = instant;
+    for (const waiter of this.waiters) waiter.told = false;
   }
 
   /** How many from the head on may take the lease: one more with every head start that went unused. */
