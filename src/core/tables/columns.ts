@@ -3,81 +3,98 @@
  * the memory of one table and counts live rows; its columns only read and write. Within a chunk a row's
  * numbers lie side by side, because a decision reads most of them and each cache line fetched costs the same.
  */
-const ROW_BITS = 15;
-const CHUNK_ROWS: number = 1 << ROW_BITS;
-const ROW_MASK: number = CHUNK_ROWS - 1;
+
+/**
+ * Chunks are as many rows as give this many bytes: the C library asks the system for so large a piece by itself and
+ * gives it back whole, and there are so few that their headers stay in the processor's cache.
+ */
+const CHUNK_BYTES_MIN: number = 1 << 20;
 /** The first chunk starts with this many rows and doubles: most tables in a simulation hold a handful. */
 const FIRST_ROWS = 8;
+/** What a table without rows may keep. */
+const EMPTY_BYTES_MAX = 4096;
 
 export class F64Column {
   readonly #chunks: readonly (Float64Array | undefined)[];
+  readonly #rowBits: number;
+  readonly #rowMask: number;
   readonly #stride: number;
   readonly #offset: number;
 
-  constructor(chunks: readonly (Float64Array | undefined)[], stride: number, offset: number) {
+  constructor(chunks: readonly (Float64Array | undefined)[], rowBits: number, stride: number, offset: number) {
     this.#chunks = chunks;
+    this.#rowBits = rowBits;
+    this.#rowMask = (1 << rowBits) - 1;
     this.#stride = stride;
     this.#offset = offset;
   }
 
   /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
   get(id: number): number {
-    const chunk = this.#chunks[id >>> ROW_BITS];
-    return chunk === undefined ? 0 : (chunk[(id & ROW_MASK) * this.#stride + this.#offset] ?? 0);
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    return chunk === undefined ? 0 : (chunk[(id & this.#rowMask) * this.#stride + this.#offset] ?? 0);
   }
 
   /** Of a row that has been entered; anywhere else it may do nothing. */
   set(id: number, value: number): void {
-    const chunk = this.#chunks[id >>> ROW_BITS];
-    if (chunk !== undefined) chunk[(id & ROW_MASK) * this.#stride + this.#offset] = value;
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    if (chunk !== undefined) chunk[(id & this.#rowMask) * this.#stride + this.#offset] = value;
   }
 }
 
 export class U32Column {
   readonly #chunks: readonly (Uint32Array | undefined)[];
+  readonly #rowBits: number;
+  readonly #rowMask: number;
   readonly #stride: number;
   readonly #offset: number;
 
-  constructor(chunks: readonly (Uint32Array | undefined)[], stride: number, offset: number) {
+  constructor(chunks: readonly (Uint32Array | undefined)[], rowBits: number, stride: number, offset: number) {
     this.#chunks = chunks;
+    this.#rowBits = rowBits;
+    this.#rowMask = (1 << rowBits) - 1;
     this.#stride = stride;
     this.#offset = offset;
   }
 
   /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
   get(id: number): number {
-    const chunk = this.#chunks[id >>> ROW_BITS];
-    return chunk === undefined ? 0 : (chunk[(id & ROW_MASK) * this.#stride + this.#offset] ?? 0);
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    return chunk === undefined ? 0 : (chunk[(id & this.#rowMask) * this.#stride + this.#offset] ?? 0);
   }
 
   /** Of a row that has been entered; anywhere else it may do nothing. */
   set(id: number, value: number): void {
-    const chunk = this.#chunks[id >>> ROW_BITS];
-    if (chunk !== undefined) chunk[(id & ROW_MASK) * this.#stride + this.#offset] = value;
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    if (chunk !== undefined) chunk[(id & this.#rowMask) * this.#stride + this.#offset] = value;
   }
 }
 
 export class U8Column {
   readonly #chunks: readonly (Uint8Array | undefined)[];
+  readonly #rowBits: number;
+  readonly #rowMask: number;
   readonly #stride: number;
   readonly #offset: number;
 
-  constructor(chunks: readonly (Uint8Array | undefined)[], stride: number, offset: number) {
+  constructor(chunks: readonly (Uint8Array | undefined)[], rowBits: number, stride: number, offset: number) {
     this.#chunks = chunks;
+    this.#rowBits = rowBits;
+    this.#rowMask = (1 << rowBits) - 1;
     this.#stride = stride;
     this.#offset = offset;
   }
 
   /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
   get(id: number): number {
-    const chunk = this.#chunks[id >>> ROW_BITS];
-    return chunk === undefined ? 0 : (chunk[(id & ROW_MASK) * this.#stride + this.#offset] ?? 0);
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    return chunk === undefined ? 0 : (chunk[(id & this.#rowMask) * this.#stride + this.#offset] ?? 0);
   }
 
   /** Of a row that has been entered; anywhere else it may do nothing. */
   set(id: number, value: number): void {
-    const chunk = this.#chunks[id >>> ROW_BITS];
-    if (chunk !== undefined) chunk[(id & ROW_MASK) * this.#stride + this.#offset] = value;
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    if (chunk !== undefined) chunk[(id & this.#rowMask) * this.#stride + this.#offset] = value;
   }
 }
 
@@ -91,6 +108,8 @@ export type RowLayout = { readonly f64: number; readonly u32: number; readonly u
 export class Rows {
   readonly #layout: RowLayout;
   readonly #rowBytes: number;
+  readonly #rowBits: number;
+  readonly #rowMask: number;
   readonly #wordsPerRow: number;
   readonly #buffers: (ArrayBuffer | undefined)[] = [];
   readonly #words: (Float64Array | undefined)[] = [];
@@ -109,35 +128,39 @@ export class Rows {
     this.#layout = layout;
     this.#wordsPerRow = layout.f64 + (layout.u32 >>> 1);
     this.#rowBytes = 8 * layout.f64 + 4 * layout.u32 + layout.u8;
+    let rowBits = 10;
+    while (this.#rowBytes << rowBits < CHUNK_BYTES_MIN) rowBits++;
+    this.#rowBits = rowBits;
+    this.#rowMask = (1 << rowBits) - 1;
   }
 
   f64(index: number): F64Column {
-    return new F64Column(this.#words, this.#wordsPerRow, index);
+    return new F64Column(this.#words, this.#rowBits, this.#wordsPerRow, index);
   }
 
   u32(index: number): U32Column {
     const { f64, u32 } = this.#layout;
-    if (index === u32 - 1 && (u32 & 1) === 1) return new U32Column(this.#odd, 1, 0);
-    return new U32Column(this.#halves, this.#wordsPerRow * 2, f64 * 2 + index);
+    if (index === u32 - 1 && (u32 & 1) === 1) return new U32Column(this.#odd, this.#rowBits, 1, 0);
+    return new U32Column(this.#halves, this.#rowBits, this.#wordsPerRow * 2, f64 * 2 + index);
   }
 
   u8(index: number): U8Column {
-    return new U8Column(this.#octets, this.#layout.u8, index);
+    return new U8Column(this.#octets, this.#rowBits, this.#layout.u8, index);
   }
 
   /** The row comes into use. What it holds is whatever was there: set every column. */
   enter(id: number): void {
-    const chunk = id >>> ROW_BITS;
+    const chunk = id >>> this.#rowBits;
     const live = this.#live;
     if (chunk >= live.length) this.#extend(chunk);
-    if ((id & ROW_MASK) >= (this.#capacities[chunk] as number)) this.#allocate(chunk, (id & ROW_MASK) + 1);
+    if ((id & this.#rowMask) >= (this.#capacities[chunk] as number)) this.#allocate(chunk, (id & this.#rowMask) + 1);
     live[chunk] = (live[chunk] as number) + 1;
     if (chunk >= this.#chunkLimit) this.#chunkLimit = chunk + 1;
   }
 
   /** The row goes out of use, and the chunk's memory with it if it was the last. */
   leave(id: number): void {
-    const chunk = id >>> ROW_BITS;
+    const chunk = id >>> this.#rowBits;
     const left = (this.#live[chunk] as number) - 1;
     this.#live[chunk] = left;
     if (left === 0) this.#retire(chunk);
@@ -145,7 +168,7 @@ export class Rows {
 
   /** Every row in use has an id below this. */
   get idLimit(): number {
-    return this.#chunkLimit << ROW_BITS;
+    return this.#chunkLimit * (this.#rowMask + 1);
   }
 
   get bytes(): number {
@@ -166,13 +189,14 @@ export class Rows {
 
   #allocate(chunk: number, rowsMin: number): void {
     if (chunk > 0) {
+      const rows = this.#rowMask + 1;
       const idle = this.#idle;
-      if (idle > 0 && idle !== chunk && this.#live[idle] === 0) {
-        const buffer = this.#buffers[idle] as ArrayBuffer;
+      if (idle > 0 && idle !== chunk && this.#live[idle] === 0 && this.#buffers[idle] !== undefined) {
+        const buffer = this.#buffers[idle];
         this.#free(idle);
         this.#idle = -1;
-        this.#place(chunk, buffer, CHUNK_ROWS);
-      } else this.#place(chunk, new ArrayBuffer(this.#rowBytes * CHUNK_ROWS), CHUNK_ROWS);
+        this.#place(chunk, buffer, rows);
+      } else this.#place(chunk, new ArrayBuffer(this.#rowBytes * rows), rows);
       return;
     }
     let capacity = Math.max(FIRST_ROWS, (this.#capacities[0] as number) * 2);
@@ -218,5 +242,6 @@ export class Rows {
     if (idle >= 0 && idle !== chunk && this.#live[idle] === 0) this.#free(idle);
     this.#idle = chunk;
     while (this.#chunkLimit > 0 && this.#live[this.#chunkLimit - 1] === 0) this.#chunkLimit--;
+    if (this.#chunkLimit === 0 && this.#bytes > EMPTY_BYTES_MAX) this.#free(chunk);
   }
 }

@@ -7,14 +7,16 @@ import { LowestSet } from './lowest-set.ts';
 
 /** Slots are multiples of this many bytes. */
 const UNIT = 8;
-const UNIT_BITS = 15;
+const UNIT_BITS = 17;
 const PAGE_UNITS: number = 1 << UNIT_BITS;
 /** An address is the page, the unit it begins at, and how many of the slot's last bytes are not the name's. */
 const SPARE_BITS = 3;
 const PAGE_SHIFT: number = UNIT_BITS + SPARE_BITS;
 const PAGES_MAX: number = 1 << (32 - PAGE_SHIFT);
 const FIRST_SLOTS = 4;
-const NO_SLOT = 0xffff;
+/** What an arena without names may keep. */
+const EMPTY_BYTES_MAX = 4096;
+const NO_SLOT = 0xffffff;
 
 /** The address of nothing. */
 export const NOWHERE = 0;
@@ -28,7 +30,7 @@ class Page {
   used = 0;
   /** Slots from here on were never used. */
   fresh = 0;
-  /** The first free slot below `fresh`; each free slot's first two bytes name the next. */
+  /** The first free slot below `fresh`; each free slot's first three bytes name the next. */
   free: number = NO_SLOT;
 
   constructor(slotUnits: number) {
@@ -48,6 +50,7 @@ export class NameArena {
   readonly #freeNumbers: LowestSet = new LowestSet();
   /** The page that emptied last is kept, or a name that comes and goes would cost a page each time. */
   #idle = 0;
+  #used = 0;
   #bytes = 0;
 
   /** Copies the name in and answers with its address, a uint32. */
@@ -65,8 +68,9 @@ export class NameArena {
       if (page.fresh * slotBytes > target.length) target = this.#growPage(number, page);
     } else {
       const at = slot * slotBytes;
-      page.free = (target[at] as number) | ((target[at + 1] as number) << 8);
+      page.free = (target[at] as number) | ((target[at + 1] as number) << 8) | ((target[at + 2] as number) << 16);
     }
+    this.#used++;
     if (++page.used === page.slotsMax) room.delete(number);
     for (let from = start, to = slot * slotBytes; from < end; from++, to++) target[to] = bytes[from] as number;
     return ((number << PAGE_SHIFT) | ((slot * units) << SPARE_BITS) | (slotBytes - (end - start))) >>> 0;
@@ -76,6 +80,7 @@ export class NameArena {
   free(address: number): void {
     const number = address >>> PAGE_SHIFT;
     const page = this.#pages[number] as Page;
+    this.#used--;
     if (page.used-- === page.slotsMax) this.#roomFor(page.slotUnits).add(number);
     if (page.used === 0) {
       page.fresh = 0;
@@ -86,7 +91,8 @@ export class NameArena {
     const bytes = this.#bytesOf[number] as Uint8Array;
     const start = this.startOf(address);
     bytes[start] = page.free & 0xff;
-    bytes[start + 1] = page.free >>> 8;
+    bytes[start + 1] = (page.free >>> 8) & 0xff;
+    bytes[start + 2] = page.free >>> 16;
     page.free = start / (page.slotUnits * UNIT);
   }
 
@@ -152,16 +158,19 @@ export class NameArena {
   }
 
   #retire(number: number): void {
-    const idle = this.#idle;
+    if (this.#idle !== number) this.#release(this.#idle);
     this.#idle = number;
-    if (idle === number) return;
-    const page = this.#pages[idle];
+    if (this.#used === 0 && this.#bytes > EMPTY_BYTES_MAX) this.#release(number);
+  }
+
+  #release(number: number): void {
+    const page = this.#pages[number];
     if (page === undefined || page.used > 0) return;
-    this.#roomFor(page.slotUnits).delete(idle);
-    this.#bytes -= (this.#bytesOf[idle] as Uint8Array).length;
-    this.#pages[idle] = undefined;
-    this.#bytesOf[idle] = NO_BYTES;
+    this.#roomFor(page.slotUnits).delete(number);
+    this.#bytes -= (this.#bytesOf[number] as Uint8Array).length;
+    this.#pages[number] = undefined;
+    this.#bytesOf[number] = NO_BYTES;
     this.#pageCounts[page.slotUnits] = (this.#pageCounts[page.slotUnits] as number) - 1;
-    this.#freeNumbers.add(idle);
+    this.#freeNumbers.add(number);
   }
 }
