@@ -12,7 +12,7 @@ export interface QuorumHabits {
   readonly maxTermUs: number;
   /** Leases are left to run out: no renewal, no release. */
   readonly lapseOnly: boolean;
-  /** After healing everybody wants the same name at the same instant. */
+  /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
   readonly livenessUs: number;
 }
@@ -48,12 +48,12 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   start(): void {
-    const { handles, maxTermUs, resources } = this.#habits;
+    const { handles, maxTermUs, resources, rush } = this.#habits;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
       const handle: Handle = { state: 'idle', resource, lease: 0, token: 0, keep: false, usesLeft: 0, sinceHealed: false, waits: false };
       this.#handles.push(handle);
-      if (!this.#desk.healed) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
+      if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
     if (this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
   }
@@ -138,10 +138,12 @@ export class QuorumUser implements User<QuorumEvent> {
     const waits = desk.choose(2) === 0;
     const keep = !lapseOnly && desk.choose(2) === 0;
     const termUs = this.#drawTerm();
-    this.#acquire(handle, resources[desk.choose(resources.length)] as Resource, termUs, waits ? 1 + desk.choose(maxTermUs * 4) : 0, keep);
-    if (desk.choose(16) === 0) {
+    this.#acquire(handle, resources[desk.choose(resources.length)] as Resource, termUs, waits && !lapseOnly ? 1 + desk.choose(maxTermUs * 4) : 0, keep);
+    if (lapseOnly || desk.choose(16) === 0) {
       const { lease } = handle;
-      this.#later(desk.choose(Math.floor(maxTermUs / 4)), () => this.#changeMind(handle, lease));
+      // Without attempt deadlines only the caller's patience ends an attempt: some have little, some have much.
+      const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
+      this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
     if (desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
   }

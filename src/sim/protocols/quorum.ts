@@ -29,6 +29,7 @@ interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
+  readonly literal: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
 }
@@ -61,33 +62,36 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   codec: quorumCodec(),
 
   plan(chooser: Chooser, mutant: string | null): QuorumScenario {
-    const members = [3, 3, 3, 5, 4][chooser.below(5)] as number;
-    const clients = chooser.below(3);
+    const literal = isLiteral(mutant);
+    const members = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
+    const clients = literal ? 2 + chooser.below(3) : chooser.below(3);
     const nodes = members + clients;
     const rateErrorPpm = [0, 1_000, 20_000, 100_000][chooser.below(4)] as number;
-    const lapseOnly = isLiteral(mutant) && mutant !== 'own-lease-always-open';
-    const rush = chooser.below(8) === 0;
-    const faults = rush ? lockstep(chooser) : drawFaults(chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax: TERM_US * 4 });
+    const rush = !literal && chooser.below(8) === 0;
+    const scale = { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax: TERM_US * 4 };
+    const faults = rush ? lockstep(chooser) : literal && chooser.below(4) > 0 ? longMemory(chooser, drawFaults(chooser, scale)) : drawFaults(chooser, scale);
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
-    const names = chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
+    const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
-    const handles = Array.from({ length: nodes }, () => (rush ? 1 : 1 + chooser.below(2)));
+    const handles = Array.from({ length: nodes }, (_, node) => (rush ? 1 : literal && node < members ? 0 : 1 + chooser.below(2)));
     const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-    const livenessUs = (handlesInAll * 5 + 15) * TERM_US;
+    // The literal variant lets its promises stand for ever: it is judged for safety only.
+    const livenessUs = literal ? 0 : (handlesInAll * 5 + 15) * TERM_US;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     return {
       nodes,
       units: 0,
       faults,
       termUs: TERM_US,
-      safetyUs: rush ? TERM_US : TERM_US * (4 + chooser.below(12)),
+      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 10 : 4) + chooser.below(12)),
       livenessUs,
       config: {
         members,
         core: { memberKeys, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
-        habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly, rush, livenessUs },
+        habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, livenessUs },
+        literal,
         handles,
       },
     };
@@ -99,9 +103,10 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     return new QuorumUser({ ...config.habits, handles: config.handles[desk.node] ?? 0 }, core, desk);
   },
 
-  referees: (_scenario: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
+  referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
-    new FencingReferee(),
+    // The papers have no fencing tokens: the literal variant is not judged by them.
+    ...(config.literal ? [] : [new FencingReferee()]),
     new DeadlineReferee(),
     new RequestReferee(),
     new LeaseObserver(sometimes),
@@ -130,4 +135,21 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
 function lockstep(chooser: Chooser): FaultPlan {
   return { ...noFaults(), latencyUsMin: 500 + chooser.below(5_000), latencyUsSpread: 0, offsetUsMax: TERM_US };
+}
+
+/** Messages that outlive restarts: promises given before a crash arrive long after it. */
+function longMemory(chooser: Chooser, faults: FaultPlan): FaultPlan {
+  return {
+    ...faults,
+    lossPpm: 50_000 + chooser.below(150_000),
+    tailPpm: 0,
+    latePpm: 100_000 + chooser.below(200_000),
+    crashEveryUs: TERM_US / 2 + chooser.below(TERM_US),
+    downUsMax: 10_000,
+    afterVotePpm: chooser.below(60_000),
+    twinPpm: 0,
+    sleepEveryUs: 0,
+    stallEveryUs: 0,
+    cutEveryUs: 0,
+  };
 }

@@ -149,7 +149,7 @@ export class Acceptor {
         this.#refuse(from, HELD, id, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
         this.#refuse(from, LOW, id, message, step);
-      } else if (!this.#rules.promiseYieldsToOwner && this.#promiseBlocks(id, message, step)) {
+      } else if (!this.#rules.promiseYieldsToOwner && this.#isPromisedToOther(id, message, step)) {
         this.#refuse(from, OUTBID, id, message, step);
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
@@ -413,6 +413,11 @@ export class Acceptor {
     return compareBallots(message.ballot, message.owner, promise.ballot, promise.owner) < 0;
   }
 
+  #isPromisedToOther(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const promise = this.#promises.get(id);
+    return promise !== undefined && step.monoUs < promise.until && promise.owner !== message.owner;
+  }
+
   #queueBlocks(id: number, message: QuorumMessage, step: QuorumStep): boolean {
     const queue = this.#queues.get(id);
     if (!queue) return false;
@@ -443,6 +448,8 @@ export class Acceptor {
 
   #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
     if (this.#promiseBlocks(id, message, step)) return;
+    // The proposal may have reached us though our promise was not among those it was built on.
+    this.#promise(message, step);
     this.#accept(message, step);
     this.#vote(from, message, step);
   }
