@@ -21,6 +21,8 @@ import { scheduleStrikes } from './strikes.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
+/** A run with more than this many steps is one that does not get on in time. */
+const EVENTS_MAX = 20 * MILLION;
 
 export class World<Message, Command, Event, Config> implements Step<Message, Event> {
   // The step under way. One object serves all steps: a core may not keep it.
@@ -228,6 +230,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
         break;
       }
       this.nowUs = queue.at;
+      if (this.events > EVENTS_MAX) {
+        this.failLiveness(`after ${this.events} steps the run has not come to its end: some core or user acts without letting time pass`);
+        return;
+      }
       switch (queue.kind) {
         case DELIVER:
           this.#deliver(queue.target, queue.ref);

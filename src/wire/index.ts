@@ -3,3 +3,4 @@ export * from './bytes.ts';
 export * from './codec.ts';
 export * from './toy.ts';
 export * from './quorum.ts';
+export * from './register.ts';

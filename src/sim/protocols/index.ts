@@ -1,6 +1,7 @@
 /** Every protocol that can be simulated. A new one is a file beside this and a line here. */
 import { simulation, type Simulation } from '../run.ts';
 import { quorum } from './quorum.ts';
+import { register } from './register.ts';
 import { toy } from './toy.ts';
 
-export const simulations: readonly Simulation[] = [simulation(quorum), simulation(toy)];
+export const simulations: readonly Simulation[] = [simulation(quorum), simulation(register), simulation(toy)];
