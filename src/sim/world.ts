@@ -87,7 +87,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     for (let node = 0; node < nodes; node++) this.#startProcess(node, false, false);
     this.#scheduleFaults();
     this.#runUntil(safetyUs, () => this.panel.violations.length > 0);
-    if (this.panel.violations.length > 0) return;
+    if (this.panel.violations.length > 0 || livenessUs === 0) return;
     this.#heal();
     this.#runUntil(safetyUs + livenessUs, () => this.panel.violations.length > 0 || this.#allDone());
     if (this.panel.violations.length > 0) return;
@@ -113,15 +113,17 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const running = this.#running as SimProcess<Message, Command, Event>;
     const copies = to === running.node ? 1 : this.#network.copies();
     this.trace?.sent(running, to, copies, () => this.#protocol.describeMessage(message));
+    const { afterVotePpm, lastWordsLatePpm } = this.#faults;
+    const isLast = afterVotePpm > 0 && this.#protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
     if (copies > 0) {
       const index = this.#slab.put(running.node, message, copies);
       for (let copy = 0; copy < copies; copy++) {
-        const latencyUs = to === running.node ? 0 : this.#network.latencyUs();
+        let latencyUs = to === running.node ? 0 : this.#network.latencyUs();
+        if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.#scenario.termUs + this.#network.latenessUs();
         this.#queue.schedule(this.nowUs + latencyUs, DELIVER, to, index);
       }
     }
-    const { afterVotePpm } = this.#faults;
-    if (afterVotePpm > 0 && this.#protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm) this.#effectsLeft = 0;
+    if (isLast) this.#effectsLeft = 0;
   }
 
   read(unit: UnitId, key: string, op: number): void {
@@ -409,6 +411,12 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       // A reboot starts the monotonic clock anew; while a twin still runs, only the process can have died.
       const machineWentDown = !this.#processes.some((other) => other.alive && other.node === process.node);
       if (machineWentDown) (this.#clocks[process.node] as MachineClock).restartMono(this.nowUs, this.chooser.below(MILLION * 1000));
+      const { wallSetAtBootPpm, wallStepUsMax } = this.#faults;
+      if (this.chooser.below(MILLION) < wallSetAtBootPpm) {
+        this.#at(this.nowUs + this.chooser.below(this.#scenario.termUs), () => {
+          if (!this.healed) this.#stepWall(process.node, 1 + this.chooser.below(wallStepUsMax));
+        });
+      }
       this.#startProcess(process.node, true, keeps);
     });
   }
@@ -471,14 +479,18 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       const node = this.chooser.below(nodes);
       const forward = !faults.wallStepsBack || this.chooser.below(2) === 0;
       const byUs = (1 + this.chooser.below(faults.wallStepUsMax)) * (forward ? 1 : -1);
-      (this.#clocks[node] as MachineClock).stepWall(this.nowUs, byUs);
-      this.trace?.note(`the wall clock of ${this.nameOf(node)} jumps by ${byUs}`);
+      this.#stepWall(node, byUs);
     });
     if (units > 0) {
       this.#every(faults.unitFailEveryUs, () => {
         this.#storage.fail(this.chooser.below(units), this.nowUs + this.chooser.below(faults.unitFailUsMax + 1));
       });
     }
+  }
+
+  #stepWall(node: number, byUs: number): void {
+    (this.#clocks[node] as MachineClock).stepWall(this.nowUs, byUs);
+    this.trace?.note(`the wall clock of ${this.nameOf(node)} jumps by ${byUs}`);
   }
 
   /** Monotonic time stands still for every process of the machine, and none of them runs. */
