@@ -41,7 +41,7 @@ export function runChunk(
     result.runs++;
     result.events += run.events;
     result.grants += run.grants;
-    for (const [name, count] of Object.entries(run.sometimes)) result.sometimes[name] = (result.sometimes[name] ?? 0) + count;
+    addCounts(result.sometimes, run.sometimes);
     if (run.livenessChecked) result.liveness.checked++;
     const violation = run.violations[0];
     if (!violation) continue;
@@ -59,7 +59,11 @@ export function addResult(total: CampaignResult, chunk: CampaignResult): void {
   total.events += chunk.events;
   total.grants += chunk.grants;
   total.violations.push(...chunk.violations);
-  for (const [name, count] of Object.entries(chunk.sometimes)) total.sometimes[name] = (total.sometimes[name] ?? 0) + count;
+  addCounts(total.sometimes, chunk.sometimes);
   total.liveness.checked += chunk.liveness.checked;
   total.liveness.failed += chunk.liveness.failed;
+}
+
+function addCounts(total: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) total[name] = (total[name] ?? 0) + count;
 }

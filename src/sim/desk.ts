@@ -83,7 +83,7 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
 
   record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
     const { node, incarnation } = this.#process;
-    this.#world.record({ at: this.#world.nowUs, node, incarnation, ...record } as HistoryRecord);
+    this.#world.record({ at: this.#world.nowUs, node, incarnation, ...record });
   }
 
   sometimes(name: string): void {
@@ -91,8 +91,7 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
   }
 
   done(): void {
-    this.#process.done = true;
-    this.#world.checkDone();
+    this.#world.population.done(this.#process);
   }
 
   failLiveness(message: string): void {

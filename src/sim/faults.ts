@@ -22,6 +22,8 @@ export interface FaultPlan {
 
   /** Clock rates are drawn in ±this. */
   ratePpmMax: number;
+  /** A clock's rate is drawn anew. */
+  rateChangeEveryUs: number;
   offsetUsMax: number;
   wallStepEveryUs: number;
   wallStepUsMax: number;
@@ -70,6 +72,7 @@ export function noFaults(): FaultPlan {
     oneWayPpm: 0,
     flapPpm: 0,
     ratePpmMax: 0,
+    rateChangeEveryUs: 0,
     offsetUsMax: 0,
     wallStepEveryUs: 0,
     wallStepUsMax: 0,
@@ -112,45 +115,47 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
   const { termUs } = scale;
   const faults = noFaults();
   const one = (outOf: number): boolean => chooser.below(outOf) === 0;
+  const part = (outOf: number): number => Math.max(1, Math.floor(termUs / outOf));
   const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
 
   // Latency from "a data centre" to "a fifth of a term".
-  faults.latencyUsMin = between(1, Math.max(1, Math.floor(termUs / 200)));
-  faults.latencyUsSpread = between(1, Math.max(1, Math.floor(termUs / (one(4) ? 5 : 50))));
+  faults.latencyUsMin = between(1, part(200));
+  faults.latencyUsSpread = between(1, part(one(4) ? 5 : 50));
   if (one(2)) faults.tailPpm = between(10_000, 300_000);
   if (one(2)) faults.lossPpm = between(1_000, one(4) ? 400_000 : 60_000);
   if (one(2)) faults.duplicatePpm = between(1_000, 300_000);
   if (one(3)) faults.latePpm = between(1_000, 120_000);
   if (one(3)) {
-    faults.cutEveryUs = between(Math.floor(termUs / 4), termUs * 4);
-    faults.cutUsMax = between(Math.floor(termUs / 10), termUs * 3);
+    faults.cutEveryUs = between(part(4), termUs * 4);
+    faults.cutUsMax = between(part(10), termUs * 3);
     faults.oneWayPpm = one(2) ? 500_000 : 0;
     faults.flapPpm = one(3) ? 500_000 : 0;
   }
 
   faults.ratePpmMax = one(3) ? 0 : scale.ratePpmMax;
+  if (one(3)) faults.rateChangeEveryUs = between(part(4), termUs * 4);
   faults.offsetUsMax = scale.offsetUsMax;
-  faults.timerLateUsMax = one(2) ? between(1, Math.floor(termUs / 20)) : 0;
+  faults.timerLateUsMax = one(2) ? between(1, part(20)) : 0;
   if (one(4)) {
-    faults.stallEveryUs = between(Math.floor(termUs / 4), termUs * 4);
-    faults.stallUsMax = between(Math.floor(termUs / 10), termUs * 3);
+    faults.stallEveryUs = between(part(4), termUs * 4);
+    faults.stallUsMax = between(part(10), termUs * 3);
   }
   // A machine that sleeps while its wall clock is set back by as much looks like one that never slept:
   // no protocol can tell (docs/guarantees.md), so a run has one or the other.
   if (one(4)) {
-    faults.sleepEveryUs = between(Math.floor(termUs / 4), termUs * 4);
-    faults.sleepUsMax = between(Math.floor(termUs / 10), termUs * 3);
+    faults.sleepEveryUs = between(part(4), termUs * 4);
+    faults.sleepUsMax = between(part(10), termUs * 3);
   }
   if (one(4)) {
-    faults.wallStepEveryUs = between(Math.floor(termUs / 4), termUs * 2);
-    faults.wallStepUsMax = between(Math.floor(termUs / 10), termUs * 4);
+    faults.wallStepEveryUs = between(part(4), termUs * 2);
+    faults.wallStepUsMax = between(part(10), termUs * 4);
     faults.wallStepsBack = faults.sleepEveryUs === 0;
     faults.wallSetAtBootPpm = 500_000;
   }
 
   if (!one(4)) {
-    faults.crashEveryUs = between(Math.floor(termUs / 3), termUs * 5);
-    faults.downUsMax = between(1, one(3) ? termUs * 2 : Math.floor(termUs / 4));
+    faults.crashEveryUs = between(part(3), termUs * 5);
+    faults.downUsMax = between(1, one(3) ? termUs * 2 : part(4));
     faults.midStepPpm = one(3) ? between(100, 4_000) : 0;
     faults.keepDiskPpm = one(2) ? 1_000_000 : between(0, 1_000_000);
     faults.twinPpm = one(3) ? 500_000 : 0;
@@ -158,11 +163,11 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
   if (one(4)) {
     faults.afterVotePpm = between(1_000, 80_000);
     faults.lastWordsLatePpm = one(2) ? 500_000 : 0;
-    if (faults.downUsMax === 0) faults.downUsMax = between(1, Math.floor(termUs / 4));
+    if (faults.downUsMax === 0) faults.downUsMax = between(1, part(4));
   }
 
-  faults.storageUsMin = between(1, Math.floor(termUs / 200));
-  faults.storageUsSpread = between(1, Math.floor(termUs / 50));
+  faults.storageUsMin = between(1, part(200));
+  faults.storageUsSpread = between(1, part(50));
   if (one(3)) faults.lostAnswerPpm = between(1_000, 50_000);
   if (one(3)) faults.lateAccessPpm = between(1_000, 80_000);
   if (one(3)) {

@@ -33,7 +33,11 @@ export class HoldLedger {
   }
 
   /** Closes what has passed and calls `expired` for each. */
-  settle(resource: string, remainingUs: (process: number, deadline: HoldDeadline) => number, expired: (process: number, token: number) => void): void {
+  settle(
+    resource: string,
+    remainingUs: (process: number, deadline: HoldDeadline) => number,
+    expired: (process: number, token: number) => void,
+  ): void {
     const holds = this.#holds.get(resource);
     if (!holds || holds.length === 0) return;
     for (let i = holds.length - 1; i >= 0; i--) {

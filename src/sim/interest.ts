@@ -1,6 +1,96 @@
-/** An observer of lease histories: counts what must happen sometimes, so that a campaign in which nothing interesting happened is noticed. */
+/**
+ * What must happen sometimes in a campaign, so that one in which nothing interesting happened is noticed:
+ * what the world does by itself, for any protocol to take into its list, and an observer of lease histories.
+ */
 import type { HistoryRecord, Referee, Violation } from '../check/index.ts';
 import type { Sometime } from './protocol.ts';
+
+/** Counted by the world as plain fields: some of them change with every other message. */
+export interface WorldCounts {
+  crash: number;
+  'crash-mid-step': number;
+  'restart-with-disk': number;
+  'restart-without-disk': number;
+  twin: number;
+  stall: number;
+  sleep: number;
+  'wall-step': number;
+
+  loss: number;
+  duplicate: number;
+  cut: number;
+  'late-message': number;
+  'crash-after-vote': number;
+
+  'lost-answer': number;
+  'late-access': number;
+  'failed-access': number;
+  'stale-read': number;
+  'early-read': number;
+  'write-outlives-writer': number;
+}
+
+export function noCounts(): WorldCounts {
+  return {
+    crash: 0,
+    'crash-mid-step': 0,
+    'restart-with-disk': 0,
+    'restart-without-disk': 0,
+    twin: 0,
+    stall: 0,
+    sleep: 0,
+    'wall-step': 0,
+    loss: 0,
+    duplicate: 0,
+    cut: 0,
+    'late-message': 0,
+    'crash-after-vote': 0,
+    'lost-answer': 0,
+    'late-access': 0,
+    'failed-access': 0,
+    'stale-read': 0,
+    'early-read': 0,
+    'write-outlives-writer': 0,
+  };
+}
+
+interface WorldSometime extends Sometime {
+  readonly name: keyof WorldCounts;
+}
+
+/** What happens to processes and machines. */
+export const PROCESS_INTERESTS: readonly WorldSometime[] = [
+  { name: 'crash', description: 'a process crashed' },
+  { name: 'crash-mid-step', description: 'a process crashed between two effects of one step' },
+  { name: 'restart-with-disk', description: 'a process came back and found its disk' },
+  { name: 'restart-without-disk', description: 'a process came back and its disk was empty' },
+  { name: 'twin', description: 'a process was taken for dead and lived on beside its successor' },
+  { name: 'stall', description: 'a process stood still' },
+  { name: 'sleep', description: 'a machine slept' },
+  { name: 'wall-step', description: 'a wall clock jumped' },
+];
+
+/** What happens to messages. */
+export const NETWORK_INTERESTS: readonly WorldSometime[] = [
+  { name: 'loss', description: 'a message was lost' },
+  { name: 'duplicate', description: 'a message came more than once' },
+  { name: 'cut', description: 'a message was lost because its link was cut' },
+  { name: 'late-message', description: 'a message arrived more than a term after it was sent' },
+  { name: 'crash-after-vote', description: 'a process crashed just after it had voted' },
+];
+
+/** What happens to accesses of shared storage. */
+export const STORAGE_INTERESTS: readonly WorldSometime[] = [
+  { name: 'lost-answer', description: 'an access took effect and its answer was lost' },
+  { name: 'late-access', description: 'an access took up to some terms' },
+  { name: 'failed-access', description: 'a unit said that an access failed' },
+  { name: 'stale-read', description: 'a read found a value that was overwritten already, as a regular register allows' },
+  { name: 'early-read', description: 'a read found a value before its write took effect, as a regular register allows' },
+  { name: 'write-outlives-writer', description: 'a write took effect after its writer had crashed' },
+];
+
+/** For every protocol that sends messages. */
+export const WORLD_INTERESTS: readonly WorldSometime[] = [...PROCESS_INTERESTS, ...NETWORK_INTERESTS];
 
 export const LEASE_INTERESTS: readonly Sometime[] = [
   { name: 'grant', description: 'a lease was granted' },

@@ -2,6 +2,7 @@
  * Where encoded messages wait while they are under way: one growing block of bytes cut into cells of a
  * few sizes, reused as messages arrive. A duplicate shares its original's cell.
  */
+import { invariant } from '../kernel/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
 
 const SMALLEST_CELL = 64;
@@ -14,19 +15,20 @@ export class MessageSlab<Message> {
   #used = 0;
   readonly #freeCells: number[][] = [];
   readonly #freeMessages: number[] = [];
-  // Of message i: where its cell begins, the length of the message, the size class of the cell, the deliveries to come.
+  // Of message i: where its cell begins, the length of the message, the size class of the cell, the deliveries to come, who sent it and when.
   readonly #starts: number[] = [];
   readonly #lengths: number[] = [];
   readonly #classes: number[] = [];
   readonly #deliveries: number[] = [];
   readonly #senders: number[] = [];
+  readonly #sentAt: number[] = [];
 
   constructor(codec: Codec<Message>) {
     this.#codec = codec;
   }
 
   /** Keeps a copy of the message for this many deliveries and says by which number it is known. */
-  put(sender: number, message: Message, deliveries: number): number {
+  put(sender: number, sentAtUs: number, message: Message, deliveries: number): number {
     const writer = this.#writer;
     writer.reset();
     this.#codec.encode(message, writer);
@@ -43,6 +45,7 @@ export class MessageSlab<Message> {
     this.#classes[index] = sizeClass;
     this.#deliveries[index] = deliveries;
     this.#senders[index] = sender;
+    this.#sentAt[index] = sentAtUs;
     return index;
   }
 
@@ -50,12 +53,17 @@ export class MessageSlab<Message> {
     return this.#senders[index] as number;
   }
 
+  /** The true instant at which it was sent. */
+  sentAt(index: number): number {
+    return this.#sentAt[index] as number;
+  }
+
   /** The message, decoded; the record is good until the next call. */
   read(index: number): Message {
     const start = this.#starts[index] as number;
     this.#reader.reset(this.#bytes, start, start + (this.#lengths[index] as number));
     const message = this.#codec.decode(this.#reader);
-    if (message === null) throw new Error('a message of the simulated network does not survive its own codec');
+    invariant(message !== null, 'a message of the simulated network does not survive its own codec');
     return message;
   }
 

@@ -4,8 +4,8 @@ import type { FaultPlan } from './faults.ts';
 
 const MILLION = 1_000_000;
 
-/** A cut between one side and the other; while `flapping`, it is there every other interval. */
-interface Cut {
+/** A cut between one side and the other; one that flaps is there every other interval. */
+export interface Cut {
   readonly onSide: Uint8Array;
   readonly oneWay: boolean;
   readonly flapUs: number;
@@ -65,8 +65,9 @@ export class Network {
     return made;
   }
 
-  mend(cut: Cut): void {
-    this.#cuts.delete(cut);
+  /** False if it was mended before. */
+  mend(cut: Cut): boolean {
+    return this.#cuts.delete(cut);
   }
 
   mendAll(): void {

@@ -32,7 +32,7 @@ export interface Scenario<Config> {
   readonly termUs: number;
   /** How long the faults go on. */
   readonly safetyUs: number;
-  /** How long after healing every user must be done. */
+  /** How long after healing every user must be done; 0 where only safety is judged. */
   readonly livenessUs: number;
   readonly config: Config;
 }

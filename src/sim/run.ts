@@ -42,7 +42,7 @@ export function simulation<Message, Command, Event, Config, Node extends Core<Me
     grants: world.grants,
     violations: world.panel.violations,
     livenessChecked: world.healed,
-    sometimes: world.sometimes.toJSON(),
+    sometimes: world.sometimesCounts(),
   });
   return {
     name: protocol.name,
@@ -61,7 +61,10 @@ export function simulation<Message, Command, Event, Config, Node extends Core<Me
       const chooser = new SeededChooser(seed);
       const scenario = opened.plan(chooser, mutant);
       const nodeNames = Array.from({ length: scenario.nodes }, (_, node) => opened.nodeName(scenario, node));
-      const trace = new Trace((node) => nodeNames[node] ?? `n${node}`, () => world.nowUs);
+      const trace = new Trace(
+        (node) => nodeNames[node] ?? `n${node}`,
+        () => world.nowUs,
+      );
       const world: World<Message, Command, Event, Config> = new World(opened, scenario, chooser, mutant, trace);
       world.run();
       return { ...resultOf(seed, world), nodeNames, entries: trace.entries };

@@ -1,60 +1,80 @@
 /**
  * Simulated storage: each node's own disk, and shared units of registers. An access takes a while and
  * has its effect at some instant within; its answer may be lost or come far too late; a unit may fail.
- * With `weakReads`, a read of a shared unit answers with anything a regular register allows.
+ *
+ * With `weakReads`, a read of a shared unit answers with anything a regular register allows: the order
+ * in which writes take effect is the one order of writes that all reads agree on, and a read may find
+ * any write not followed, in that order, by one that was answered before the read began. A write under
+ * way has no place in it yet, so it may be found, and not found, and found again.
  */
-import type { Chooser } from '../kernel/index.ts';
+import { invariant, type Chooser } from '../kernel/index.ts';
 import { OWN_DISK, type UnitId } from '../core/index.ts';
 import type { FaultPlan } from './faults.ts';
+import type { WorldCounts } from './interest.ts';
 
 const MILLION = 1_000_000;
 
+/** A place in the order of all beginnings, effects and answers: instants are too coarse, much happens in the same microsecond. */
+type Place = number;
+const NOT_YET: Place = Infinity;
+
 export interface Access {
   readonly process: number;
-  readonly node: number;
-  readonly unit: UnitId;
-  readonly key: string;
   readonly op: number;
   readonly action: 'read' | 'write';
-  readonly invokedUs: number;
-  /** What is written, or what the read found. */
-  value: Uint8Array | null;
-  ok: boolean;
-  phase: 'under way' | 'effective';
-  answerUs: number;
+  readonly unit: UnitId;
+  readonly key: string;
+  readonly register: Register;
+  readonly began: Place;
+  /** Null for a read, and for a write that a failing unit does not do. */
+  readonly write: Write | null;
+  /** What a read found. */
+  found: Uint8Array | null;
+  readonly ok: boolean;
+  /** `gone` is an access to its own disk of a process that crashed. */
+  phase: 'under way' | 'effective' | 'gone';
+  readonly effectUs: number;
+  /** Infinity when the answer is lost. */
+  readonly answerUs: number;
 }
 
 interface Write {
   readonly value: Uint8Array;
-  /** Place in the order of effects, which is the one order of writes all reads agree on; Infinity before the effect. */
-  place: number;
-  respondedUs: number;
+  /** When it took effect. */
+  place: Place;
+  /** When it was answered. One that is said to have failed never is: it stays concurrent with all that follows. */
+  ended: Place;
 }
 
 interface Register {
-  value: Uint8Array | null;
-  /** Writes a reader may still see. */
+  newest: Write | null;
+  /** Writes that a read may still find, in the order in which they began. */
   writes: Write[];
+  readonly reads: Set<Access>;
 }
 
 export class Storage {
   faults: FaultPlan;
   readonly #chooser: Chooser;
   readonly #termUs: number;
-  readonly #registers = new Map<string, Register>();
+  readonly #counts: WorldCounts;
+  /** By unit and key; a disk is known by the node it is in. */
+  readonly #units = new Map<UnitId, Map<string, Register>>();
+  readonly #disks = new Map<number, Map<string, Register>>();
   readonly #failedUntilUs = new Map<UnitId, number>();
-  readonly #readsUnderWay = new Set<Access>();
-  readonly #writeOf = new Map<Access, Write>();
-  #effects = 0;
+  /** Accesses under way to the own disk. */
+  readonly #onDisk = new Set<Access>();
+  #places: Place = 0;
 
-  constructor(chooser: Chooser, faults: FaultPlan, termUs: number) {
+  constructor(chooser: Chooser, faults: FaultPlan, termUs: number, counts: WorldCounts) {
     this.#chooser = chooser;
     this.faults = faults;
     this.#termUs = termUs;
+    this.#counts = counts;
   }
 
   fail(unit: UnitId, untilUs: number): void {
-    this.#failedUntilUs.set(unit, untilUs);
+    this.#failedUntilUs.set(unit, Math.max(untilUs, this.#failedUntilUs.get(unit) ?? 0));
   }
 
   repairAll(): void {
@@ -62,87 +82,138 @@ export class Storage {
   }
 
   wipeDisk(node: number): void {
-    const prefix = `disk ${node} `;
-    for (const name of this.#registers.keys()) if (name.startsWith(prefix)) this.#registers.delete(name);
+    this.#disks.delete(node);
   }
 
-  /** Begins an access; says when it has its effect (and `answerUs` is set), or null if it never has and is never answered. */
-  begin(access: Access, nowUs: number): number | null {
+  /** Begins an access; null if nothing will ever come of it. `value` is what is written, null for a read. */
+  begin(process: number, node: number, unit: UnitId, key: string, op: number, value: Uint8Array | null, nowUs: number): Access | null {
     const { storageUsMin, storageUsSpread, lateAccessPpm, lostAnswerPpm } = this.faults;
+    const isShared = unit !== OWN_DISK;
     let durationUs = storageUsMin + this.#chooser.below(storageUsSpread + 1);
-    if (access.unit !== OWN_DISK) {
-      if (lateAccessPpm > 0 && this.#chooser.below(MILLION) < lateAccessPpm) durationUs += this.#chooser.below(this.#termUs * 3);
-      if ((this.#failedUntilUs.get(access.unit) ?? 0) > nowUs) {
-        access.ok = false;
-        // A failing unit may do the work and not say so, say that it failed, or do nothing at all.
-        if (this.#chooser.below(3) === 0) return null;
-      }
+    if (isShared && this.#hits(lateAccessPpm)) {
+      this.#counts['late-access']++;
+      durationUs += this.#chooser.below(this.#termUs * 3);
     }
+    const ok = !isShared || (this.#failedUntilUs.get(unit) ?? 0) <= nowUs;
+    // A failing unit does the work and says that it failed, or does not do it and says so, or does nothing at all.
+    const does = ok ? 'work' : (['work', 'answer', 'nothing'] as const)[this.#chooser.below(3)];
+    if (does === 'nothing') return null;
     const effectUs = nowUs + this.#chooser.below(durationUs + 1);
-    access.answerUs = nowUs + durationUs;
-    if (access.unit !== OWN_DISK && lostAnswerPpm > 0 && this.#chooser.below(MILLION) < lostAnswerPpm) access.answerUs = Infinity;
-    if (access.action === 'read') this.#readsUnderWay.add(access);
-    else if (access.value !== null) {
-      const write: Write = { value: access.value, place: Infinity, respondedUs: Infinity };
-      this.#writeOf.set(access, write);
-      if (access.unit !== OWN_DISK) this.#register(access).writes.push(write);
-    }
-    return effectUs;
+    const answerUs = isShared && this.#hits(lostAnswerPpm) ? Infinity : nowUs + durationUs;
+    const register = this.#register(unit, node, key);
+    const action = value === null ? 'read' : 'write';
+    const write = value === null || does === 'answer' ? null : { value, place: NOT_YET, ended: NOT_YET };
+    const began = ++this.#places;
+    const access: Access = {
+      process,
+      op,
+      action,
+      unit,
+      key,
+      register,
+      began,
+      write,
+      found: null,
+      ok,
+      phase: 'under way',
+      effectUs,
+      answerUs,
+    };
+    if (!isShared) this.#onDisk.add(access);
+    else if (action === 'read') register.reads.add(access);
+    else if (write !== null) register.writes.push(write);
+    return access;
   }
 
-  /** The instant of the effect. */
-  takeEffect(access: Access): void {
+  /** The instant of the effect. Says whether an answer will follow. */
+  takeEffect(access: Access, writerLives: boolean): boolean {
+    const { register, write, unit } = access;
     access.phase = 'effective';
-    const register = this.#register(access);
-    if (access.action === 'read') {
-      access.value = register.value;
-      return;
+    if (unit === OWN_DISK) this.#onDisk.delete(access);
+    if (write !== null) {
+      write.place = ++this.#places;
+      register.newest = write;
+      if (!writerLives && unit !== OWN_DISK) this.#counts['write-outlives-writer']++;
+    } else if (access.action === 'read') {
+      access.found = register.newest?.value ?? null;
     }
-    register.value = access.value;
-    const write = this.#writeOf.get(access);
-    if (write) write.place = ++this.#effects;
+    if (access.answerUs !== Infinity) return true;
+    this.#counts['lost-answer']++;
+    register.reads.delete(access);
+    return false;
   }
 
-  /** The answer leaves: a weak read is settled only now, since writes begun meanwhile are concurrent with it. */
-  answer(access: Access, nowUs: number): void {
-    if (access.action === 'write') {
-      const write = this.#writeOf.get(access);
-      this.#writeOf.delete(access);
-      // A write that was said to have failed has no response: it stays concurrent with everything after it.
-      if (write && access.ok) write.respondedUs = nowUs;
-      return;
+  /** The answer arrives. A weak read is settled only now, since writes begun meanwhile are concurrent with it. */
+  answer(access: Access): void {
+    const { register, write } = access;
+    if (!access.ok) this.#counts['failed-access']++;
+    if (access.unit === OWN_DISK) return;
+    if (write !== null) {
+      if (access.ok) write.ended = ++this.#places;
+    } else if (access.action === 'read') {
+      register.reads.delete(access);
+      if (this.faults.weakReads && this.#chooser.below(2) === 0) this.#readWeakly(access);
     }
-    this.#readsUnderWay.delete(access);
-    if (access.unit === OWN_DISK || !this.faults.weakReads || this.#chooser.below(2) === 0) return;
-    const register = this.#register(access);
-    const visible = register.writes.filter((write) => !isOverwritten(write, register.writes, access.invokedUs));
-    const untouched = !register.writes.some((write) => write.respondedUs < access.invokedUs);
-    const pick = this.#chooser.below(visible.length + (untouched ? 1 : 0));
-    access.value = visible[pick]?.value ?? null;
-    this.#prune(register, nowUs);
+    forgetOverwritten(register);
   }
 
-  /** The process is gone: its own disk accesses either had their effect or never will; others go on. */
-  survivesCrash(access: Access): boolean {
-    return access.unit !== OWN_DISK || (access.action === 'write' && this.#chooser.below(2) === 0);
+  /** The process is gone. Each of its writes to its own disk took effect or never will; the rest is not its to stop. */
+  crash(process: number): void {
+    for (const access of this.#onDisk) {
+      if (access.process !== process) continue;
+      if (access.write !== null && this.#chooser.below(2) === 0) this.takeEffect(access, false);
+      access.phase = 'gone';
+      this.#onDisk.delete(access);
+    }
   }
 
-  #register(access: Access): Register {
-    const name = access.unit === OWN_DISK ? `disk ${access.node} ${access.key}` : `unit ${access.unit} ${access.key}`;
-    let register = this.#registers.get(name);
-    if (!register) this.#registers.set(name, (register = { value: null, writes: [] }));
+  #readWeakly(access: Access): void {
+    const { writes, newest } = access.register;
+    const oldest = newestEndedBefore(writes, access.began);
+    const visible = writes.filter((write) => write.place >= oldest);
+    // Before any write was answered, "never written" is an answer too.
+    const choices = visible.length + (oldest === 0 ? 1 : 0);
+    invariant(choices > 0, 'a register forgot the newest of its writes');
+    const found = visible[this.#chooser.below(choices)];
+    access.found = found?.value ?? null;
+    if (found?.place === NOT_YET) this.#counts['early-read']++;
+    else if (newest !== null && newest !== found) this.#counts['stale-read']++;
+  }
+
+  #hits(sharePpm: number): boolean {
+    return sharePpm > 0 && this.#chooser.below(MILLION) < sharePpm;
+  }
+
+  #register(unit: UnitId, node: number, key: string): Register {
+    const places = unit === OWN_DISK ? this.#disks : this.#units;
+    const place = unit === OWN_DISK ? node : unit;
+    let registers = places.get(place);
+    if (registers === undefined) places.set(place, (registers = new Map()));
+    let register = registers.get(key);
+    if (register === undefined) registers.set(key, (register = { newest: null, writes: [], reads: new Set() }));
     return register;
-  }
-
-  #prune(register: Register, nowUs: number): void {
-    let oldestReadUs = nowUs;
-    for (const read of this.#readsUnderWay) oldestReadUs = Math.min(oldestReadUs, read.invokedUs);
-    const writes = register.writes;
-    register.writes = writes.filter((write) => !isOverwritten(write, writes, oldestReadUs));
   }
 }
 
-/** A later write was over before the read began: no reader may see this one any more. */
-function isOverwritten(write: Write, writes: readonly Write[], readInvokedUs: number): boolean {
-  return writes.some((other) => other.place > write.place && other.respondedUs < readInvokedUs);
+/** The place of the last write, in the order of effects, of those answered before; 0 if there is none. */
+function newestEndedBefore(writes: readonly Write[], before: Place): Place {
+  let newest = 0;
+  for (const { ended, place } of writes) if (ended < before && place > newest) newest = place;
+  return newest;
+}
+
+/** Drops writes that no read may find any more, neither one under way nor one to come. */
+function forgetOverwritten(register: Register): void {
+  const { writes } = register;
+  if (writes.length < 2) return;
+  let horizon: Place = NOT_YET;
+  // The first of the set is the oldest.
+  for (const { began } of register.reads) {
+    horizon = began;
+    break;
+  }
+  const oldest = newestEndedBefore(writes, horizon);
+  let kept = 0;
+  for (const write of writes) if (write.place >= oldest) writes[kept++] = write;
+  writes.length = kept;
 }

@@ -4,6 +4,7 @@
  */
 import type { Boot } from '../core/index.ts';
 import { formatRecord, type HistoryRecord } from '../check/index.ts';
+import type { Cut } from './network.ts';
 import type { Access } from './storage.ts';
 
 interface Who {
@@ -72,7 +73,27 @@ export class Trace {
   }
 
   replaced(by: Who, untilUs: number): void {
-    this.#add('life', by, `is taken for dead, but only stalls until ${formatInstant(untilUs)}; a new process starts beside it`);
+    this.#add('life', by, `is taken for dead, but only stalls until ${formatInstant(untilUs).trim()}; a new process starts beside it`);
+  }
+
+  stalled(by: Who, untilUs: number): void {
+    this.#add('life', by, `stalls until ${formatInstant(untilUs).trim()}`);
+  }
+
+  slept(node: number, untilUs: number): void {
+    this.note(`the machine of ${this.#nameOf(node)} sleeps until ${formatInstant(untilUs).trim()}`);
+  }
+
+  wallStepped(node: number, byUs: number): void {
+    this.note(`the wall clock of ${this.#nameOf(node)} jumps by ${byUs} µs`);
+  }
+
+  cut({ onSide, oneWay, flapUs }: Cut): void {
+    this.note(`the network is cut around ${this.#side(onSide)}${oneWay ? ', one way' : ''}${flapUs > 0 ? ', flapping' : ''}`);
+  }
+
+  mended({ onSide }: Cut): void {
+    this.note(`the network is whole again around ${this.#side(onSide)}`);
   }
 
   recorded(record: HistoryRecord): void {
@@ -81,6 +102,14 @@ export class Trace {
 
   note(text: string, kind: TraceKind = 'world'): void {
     this.entries.push({ atUs: this.#now(), node: null, incarnation: 0, kind, text });
+  }
+
+  #side(onSide: Uint8Array): string {
+    const names: string[] = [];
+    onSide.forEach((isOnIt, node) => {
+      if (isOnIt === 1) names.push(this.#nameOf(node));
+    });
+    return names.join(', ') || 'nobody';
   }
 
   #add(kind: TraceKind, by: Who, text: string, record?: HistoryRecord): void {

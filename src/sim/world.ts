@@ -3,19 +3,21 @@
  * happens. It runs one drawn scenario, first under faults, then healed, and shows every record of the
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
-import { incarnation, nodeId, NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import { nodeId, NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Step, UnitId } from '../core/index.ts';
 import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
-import { MachineClock } from './clock.ts';
-import { SimDesk } from './desk.ts';
-import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE } from './event-queue.ts';
+import type { MachineClock } from './clock.ts';
+import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
 import { healedFaults, type FaultPlan } from './faults.ts';
 import { HoldLedger } from './holds.ts';
+import { noCounts, type WorldCounts } from './interest.ts';
 import { MessageSlab } from './message-slab.ts';
 import { Network } from './network.ts';
+import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
+import { scheduleStrikes } from './strikes.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -29,30 +31,34 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   healed = false;
   events = 0;
   grants = 0;
+  faults: FaultPlan;
+  readonly protocol: SimProtocol<Message, Command, Event, Config>;
+  readonly scenario: Scenario<Config>;
+  readonly mutant: string | null;
+  readonly chooser: Chooser;
+  readonly trace: Trace | null;
   readonly panel: Panel;
   readonly sometimes: Sometimes;
+  readonly counts: WorldCounts = noCounts();
   readonly holds: HoldLedger = new HoldLedger();
-  readonly trace: Trace | null;
-  readonly chooser: Chooser;
+  readonly network: Network;
+  readonly storage: Storage;
+  readonly population: Population<Message, Command, Event, Config>;
 
-  readonly #protocol: SimProtocol<Message, Command, Event, Config>;
-  readonly #scenario: Scenario<Config>;
-  readonly #mutant: string | null;
   readonly #queue = new EventQueue();
   readonly #slab: MessageSlab<Message>;
-  readonly #network: Network;
-  readonly #storage: Storage;
-  readonly #clocks: MachineClock[] = [];
-  readonly #processes: SimProcess<Message, Command, Event>[] = [];
-  readonly #current: (SimProcess<Message, Command, Event> | null)[] = [];
-  readonly #actions: ((() => void) | null)[] = [];
-  readonly #accesses: (Access | null)[] = [];
+  // The population's own lists, at hand for every message.
+  readonly #clocks: readonly MachineClock[];
+  readonly #processes: readonly SimProcess<Message, Command, Event>[];
+  readonly #current: readonly (SimProcess<Message, Command, Event> | null)[];
+  readonly #actions = new Parked<() => void>();
+  readonly #accesses = new Parked<Access>();
   readonly #inbox: Event[] = [];
   readonly #outbox: Command[] = [];
-  #faults: FaultPlan;
   #running: SimProcess<Message, Command, Event> | null = null;
+  readonly #termUs: number;
   #effectsLeft = Infinity;
-  #settling = false;
+  #hasVoted = false;
 
   constructor(
     protocol: SimProtocol<Message, Command, Event, Config>,
@@ -61,40 +67,50 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     mutant: string | null,
     trace: Trace | null,
   ) {
-    this.#protocol = protocol;
-    this.#scenario = scenario;
-    this.#mutant = mutant;
-    this.#faults = scenario.faults;
+    const { faults, termUs } = scenario;
+    this.protocol = protocol;
+    this.scenario = scenario;
+    this.mutant = mutant;
+    this.faults = faults;
     this.chooser = chooser;
     this.trace = trace;
+    this.#termUs = termUs;
     this.sometimes = new Sometimes(protocol.sometimes);
     this.panel = new Panel(protocol.referees(scenario, (name) => this.sometimes.bump(name)));
+    this.network = new Network(chooser, faults, termUs);
+    this.storage = new Storage(chooser, faults, termUs, this.counts);
+    this.population = new Population(this);
     this.#slab = new MessageSlab(protocol.codec);
-    this.#network = new Network(chooser, scenario.faults, scenario.termUs);
-    this.#storage = new Storage(chooser, scenario.faults, scenario.termUs);
+    this.#clocks = this.population.clocks;
+    this.#processes = this.population.processes;
+    this.#current = this.population.current;
   }
 
   /** Runs the scenario to its end, or to the first violation. */
   run(): void {
-    const { nodes, safetyUs, livenessUs } = this.#scenario;
-    for (let node = 0; node < nodes; node++) {
-      const { ratePpmMax, offsetUsMax } = this.#faults;
-      const ratePpm = this.chooser.below(2 * ratePpmMax + 1) - ratePpmMax;
-      const offsetUs = this.chooser.below(2 * offsetUsMax + 1) - offsetUsMax;
-      this.#clocks.push(new MachineClock(this.chooser.below(MILLION * 1000), offsetUs, ratePpm));
-      this.#current.push(null);
-    }
-    for (let node = 0; node < nodes; node++) this.#startProcess(node, false, false);
-    this.#scheduleFaults();
-    this.#runUntil(safetyUs, () => this.panel.violations.length > 0);
-    if (this.panel.violations.length > 0 || livenessUs === 0) return;
+    const { nodes, safetyUs, livenessUs } = this.scenario;
+    const { panel, population } = this;
+    population.startAll(nodes);
+    scheduleStrikes(this);
+    this.#runUntil(safetyUs, () => panel.violationCount > 0);
+    if (panel.violationCount > 0 || livenessUs === 0) return;
     this.#heal();
-    this.#runUntil(safetyUs + livenessUs, () => this.panel.violations.length > 0 || this.#allDone());
-    if (this.panel.violations.length > 0) return;
+    this.#runUntil(safetyUs + livenessUs, () => panel.violationCount > 0 || population.allDone);
+    if (panel.violationCount > 0) return;
     for (const process of this.#current) {
       if (process && !process.done) this.failLiveness(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
     }
-    this.panel.finish(this.nowUs);
+    panel.finish(this.nowUs);
+  }
+
+  /** How often each thing happened that the protocol declares: what its users and observers saw, and what the world did. */
+  sometimesCounts(): Record<string, number> {
+    const counts = this.sometimes.toJSON();
+    for (const [name, count] of Object.entries(this.counts)) {
+      const seen = counts[name];
+      if (seen !== undefined) counts[name] = seen + count;
+    }
+    return counts;
   }
 
   /** Progress that was owed did not come. */
@@ -110,28 +126,33 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
 
   send(to: NodeId, message: Message): void {
     if (!this.#takeEffect()) return;
-    const running = this.#running as SimProcess<Message, Command, Event>;
-    const copies = to === running.node ? 1 : this.#network.copies();
-    this.trace?.sent(running, to, copies, () => this.#protocol.describeMessage(message));
-    const { afterVotePpm, lastWordsLatePpm } = this.#faults;
-    const isLast = afterVotePpm > 0 && this.#protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
-    if (copies > 0) {
-      const index = this.#slab.put(running.node, message, copies);
+    const { node } = this.#running as SimProcess<Message, Command, Event>;
+    const copies = to === node ? 1 : this.network.copies();
+    this.trace?.sent(this.#running as SimProcess<Message, Command, Event>, to, copies, () => this.protocol.describeMessage(message));
+    const { afterVotePpm, lastWordsLatePpm } = this.faults;
+    const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
+    if (copies === 0) this.counts.loss++;
+    else {
+      if (copies > 1) this.counts.duplicate++;
+      const index = this.#slab.put(node, this.nowUs, message, copies);
       for (let copy = 0; copy < copies; copy++) {
-        let latencyUs = to === running.node ? 0 : this.#network.latencyUs();
-        if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.#scenario.termUs + this.#network.latenessUs();
+        let latencyUs = to === node ? 0 : this.network.latencyUs();
+        if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
         this.#queue.schedule(this.nowUs + latencyUs, DELIVER, to, index);
       }
     }
-    if (isLast) this.#effectsLeft = 0;
+    if (isLast) {
+      this.#effectsLeft = 0;
+      this.#hasVoted = true;
+    }
   }
 
   read(unit: UnitId, key: string, op: number): void {
-    if (this.#takeEffect()) this.#begin(unit, key, op, 'read', null);
+    if (this.#takeEffect()) this.#begin(unit, key, op, null);
   }
 
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
-    if (this.#takeEffect()) this.#begin(unit, key, op, 'write', value.slice());
+    if (this.#takeEffect()) this.#begin(unit, key, op, value.slice());
   }
 
   emit(event: Event): void {
@@ -141,7 +162,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   // ── For desks ──────────────────────────────────────────────────────────────────────────────────────
 
   nameOf(node: number): string {
-    return this.#protocol.nodeName(this.#scenario, node);
+    return this.protocol.nodeName(this.scenario, node);
   }
 
   monoOf(node: number): MonoUs {
@@ -181,9 +202,22 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       (process, deadline) => this.remainingUs(process, deadline),
       (index, token) => {
         const process = this.#processes[index] as SimProcess<Message, Command, Event>;
-        this.record({ at: this.nowUs, node: process.node, incarnation: process.incarnation, kind: 'ended', resource, token, reason: 'deadline' });
+        this.record({
+          at: this.nowUs,
+          node: process.node,
+          incarnation: process.incarnation,
+          kind: 'ended',
+          resource,
+          token,
+          reason: 'deadline',
+        });
       },
     );
+  }
+
+  /** Does something at a true instant. */
+  at(atUs: number, action: () => void): void {
+    this.#queue.schedule(atUs, FAULT, 0, this.#actions.park(action));
   }
 
   // ── Time goes by ───────────────────────────────────────────────────────────────────────────────────
@@ -209,12 +243,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
         case COMPLETE:
           this.#storageEvent(queue.ref);
           break;
-        case FAULT: {
-          const action = this.#actions[queue.ref];
-          this.#actions[queue.ref] = null;
-          action?.();
+        case FAULT:
+          this.#actions.take(queue.ref)();
           break;
-        }
       }
     }
     if (!finished()) this.nowUs = endUs;
@@ -222,22 +253,26 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
 
   #deliver(to: number, index: number): void {
     const process = this.#current[to];
-    const from = this.#slab.senderOf(index);
-    if (!process || this.#network.isCut(from, to, this.nowUs)) {
-      this.trace?.lost(from, to, () => this.#protocol.describeMessage(this.#slab.read(index)));
-      this.#slab.drop(index);
+    const slab = this.#slab;
+    const from = slab.senderOf(index);
+    const isCut = this.network.isCut(from, to, this.nowUs);
+    if (!process || isCut) {
+      if (isCut) this.counts.cut++;
+      this.trace?.lost(from, to, () => this.protocol.describeMessage(slab.read(index)));
+      slab.drop(index);
       return;
     }
     if (process.blockedUntilUs > this.nowUs) {
       this.#defer(process, DELIVER, to, index);
       return;
     }
-    const message = this.#slab.read(index);
-    this.trace?.received(process, from, () => this.#protocol.describeMessage(message));
-    this.#enter(process);
+    if (this.nowUs - slab.sentAt(index) > this.#termUs) this.counts['late-message']++;
+    const message = slab.read(index);
+    this.trace?.received(process, from, () => this.protocol.describeMessage(message));
+    this.enter(process);
     process.core.receive(nodeId(from), message, this);
-    this.#leave(process);
-    this.#slab.drop(index);
+    this.leave(process);
+    slab.drop(index);
   }
 
   #wake(process: SimProcess<Message, Command, Event>, plan: number): void {
@@ -249,9 +284,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     process.wakeDueUs = Infinity;
     if (this.monoOf(process.node) >= process.core.wakeAt) {
       this.trace?.woken(process);
-      this.#enter(process);
+      this.enter(process);
       process.core.wake(this);
-      this.#leave(process);
+      this.leave(process);
     } else {
       this.#scheduleWake(process);
     }
@@ -263,77 +298,74 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       this.#defer(process, USER_TIMER, process.index, tag);
       return;
     }
-    this.#enter(process);
+    this.enter(process);
     process.user.timer(tag);
-    this.#leave(process);
+    this.leave(process);
   }
 
   #storageEvent(ref: number): void {
-    const access = this.#accesses[ref] as Access;
+    const access = this.#accesses.get(ref);
     const process = this.#processes[access.process] as SimProcess<Message, Command, Event>;
     if (access.phase === 'under way') {
-      if (!process.alive && !this.#storage.survivesCrash(access)) {
-        this.#accesses[ref] = null;
-        return;
-      }
-      this.#storage.takeEffect(access);
-      if (access.answerUs !== Infinity) this.#queue.schedule(Math.max(access.answerUs, this.nowUs), COMPLETE, access.process, ref);
-      else this.#accesses[ref] = null;
+      if (this.storage.takeEffect(access, process.alive)) this.#queue.schedule(access.answerUs, COMPLETE, access.process, ref);
+      else this.#accesses.take(ref);
       return;
     }
     if (process.alive && process.blockedUntilUs > this.nowUs) {
       this.#defer(process, COMPLETE, access.process, ref);
       return;
     }
-    this.#accesses[ref] = null;
-    this.#storage.answer(access, this.nowUs);
+    this.#accesses.take(ref);
+    if (access.phase === 'gone') return;
+    this.storage.answer(access);
     if (!process.alive) return;
-    const found = access.action === 'read' && access.ok ? access.value : null;
     this.trace?.completed(process, access);
-    this.#enter(process);
-    process.core.completed({ op: access.op, ok: access.ok, value: found }, this);
-    this.#leave(process);
+    this.enter(process);
+    process.core.completed({ op: access.op, ok: access.ok, value: access.ok ? access.found : null }, this);
+    this.leave(process);
   }
 
   /** Whatever piled up during a stall comes in any order after it. */
-  #defer(process: SimProcess<Message, Command, Event>, kind: typeof DELIVER | typeof WAKE | typeof USER_TIMER | typeof COMPLETE, target: number, ref: number): void {
+  #defer(process: SimProcess<Message, Command, Event>, kind: EventKind, target: number, ref: number): void {
     this.#queue.schedule(process.blockedUntilUs + this.chooser.below(50), kind, target, ref);
   }
 
   // ── A step of a process ────────────────────────────────────────────────────────────────────────────
 
-  #enter(process: SimProcess<Message, Command, Event>): void {
+  enter(process: SimProcess<Message, Command, Event>): void {
     this.events++;
     this.#running = process;
     this.monoUs = this.monoOf(process.node);
     this.wallUs = this.wallOf(process.node);
-    const { midStepPpm } = this.#faults;
+    const { midStepPpm } = this.faults;
     this.#effectsLeft = midStepPpm > 0 && this.chooser.below(MILLION) < midStepPpm ? this.chooser.below(4) : Infinity;
   }
 
   /** The core's step is over: its events reach the user, whose commands reach the core, until all is said. */
-  #leave(process: SimProcess<Message, Command, Event>): void {
+  leave(process: SimProcess<Message, Command, Event>): void {
     const inbox = this.#inbox;
     const outbox = this.#outbox;
-    while (process.alive && this.#effectsLeft > 0 && (inbox.length > 0 || outbox.length > 0)) {
+    while (this.#effectsLeft > 0 && (inbox.length > 0 || outbox.length > 0)) {
       const event = inbox.shift();
       if (event !== undefined) {
-        this.trace?.told(process, () => this.#protocol.describeEvent(event));
+        this.trace?.told(process, () => this.protocol.describeEvent(event));
         process.user.event(event);
         continue;
       }
       const command = outbox.shift() as Command;
-      this.trace?.commanded(process, () => this.#protocol.describeCommand(command));
+      this.trace?.commanded(process, () => this.protocol.describeCommand(command));
       this.events++;
       process.core.command(command, this);
     }
-    inbox.length = 0;
-    outbox.length = 0;
     this.#running = null;
     if (this.#effectsLeft <= 0) {
+      inbox.length = 0;
+      outbox.length = 0;
       this.#effectsLeft = Infinity;
-      this.#crash(process, true);
-    } else if (process.alive) {
+      this.counts[this.#hasVoted ? 'crash-after-vote' : 'crash-mid-step']++;
+      this.#hasVoted = false;
+      this.population.crash(process, true);
+    } else {
       this.#scheduleWake(process);
     }
   }
@@ -343,6 +375,12 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     if (this.#effectsLeft <= 0) return false;
     this.#effectsLeft--;
     return true;
+  }
+
+  /** The clock that the planned wake was reckoned by has changed. */
+  planWakeAnew(process: SimProcess<Message, Command, Event>): void {
+    process.wakeDueUs = Infinity;
+    this.#scheduleWake(process);
   }
 
   #scheduleWake(process: SimProcess<Message, Command, Event>): void {
@@ -356,188 +394,47 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   }
 
   #timerLatenessUs(): number {
-    const { timerLateUsMax } = this.#faults;
+    const { timerLateUsMax } = this.faults;
     return timerLateUsMax > 0 ? this.chooser.below(timerLateUsMax + 1) : 0;
   }
 
-  #begin(unit: UnitId, key: string, op: number, action: 'read' | 'write', value: Uint8Array | null): void {
+  #begin(unit: UnitId, key: string, op: number, value: Uint8Array | null): void {
     const { index, node } = this.#running as SimProcess<Message, Command, Event>;
-    const access: Access = { process: index, node, unit, key, op, action, invokedUs: this.nowUs, value, ok: true, phase: 'under way', answerUs: Infinity };
-    const effectUs = this.#storage.begin(access, this.nowUs);
-    if (effectUs === null) return;
-    this.#queue.schedule(effectUs, COMPLETE, index, this.#accesses.push(access) - 1);
-  }
-
-  // ── Births and deaths ──────────────────────────────────────────────────────────────────────────────
-
-  #startProcess(node: number, restarted: boolean, diskKept: boolean): void {
-    const number = this.#processes.length + 1;
-    const boot = { self: nodeId(node), incarnation: incarnation(number), restarted, diskKept };
-    const core = this.#protocol.core(this.#scenario, boot, this.#mutant);
-    const process: SimProcess<Message, Command, Event> = {
-      index: this.#processes.length,
-      node,
-      incarnation: number,
-      core,
-      user: undefined as never,
-      alive: true,
-      blockedUntilUs: 0,
-      wakeDueUs: Infinity,
-      wakePlan: 0,
-      done: false,
-    };
-    process.user = this.#protocol.user(this.#scenario, core, new SimDesk(this, process));
-    this.#processes.push(process);
-    this.#current[node] = process;
-    this.trace?.started(process, boot);
-    this.#enter(process);
-    core.start(this);
-    process.user.start();
-    if (this.healed) process.user.healed();
-    this.#leave(process);
-  }
-
-  #crash(process: SimProcess<Message, Command, Event>, comesBackSoon: boolean): void {
-    this.trace?.crashed(process);
-    this.#end(process);
-    const { downUsMax, keepDiskPpm } = this.#faults;
-    if (this.#current[process.node] !== process) return;
-    this.#current[process.node] = null;
-    const downUs = this.chooser.below((comesBackSoon ? Math.ceil(downUsMax / 20) : downUsMax) + 1);
-    const keeps = this.chooser.below(MILLION) < keepDiskPpm;
-    this.#at(this.nowUs + downUs, () => {
-      if (this.#current[process.node]) return;
-      if (!keeps) this.#storage.wipeDisk(process.node);
-      // A reboot starts the monotonic clock anew; while a twin still runs, only the process can have died.
-      const machineWentDown = !this.#processes.some((other) => other.alive && other.node === process.node);
-      if (machineWentDown) (this.#clocks[process.node] as MachineClock).restartMono(this.nowUs, this.chooser.below(MILLION * 1000));
-      const { wallSetAtBootPpm, wallStepUsMax } = this.#faults;
-      if (this.chooser.below(MILLION) < wallSetAtBootPpm) {
-        this.#at(this.nowUs + this.chooser.below(this.#scenario.termUs), () => {
-          if (!this.healed) this.#stepWall(process.node, 1 + this.chooser.below(wallStepUsMax));
-        });
-      }
-      this.#startProcess(process.node, true, keeps);
-    });
-  }
-
-  #end(process: SimProcess<Message, Command, Event>): void {
-    process.alive = false;
-    this.holds.closeAllOf(process.index);
-    this.record({ at: this.nowUs, node: process.node, incarnation: process.incarnation, kind: 'crashed' });
-  }
-
-  /** The old process is taken for dead, but only stalls; a new one is started beside it on the same machine. */
-  #twin(process: SimProcess<Message, Command, Event>): void {
-    process.blockedUntilUs = this.nowUs + this.chooser.below(this.#scenario.termUs * 2);
-    this.trace?.replaced(process, process.blockedUntilUs);
-    this.#startProcess(process.node, true, false);
-  }
-
-  // ── Faults ─────────────────────────────────────────────────────────────────────────────────────────
-
-  #at(atUs: number, action: () => void): void {
-    this.#queue.schedule(atUs, FAULT, 0, this.#actions.push(action) - 1);
-  }
-
-  /** Runs `strike` about every so often, until the world heals. */
-  #every(everyUs: number, strike: () => void): void {
-    if (everyUs <= 0) return;
-    this.#at(this.nowUs + this.chooser.below(2 * everyUs) + 1, () => {
-      if (this.healed) return;
-      strike();
-      this.#every(everyUs, strike);
-    });
-  }
-
-  #anyProcess(): SimProcess<Message, Command, Event> | null {
-    return this.#current[this.chooser.below(this.#current.length)] ?? null;
-  }
-
-  #scheduleFaults(): void {
-    const faults = this.#faults;
-    const { nodes, units } = this.#scenario;
-    this.#every(faults.cutEveryUs, () => {
-      const cut = this.#network.cut(nodes, this.nowUs);
-      this.trace?.note(`the network is cut around ${[...cut.onSide.keys()].filter((n) => cut.onSide[n]).map((n) => this.nameOf(n)).join(', ')}${cut.oneWay ? ', one way' : ''}${cut.flapUs > 0 ? ', flapping' : ''}`);
-      this.#at(this.nowUs + this.chooser.below(faults.cutUsMax + 1), () => this.#network.mend(cut));
-    });
-    this.#every(faults.crashEveryUs, () => {
-      const process = this.#anyProcess();
-      if (!process) return;
-      if (this.chooser.below(MILLION) < faults.twinPpm) this.#twin(process);
-      else this.#crash(process, false);
-    });
-    this.#every(faults.stallEveryUs, () => {
-      const process = this.#anyProcess();
-      if (!process) return;
-      process.blockedUntilUs = Math.max(process.blockedUntilUs, this.nowUs + this.chooser.below(faults.stallUsMax + 1));
-      this.trace?.note(`${this.nameOf(process.node)} stalls until ${process.blockedUntilUs}`);
-    });
-    this.#every(faults.sleepEveryUs, () => this.#sleep(this.chooser.below(nodes), this.chooser.below(faults.sleepUsMax + 1)));
-    this.#every(faults.wallStepEveryUs, () => {
-      const node = this.chooser.below(nodes);
-      const forward = !faults.wallStepsBack || this.chooser.below(2) === 0;
-      const byUs = (1 + this.chooser.below(faults.wallStepUsMax)) * (forward ? 1 : -1);
-      this.#stepWall(node, byUs);
-    });
-    if (units > 0) {
-      this.#every(faults.unitFailEveryUs, () => {
-        this.#storage.fail(this.chooser.below(units), this.nowUs + this.chooser.below(faults.unitFailUsMax + 1));
-      });
-    }
-  }
-
-  #stepWall(node: number, byUs: number): void {
-    (this.#clocks[node] as MachineClock).stepWall(this.nowUs, byUs);
-    this.trace?.note(`the wall clock of ${this.nameOf(node)} jumps by ${byUs}`);
-  }
-
-  /** Monotonic time stands still for every process of the machine, and none of them runs. */
-  #sleep(node: number, spanUs: number): void {
-    const clock = this.#clocks[node] as MachineClock;
-    const untilUs = this.nowUs + spanUs;
-    clock.sleep(this.nowUs);
-    this.trace?.note(`the machine of ${this.nameOf(node)} sleeps until ${untilUs}`);
-    for (const process of this.#processes) {
-      if (process.node === node && process.alive) process.blockedUntilUs = Math.max(process.blockedUntilUs, untilUs);
-    }
-    this.#at(untilUs, () => clock.awake(this.nowUs));
+    const access = this.storage.begin(index, node, unit, key, op, value, this.nowUs);
+    if (access) this.#queue.schedule(access.effectUs, COMPLETE, index, this.#accesses.park(access));
   }
 
   #heal(): void {
     this.healed = true;
     this.trace?.note('the world heals');
-    this.#faults = healedFaults(this.#faults);
-    this.#network.faults = this.#faults;
-    this.#storage.faults = this.#faults;
-    this.#network.mendAll();
-    this.#storage.repairAll();
-    for (const process of this.#processes) {
-      if (process.alive && this.#current[process.node] !== process) this.#end(process);
-      process.blockedUntilUs = 0;
-    }
-    for (let node = 0; node < this.#current.length; node++) {
-      (this.#clocks[node] as MachineClock).awake(this.nowUs);
-      const process = this.#current[node];
-      if (!process) {
-        this.#startProcess(node, true, false);
-        continue;
-      }
-      this.#enter(process);
-      process.user.healed();
-      this.#leave(process);
-    }
+    this.faults = healedFaults(this.faults);
+    this.network.faults = this.faults;
+    this.storage.faults = this.faults;
+    this.network.mendAll();
+    this.storage.repairAll();
+    this.population.heal();
+  }
+}
+
+/** Things that wait for an event of the queue, which knows them by number. */
+class Parked<T> {
+  readonly #things: (T | null)[] = [];
+  readonly #free: number[] = [];
+
+  park(thing: T): number {
+    const number = this.#free.pop() ?? this.#things.length;
+    this.#things[number] = thing;
+    return number;
   }
 
-  #allDone(): boolean {
-    if (!this.#settling) return false;
-    for (const process of this.#current) if (process && !process.done) return false;
-    return true;
+  get(number: number): T {
+    return this.#things[number] as T;
   }
 
-  /** A user said it is done: only then is it worth asking whether all are. */
-  checkDone(): void {
-    this.#settling = true;
+  take(number: number): T {
+    const thing = this.#things[number] as T;
+    this.#things[number] = null;
+    this.#free.push(number);
+    return thing;
   }
 }

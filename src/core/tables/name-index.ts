@@ -61,7 +61,7 @@ export function homeOf(hash: number, length: number): number {
   return Math.floor((hash * length) / 0x1_0000_0000);
 }
 
-export function entryOf(hash: number, id: number): number {
+function entryOf(hash: number, id: number): number {
   return ((hash >>> TAG_SHIFT) << ID_BITS) | (id + 1);
 }
 
@@ -113,7 +113,11 @@ export class NameIndex {
     const { length } = slots;
     const entry = entryOf(hash, id);
     let hole = homeOf(hash, length);
-    while (slots[hole] !== entry) if (++hole === length) hole = 0;
+    while (slots[hole] !== entry) {
+      // Better a member that stops than a process that hangs.
+      if (slots[hole] === 0) throw new Error(`name ${id} is not in the index`);
+      if (++hole === length) hole = 0;
+    }
     for (let at = hole; ;) {
       if (++at === length) at = 0;
       const moving = slots[at] as number;

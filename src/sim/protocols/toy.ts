@@ -4,6 +4,7 @@ import { ToyCore, type Boot, type ToyCommand, type ToyConfig, type ToyEvent, typ
 import { DeadlineReferee, ExclusionReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { toyCodec } from '../../wire/index.ts';
 import { drawFaults } from '../faults.ts';
+import { WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 
 const RESOURCE = 'the-lease';
@@ -17,6 +18,7 @@ export const toy: SimProtocol<ToyMessage, ToyCommand, ToyEvent, ToyConfig, ToyCo
     { name: 'grant', description: 'a lease was granted' },
     { name: 'release', description: 'a holder gave its lease back' },
     { name: 'expiry', description: 'a lease ran out' },
+    ...WORLD_INTERESTS,
   ],
   codec: toyCodec,
 

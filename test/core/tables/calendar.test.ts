@@ -41,7 +41,7 @@ describe('a calendar', () => {
       fc.record({ now: time, limit: fc.constantFrom(0, 1, 7, Infinity) }),
     );
     fc.assert(
-      fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+      fc.property(fc.array(act, { maxLength: 60, size: 'max' }), (acts) => {
         const calendar = new Calendar(WIDTH);
         const model: Model = { entries: [], nextId: 1 };
         for (const one of acts) {

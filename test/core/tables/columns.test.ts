@@ -10,7 +10,7 @@ describe('columns', () => {
     const layout = fc.record({ f64: fc.nat(3), u32: fc.nat(4), u8: fc.nat(3) }).filter(({ f64, u32, u8 }) => f64 + u32 + u8 > 0);
     const id = fc.oneof(fc.nat(100), fc.nat(70_000), fc.integer({ min: FAR, max: FAR + 10 }));
     fc.assert(
-      fc.property(layout, fc.uniqueArray(id, { maxLength: 30 }), ({ f64, u32, u8 }, ids) => {
+      fc.property(layout, fc.uniqueArray(id, { maxLength: 30, size: 'max' }), ({ f64, u32, u8 }, ids) => {
         const rows = new Rows({ f64, u32, u8 });
         const columns = [
           ...Array.from({ length: f64 }, (_, i) => rows.f64(i)),
@@ -56,6 +56,17 @@ describe('columns', () => {
     rows.leave(0);
     expect(rows.bytes).toBeLessThan(4096);
     expect(rows.idLimit).toBe(0);
+  });
+
+  it('keep a chunk that emptied and came into use again when another empties', () => {
+    const rows = new Rows({ f64: 1, u32: 0, u8: 0 });
+    const column = rows.f64(0);
+    for (const id of [0, FAR, 2 * FAR]) rows.enter(id);
+    rows.leave(FAR);
+    rows.enter(FAR);
+    column.set(FAR, 7);
+    rows.leave(2 * FAR);
+    expect(column.get(FAR)).toBe(7);
   });
 
   it('keep a chunk whose only row comes and goes, and lend its memory to the next chunk that needs some', () => {

@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 const HASHES: Record<string, NameHash> = {
   'the real hash': hashName,
   'one hash for all': () => 0xdeadbeef,
-  'a hash of two values at the ends': (bytes, start) => ((bytes[start] as number) & 1 ? 0xffffffff : 0),
+  'a hash of two values at the ends': (bytes, _start, end) => ((bytes[end - 1] as number) & 1 ? 0xffffffff : 0),
   'a hash whose lowest bits are all zero': (bytes, start, end) => (hashName(bytes, start, end) << 20) >>> 0,
   'a hash of small numbers': (bytes, start, end) => hashName(bytes, start, end) & 0x3ff,
 };
@@ -40,7 +40,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
     ),
     role: fc.constantFrom(1, 2, 4, 128),
   }),
-  { maxLength: 400 },
+  { maxLength: 400, size: 'max' },
 );
 
 /** A negative number stands for a name of that length. */
@@ -94,7 +94,7 @@ describe.each(Object.entries(HASHES))('a table of names with %s', (_, hash) => {
   });
 });
 
-/** Interns `count` names, ends most of them in an order that is not theirs; how many answers were wrong. */
+/** Interns `count` names, ends most of them in an order that is not theirs, interns others; how many answers were wrong. */
 function growAndShrink(hash: NameHash, count: number, keepEvery: number): number {
   const table = new NameTable(hash);
   const ids = new Map<number, number>();
@@ -108,6 +108,8 @@ function growAndShrink(hash: NameHash, count: number, keepEvery: number): number
   }
   for (let i = 0; i < count; i++) if (find(table, numbered(i)) !== (ids.get(i) ?? -1)) wrong++;
   if (table.size !== ids.size) wrong++;
+  for (let i = count; i < 2 * count; i += 3) ids.set(i, internAndRetain(table, numbered(i)));
+  for (const [i, id] of ids) if (find(table, numbered(i)) !== id || !table.equals(id, numbered(i), 0, numbered(i).length)) wrong++;
   for (const id of ids.values()) table.drop(id, 1);
   return wrong + table.size;
 }
@@ -189,6 +191,22 @@ describe('a table of names', () => {
       if (i > 400_000) most = Math.max(most, (table.bytes - 2 ** 21) / i);
     }
     expect(most).toBeLessThan(31.5);
+  });
+
+  it('uses the room in pages that were full', () => {
+    const table = new NameTable();
+    const bytes = new Uint8Array(250);
+    const view = new DataView(bytes.buffer);
+    const internNumbered = (number: number) => {
+      view.setUint32(0, number);
+      return internAndRetain(table, bytes);
+    };
+    const ids = Array.from({ length: 12_000 }, (_, i) => internNumbered(i));
+    const full = table.bytes;
+    for (const id of ids) if (id % 2 === 0) table.drop(id, 1);
+    for (let i = 0; i < 6000; i++) internNumbered(20_000 + i);
+    // Twelve thousand ids, of which some were free for a while: a few hundred bytes of bits.
+    expect(table.bytes).toBeLessThan(full + 4096);
   });
 
   it('gives its memory back after a million names have ended', { timeout: 60_000 }, () => {

@@ -26,7 +26,7 @@ describe('a table of owners', () => {
   it('counts like a Map', () => {
     const step = fc.record({ retain: fc.boolean(), owner: fc.nat(5).map((n) => incarnation(Number.MAX_SAFE_INTEGER - n)) });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
         const table = new OwnerTable();
         const model: Model = new Map();
         for (const { retain, owner } of steps) {

@@ -72,7 +72,7 @@ describe('the tables of roles', () => {
   it('let a name live exactly as long as one of them has a row for it', () => {
     const step = fc.record({ table: fc.constantFrom(0, 1, 2), add: fc.boolean(), name: fc.nat(8) });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
         const { names, leases, holds, learned, id } = build();
         const adds = [
           (row: number) => leases.add(row, 1, 1, 1, 1, 1),

@@ -1,0 +1,222 @@
+/**
+ * Births and deaths: the machines with their clocks, the processes on them, how these crash, come back,
+ * stall and sleep, and how all are well again when the world heals. What a process does while it runs is
+ * the world's.
+ */
+import { incarnation, nodeId } from '../kernel/index.ts';
+import { MachineClock } from './clock.ts';
+import { SimDesk } from './desk.ts';
+import type { SimProcess } from './process.ts';
+import type { World } from './world.ts';
+
+const MILLION = 1_000_000;
+const MONO_START_US_MAX = 1000 * MILLION;
+
+export class Population<Message, Command, Event, Config> {
+  /** Every process that ever was, by its index. */
+  readonly processes: SimProcess<Message, Command, Event>[] = [];
+  /** The process that gets the messages of each node, if it is up. */
+  readonly current: (SimProcess<Message, Command, Event> | null)[] = [];
+  readonly clocks: MachineClock[] = [];
+  readonly #world: World<Message, Command, Event, Config>;
+  readonly #asleepUntilUs: number[] = [];
+  readonly #disksKept: boolean[] = [];
+  #someDone = false;
+
+  constructor(world: World<Message, Command, Event, Config>) {
+    this.#world = world;
+  }
+
+  /** The beginning of the world: every machine is set up, then every node starts. */
+  startAll(nodes: number): void {
+    const { chooser } = this.#world;
+    for (let node = 0; node < nodes; node++) {
+      const { offsetUsMax } = this.#world.faults;
+      const offsetUs = chooser.below(2 * offsetUsMax + 1) - offsetUsMax;
+      this.clocks.push(new MachineClock(chooser.below(MONO_START_US_MAX), offsetUs, this.#drawRatePpm()));
+      this.current.push(null);
+      this.#asleepUntilUs.push(0);
+      this.#disksKept.push(false);
+    }
+    for (let node = 0; node < nodes; node++) this.#start(node, false, false);
+  }
+
+  /** Every process that is up has said that it is done. */
+  get allDone(): boolean {
+    if (!this.#someDone) return false;
+    for (const process of this.current) if (process && !process.done) return false;
+    return true;
+  }
+
+  done(process: SimProcess<Message, Command, Event>): void {
+    process.done = true;
+    this.#someDone = true;
+  }
+
+  crash(process: SimProcess<Message, Command, Event>, comesBackSoon: boolean): void {
+    const world = this.#world;
+    const { node } = process;
+    world.counts.crash++;
+    world.trace?.crashed(process);
+    this.#end(process);
+    if (this.current[node] !== process) return;
+    this.current[node] = null;
+    const { downUsMax, keepDiskPpm } = world.faults;
+    const downUs = world.chooser.below((comesBackSoon ? Math.ceil(downUsMax / 20) : downUsMax) + 1);
+    this.#disksKept[node] = world.chooser.below(MILLION) < keepDiskPpm;
+    world.at(world.nowUs + downUs, () => this.#restart(node));
+  }
+
+  /** The old process is taken for dead, but only stalls; a new one is started beside it on the same machine. */
+  twin(process: SimProcess<Message, Command, Event>): void {
+    const world = this.#world;
+    if (this.#isAsleep(process.node)) return;
+    world.counts.twin++;
+    process.blockedUntilUs = world.nowUs + world.chooser.below(world.scenario.termUs * 2);
+    world.trace?.replaced(process, process.blockedUntilUs);
+    this.#start(process.node, true, true);
+  }
+
+  stall(process: SimProcess<Message, Command, Event>, spanUs: number): void {
+    const world = this.#world;
+    world.counts.stall++;
+    process.blockedUntilUs = Math.max(process.blockedUntilUs, world.nowUs + spanUs);
+    world.trace?.stalled(process, process.blockedUntilUs);
+  }
+
+  /** Monotonic time stands still for every process of the machine, and none of them runs. */
+  sleep(node: number, spanUs: number): void {
+    const world = this.#world;
+    const clock = this.clocks[node] as MachineClock;
+    const untilUs = Math.max(world.nowUs + spanUs, this.#asleepUntilUs[node] as number);
+    world.counts.sleep++;
+    world.trace?.slept(node, untilUs);
+    this.#asleepUntilUs[node] = untilUs;
+    clock.sleep(world.nowUs);
+    for (const process of this.processes) {
+      if (process.node === node && process.alive) process.blockedUntilUs = Math.max(process.blockedUntilUs, untilUs);
+    }
+    world.at(untilUs, () => {
+      if (!this.#isAsleep(node)) clock.awake(world.nowUs);
+    });
+  }
+
+  stepWall(node: number, byUs: number): void {
+    const world = this.#world;
+    world.counts['wall-step']++;
+    world.trace?.wallStepped(node, byUs);
+    (this.clocks[node] as MachineClock).stepWall(world.nowUs, byUs);
+  }
+
+  /** The machine's quartz gets warmer or colder: its clocks run at another rate, within the same bound. */
+  changeRate(node: number): void {
+    const world = this.#world;
+    const clock = this.clocks[node] as MachineClock;
+    clock.setRate(world.nowUs, this.#drawRatePpm());
+    for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
+  }
+
+  /** Nothing is cut, asleep, stalled or down from here on, and no twin is left. */
+  heal(): void {
+    const world = this.#world;
+    for (const process of this.processes) {
+      if (process.alive && this.current[process.node] !== process) this.#end(process);
+      process.blockedUntilUs = 0;
+    }
+    for (let node = 0; node < this.current.length; node++) {
+      this.#asleepUntilUs[node] = 0;
+      (this.clocks[node] as MachineClock).awake(world.nowUs);
+      const process = this.current[node];
+      if (!process) {
+        this.#restart(node);
+        continue;
+      }
+      // What was to wake it may be put off to the end of a stall that is over now.
+      process.wakeDueUs = Infinity;
+      world.enter(process);
+      process.user.healed();
+      world.leave(process);
+    }
+  }
+
+  #start(node: number, restarted: boolean, diskKept: boolean): void {
+    const world = this.#world;
+    const { protocol, scenario, mutant } = world;
+    const index = this.processes.length;
+    const number = index + 1;
+    const boot = { self: nodeId(node), incarnation: incarnation(number), restarted, diskKept };
+    const core = protocol.core(scenario, boot, mutant);
+    const process: SimProcess<Message, Command, Event> = {
+      index,
+      node,
+      incarnation: number,
+      core,
+      user: undefined as never,
+      alive: true,
+      blockedUntilUs: 0,
+      wakeDueUs: Infinity,
+      wakePlan: 0,
+      done: false,
+    };
+    process.user = protocol.user(scenario, core, new SimDesk(world, process));
+    this.processes.push(process);
+    this.current[node] = process;
+    world.trace?.started(process, boot);
+    world.enter(process);
+    core.start(world);
+    process.user.start();
+    if (world.healed) process.user.healed();
+    world.leave(process);
+  }
+
+  #restart(node: number): void {
+    const world = this.#world;
+    if (this.current[node]) return;
+    // While a twin still runs, only the process can have died: the machine was not rebooted and its disk is in use.
+    const isUp = this.processes.some((other) => other.alive && other.node === node);
+    if (isUp && this.#isAsleep(node)) {
+      world.at(this.#asleepUntilUs[node] as number, () => this.#restart(node));
+      return;
+    }
+    const diskKept = isUp || (this.#disksKept[node] as boolean);
+    if (!diskKept) world.storage.wipeDisk(node);
+    if (!isUp) {
+      this.#asleepUntilUs[node] = 0;
+      (this.clocks[node] as MachineClock).restartMono(world.nowUs, world.chooser.below(MONO_START_US_MAX));
+    }
+    const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
+    if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {
+      world.at(world.nowUs + world.chooser.below(world.scenario.termUs), () => {
+        if (!world.healed) this.stepWall(node, 1 + world.chooser.below(wallStepUsMax + 1));
+      });
+    }
+    world.counts[diskKept ? 'restart-with-disk' : 'restart-without-disk']++;
+    this.#start(node, true, diskKept);
+  }
+
+  #end(process: SimProcess<Message, Command, Event>): void {
+    const world = this.#world;
+    process.alive = false;
+    world.storage.crash(process.index);
+    world.holds.closeAllOf(process.index);
+    world.record({ at: world.nowUs, node: process.node, incarnation: process.incarnation, kind: 'crashed' });
+  }
+
+  #isAsleep(node: number): boolean {
+    return (this.#asleepUntilUs[node] as number) > this.#world.nowUs;
+  }
+
+  /** As often as not as far from the truth as the bound allows. */
+  #drawRatePpm(): number {
+    const { chooser, faults } = this.#world;
+    const { ratePpmMax } = faults;
+    switch (chooser.below(4)) {
+      case 0:
+        return ratePpmMax;
+      case 1:
+        return -ratePpmMax;
+      default:
+        return chooser.below(2 * ratePpmMax + 1) - ratePpmMax;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** When faults strike: each kind about as often as the plan says, anywhere in the world, until it heals. */
+import type { SimProcess } from './process.ts';
+import type { World } from './world.ts';
+
+const MILLION = 1_000_000;
+
+export function scheduleStrikes<Message, Command, Event, Config>(world: World<Message, Command, Event, Config>): void {
+  const { chooser, population, network, storage, faults } = world;
+  const { nodes, units } = world.scenario;
+
+  const every = (everyUs: number, strike: () => void): void => {
+    if (everyUs <= 0) return;
+    world.at(world.nowUs + chooser.below(2 * everyUs) + 1, () => {
+      if (world.healed) return;
+      strike();
+      every(everyUs, strike);
+    });
+  };
+
+  const upTo = (boundUs: number): number => chooser.below(boundUs + 1);
+  const anyNode = (): number => chooser.below(nodes);
+  const anyProcess = (act: (process: SimProcess<Message, Command, Event>) => void): void => {
+    const process = population.current[anyNode()];
+    if (process) act(process);
+  };
+
+  every(faults.cutEveryUs, () => {
+    const cut = network.cut(nodes, world.nowUs);
+    world.trace?.cut(cut);
+    world.at(world.nowUs + upTo(faults.cutUsMax), () => {
+      if (network.mend(cut)) world.trace?.mended(cut);
+    });
+  });
+  every(faults.crashEveryUs, () => {
+    anyProcess((process) => {
+      if (chooser.below(MILLION) < faults.twinPpm) population.twin(process);
+      else population.crash(process, false);
+    });
+  });
+  every(faults.stallEveryUs, () => anyProcess((process) => population.stall(process, upTo(faults.stallUsMax))));
+  every(faults.sleepEveryUs, () => population.sleep(anyNode(), upTo(faults.sleepUsMax)));
+  every(faults.wallStepEveryUs, () => {
+    const forward = !faults.wallStepsBack || chooser.below(2) === 0;
+    const byUs = 1 + upTo(faults.wallStepUsMax);
+    population.stepWall(anyNode(), forward ? byUs : -byUs);
+  });
+  every(faults.rateChangeEveryUs, () => population.changeRate(anyNode()));
+  if (units > 0) every(faults.unitFailEveryUs, () => storage.fail(chooser.below(units), world.nowUs + upTo(faults.unitFailUsMax)));
+}
