@@ -40,6 +40,10 @@ export interface FaultPlan {
   afterVotePpm: number;
   /** Crash between two effects of one step. */
   midStepPpm: number;
+  /** The vote after which a process crashed arrives only when the process is long back. */
+  lastWordsLatePpm: number;
+  /** A machine that comes up again has its wall clock set a moment later. */
+  wallSetAtBootPpm: number;
   keepDiskPpm: number;
   /** A "crash" in which the old process is only stalled and lives on beside the new one. */
   twinPpm: number;
@@ -81,6 +85,8 @@ export function noFaults(): FaultPlan {
     crashEveryUs: 0,
     downUsMax: 0,
     afterVotePpm: 0,
+    lastWordsLatePpm: 0,
+    wallSetAtBootPpm: 0,
     midStepPpm: 0,
     keepDiskPpm: 0,
     twinPpm: 0,
@@ -144,6 +150,7 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
     faults.wallStepEveryUs = between(part(4), termUs * 2);
     faults.wallStepUsMax = between(part(10), termUs * 4);
     faults.wallStepsBack = faults.sleepEveryUs === 0;
+    faults.wallSetAtBootPpm = 500_000;
   }
 
   if (!one(4)) {
@@ -155,6 +162,7 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
   }
   if (one(4)) {
     faults.afterVotePpm = between(1_000, 80_000);
+    faults.lastWordsLatePpm = one(2) ? 500_000 : 0;
     if (faults.downUsMax === 0) faults.downUsMax = between(1, part(4));
   }
 

@@ -38,8 +38,15 @@ export class Network {
     if (tailPpm > 0) {
       for (let doubled = 0; doubled < 12 && this.#chooser.below(MILLION) < tailPpm; doubled++) latencyUs *= 2;
     }
-    if (latePpm > 0 && this.#chooser.below(MILLION) < latePpm) latencyUs += this.#chooser.below(this.#termUs * 3);
+    if (latePpm > 0 && this.#chooser.below(MILLION) < latePpm) latencyUs += this.latenessUs();
     return latencyUs;
+  }
+
+  /** Late by a little, so that messages overtake each other, or by terms, so that they come when all is over. */
+  latenessUs(): number {
+    const termUs = this.#termUs;
+    const scales = [Math.ceil(termUs / 20), Math.ceil(termUs / 4), termUs, termUs * 3];
+    return this.#chooser.below(scales[this.#chooser.below(scales.length)] as number);
   }
 
   cut(nodes: number, nowUs: number): Cut {

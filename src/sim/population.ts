@@ -184,6 +184,12 @@ export class Population<Message, Command, Event, Config> {
       this.#asleepUntilUs[node] = 0;
       (this.clocks[node] as MachineClock).restartMono(world.nowUs, world.chooser.below(MONO_START_US_MAX));
     }
+    const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
+    if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {
+      world.at(world.nowUs + world.chooser.below(world.scenario.termUs), () => {
+        if (!world.healed) this.stepWall(node, 1 + world.chooser.below(wallStepUsMax + 1));
+      });
+    }
     world.counts[diskKept ? 'restart-with-disk' : 'restart-without-disk']++;
     this.#start(node, true, diskKept);
   }

@@ -95,7 +95,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     population.startAll(nodes);
     scheduleStrikes(this);
     this.#runUntil(safetyUs, () => panel.violationCount > 0);
-    if (panel.violationCount > 0) return;
+    if (panel.violationCount > 0 || livenessUs === 0) return;
     this.#heal();
     this.#runUntil(safetyUs + livenessUs, () => panel.violationCount > 0 || population.allDone);
     if (panel.violationCount > 0) return;
@@ -131,17 +131,19 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const { node } = this.#running as SimProcess<Message, Command, Event>;
     const copies = to === node ? 1 : this.network.copies();
     this.trace?.sent(this.#running as SimProcess<Message, Command, Event>, to, copies, () => this.protocol.describeMessage(message));
+    const { afterVotePpm, lastWordsLatePpm } = this.faults;
+    const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
     if (copies === 0) this.counts.loss++;
     else {
       if (copies > 1) this.counts.duplicate++;
       const index = this.#slab.put(node, this.nowUs, message, copies);
       for (let copy = 0; copy < copies; copy++) {
-        const latencyUs = to === node ? 0 : this.network.latencyUs();
+        let latencyUs = to === node ? 0 : this.network.latencyUs();
+        if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
         this.#queue.schedule(this.nowUs + latencyUs, DELIVER, to, index);
       }
     }
-    const { afterVotePpm } = this.faults;
-    if (afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm) {
+    if (isLast) {
       this.#effectsLeft = 0;
       this.#hasVoted = true;
     }

@@ -1,9 +1,15 @@
 /** The mutants of the quorum core: each takes one rule out. `docs/mutants.md` is generated from this table. */
+import type { Chooser } from '../../kernel/index.ts';
 import { ALL_RULES, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
+/** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking';
+
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
+  /** The world in which its rule matters most: half of its runs are drawn there. */
+  readonly shape?: Shape;
 }
 
 /** Rule 2 off and prepare always: the paper to the letter. What other rules cover in the product shows there. */
@@ -45,6 +51,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     rule: 'rule 4',
     how: 'A step of the wall clock ends the silence while votes of the earlier life still count.',
     without: ['silenceByMonotonic'],
+    shape: 'reboots',
   },
   {
     name: 'count-messages',
@@ -93,6 +100,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     rule: 'rule 7',
     how: 'A late proposal of an earlier attempt sets the ballot back, and its late release then wipes the living lease.',
     without: ['refuseOwnLower'],
+    shape: 'overtaking',
   },
   {
     name: 'renew-without-quorum',
@@ -141,6 +149,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     rule: 'section 6',
     how: 'Contenders that retry at once outbid each other for ever.',
     without: ['jitter'],
+    shape: 'lockstep',
   },
   {
     name: 'no-attempt-deadline',
@@ -164,6 +173,14 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
 
 export function isLiteral(mutant: string | null): boolean {
   return mutant === 'literal' || QUORUM_MUTANTS.some(({ name, without }) => name === mutant && without.includes('oneRoundTrip'));
+}
+
+/** Half of a mutant's worlds are of the shape it asks for; of the product's, one in four is of some shape. */
+export function drawShape(chooser: Chooser, mutant: string | null): Shape {
+  if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
+  const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
+  if (asked && chooser.below(2) === 0) return asked;
+  return (['lockstep', 'reboots', 'overtaking'] as const)[chooser.below(12)] ?? 'swarm';
 }
 
 export function rulesOf(mutant: string | null): QuorumRules {

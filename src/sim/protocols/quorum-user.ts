@@ -145,7 +145,7 @@ export class QuorumUser implements User<QuorumEvent> {
       const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
-    if (desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
+    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
   }
 
   #askHealed(handle: Handle): void {
@@ -181,8 +181,9 @@ export class QuorumUser implements User<QuorumEvent> {
     if (event.waited) desk.sometimes('waiter-served');
     if (desk.healed && !handle.sinceHealed) {
       handle.sinceHealed = true;
-      handle.usesLeft = 1 + desk.choose(8);
-      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.maxTermUs, () => desk.done());
+      // In a rush it is enough to have had it.
+      handle.usesLeft = this.#habits.rush ? 0 : 1 + desk.choose(8);
+      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.rush ? 0 : this.#habits.maxTermUs, () => desk.done());
     } else {
       handle.usesLeft = desk.choose(6);
     }

@@ -16,10 +16,10 @@ import {
 } from '../../core/index.ts';
 import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
-import { drawFaults, noFaults, type FaultPlan } from '../faults.ts';
 import { LEASE_INTERESTS, LeaseObserver } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
-import { isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { shapeFaults } from './quorum-shapes.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 
 const TERM_US = 1_000_000;
@@ -29,7 +29,7 @@ interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
-  readonly literal: boolean;
+  readonly tame: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
 }
@@ -63,35 +63,39 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
 
   plan(chooser: Chooser, mutant: string | null): QuorumScenario {
     const literal = isLiteral(mutant);
+    const shape = drawShape(chooser, mutant);
     const members = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
-    const clients = literal ? 2 + chooser.below(3) : chooser.below(3);
+    const clients = literal ? 2 + chooser.below(2) : chooser.below(3);
     const nodes = members + clients;
-    const rateErrorPpm = [0, 1_000, 20_000, 100_000][chooser.below(4)] as number;
-    const rush = !literal && chooser.below(8) === 0;
-    const scale = { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax: TERM_US * 4 };
-    const faults = rush ? lockstep(chooser) : literal && chooser.below(4) > 0 ? longMemory(chooser, drawFaults(chooser, scale)) : drawFaults(chooser, scale);
+    // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
+    // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
+    const tame = !literal && shape !== 'reboots' && chooser.below(2) === 0;
+    const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
+    const faults = shapeFaults(shape, chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax: tame ? TERM_US * 0.4 : TERM_US * 4 });
+    if (tame) faults.wallStepEveryUs = faults.wallSetAtBootPpm = 0;
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
+    const rush = shape === 'lockstep';
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
     const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
     const handles = Array.from({ length: nodes }, (_, node) => (rush ? 1 : literal && node < members ? 0 : 1 + chooser.below(2)));
     const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
     // The literal variant lets its promises stand for ever: it is judged for safety only.
-    const livenessUs = literal ? 0 : (handlesInAll * 5 + 15) * TERM_US;
+    const livenessUs = literal ? 0 : rush ? (handlesInAll + 4) * TERM_US : (handlesInAll * 5 + 15) * TERM_US;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     return {
       nodes,
       units: 0,
       faults,
       termUs: TERM_US,
-      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 10 : 4) + chooser.below(12)),
+      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 40 : 4) + chooser.below(12)),
       livenessUs,
       config: {
         members,
         core: { memberKeys, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
         habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, livenessUs },
-        literal,
+        tame,
         handles,
       },
     };
@@ -105,8 +109,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
 
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
-    // The papers have no fencing tokens: the literal variant is not judged by them.
-    ...(config.literal ? [] : [new FencingReferee()]),
+    ...(config.tame ? [new FencingReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
     new LeaseObserver(sometimes),
@@ -131,25 +134,3 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
 
   nodeName: ({ config }: QuorumScenario, node: number): string => (node < config.members ? `m${node}` : `c${node - config.members}`),
 };
-
-/** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
-function lockstep(chooser: Chooser): FaultPlan {
-  return { ...noFaults(), latencyUsMin: 500 + chooser.below(5_000), latencyUsSpread: 0, offsetUsMax: TERM_US };
-}
-
-/** Messages that outlive restarts: promises given before a crash arrive long after it. */
-function longMemory(chooser: Chooser, faults: FaultPlan): FaultPlan {
-  return {
-    ...faults,
-    lossPpm: 50_000 + chooser.below(150_000),
-    tailPpm: 0,
-    latePpm: 100_000 + chooser.below(200_000),
-    crashEveryUs: TERM_US / 2 + chooser.below(TERM_US),
-    downUsMax: 10_000,
-    afterVotePpm: chooser.below(60_000),
-    twinPpm: 0,
-    sleepEveryUs: 0,
-    stallEveryUs: 0,
-    cutEveryUs: 0,
-  };
-}

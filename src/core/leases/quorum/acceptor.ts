@@ -75,6 +75,7 @@ export class Acceptor {
   #silentUntil: MonoUs = monoUs(-Infinity);
   #silentUntilWall: WallUs = wallUs(-Infinity);
   #silenceTold = true;
+  #floorsSet = true;
   /** The highest ballot seen, for those who ask with a lower one. */
   #clock: BallotTime = NO_BALLOT;
   #sweepAt: MonoUs = NEVER;
@@ -103,7 +104,9 @@ export class Acceptor {
   }
 
   start(restarted: boolean, step: QuorumStep): void {
-    if (!restarted || !this.#rules.restartSilence) return;
+    if (!restarted) return;
+    this.#floorsSet = false;
+    if (!this.#rules.restartSilence) return;
     this.#silentUntil = monoAfter(step.monoUs, this.#timing.silenceUs);
     this.#silentUntilWall = wallUs(step.wallUs + this.#timing.silenceUs);
     this.#silenceTold = false;
@@ -463,8 +466,18 @@ export class Acceptor {
   /** The silence covers the whole node, its own vote included (rule 4), and ends by monotonic time only. */
   #isSilent(from: NodeId, step: QuorumStep): boolean {
     if (from === this.#self && !this.#rules.silenceCoversOwnVote) return false;
-    if (!this.#rules.silenceByMonotonic) return step.wallUs < this.#silentUntilWall;
-    return step.monoUs < this.#silentUntil;
+    if (this.#rules.silenceByMonotonic ? step.monoUs < this.#silentUntil : step.wallUs < this.#silentUntilWall) return true;
+    if (!this.#floorsSet) this.#setFloors(step);
+    return false;
+  }
+
+  /**
+   * A restarted acceptor has forgotten how high it went. By the end of its silence its wall clock has
+   * passed every ballot of before, unless it lags by more than the silence (rule 18).
+   */
+  #setFloors(step: QuorumStep): void {
+    this.#floorsSet = true;
+    if (this.#rules.tokenAboveFloor) this.#floors.raiseAll(Math.max(this.#clock, Math.floor(step.wallUs)) as BallotTime);
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {

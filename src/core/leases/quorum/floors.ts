@@ -8,13 +8,19 @@ import { NO_BALLOT, type BallotTime } from '../../../kernel/index.ts';
 export class Floors {
   readonly #buckets: number;
   #floors: Float64Array | null = null;
+  /** Under all buckets: where a restarted acceptor begins. */
+  #base: BallotTime = NO_BALLOT;
 
   constructor(buckets: number) {
     this.#buckets = buckets;
   }
 
   get(nameHash: number): BallotTime {
-    return this.#floors ? ((this.#floors[nameHash % this.#buckets] as number) as BallotTime) : NO_BALLOT;
+    return this.#floors ? (Math.max(this.#base, this.#floors[nameHash % this.#buckets] as number) as BallotTime) : this.#base;
+  }
+
+  raiseAll(to: BallotTime): void {
+    if (to > this.#base) this.#base = to;
   }
 
   raise(nameHash: number, to: BallotTime): void {
@@ -24,10 +30,11 @@ export class Floors {
   }
 
   snapshot(): readonly number[] {
-    return this.#floors ? [...this.#floors] : [];
+    return [this.#base, ...(this.#floors ?? [])];
   }
 
-  restore(floors: readonly number[]): void {
+  restore([base, ...floors]: readonly number[]): void {
+    this.#base = (base ?? 0) as BallotTime;
     this.#floors = floors.length > 0 ? Float64Array.from(floors) : null;
   }
 }

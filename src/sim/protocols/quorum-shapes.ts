@@ -1,0 +1,71 @@
+/** The shapes of worlds for the quorum engine: the swarm, and worlds made for one kind of trouble each. */
+import type { Chooser } from '../../kernel/index.ts';
+import { drawFaults, noFaults, type FaultPlan, type FaultScale } from '../faults.ts';
+import type { Shape } from './quorum-mutants.ts';
+
+export function shapeFaults(shape: Shape, chooser: Chooser, scale: FaultScale): FaultPlan {
+  switch (shape) {
+    case 'swarm':
+      return drawFaults(chooser, scale);
+    case 'lockstep':
+      return lockstep(chooser, scale);
+    case 'long-memory':
+      return longMemory(chooser, scale);
+    case 'reboots':
+      return reboots(chooser, scale);
+    case 'overtaking':
+      return overtaking(chooser, scale);
+  }
+}
+
+/** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
+function lockstep(chooser: Chooser, { offsetUsMax }: FaultScale): FaultPlan {
+  return { ...noFaults(), latencyUsMin: 4_000 + chooser.below(4_000), latencyUsSpread: 0, offsetUsMax };
+}
+
+/** Promises given before a crash arrive long after it, while members come and go. */
+function longMemory(chooser: Chooser, scale: FaultScale): FaultPlan {
+  return {
+    ...drawFaults(chooser, scale),
+    lossPpm: 20_000,
+    tailPpm: 0,
+    latePpm: 30_000,
+    crashEveryUs: scale.termUs * 2 + chooser.below(scale.termUs * 4),
+    downUsMax: 10_000,
+    afterVotePpm: 20_000 + chooser.below(100_000),
+    lastWordsLatePpm: 900_000,
+    twinPpm: 0,
+    sleepEveryUs: 0,
+    stallEveryUs: 0,
+    cutEveryUs: 0,
+  };
+}
+
+/** Machines go down and come up, and their wall clocks are set a moment later. */
+function reboots(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(50_000),
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: Math.floor(termUs / 2) + chooser.below(termUs * 2),
+    downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
+    afterVotePpm: chooser.below(20_000),
+    wallSetAtBootPpm: 700_000,
+    wallStepUsMax: termUs * 4,
+  };
+}
+
+/** Many copies, many of them late by a little: messages overtake each other all the time. */
+function overtaking(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(30_000),
+    duplicatePpm: 300_000 + chooser.below(400_000),
+    latePpm: 100_000 + chooser.below(200_000),
+    ratePpmMax,
+    offsetUsMax,
+    stallEveryUs: chooser.below(2) * termUs,
+    stallUsMax: Math.floor(termUs / 4),
+  };
+}
