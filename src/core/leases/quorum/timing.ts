@@ -66,7 +66,8 @@ export function deriveTiming(input: TimingInput): Timing {
   const { maxTermUs, rateErrorPpm, rttUs } = input;
   if (!Number.isSafeInteger(maxTermUs) || maxTermUs < 1000) throw bad('maxTerm must be at least 1ms', input);
   if (maxTermUs > 86_400_000_000) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
-  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000) throw bad('the rate error must be from 0 to 0.2', input);
+  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000)
+    throw bad('the rate error must be from 0 to 0.2', input);
   if (!Number.isSafeInteger(rttUs) || rttUs < 1) throw bad('the round trip must be at least 1us', input);
   const attemptUs = spanUs(3 * rttUs);
   const retryUs = spanUs(rttUs);
