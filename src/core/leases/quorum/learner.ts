@@ -2,7 +2,7 @@
  * The learner: what this node was told of who holds what. Hints only: a learner that must be sure asks a
  * quorum. Rows are as small as an acceptor's and go away when the lease they tell of has run out.
  */
-import { monoAfter, monoUs, NEVER, spanUs, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoAfter, monoUs, NEVER, spanUs, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
@@ -135,7 +135,7 @@ export class Learner {
 
   #announce(prefix: Uint8Array, on: boolean, step: QuorumStep): void {
     this.#out.compose(WATCH, 0, prefix).termUs = on ? 1 : 0;
-    this.#out.sendTo(this.#out.electorate.members as readonly NodeId[], step);
+    this.#out.sendTo(this.#out.electorate.members, step);
   }
 
   #forget(id: number): void {
