@@ -231,6 +231,9 @@ export class Proposer {
         if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
         else this.#rest(pursuit, step);
         return;
+      case 'too-long':
+        this.#refuse(pursuit, verdict, unreached, step);
+        return;
       case 'silent':
       case 'no-quorum':
         if (isLastTry) this.#refuse(pursuit, verdict, unreached, step);
