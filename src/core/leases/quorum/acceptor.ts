@@ -231,6 +231,7 @@ export class Acceptor {
   wake(step: QuorumStep): void {
     if (!this.#silenceTold && step.monoUs >= this.#silentUntil) {
       this.#silenceTold = true;
+      if (!this.#floorsSet) this.#setFloors(step);
       step.emit({ kind: 'ready' });
     }
     for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) this.#lookAgain(id, step);
@@ -477,7 +478,10 @@ export class Acceptor {
    */
   #setFloors(step: QuorumStep): void {
     this.#floorsSet = true;
-    if (this.#rules.tokenAboveFloor) this.#floors.raiseAll(Math.max(this.#clock, Math.floor(step.wallUs)) as BallotTime);
+    if (!this.#rules.tokenAboveFloor) return;
+    // Whoever is refused for being below must be told what to go above.
+    this.#observe(Math.floor(step.wallUs) as BallotTime);
+    this.#floors.raiseAll(this.#clock);
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
