@@ -193,7 +193,8 @@ export class Holder {
     const renewal: Renewal = {
       lease,
       id,
-      termUs,
+      // No vote lasts longer: neither a caller nor the rounding to milliseconds may ask for more.
+      termUs: Math.min(termUs, this.#out.timing.maxTermUs),
       ballot: NO_BALLOT,
       startMono: step.monoUs,
       startWall: step.wallUs,
