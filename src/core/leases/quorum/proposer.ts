@@ -159,7 +159,9 @@ export class Proposer {
   }
 
   #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
-    if (pursuit.refused.size > pursuit.voters.length - this.#out.electorate.quorum) this.#fail(pursuit, step);
+    const { quorum } = this.#out.electorate;
+    // Lost already, but of an even number of voters half is no quorum: a ticket, and the holder's name, need one that was heard.
+    if (pursuit.refused.size > pursuit.voters.length - quorum && pursuit.heard >= quorum) this.#fail(pursuit, step);
   }
 
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────
