@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { TenureError } from '../kernel/index.ts';
 import { checkCommand } from './commands/check.ts';
 import { simCommand } from './commands/sim.ts';
+import { timingCommand } from './commands/timing.ts';
 import { EXIT } from './exit-codes.ts';
 
 /** Runs the command line and answers with the exit code. Never throws. */
@@ -21,6 +22,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .exitOverride();
   program.addCommand(inherit(program, simCommand(setExit)));
   program.addCommand(inherit(program, checkCommand(setExit)));
+  program.addCommand(inherit(program, timingCommand(setExit)));
   try {
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;

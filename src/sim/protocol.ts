@@ -15,6 +15,8 @@ export interface Mutant {
   readonly rule: string;
   /** How it goes wrong, in a sentence or two. */
   readonly how: string;
+  /** What breaks is progress, not safety. */
+  readonly breaksLiveness?: boolean;
 }
 
 export interface Sometime {

@@ -22,7 +22,7 @@ import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
 /** A run with more than this many steps is one that does not get on in time. */
-const EVENTS_MAX = 20 * MILLION;
+const EVENTS_MAX = 10 * MILLION;
 
 export class World<Message, Command, Event, Config> implements Step<Message, Event> {
   // The step under way. One object serves all steps: a core may not keep it.

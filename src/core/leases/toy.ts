@@ -6,10 +6,7 @@
 import { monoAfter, NEVER, quorumOf, nodeId, type MonoUs, type NodeId, type SpanUs } from '../../kernel/index.ts';
 import type { Boot, Core, Snapshot, Step } from '../contract.ts';
 
-export type ToyMessage =
-  | { kind: 'ask'; request: number }
-  | { kind: 'yes'; request: number }
-  | { kind: 'free'; request: number };
+export type ToyMessage = { kind: 'ask'; request: number } | { kind: 'yes'; request: number } | { kind: 'free'; request: number };
 
 export type ToyCommand = { kind: 'acquire'; request: number } | { kind: 'release'; request: number };
 
@@ -81,6 +78,12 @@ export class ToyCore implements Core<ToyMessage, ToyCommand, ToyEvent> {
   }
 
   restore(snapshot: Snapshot): void {
-    [this.#votedFor, this.#voteUntil, this.#request, this.#votes, this.#deadline] = snapshot as [NodeId | null, MonoUs, number, number, MonoUs];
+    [this.#votedFor, this.#voteUntil, this.#request, this.#votes, this.#deadline] = snapshot as [
+      NodeId | null,
+      MonoUs,
+      number,
+      number,
+      MonoUs,
+    ];
   }
 }

@@ -113,6 +113,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     rule: 'rule 8',
     how: 'Contenders outbid the holder: its renewals are refused until the lease is lost.',
     without: ['promiseYieldsToOwner'],
+    breaksLiveness: true,
   },
   {
     name: 'acceptor-term-too-short',
@@ -149,6 +150,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     rule: 'section 6',
     how: 'Contenders that retry at once outbid each other for ever.',
     without: ['jitter'],
+    breaksLiveness: true,
     shape: 'lockstep',
   },
   {

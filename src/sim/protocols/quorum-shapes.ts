@@ -4,19 +4,16 @@ import { drawFaults, noFaults, type FaultPlan, type FaultScale } from '../faults
 import type { Shape } from './quorum-mutants.ts';
 
 export function shapeFaults(shape: Shape, chooser: Chooser, scale: FaultScale): FaultPlan {
-  switch (shape) {
-    case 'swarm':
-      return drawFaults(chooser, scale);
-    case 'lockstep':
-      return lockstep(chooser, scale);
-    case 'long-memory':
-      return longMemory(chooser, scale);
-    case 'reboots':
-      return reboots(chooser, scale);
-    case 'overtaking':
-      return overtaking(chooser, scale);
-  }
+  return SHAPES[shape](chooser, scale);
 }
+
+const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> = {
+  swarm: drawFaults,
+  lockstep,
+  'long-memory': longMemory,
+  reboots,
+  overtaking,
+};
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
 function lockstep(chooser: Chooser, { offsetUsMax }: FaultScale): FaultPlan {

@@ -138,7 +138,13 @@ export class QuorumUser implements User<QuorumEvent> {
     const waits = desk.choose(2) === 0;
     const keep = !lapseOnly && desk.choose(2) === 0;
     const termUs = this.#drawTerm();
-    this.#acquire(handle, resources[desk.choose(resources.length)] as Resource, termUs, waits && !lapseOnly ? 1 + desk.choose(maxTermUs * 4) : 0, keep);
+    this.#acquire(
+      handle,
+      resources[desk.choose(resources.length)] as Resource,
+      termUs,
+      waits && !lapseOnly ? 1 + desk.choose(maxTermUs * 4) : 0,
+      keep,
+    );
     if (lapseOnly || desk.choose(16) === 0) {
       const { lease } = handle;
       // Without attempt deadlines only the caller's patience ends an attempt: some have little, some have much.
@@ -183,7 +189,8 @@ export class QuorumUser implements User<QuorumEvent> {
       handle.sinceHealed = true;
       // In a rush it is enough to have had it.
       handle.usesLeft = this.#habits.rush ? 0 : 1 + desk.choose(8);
-      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.rush ? 0 : this.#habits.maxTermUs, () => desk.done());
+      if (this.#handles.every(({ sinceHealed }) => sinceHealed))
+        this.#later(this.#habits.rush ? 0 : this.#habits.maxTermUs, () => desk.done());
     } else {
       handle.usesLeft = desk.choose(6);
     }

@@ -71,7 +71,11 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
     const tame = !literal && shape !== 'reboots' && chooser.below(2) === 0;
     const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
-    const faults = shapeFaults(shape, chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax: tame ? TERM_US * 0.4 : TERM_US * 4 });
+    const faults = shapeFaults(shape, chooser, {
+      termUs: TERM_US,
+      ratePpmMax: rateErrorPpm,
+      offsetUsMax: tame ? TERM_US * 0.4 : TERM_US * 4,
+    });
     if (tame) faults.wallStepEveryUs = faults.wallSetAtBootPpm = 0;
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);

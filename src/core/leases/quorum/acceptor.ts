@@ -4,7 +4,6 @@
  * promise and no vote from an earlier life: after a restart it keeps silent until none can matter (rule 4).
  */
 import {
-  compareBallots,
   hashName,
   monoAfter,
   monoUs,
@@ -18,15 +17,13 @@ import {
   type NodeId,
   type WallUs,
 } from '../../../kernel/index.ts';
-import type { Boot } from '../../contract.ts';
+import type { Boot, Snapshot } from '../../contract.ts';
 import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import { FLOOR_BUCKETS, type QuorumConfig, type QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
 import { Floors } from './floors.ts';
 import {
   ACCEPTED,
   ANSWER,
-  FREE,
   HAS_LEASE,
   HELD,
   LOW,
@@ -41,23 +38,29 @@ import {
   SILENT,
   WATCHED,
 } from './messages.ts';
+import { Promises } from './promises.ts';
 import type { QuorumRules } from './rules.ts';
+import { internText, namesInOrder } from './snapshots.ts';
 import { stretch, type Timing } from './timing.ts';
-import { WaitQueue, type Waiter } from './wait-queue.ts';
+import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
-/** This role's bit in the name table, for names that have only a queue or a promise. */
-const ROLE_ASIDE = 8;
 /** How many rows one sweep looks at. */
 const SWEEP_ROWS = 4096;
 
-interface Pledge {
-  readonly ballot: BallotTime;
-  readonly owner: Incarnation;
-  readonly until: MonoUs;
+/** What `snapshot` makes and `restore` takes. */
+interface AcceptorSnapshot {
+  readonly rows: readonly (readonly [string, Incarnation, number, number, number, number, readonly number[]])[];
+  readonly promises: Snapshot;
+  readonly queues: Snapshot;
+  readonly silence: readonly [MonoUs, WallUs, boolean, boolean];
+  readonly floors: readonly number[];
+  readonly clock: BallotTime;
+  readonly sweepAt: MonoUs;
+  readonly sweepFrom: number;
 }
 
-export class Acceptor {
+export class Acceptor implements LeaseView {
   readonly #self: NodeId;
   readonly #rules: QuorumRules;
   readonly #timing: Timing;
@@ -66,11 +69,9 @@ export class Acceptor {
   readonly #owners = new OwnerTable();
   readonly #floors: Floors;
   readonly #watchers: Watchers;
-  readonly #promises = new Map<number, Pledge>();
-  readonly #queues = new Map<number, WaitQueue>();
+  readonly #promises: Promises;
+  readonly #waiting: WaitingRoom;
   readonly #metas = new Map<number, Uint8Array>();
-  /** Names with a queue or a promise, to be looked at again. */
-  readonly #due = new DueHeap();
   readonly #reply = new QuorumMessage();
   #silentUntil: MonoUs = monoUs(-Infinity);
   #silentUntilWall: WallUs = wallUs(-Infinity);
@@ -89,13 +90,14 @@ export class Acceptor {
     this.#leases = new LeaseTable(names);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#watchers = watchers;
+    const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
+    this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
+    this.#waiting = new WaitingRoom(names, config.timing, this);
   }
 
   get wakeAt(): MonoUs {
-    const aside = this.#due.nextAt;
-    const sweep = this.#sweepAt;
-    const silence = this.#silenceTold ? NEVER : this.#silentUntil;
-    return monoUs(Math.min(aside, sweep, silence));
+    const silenceOver = this.#silenceTold ? NEVER : this.#silentUntil;
+    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweepAt, silenceOver));
   }
 
   /** Live and dead rows that are still there. */
@@ -123,17 +125,17 @@ export class Acceptor {
       this.#prepareLiteral(from, id, message, step);
       return;
     }
-    if (this.#isLive(id, step) && !this.#isSameLease(id, message)) {
-      if (!this.#rules.promiseYieldsToOwner) this.#promise(message, step);
+    if (this.isLive(id, step) && !this.#isSameLease(id, message)) {
+      if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
       this.#refuse(from, HELD, id, message, step);
-    } else if (this.#queueBlocks(id, message, step)) {
+    } else if (this.#waiting.blocks(id, message.owner, message.lease, step)) {
       this.#refuse(from, QUEUED, id, message, step);
-    } else if (this.#promiseBlocks(id, message, step)) {
+    } else if (this.#promises.blocks(id, message, step)) {
       this.#refuse(from, OUTBID, id, message, step);
     } else if (message.ballot <= this.#floorOf(id, hash)) {
       this.#refuse(from, LOW, id, message, step);
     } else {
-      this.#promise(message, step);
+      this.#promises.make(message, step);
       this.#answer(from, PROMISED, message, step);
     }
   }
@@ -146,22 +148,22 @@ export class Acceptor {
     const renews = (message.flags & RENEWS) !== 0;
     if (!this.#rules.oneRoundTrip) {
       this.#proposeLiteral(from, id, message, step);
-    } else if (this.#isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
+    } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
-        if (!this.#rules.promiseYieldsToOwner) this.#promise(message, step);
+        if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
         this.#refuse(from, HELD, id, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
         this.#refuse(from, LOW, id, message, step);
-      } else if (!this.#rules.promiseYieldsToOwner && this.#isPromisedToOther(id, message, step)) {
+      } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {
         this.#refuse(from, OUTBID, id, message, step);
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
         if (message.ballot !== this.#leases.ballot(id)) this.#extend(id, message, step);
         this.#vote(from, message, step);
       }
-    } else if (!renews && this.#queueBlocks(id, message, step)) {
+    } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
       this.#refuse(from, QUEUED, id, message, step);
-    } else if (!renews && this.#promiseBlocks(id, message, step)) {
+    } else if (!renews && this.#promises.blocks(id, message, step)) {
       this.#refuse(from, OUTBID, id, message, step);
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
       this.#refuse(from, LOW, id, message, step);
@@ -201,29 +203,12 @@ export class Acceptor {
 
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     this.#observe(message.ballot);
-    if (this.#isSilent(from, step)) return;
-    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
-    let queue = this.#queues.get(id);
-    if (!queue) {
-      this.#queues.set(id, (queue = new WaitQueue()));
-      this.#names.retain(id, ROLE_ASIDE);
-    }
-    const until = monoAfter(step.monoUs, this.#timing.waiterUs);
-    const known = queue.find(message.owner, message.lease);
-    if (known) {
-      // It asks again: perhaps what it was told got lost.
-      known.until = until;
-      known.told = false;
-    } else {
-      queue.add({ node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until, told: false });
-    }
-    this.#attend(id, queue, step);
+    if (!this.#isSilent(from, step)) this.#waiting.enter(from, message, step);
   }
 
   unwait(message: QuorumMessage, step: QuorumStep): void {
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
-    const queue = id >= 0 ? this.#queues.get(id) : undefined;
-    if (queue?.remove(message.owner, message.lease)) this.#attend(id, queue, step);
+    if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
@@ -234,62 +219,9 @@ export class Acceptor {
       if (!this.#floorsSet) this.#setFloors(step);
       step.emit({ kind: 'ready' });
     }
-    for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) this.#lookAgain(id, step);
+    this.#promises.wake(step);
+    this.#waiting.wake(step);
     if (step.monoUs >= this.#sweepAt) this.#sweep(step);
-  }
-
-  #lookAgain(id: number, step: QuorumStep): void {
-    const promise = this.#promises.get(id);
-    if (promise && step.monoUs >= promise.until) {
-      this.#promises.delete(id);
-      this.#dropAside(id);
-    }
-    const queue = this.#queues.get(id);
-    if (queue) this.#attend(id, queue, step);
-  }
-
-  /** Sees to a queue: who is gone, whether the lease is free, whose turn it is, when to look again. */
-  #attend(id: number, queue: WaitQueue, step: QuorumStep): void {
-    const now = step.monoUs;
-    queue.dropExpired(now);
-    if (queue.waiters.length === 0) {
-      this.#queues.delete(id);
-      this.#dropAside(id);
-      return;
-    }
-    if (this.#isLive(id, step)) {
-      if (queue.freeSince !== NEVER) queue.setFreeSince(NEVER);
-      this.#lookAt(id, queue, this.#leases.expiresAt(id), now);
-      return;
-    }
-    if (queue.freeSince === NEVER) queue.setFreeSince(now);
-    const { headStartUs } = this.#timing;
-    const eligible = queue.eligible(now, headStartUs);
-    for (let i = 0; i < eligible; i++) {
-      const waiter = queue.waiters[i] as Waiter;
-      if (!waiter.told) this.#tellFree(waiter, step);
-    }
-    // One look per head start while it lasts; after that the waiters ask again by themselves.
-    const isLast = eligible === queue.waiters.length;
-    this.#lookAt(id, queue, isLast ? (queue.waiters[0] as Waiter).until : queue.freeSince + eligible * headStartUs, now);
-  }
-
-  /** Plans the next look at a queue, unless one is planned before that. */
-  #lookAt(id: number, queue: WaitQueue, at: number, now: MonoUs): void {
-    const next = monoUs(Math.max(at, now + 1));
-    if (queue.lookAt > now && queue.lookAt <= next) return;
-    queue.lookAt = next;
-    this.#due.push(next, id);
-  }
-
-  #tellFree(waiter: Waiter, step: QuorumStep): void {
-    waiter.told = true;
-    const reply = this.#reply;
-    reply.kind = FREE;
-    reply.owner = waiter.owner;
-    reply.lease = waiter.lease;
-    reply.clock = this.#clock;
-    step.send(waiter.node, reply);
   }
 
   /** Takes dead rows away, a slice at a time; goes round once a term. */
@@ -297,7 +229,7 @@ export class Acceptor {
     const leases = this.#leases;
     const end = Math.min(this.#sweepFrom + SWEEP_ROWS, this.#names.idLimit);
     for (let id = this.#sweepFrom; id < end; id++) {
-      if (leases.has(id) && !this.#isLive(id, step)) this.#remove(id, step);
+      if (leases.has(id) && !this.isLive(id, step)) this.#remove(id, step);
     }
     this.#sweepFrom = end >= this.#names.idLimit ? 0 : end;
     this.#sweepAt = NEVER;
@@ -331,11 +263,8 @@ export class Acceptor {
     }
     this.#keepMeta(id, message);
     this.#scheduleSweep(step);
-    const queue = this.#queues.get(id);
-    if (queue) {
-      queue.remove(message.owner, message.lease);
-      this.#attend(id, queue, step);
-    }
+    this.#waiting.leave(id, message.owner, message.lease, step);
+    this.#waiting.leaseChanged(id, step);
   }
 
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). */
@@ -350,17 +279,12 @@ export class Acceptor {
   }
 
   #remove(id: number, step: QuorumStep): void {
-    this.#forget(id);
-    const queue = this.#queues.get(id);
-    if (queue) this.#attend(id, queue, step);
-  }
-
-  #forget(id: number): void {
     const leases = this.#leases;
     if (this.#rules.tokenAboveFloor) this.#floors.raise(this.#names.hashOf(id), leases.ballot(id) as BallotTime);
     this.#owners.release(leases.owner(id));
     this.#metas.delete(id);
     leases.remove(id);
+    this.#waiting.leaseChanged(id, step);
   }
 
   #keepMeta(id: number, message: QuorumMessage): void {
@@ -376,9 +300,18 @@ export class Acceptor {
   }
 
   /** Judged on this acceptor's own monotonic clock: a step of the wall clock must not free a live vote (rule 12). */
-  #isLive(id: number, step: QuorumStep): boolean {
+  isLive(id: number, step: QuorumStep): boolean {
     if (id < 0 || !this.#leases.has(id)) return false;
     return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) < this.#leases.expiresAt(id);
+  }
+
+  expiresAt(id: number): number {
+    return this.#leases.expiresAt(id);
+  }
+
+  /** The highest ballot seen: whoever asks with a lower one is told. */
+  get clock(): BallotTime {
+    return this.#clock;
   }
 
   #ownerOf(id: number): Incarnation {
@@ -400,46 +333,11 @@ export class Acceptor {
     return id >= 0 && this.#leases.has(id) ? (Math.max(floor, this.#leases.ballot(id)) as BallotTime) : floor;
   }
 
-  // ── Promises ───────────────────────────────────────────────────────────────────────────────────────
-
-  #promise(message: QuorumMessage, step: QuorumStep): void {
-    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
-    this.#names.retain(id, ROLE_ASIDE);
-    const span = this.#rules.promiseYieldsToOwner ? this.#timing.promiseUs : this.#timing.silenceUs;
-    const until = this.#rules.oneRoundTrip ? monoAfter(step.monoUs, span) : NEVER;
-    this.#promises.set(id, { ballot: message.ballot, owner: message.owner, until });
-    if (until !== NEVER) this.#due.push(until, id);
-  }
-
-  #promiseBlocks(id: number, message: QuorumMessage, step: QuorumStep): boolean {
-    const promise = this.#promises.get(id);
-    if (!promise || step.monoUs >= promise.until) return false;
-    return compareBallots(message.ballot, message.owner, promise.ballot, promise.owner) < 0;
-  }
-
-  #isPromisedToOther(id: number, message: QuorumMessage, step: QuorumStep): boolean {
-    const promise = this.#promises.get(id);
-    return promise !== undefined && step.monoUs < promise.until && promise.owner !== message.owner;
-  }
-
-  #queueBlocks(id: number, message: QuorumMessage, step: QuorumStep): boolean {
-    const queue = this.#queues.get(id);
-    if (!queue) return false;
-    // The row may have run out since the queue was last seen to.
-    if (queue.freeSince === NEVER && !this.#isLive(id, step)) this.#attend(id, queue, step);
-    return queue.blocks(message.owner, message.lease, step.monoUs, this.#timing.headStartUs);
-  }
-
-  /** A name that neither waits nor is promised needs no place of its own any more. */
-  #dropAside(id: number): void {
-    if (!this.#queues.has(id) && !this.#promises.has(id)) this.#names.drop(id, ROLE_ASIDE);
-  }
-
   // ── The papers to the letter: rule 2 off, prepare always, promises for ever ────────────────────────
 
   #prepareLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promiseBlocks(id, message, step)) return;
-    this.#promise(message, step);
+    if (this.#promises.blocks(id, message, step)) return;
+    this.#promises.make(message, step);
     this.#tellLease(id, step);
     const reply = this.#reply;
     reply.kind = PROMISED;
@@ -451,11 +349,55 @@ export class Acceptor {
   }
 
   #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promiseBlocks(id, message, step)) return;
+    if (this.#promises.blocks(id, message, step)) return;
     // The proposal may have reached us though our promise was not among those it was built on.
-    this.#promise(message, step);
+    this.#promises.make(message, step);
     this.#accept(message, step);
     this.#vote(from, message, step);
+  }
+
+  // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
+
+  snapshot(): Snapshot {
+    const leases = this.#leases;
+    const rows = namesInOrder(this.#names, (id) => leases.has(id)).map(({ id, text }) => [
+      text,
+      this.#ownerOf(id),
+      leases.lease(id),
+      leases.ballot(id),
+      leases.token(id),
+      leases.expiresAt(id),
+      [...(this.#metas.get(id) ?? [])],
+    ]);
+    const silence = [this.#silentUntil, this.#silentUntilWall, this.#silenceTold, this.#floorsSet];
+    return {
+      rows,
+      promises: this.#promises.snapshot(),
+      queues: this.#waiting.snapshot(),
+      silence,
+      floors: this.#floors.snapshot(),
+      clock: this.#clock,
+      sweepAt: this.#sweepAt,
+      sweepFrom: this.#sweepFrom,
+    };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { rows, promises, queues, silence, floors, clock, sweepAt, sweepFrom } = snapshot as unknown as AcceptorSnapshot;
+    for (const [text, incarnation, lease, ballot, token, expiresAt, meta] of rows) {
+      const id = internText(this.#names, text);
+      const owner = this.#owners.indexOf(incarnation);
+      this.#owners.retain(owner);
+      this.#leases.add(id, owner, lease, ballot, token, expiresAt);
+      if (meta.length > 0) this.#metas.set(id, Uint8Array.from(meta));
+    }
+    this.#promises.restore(promises);
+    this.#waiting.restore(queues);
+    [this.#silentUntil, this.#silentUntilWall, this.#silenceTold, this.#floorsSet] = silence;
+    this.#floors.restore(floors);
+    this.#clock = clock;
+    this.#sweepAt = sweepAt;
+    this.#sweepFrom = sweepFrom;
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
@@ -519,7 +461,7 @@ export class Acceptor {
   /** Fills in what this acceptor knows of the live lease, if there is one. */
   #tellLease(id: number, step: QuorumStep): void {
     const reply = this.#reply;
-    if (id < 0 || !this.#isLive(id, step)) {
+    if (id < 0 || !this.isLive(id, step)) {
       reply.flags = 0;
       return;
     }

@@ -4,10 +4,12 @@
  * holder, or nobody.
  */
 import { monoAfter, VoterSet, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
+import { voterSet } from './snapshots.ts';
 import { stretch } from './timing.ts';
 
 interface Told {
@@ -25,6 +27,8 @@ interface Question {
   readonly told: Told[];
   readonly until: MonoUs;
 }
+
+type QuestionSnapshot = [number, readonly NodeId[], readonly number[], readonly (Omit<Told, 'meta'> & { meta: number[] })[], MonoUs];
 
 export class Asker {
   readonly #out: Outgoing;
@@ -66,6 +70,26 @@ export class Asker {
     }
   }
 
+  snapshot(): Snapshot {
+    return [...this.#questions]
+      .sort(([a], [b]) => a - b)
+      .map(([number, { voters, answered, told, until }]) => [
+        number,
+        voters,
+        answered.toArray(),
+        told.map(({ meta, ...rest }) => ({ ...rest, meta: [...meta] })),
+        until,
+      ]);
+  }
+
+  restore(snapshot: Snapshot): void {
+    for (const [number, voters, answered, told, until] of snapshot as unknown as QuestionSnapshot[]) {
+      const heard = told.map(({ meta, ...rest }) => ({ ...rest, meta: Uint8Array.from(meta) }));
+      this.#questions.set(number, { voters, answered: voterSet(answered), told: heard, until });
+      this.#due.push(until, number);
+    }
+  }
+
   #conclude(number: number, question: Question, step: QuorumStep): void {
     this.#questions.delete(number);
     const { quorum } = this.#out.electorate;
@@ -89,7 +113,14 @@ function note(question: Question, message: QuorumMessage): void {
     return;
   }
   const meta = message.meta.slice(message.metaStart, message.metaEnd);
-  question.told.push({ owner: message.holder, lease: message.holderLease, token: message.token, meta, remainingUs: message.remainingUs, count: 1 });
+  question.told.push({
+    owner: message.holder,
+    lease: message.holderLease,
+    token: message.token,
+    meta,
+    remainingUs: message.remainingUs,
+    count: 1,
+  });
 }
 
 function mostTold(question: Question): Told | null {

@@ -51,7 +51,15 @@ export interface HolderHint {
 }
 
 export type QuorumEvent =
-  | { readonly kind: 'granted'; readonly lease: number; readonly token: BallotTime; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs; readonly trips: number; readonly waited: boolean }
+  | {
+      readonly kind: 'granted';
+      readonly lease: number;
+      readonly token: BallotTime;
+      readonly deadlineMonoUs: MonoUs;
+      readonly deadlineWallUs: WallUs;
+      readonly trips: number;
+      readonly waited: boolean;
+    }
   | { readonly kind: 'renewed'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
   | { readonly kind: 'renewal-failed'; readonly lease: number }
   | { readonly kind: 'lost'; readonly lease: number }
@@ -67,7 +75,13 @@ export type QuorumEvent =
   | { readonly kind: 'stopped'; readonly lease: number }
   /** A quorum has forgotten the lease, or it has run out by now. */
   | { readonly kind: 'released'; readonly lease: number; readonly byQuorum: boolean }
-  | { readonly kind: 'answered'; readonly lease: number; readonly holder: HolderHint | null; readonly certain: boolean; readonly meta: Uint8Array | null }
+  | {
+      readonly kind: 'answered';
+      readonly lease: number;
+      readonly holder: HolderHint | null;
+      readonly certain: boolean;
+      readonly meta: Uint8Array | null;
+    }
   | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null }
   /** The restart silence is over. */
   | { readonly kind: 'ready' };

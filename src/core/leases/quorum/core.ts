@@ -3,7 +3,7 @@
  * role, a client everything but the acceptor. This file only hands each message and command to the role
  * it is for.
  */
-import { monoUs, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import { monoUs, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
 import type { Boot, Core, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
@@ -176,8 +176,35 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   completed(): void {}
 
   snapshot(): Snapshot {
-    return null;
+    return {
+      acceptor: this.#acceptor?.snapshot() ?? null,
+      watchers: this.#watchers.snapshot(),
+      ballots: this.#out.ballots.last,
+      proposer: this.#proposer.snapshot(),
+      holder: this.#holder.snapshot(),
+      asker: this.#asker.snapshot(),
+      learner: this.#learner.snapshot(),
+    };
   }
 
-  restore(_snapshot: Snapshot): void {}
+  restore(snapshot: Snapshot): void {
+    const told = snapshot as unknown as CoreSnapshot;
+    if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
+    this.#watchers.restore(told.watchers);
+    this.#out.ballots.observe(told.ballots);
+    this.#proposer.restore(told.proposer);
+    this.#holder.restore(told.holder);
+    this.#asker.restore(told.asker);
+    this.#learner.restore(told.learner);
+  }
+}
+
+interface CoreSnapshot {
+  readonly acceptor: Snapshot;
+  readonly watchers: ReturnType<Watchers['snapshot']>;
+  readonly ballots: BallotTime;
+  readonly proposer: Snapshot;
+  readonly holder: Snapshot;
+  readonly asker: Snapshot;
+  readonly learner: Snapshot;
 }

@@ -4,6 +4,7 @@
  * only with a fresh quorum (rule 8), and ends before the release leaves (rule 6).
  */
 import {
+  encodeName,
   monoAfter,
   monoUs,
   NO_BALLOT,
@@ -14,12 +15,14 @@ import {
   type NodeId,
   type WallUs,
 } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import { Calendar, HoldTable, type NameTable } from '../../tables/index.ts';
 import type { QuorumCommand, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Pursuit } from './pursuit.ts';
+import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
 import { renewAfterUs } from './timing.ts';
 
 /** Flags of a hold. */
@@ -96,10 +99,27 @@ export class Holder {
     const earlier = this.#names.find(name, 0, name.length);
     if (earlier >= 0 && this.#holds.has(earlier)) this.#lose(earlier, step);
     const id = this.#names.intern(name, 0, name.length);
-    this.#holds.add(id, lease, ballot, ballot, deadlineMono, deadlineWall, Math.ceil(termUs / 1000), (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0));
+    this.#holds.add(
+      id,
+      lease,
+      ballot,
+      ballot,
+      deadlineMono,
+      deadlineWall,
+      Math.ceil(termUs / 1000),
+      (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0),
+    );
     this.#schedule(id);
     if (watched) this.#tellLearners(id, termUs, 0, step);
-    step.emit({ kind: 'granted', lease, token: ballot, deadlineMonoUs: deadlineMono, deadlineWallUs: this.#wallDeadline(deadlineWall), trips, waited: ticket !== NO_BALLOT });
+    step.emit({
+      kind: 'granted',
+      lease,
+      token: ballot,
+      deadlineMonoUs: deadlineMono,
+      deadlineWallUs: this.#wallDeadline(deadlineWall),
+      trips,
+      waited: ticket !== NO_BALLOT,
+    });
   }
 
   renew({ lease, name, termUs }: Renew, step: QuorumStep): void {
@@ -249,7 +269,8 @@ export class Holder {
   /** A failed renewal releases nothing: the old lease lives until its deadline (rule 6). */
   #failRenewal(renewal: Renewal, step: QuorumStep): void {
     const { id, lease } = renewal;
-    if (!this.#out.rules.failedRenewalKeeps) this.#out.release(this.#voters(id), lease, this.#names.toBytes(id), renewal.ballot, QUIET, step);
+    if (!this.#out.rules.failedRenewalKeeps)
+      this.#out.release(this.#voters(id), lease, this.#names.toBytes(id), renewal.ballot, QUIET, step);
     renewal.ballot = NO_BALLOT;
     step.emit({ kind: 'renewal-failed', lease });
     this.#renewalUntil(renewal, monoAfter(step.monoUs, this.#out.timing.retryUs));
@@ -358,4 +379,55 @@ export class Holder {
     message.flags = flags;
     this.#out.sendTo(this.#voters(id), step);
   }
+
+  // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
+
+  snapshot(): Snapshot {
+    const holds = this.#holds;
+    const rows = namesInOrder(this.#names, (id) => holds.has(id)).map(({ id, text }) => [
+      text,
+      holds.lease(id),
+      holds.token(id),
+      holds.ballot(id),
+      holds.deadlineMono(id),
+      holds.deadlineWall(id),
+      holds.termMs(id),
+      holds.flags(id),
+    ]);
+    const byLease = (a: { lease: number }, b: { lease: number }): number => a.lease - b.lease;
+    const renewals = [...this.#renewals.values()].sort(byLease).map(({ id, accepted, refused, ...rest }) => ({
+      ...rest,
+      name: textOf(this.#names.toBytes(id)),
+      accepted: accepted.toArray(),
+      refused: refused.toArray(),
+    }));
+    const releases = [...this.#releases.values()]
+      .sort(byLease)
+      .map(({ name, answered, ...rest }) => ({ ...rest, name: textOf(name), answered: answered.toArray() }));
+    return { rows, renewals, releases };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { rows, renewals, releases } = snapshot as unknown as HolderSnapshot;
+    for (const [text, ...row] of rows) {
+      const id = internText(this.#names, text);
+      this.#holds.add(id, ...row);
+      if ((this.#holds.flags(id) & RENEWING) === 0) this.#schedule(id);
+    }
+    for (const { name, accepted, refused, ...rest } of renewals) {
+      const id = internText(this.#names, name);
+      this.#renewals.set(rest.lease, { ...rest, id, accepted: voterSet(accepted), refused: voterSet(refused) });
+      this.#due.push(rest.until, rest.lease);
+    }
+    for (const { name, answered, ...rest } of releases) {
+      this.#releases.set(rest.lease, { ...rest, name: encodeName(name), answered: voterSet(answered) });
+      this.#due.push(rest.until, rest.lease);
+    }
+  }
+}
+
+interface HolderSnapshot {
+  readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
+  readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
+  readonly releases: readonly (Omit<Releasing, 'name' | 'answered'> & { name: string; answered: number[] })[];
 }

@@ -2,13 +2,23 @@
  * The learner: what this node was told of who holds what. Hints only: a learner that must be sure asks a
  * quorum. Rows are as small as an acceptor's and go away when the lease they tell of has run out.
  */
-import { monoAfter, monoUs, NEVER, spanUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoAfter, monoUs, NEVER, spanUs, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
 import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
+import { internText, namesInOrder } from './snapshots.ts';
 
 const SWEEP_ROWS = 4096;
+
+interface LearnerSnapshot {
+  readonly rows: readonly (readonly [string, Incarnation, number, number])[];
+  readonly prefixes: readonly (readonly number[])[];
+  readonly refreshAt: MonoUs;
+  readonly sweepAt: MonoUs;
+  readonly sweepFrom: number;
+}
 
 export class Learner {
   readonly #out: Outgoing;
@@ -38,7 +48,11 @@ export class Learner {
   hint(name: Uint8Array, mono: MonoUs): HolderHint | null {
     const id = this.#names.find(name, 0, name.length);
     if (id < 0 || !this.#known.has(id) || this.#known.until(id) <= mono) return null;
-    return { owner: this.#owners.incarnationOf(this.#known.owner(id)), token: this.#known.token(id), remainingUsMax: this.#known.until(id) - mono };
+    return {
+      owner: this.#owners.incarnationOf(this.#known.owner(id)),
+      token: this.#known.token(id),
+      remainingUsMax: this.#known.until(id) - mono,
+    };
   }
 
   watch(prefix: Uint8Array, step: QuorumStep): void {
@@ -79,7 +93,11 @@ export class Learner {
     this.#owners.retain(owner);
     this.#known.add(id, owner, token, until);
     this.#scheduleSweep(step);
-    step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: { owner: holder, token, remainingUsMax: message.remainingUs } });
+    step.emit({
+      kind: 'learned',
+      name: name.slice(nameStart, nameEnd),
+      holder: { owner: holder, token, remainingUsMax: message.remainingUs },
+    });
   }
 
   wake(step: QuorumStep): void {
@@ -90,9 +108,34 @@ export class Learner {
     if (step.monoUs >= this.#sweepAt) this.#sweep(step);
   }
 
+  snapshot(): Snapshot {
+    const known = this.#known;
+    const rows = namesInOrder(this.#names, (id) => known.has(id)).map(({ id, text }) => [
+      text,
+      this.#owners.incarnationOf(known.owner(id)),
+      known.token(id),
+      known.until(id),
+    ]);
+    const prefixes = this.#prefixes.map((prefix) => [...prefix]);
+    return { rows, prefixes, refreshAt: this.#refreshAt, sweepAt: this.#sweepAt, sweepFrom: this.#sweepFrom };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { rows, prefixes, refreshAt, sweepAt, sweepFrom } = snapshot as unknown as LearnerSnapshot;
+    for (const [text, incarnation, token, until] of rows) {
+      const owner = this.#owners.indexOf(incarnation);
+      this.#owners.retain(owner);
+      this.#known.add(internText(this.#names, text), owner, token, until);
+    }
+    for (const prefix of prefixes) this.#prefixes.push(Uint8Array.from(prefix));
+    this.#refreshAt = refreshAt;
+    this.#sweepAt = sweepAt;
+    this.#sweepFrom = sweepFrom;
+  }
+
   #announce(prefix: Uint8Array, on: boolean, step: QuorumStep): void {
     this.#out.compose(WATCH, 0, prefix).termUs = on ? 1 : 0;
-    this.#out.sendTo(this.#out.electorate.members as readonly NodeId[], step);
+    this.#out.sendTo(this.#out.electorate.members, step);
   }
 
   #forget(id: number): void {

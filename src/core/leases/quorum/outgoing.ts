@@ -12,7 +12,7 @@ export class Outgoing {
   readonly timing: Timing;
   readonly rules: QuorumRules;
   readonly message: QuorumMessage = new QuorumMessage();
-  ballots: BallotClock = new BallotClock();
+  readonly ballots: BallotClock = new BallotClock();
 
   constructor(owner: Incarnation, electorate: Electorate, timing: Timing, rules: QuorumRules) {
     this.owner = owner;

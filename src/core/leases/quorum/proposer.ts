@@ -4,6 +4,7 @@
  * got, rests a random while, and asks before it proposes. While another holds, it waits in the queues.
  */
 import { monoAfter, monoUs, NO_BALLOT, spanUs, wallUs, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import type { Holder } from './holder.ts';
@@ -31,10 +32,6 @@ export class Proposer {
 
   get wakeAt(): MonoUs {
     return this.#due.nextAt;
-  }
-
-  get pursuits(): ReadonlyMap<number, Pursuit> {
-    return this.#pursuits;
   }
 
   acquire(command: Acquire, step: QuorumStep): void {
@@ -316,5 +313,17 @@ export class Proposer {
     pursuit.until = at;
     const first = pursuit.waits ? monoUs(Math.min(at, pursuit.waitUntil)) : at;
     if (first !== Infinity) this.#due.push(first, pursuit.lease);
+  }
+
+  snapshot(): Snapshot {
+    return [...this.#pursuits.values()].sort((a, b) => a.lease - b.lease).map((pursuit) => pursuit.snapshot());
+  }
+
+  restore(snapshot: Snapshot): void {
+    for (const told of snapshot as readonly Snapshot[]) {
+      const pursuit = Pursuit.restore(told);
+      this.#pursuits.set(pursuit.lease, pursuit);
+      this.#dueAt(pursuit, pursuit.until);
+    }
   }
 }

@@ -1,7 +1,19 @@
 /** One acquire under way: where it stands, who answered what, and what that means. */
-import { NEVER, NO_BALLOT, VoterSet, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import {
+  encodeName,
+  NEVER,
+  NO_BALLOT,
+  VoterSet,
+  type BallotTime,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type WallUs,
+} from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import type { HolderHint } from './config.ts';
 import { HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, type QuorumMessage } from './messages.ts';
+import { textOf } from './snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
 export type Phase = 'preparing' | 'proposing' | 'resting' | 'waiting';
@@ -25,8 +37,8 @@ export class Pursuit {
   readonly termUs: number;
   readonly keep: boolean;
   readonly meta: Uint8Array | undefined;
-  /** Until when it waits for others to let go; NEVER is not known here: a try ends with its attempts. */
   readonly waits: boolean;
+  /** Until when it waits for others to let go. A try, which does not wait, ends with its attempts. */
   readonly waitUntil: MonoUs;
 
   phase: Phase = 'resting';
@@ -51,7 +63,16 @@ export class Pursuit {
   watched = false;
   refusals: Refusal[] = [];
 
-  constructor(lease: number, name: Uint8Array, voters: readonly NodeId[], termUs: number, keep: boolean, meta: Uint8Array | undefined, waits: boolean, waitUntil: MonoUs) {
+  constructor(
+    lease: number,
+    name: Uint8Array,
+    voters: readonly NodeId[],
+    termUs: number,
+    keep: boolean,
+    meta: Uint8Array | undefined,
+    waits: boolean,
+    waitUntil: MonoUs,
+  ) {
     this.lease = lease;
     this.name = name;
     this.voters = voters;
@@ -100,7 +121,9 @@ export class Pursuit {
     let most: { refusal: Refusal; count: number } | null = null;
     for (const refusal of this.refusals) {
       if (refusal.holder === null) continue;
-      const count = this.refusals.filter(({ holder, holderLease }) => holder === refusal.holder && holderLease === refusal.holderLease).length;
+      const count = this.refusals.filter(
+        ({ holder, holderLease }) => holder === refusal.holder && holderLease === refusal.holderLease,
+      ).length;
       if (!most || count > most.count) most = { refusal, count };
     }
     return most;
@@ -129,4 +152,47 @@ export class Pursuit {
     }
     return { owner: holder, token, remainingUsMax: stretchUs(remainingUs) };
   }
+
+  snapshot(): Snapshot {
+    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, trips, ballot, startMono, startWall } = this;
+    const { until, ticket, refreshGapUs, messages, watched, refusals } = this;
+    return {
+      lease,
+      name: textOf(this.name),
+      voters,
+      termUs,
+      keep,
+      meta: meta ? [...meta] : null,
+      waits,
+      waitUntil,
+      state: { phase, careful, tries, trips, ballot, startMono, startWall, until, ticket, refreshGapUs, messages, watched },
+      sets: [this.promised, this.accepted, this.refused, this.free].map((set) => set.toArray()),
+      refusals: refusals.map((refusal) => ({ ...refusal })),
+    };
+  }
+
+  static restore(snapshot: Snapshot): Pursuit {
+    const told = snapshot as unknown as PursuitSnapshot;
+    const meta = told.meta ? Uint8Array.from(told.meta) : undefined;
+    const pursuit = new Pursuit(told.lease, encodeName(told.name), told.voters, told.termUs, told.keep, meta, told.waits, told.waitUntil);
+    Object.assign(pursuit, told.state);
+    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.free];
+    sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
+    pursuit.refusals = told.refusals.map((refusal) => ({ ...refusal }));
+    return pursuit;
+  }
+}
+
+interface PursuitSnapshot {
+  readonly lease: number;
+  readonly name: string;
+  readonly voters: readonly NodeId[];
+  readonly termUs: number;
+  readonly keep: boolean;
+  readonly meta: readonly number[] | null;
+  readonly waits: boolean;
+  readonly waitUntil: MonoUs;
+  readonly state: Partial<Pursuit>;
+  readonly sets: readonly (readonly number[])[];
+  readonly refusals: readonly Refusal[];
 }

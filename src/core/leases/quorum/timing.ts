@@ -35,6 +35,7 @@ export interface Timing extends TimingInput {
 }
 
 const PPM = 1_000_000;
+const PATIENCE_US = 100_000;
 /** A renewal begins after this part of the term. */
 const RENEW_AT = 1 / 3;
 /** A holder is told to stop this part of the term before its deadline. */
@@ -66,9 +67,12 @@ export function deriveTiming(input: TimingInput): Timing {
   const { maxTermUs, rateErrorPpm, rttUs } = input;
   if (!Number.isSafeInteger(maxTermUs) || maxTermUs < 1000) throw bad('maxTerm must be at least 1ms', input);
   if (maxTermUs > 86_400_000_000) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
-  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000) throw bad('the rate error must be from 0 to 0.2', input);
+  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000)
+    throw bad('the rate error must be from 0 to 0.2', input);
   if (!Number.isSafeInteger(rttUs) || rttUs < 1) throw bad('the round trip must be at least 1us', input);
-  const attemptUs = spanUs(3 * rttUs);
+  // A pause of a few milliseconds is nothing unusual in a process: neither an attempt nor a turn should end over it.
+  const attemptUs = spanUs(Math.max(3 * rttUs, Math.min(PATIENCE_US, Math.floor(maxTermUs / 50))));
+  const headStartUs = spanUs(Math.max(2 * rttUs, Math.min(PATIENCE_US / 5, Math.floor(maxTermUs / 200))));
   const retryUs = spanUs(rttUs);
   const timing: Timing = {
     ...input,
@@ -77,7 +81,7 @@ export function deriveTiming(input: TimingInput): Timing {
     promiseUs: stretch(attemptUs, rateErrorPpm),
     retryUs,
     backOffUs: spanUs(2 * rttUs),
-    headStartUs: spanUs(2 * rttUs),
+    headStartUs,
     waiterUs: spanUs(maxTermUs),
     refreshUs: spanUs(Math.floor(maxTermUs / 3)),
     resendUs: spanUs(2 * rttUs),

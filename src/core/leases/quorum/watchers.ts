@@ -25,7 +25,9 @@ export class Watchers {
   /** `message.name` is the prefix; a term of 0 takes the watcher off. */
   watch(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const { name, nameStart, nameEnd, owner } = message;
-    const index = this.#watchers.findIndex((watcher) => watcher.owner === owner && watcher.node === from && isEqual(watcher.prefix, name, nameStart, nameEnd));
+    const index = this.#watchers.findIndex(
+      (watcher) => watcher.owner === owner && watcher.node === from && isEqual(watcher.prefix, name, nameStart, nameEnd),
+    );
     const until = monoAfter(step.monoUs, this.#keepUs);
     const known = this.#watchers[index];
     if (message.termUs === 0) {

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { deriveSeed } from '../../src/kernel/index.ts';
+import { runCampaign } from '../../dist/cli/sim-pool.js';
+import { addResult, emptyResult, formatEntry, runChunk, simulations, type Simulation } from '../../src/sim/index.ts';
+import { register } from '../../src/sim/protocols/register.ts';
+import { toy } from '../../src/sim/protocols/toy.ts';
+import { replaySwapped } from './swapped-core.ts';
+
+const SEEDS = Array.from({ length: 12 }, (_, i) => deriveSeed(7, i));
+
+function named(name: string): Simulation {
+  const found = simulations.find((simulation) => simulation.name === name);
+  if (!found) throw new Error(`no simulation ${name}`);
+  return found;
+}
+
+describe.each(simulations)('$name', (simulation) => {
+  test('the same seed gives the same result', () => {
+    for (const seed of SEEDS) expect(simulation.run(seed, null)).toEqual(simulation.run(seed, null));
+  });
+
+  test('different seeds give different worlds', () => {
+    const worlds = new Set(SEEDS.map((seed) => JSON.stringify({ ...simulation.run(seed, null), seed: 0 })));
+    expect(worlds.size).toBe(SEEDS.length);
+  });
+
+  test('a campaign in chunks is the campaign in one', () => {
+    const whole = runChunk(simulation, null, 5, 0, 12, false);
+    const sum = emptyResult(simulation);
+    for (const [first, count] of [
+      [0, 5],
+      [5, 1],
+      [6, 6],
+    ] as const)
+      addResult(sum, runChunk(simulation, null, 5, first, count, false));
+    expect(sum).toEqual(whole);
+  });
+});
+
+test.each(simulations.filter(({ name }) => name !== 'quorum'))(
+  '$name: the same seed gives the same steps, and watching them changes nothing',
+  (simulation) => {
+    for (const seed of SEEDS.slice(0, 4)) {
+      const first = simulation.replay(seed, null);
+      const text = (run: typeof first): string => run.entries.map((entry) => formatEntry(entry, String)).join('\n');
+      expect(text(simulation.replay(seed, null))).toBe(text(first));
+      const { entries: _entries, nodeNames: _nodeNames, ...result } = first;
+      expect(simulation.run(seed, null)).toEqual(result);
+    }
+  },
+);
+
+describe('a campaign does not depend on the number of threads', () => {
+  test.each(['toy', 'quorum'])('%s', async (name) => {
+    const order = { simulation: named(name), mutant: null, runs: 110, seed: 3, stopAtViolation: false };
+    const alone = await runCampaign({ ...order, threads: 1 });
+    expect(await runCampaign({ ...order, threads: 3 })).toEqual(alone);
+    expect(alone.runs).toBe(110);
+  });
+
+  test('nor does one that stops at the first violation', async () => {
+    const order = { simulation: named('toy'), mutant: null, runs: 200, seed: 9, stopAtViolation: true };
+    const alone = await runCampaign({ ...order, threads: 1 });
+    expect(await runCampaign({ ...order, threads: 3 })).toEqual(alone);
+    expect(alone.violations.length).toBe(1);
+  });
+});
+
+describe('a core that is replaced by a restored copy goes on as if nothing had happened', () => {
+  test.each(SEEDS.slice(0, 6))('toy, seed %i', (seed) => {
+    const { run, swaps } = replaySwapped(toy, seed, 5);
+    expect(run).toEqual(named('toy').replay(seed, null));
+    expect(swaps).toBeGreaterThan(0);
+  });
+
+  test.each(SEEDS.slice(0, 2))('register, seed %i', (seed) => {
+    const { run, swaps } = replaySwapped(register, seed, 5);
+    expect(run).toEqual(named('register').replay(seed, null));
+    expect(swaps).toBeGreaterThan(0);
+  });
+});
