@@ -109,7 +109,10 @@ describe('an acquire', () => {
     const cell = new Cell({ clients: 2 });
     const [client, other] = [cell.node(3), cell.node(4)];
     client.acquire();
-    cell.run(TERM_US / 2, not((packet) => packet.to === 3 && packet.from > 0));
+    cell.run(
+      TERM_US / 2,
+      not((packet) => packet.to === 3 && packet.from > 0),
+    );
     expect(client.said('refused')).toHaveLength(1);
     cell.pass(10);
     other.acquire();
@@ -191,7 +194,12 @@ describe('a term', () => {
     cell.pass(TIMING.silenceUs);
     const next = other.acquire();
     cell.settle();
-    expect(cell.holders([[holder, lease], [other, next]])).toEqual([`1/${next}`]);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, next],
+      ]),
+    ).toEqual([`1/${next}`]);
   });
 
   it('above the longest is cut in a renewal too', () => {
@@ -443,7 +451,12 @@ describe('handles of one process', () => {
     const second = client.acquire();
     cell.settle();
     expect(client.last('refused')).toMatchObject({ lease: second, reason: 'held', holder: { owner: client.incarnation } });
-    expect(cell.holders([[client, first], [client, second]])).toEqual([`3/${first}`]);
+    expect(
+      cell.holders([
+        [client, first],
+        [client, second],
+      ]),
+    ).toEqual([`3/${first}`]);
   });
 
   it('follow each other: the second gets it when the first lets go', () => {
@@ -455,7 +468,12 @@ describe('handles of one process', () => {
     cell.run(TERM_US);
     client.release(first);
     cell.settle();
-    expect(cell.holders([[client, first], [client, second]])).toEqual([`3/${second}`]);
+    expect(
+      cell.holders([
+        [client, first],
+        [client, second],
+      ]),
+    ).toEqual([`3/${second}`]);
   });
 
   it('hold different names side by side', () => {

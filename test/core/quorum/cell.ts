@@ -104,7 +104,9 @@ export class Node {
   }
 
   /** The number of the lease asked for. */
-  acquire(options: { name?: Uint8Array; termUs?: number; waitUs?: number; keep?: boolean; meta?: Uint8Array; lease?: number } = {}): number {
+  acquire(
+    options: { name?: Uint8Array; termUs?: number; waitUs?: number; keep?: boolean; meta?: Uint8Array; lease?: number } = {},
+  ): number {
     const { termUs = TERM_US, waitUs = 0, keep = false, meta } = options;
     const lease = options.lease ?? this.#nextLease++;
     this.command({ kind: 'acquire', lease, name: options.name ?? R, termUs, waitUs, keep, ...(meta ? { meta } : {}) });
@@ -149,7 +151,8 @@ export class Node {
   /** The last event of a kind; there must be one. */
   last<K extends EventKind>(kind: K): EventOf<K> {
     const event = this.said(kind).at(-1);
-    if (!event) throw new Error(`node ${this.id} has not said ${kind}, only ${this.events.map((other) => other.kind).join(', ') || 'nothing'}`);
+    if (!event)
+      throw new Error(`node ${this.id} has not said ${kind}, only ${this.events.map((other) => other.kind).join(', ') || 'nothing'}`);
     return event;
   }
 

@@ -26,7 +26,7 @@ export function census(root: object): Record<string, number> {
   place.censusRoot = root;
   try {
     const sizes: Record<string, number> = {};
-    const { result } = ask<{ result: RemoteObject }>(session, 'Runtime.evaluate', { expression: 'globalThis.censusRoot' });
+    const { result } = ask(session, 'Runtime.evaluate', { expression: 'globalThis.censusRoot' }) as { result: RemoteObject };
     walk(session, result, '', sizes, new Set());
     return sizes;
   } finally {
@@ -42,25 +42,26 @@ function walk(session: Session, object: RemoteObject, path: string, sizes: Recor
     if (size > 0) sizes[path] = size;
     return;
   }
-  if (object.subtype !== undefined || object.type !== 'object' || /Column$/.test(object.className ?? '')) return;
+  if (object.subtype !== undefined || object.type !== 'object' || object.className?.endsWith('Column') === true) return;
   if (SHARED.has(object.className ?? '')) {
     if (seen.has(object.className ?? '')) return;
     seen.add(object.className ?? '');
   }
   const asked = { objectId: object.objectId, ownProperties: true };
-  const { result, privateProperties = [] } = ask<{ result: Property[]; privateProperties?: Property[] }>(session, 'Runtime.getProperties', asked);
+  const answer = ask(session, 'Runtime.getProperties', asked) as { result: Property[]; privateProperties?: Property[] };
+  const { result, privateProperties = [] } = answer;
   for (const { name, value } of [...result, ...privateProperties]) {
     if (value && name !== '__proto__') walk(session, value, `${path}${path === '' ? '' : '.'}${name}`, sizes, seen);
   }
 }
 
 /** A session to its own thread answers before `post` returns. */
-function ask<T>(session: Session, method: string, parameters: object): T {
+function ask(session: Session, method: string, parameters: object): unknown {
   let answer: { readonly error: Error | null; readonly result: object | undefined } | undefined;
   session.post(method, parameters, (error: Error | null, result?: object) => {
     answer = { error, result };
   });
   if (!answer) throw new Error(`${method} was not answered at once`);
   if (answer.error) throw answer.error;
-  return answer.result as T;
+  return answer.result;
 }

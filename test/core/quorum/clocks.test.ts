@@ -56,7 +56,12 @@ describe('a restarted member', () => {
     cell.node(0).restart();
     const next = other.acquire({ waitUs: 10 * TERM_US });
     cell.run(TERM_US - 1, (packet) => packet.from !== 3 && packet.to !== 3);
-    expect(cell.holders([[holder, lease], [other, next]])).toEqual([`3/${lease}`]);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, next],
+      ]),
+    ).toEqual([`3/${lease}`]);
   });
 
   it('votes again in one round trip when its silence is over', () => {
@@ -153,7 +158,12 @@ describe('a holder', () => {
     cell.pass(2 * TERM_US);
     const next = cell.node(0).acquire();
     cell.settle();
-    expect(cell.holders([[holder, lease], [cell.node(0), next]])).toEqual([`0/${next}`]);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [cell.node(0), next],
+      ]),
+    ).toEqual([`0/${next}`]);
   });
 
   it.each([0, -HOUR_US])('lives with a wall clock at %i', (wallUs) => {
@@ -185,7 +195,12 @@ describe('an acceptor', () => {
     for (const member of [0, 1, 2]) cell.node(member).wallOffsetUs += HOUR_US;
     const next = other.acquire();
     cell.settle();
-    expect(cell.holders([[holder, lease], [other, next]])).toEqual([`3/${lease}`]);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, next],
+      ]),
+    ).toEqual([`3/${lease}`]);
   });
 
   it('on the fastest clock keeps its vote longer than a holder on the slowest keeps its lease', () => {
@@ -203,7 +218,12 @@ describe('an acceptor', () => {
     expect(holder.holds(lease)).toBe(true);
     const next = other.acquire();
     cell.settle();
-    expect(cell.holders([[holder, lease], [other, next]])).toEqual([`3/${lease}`]);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, next],
+      ]),
+    ).toEqual([`3/${lease}`]);
   });
 });
 
