@@ -251,7 +251,7 @@ export class Proposer {
 
   /** A random while, longer with every try: contenders that move in step split the vote for ever. */
   #rest(pursuit: Pursuit, step: QuorumStep): void {
-    const boundUs = this.#out.timing.backOffUs * 2 ** Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS);
+    const boundUs = this.#out.timing.backOffUs * (1 << Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS));
     const restUs = this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1;
     this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(restUs)));
   }
