@@ -10,6 +10,7 @@ import { EXIT } from './exit-codes.ts';
 /** Runs the command line and answers with the exit code. Never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
+  process.stdout.on('error', endWithReader);
   const setExit = (code: number): void => {
     exitCode = code;
   };
@@ -35,6 +36,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`tenure: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return EXIT.internal;
   }
+}
+
+/** Whoever read our output has seen enough (`tenure … | head`). */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+  throw error;
 }
 
 function inherit(program: Command, command: Command): Command {

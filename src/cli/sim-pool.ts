@@ -31,7 +31,8 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignResult>
   let nextToAdd = 0;
   let runsDone = 0;
   let violations = 0;
-  const isOver = (): boolean => stopAtViolation && total.violations.length > 0;
+  let hasFailed = false;
+  const isOver = (): boolean => hasFailed || (stopAtViolation && total.violations.length > 0);
 
   const takeOrder = (): ChunkOrder | null => {
     const first = nextToSend;
@@ -53,7 +54,14 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignResult>
   };
 
   const threads = Math.max(1, Math.min(order.threads, Math.ceil(runs / CHUNK_RUNS)));
-  await Promise.all(Array.from({ length: threads }, () => work(takeOrder, takeResult)));
+  const workers = Array.from({ length: threads }, () =>
+    work(takeOrder, takeResult).catch((error: unknown) => {
+      // The others finish what they have and take nothing more.
+      hasFailed = true;
+      throw error;
+    }),
+  );
+  await Promise.all(workers);
   return total;
 }
 

@@ -2,101 +2,130 @@
  * `tenure sim --watch`: plays one simulated world back at a speed a person can follow. On a terminal the
  * nodes and what they hold stay on the screen; elsewhere the story is printed as it goes.
  */
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatInstant, type Simulation, type TracedRun, type TraceEntry } from '../sim/index.ts';
+import { deriveSeed } from '../kernel/index.ts';
+import type { Simulation, TracedRun, TraceEntry } from '../sim/index.ts';
 import { EXIT } from './exit-codes.ts';
+import { coloured, frameLines, storyLine, type Frame } from './watch-screen.ts';
+import { WatchView } from './watch-view.ts';
 
-interface NodeView {
-  state: string;
-  /** Resource to token and the simulated instant at which it ends. */
-  readonly holds: Map<string, { token: number; untilUs: number }>;
-  doing: string;
+const FRAME_MS = 50;
+/** A world worth watching lasts about this long. */
+const LASTS_US = { min: 12_000_000, max: 28_000_000 };
+const WORLDS_TRIED = 80;
+/** Left free below the last frame, so that all of it is still there when the summary is. */
+const SUMMARY_ROWS = 16;
+
+const ALTERNATE_SCREEN = '\x1b[?1049h\x1b[?25l';
+const MAIN_SCREEN = '\x1b[?25h\x1b[?1049l';
+
+/** Of some worlds drawn from a seed, the one in which the most different things happen in a time that a person waits. */
+export function worldWorthWatching(simulation: Simulation, mutant: string | null, seed: number): number {
+  let best = { seed: deriveSeed(seed, 0), score: -1 };
+  for (let index = 0; index < WORLDS_TRIED; index++) {
+    const run = simulation.run(deriveSeed(seed, index), mutant);
+    const kinds = Object.values(run.sometimes).filter((count) => count > 0).length;
+    const lastsWell = run.endedUs >= LASTS_US.min && run.endedUs <= LASTS_US.max;
+    const takesOver = (run.sometimes['take-over-after-crash'] ?? 0) > 0;
+    const score = kinds + (lastsWell ? 20 : 0) + (takesOver ? 5 : 0) + (run.violations.length > 0 ? 10 : 0);
+    if (score > best.score) best = { seed: run.seed, score };
+  }
+  return best.seed;
 }
-
-const FRAME_MS = 60;
-const LOG_LINES = 12;
 
 export async function watchRun(simulation: Simulation, mutant: string | null, seed: number, speed: number): Promise<number> {
   const run = simulation.replay(seed, mutant);
-  const interactive = process.stdout.isTTY === true;
-  const nodes: NodeView[] = run.nodeNames.map(() => ({ state: 'up', holds: new Map(), doing: '' }));
-  const title = `${simulation.name}, a simulated cell of ${nodes.length}, seed ${seed}${mutant === null ? '' : `, without ${mutant}`}`;
-  const log: string[] = [];
-  let messages = 0;
-  let quit = false;
-  const stop = (): void => {
-    quit = true;
-  };
-  process.once('SIGINT', stop);
-  if (interactive) process.stdout.write('\x1b[?25l\x1b[2J');
-  else process.stdout.write(`${title}\n`);
-
-  let next = 0;
-  const endUs = run.entries.at(-1)?.atUs ?? 0;
-  const stepUs = (FRAME_MS * 1000 * speed) / 1;
-  for (let nowUs = 0; nowUs <= endUs + stepUs && !quit; nowUs += stepUs) {
-    for (let entry = run.entries[next]; entry && entry.atUs <= nowUs; entry = run.entries[++next]) {
-      if (entry.kind === 'message') messages++;
-      apply(nodes, entry);
-      const line = tell(run, entry);
-      if (line === null) continue;
-      if (interactive) log.push(line);
-      else process.stdout.write(`${line}\n`);
-    }
-    if (interactive) {
-      draw(title, run, nodes, log.slice(-LOG_LINES), nowUs, messages);
-      await sleep(FRAME_MS);
-    }
-  }
-  process.off('SIGINT', stop);
-  if (interactive) process.stdout.write('\x1b[?25h');
-  process.stdout.write(`${summary(run, messages)}\n`);
+  const title = `${simulation.name}${mutant === null ? '' : ` without ${mutant}`}: a simulated world of ${run.nodeNames.length} nodes, seed ${seed}`;
+  const wasStopped = process.stdout.isTTY ? await play(run, title, speed) : print(run, title);
+  process.stdout.write(`${summary(simulation, run, wasStopped).join('\n')}\n`);
   return run.violations.length > 0 ? EXIT.violation : EXIT.ok;
 }
 
-function apply(nodes: readonly NodeView[], { node, kind, text, record, atUs }: TraceEntry): void {
-  const view = node === null ? undefined : nodes[node];
-  if (!view) return;
-  if (record?.kind === 'granted' || record?.kind === 'renewed') {
-    view.holds.set(record.resource, { token: record.token, untilUs: atUs + record.remainingUs });
-  } else if (record?.kind === 'ended') {
-    view.holds.delete(record.resource);
-  } else if (record?.kind === 'crashed') {
-    view.holds.clear();
-  } else if (kind === 'life') {
-    view.state = text.startsWith('crashes') ? 'down' : 'up';
+function print(run: TracedRun, title: string): false {
+  const lines = run.entries.flatMap((entry) => tell(run, entry) ?? []);
+  process.stdout.write(`${[title, ...lines].join('\n')}\n`);
+  return false;
+}
+
+/** Shows the run in the time it takes; true if the viewer stopped it. */
+async function play(run: TracedRun, title: string, speed: number): Promise<boolean> {
+  const view = new WatchView(run);
+  const log: string[] = [];
+  const { stdout } = process;
+  let stopped = false;
+  const stop = (): void => {
+    stopped = true;
+  };
+  // Whatever ends the process, the terminal is the viewer's again.
+  const restore = (): void => void stdout.write(MAIN_SCREEN);
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  process.on('exit', restore);
+  stdout.write(ALTERNATE_SCREEN);
+
+  const startedMs = performance.now();
+  const endUs = run.endedUs;
+  let next = 0;
+  let frame: Frame = { title, nowUs: 0, endUs, view, log };
+  for (let nowUs = 0; !stopped; nowUs = (performance.now() - startedMs) * 1000 * speed) {
+    for (let entry = run.entries[next]; entry && entry.atUs <= nowUs; entry = run.entries[++next]) {
+      view.apply(entry);
+      const line = tell(run, entry);
+      if (line !== null) log.push(coloured(entry, line));
+    }
+    view.settle(nowUs);
+    frame = { ...frame, nowUs: Math.min(nowUs, endUs) };
+    const lines = [...frameLines(frame, stdout.columns, stdout.rows), '\x1b[2mCtrl-C stops\x1b[0m'];
+    // One write, each line erased as it is replaced: nothing flickers, nothing scrolls.
+    stdout.write(`\x1b[?2026h\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J\x1b[?2026l`);
+    if (nowUs > endUs + 1_000_000 * speed) break;
+    await sleep(FRAME_MS);
   }
-  if (kind === 'step' && text !== 'wakes') view.doing = text;
+
+  process.off('SIGINT', stop);
+  process.off('SIGTERM', stop);
+  process.off('exit', restore);
+  restore();
+  stdout.write(`${frameLines(frame, stdout.columns, Math.max(14, stdout.rows - SUMMARY_ROWS)).join('\n')}\n`);
+  return stopped;
 }
 
-/** What is worth a line of the story. */
+/** What is worth a line of the story, or null. */
 function tell(run: TracedRun, entry: TraceEntry): string | null {
-  const uses = entry.record?.kind === 'used' || entry.record?.kind === 'requested' || entry.record?.kind === 'crashed';
-  if (entry.kind === 'message' || entry.kind === 'step' || uses) return null;
-  const who = entry.node === null ? 'the world' : run.nodeNames[entry.node];
-  return `${formatInstant(entry.atUs)}  ${String(who).padEnd(9)} ${entry.node === null ? `: ${entry.text}` : entry.text}`;
+  const { record } = entry;
+  if (entry.kind === 'message' || entry.kind === 'step') return null;
+  if (record && record.kind !== 'granted' && record.kind !== 'ended') return null;
+  return storyLine(entry.atUs, entry.node === null ? null : String(run.nodeNames[entry.node]), entry.text);
 }
 
-function draw(title: string, run: TracedRun, nodes: readonly NodeView[], log: readonly string[], nowUs: number, messages: number): void {
-  const width = Math.min(process.stdout.columns, 120);
-  const lines = [`\x1b[1m${title}\x1b[0m`, `${formatInstant(nowUs).trim()} s simulated, ${messages} messages sent and received    Ctrl-C stops`, ''];
-  nodes.forEach((view, node) => {
-    const name = (run.nodeNames[node] ?? '').padEnd(10);
-    const state = view.state === 'down' ? '\x1b[31mdown\x1b[0m' : '\x1b[32mup\x1b[0m  ';
-    const holds = [...view.holds].map(([resource, { token, untilUs }]) => {
-      const left = Math.max(0, (untilUs - nowUs) / 1_000_000);
-      return `\x1b[33m${resource}\x1b[0m ${'█'.repeat(Math.min(20, Math.ceil(left * 10)))} ${left.toFixed(1)} s (token …${String(token).slice(-7)})`;
-    });
-    lines.push(`  ${name} ${state}  ${holds.length > 0 ? holds.join('  ') : `\x1b[2m${view.doing}\x1b[0m`}`);
+function summary(simulation: Simulation, run: TracedRun, wasStopped: boolean): string[] {
+  const me = basename(process.argv[1] ?? '') === 'tenure.js' ? 'node bin/tenure.js' : 'tenure';
+  const seen = Object.entries(run.sometimes).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
+  const [found] = run.violations;
+  const lines = ['', wasStopped ? 'Stopped. The whole run, seen or not:' : 'Seen:', ...wrapped(seen)];
+  if (found) lines.push('', `The referees object: ${found.property}: ${found.message}`);
+  else lines.push('', 'The referees found nothing to object to: never two holders, tokens always rising, everybody got on in the end.');
+  const next = [
+    [`${me} sim ${simulation.name} --replay ${run.seed}`, 'this world, step by step'],
+    [`${me} sim quorum --runs 2000`, 'two thousand such worlds, judged in seconds'],
+    [`${me} sim toy --watch`, 'a naive protocol, until two nodes hold one lease'],
+  ] as const;
+  const width = Math.max(...next.map(([command]) => command.length));
+  return [...lines, '', 'Next:', ...next.map(([command, shows]) => `  ${command.padEnd(width)}   ${shows}`)];
+}
+
+/** Words with commas, in lines of a readable length. */
+function wrapped(words: readonly string[]): string[] {
+  const lines: string[] = [];
+  let line = '';
+  words.forEach((word, index) => {
+    const part = index < words.length - 1 ? `${word},` : word;
+    if (line !== '' && line.length + part.length > 84) {
+      lines.push(`  ${line}`);
+      line = '';
+    }
+    line += line === '' ? part : ` ${part}`;
   });
-  lines.push('', ...log.map((line) => line.slice(0, width)));
-  process.stdout.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\n')}\x1b[J`);
-}
-
-function summary(run: TracedRun, messages: number): string {
-  const found = run.violations[0];
-  const lines = ['', `${messages} messages, ${run.grants} leases granted.`];
-  if (found) lines.push(`The referees object: ${found.property}: ${found.message}`);
-  else lines.push('The referees found nothing to object to.');
-  return lines.join('\n');
+  return [...lines, `  ${line}`];
 }

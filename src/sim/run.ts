@@ -8,6 +8,8 @@ import { World } from './world.ts';
 
 export interface RunResult {
   readonly seed: number;
+  /** True time at the end of the run. */
+  readonly endedUs: number;
   readonly events: number;
   readonly grants: number;
   readonly violations: readonly Violation[];
@@ -38,6 +40,7 @@ export function simulation<Message, Command, Event, Config, Node extends Core<Me
   const opened = protocol as unknown as SimProtocol<Message, Command, Event, Config>;
   const resultOf = (seed: number, world: World<Message, Command, Event, Config>): RunResult => ({
     seed,
+    endedUs: world.nowUs,
     events: world.events,
     grants: world.grants,
     violations: world.panel.violations,

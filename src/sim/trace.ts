@@ -14,13 +14,21 @@ interface Who {
 
 export type TraceKind = 'message' | 'step' | 'life' | 'hold' | 'world';
 
+/** What an entry says about the state of its node or of the world, for programs. */
+export type TraceFact =
+  | { readonly kind: 'up' | 'down' | 'healed' }
+  | { readonly kind: 'blocked'; readonly untilUs: number; readonly how: 'stalled' | 'asleep' }
+  | { readonly kind: 'cut' | 'mended'; readonly around: readonly number[] };
+
 export interface TraceEntry {
   readonly atUs: number;
   /** Null where the world itself acts. */
   readonly node: number | null;
+  /** 0 where it is the machine, not a process on it. */
   readonly incarnation: number;
   readonly kind: TraceKind;
   readonly text: string;
+  readonly fact?: TraceFact;
   /** The history record this entry tells of, if it does. */
   readonly record?: HistoryRecord;
 }
@@ -65,11 +73,11 @@ export class Trace {
   }
 
   started(by: Who, boot: Boot): void {
-    this.#add('life', by, boot.restarted ? `restarts, its disk ${boot.diskKept ? 'kept' : 'empty'}` : 'starts');
+    this.#add('life', by, boot.restarted ? `restarts, its disk ${boot.diskKept ? 'kept' : 'empty'}` : 'starts', { fact: { kind: 'up' } });
   }
 
   crashed(by: Who): void {
-    this.#add('life', by, 'crashes');
+    this.#add('life', by, 'crashes', { fact: { kind: 'down' } });
   }
 
   replaced(by: Who, untilUs: number): void {
@@ -77,45 +85,53 @@ export class Trace {
   }
 
   stalled(by: Who, untilUs: number): void {
-    this.#add('life', by, `stalls until ${formatInstant(untilUs).trim()}`);
+    const fact = { kind: 'blocked', untilUs, how: 'stalled' } as const;
+    this.#add('life', by, `stalls until ${formatInstant(untilUs).trim()}`, { fact });
   }
 
   slept(node: number, untilUs: number): void {
-    this.note(`the machine of ${this.#nameOf(node)} sleeps until ${formatInstant(untilUs).trim()}`);
+    const fact = { kind: 'blocked', untilUs, how: 'asleep' } as const;
+    this.#add('life', { node, incarnation: 0 }, `falls asleep, machine and all, until ${formatInstant(untilUs).trim()}`, { fact });
   }
 
   wallStepped(node: number, byUs: number): void {
-    this.note(`the wall clock of ${this.#nameOf(node)} jumps by ${byUs} µs`);
+    this.#add('life', { node, incarnation: 0 }, `has its wall clock set ${byUs > 0 ? 'forward' : 'back'} by ${Math.abs(byUs)} µs`);
   }
 
   cut({ onSide, oneWay, flapUs }: Cut): void {
-    this.note(`the network is cut around ${this.#side(onSide)}${oneWay ? ', one way' : ''}${flapUs > 0 ? ', flapping' : ''}`);
+    const around = side(onSide);
+    const how = `${oneWay ? ', one way' : ''}${flapUs > 0 ? ', flapping' : ''}`;
+    this.note(`the network is cut around ${this.#names(around)}${how}`, 'world', { kind: 'cut', around });
   }
 
   mended({ onSide }: Cut): void {
-    this.note(`the network is whole again around ${this.#side(onSide)}`);
+    const around = side(onSide);
+    this.note(`the network is whole again around ${this.#names(around)}`, 'world', { kind: 'mended', around });
+  }
+
+  healed(): void {
+    this.note('the world heals', 'world', { kind: 'healed' });
   }
 
   recorded(record: HistoryRecord): void {
-    this.#add('hold', record as Who, describeRecord(record), record);
+    this.#add('hold', record as Who, describeRecord(record), { record });
   }
 
-  note(text: string, kind: TraceKind = 'world'): void {
-    this.entries.push({ atUs: this.#now(), node: null, incarnation: 0, kind, text });
+  note(text: string, kind: TraceKind = 'world', fact?: TraceFact): void {
+    this.entries.push({ atUs: this.#now(), node: null, incarnation: 0, kind, text, ...(fact && { fact }) });
   }
 
-  #side(onSide: Uint8Array): string {
-    const names: string[] = [];
-    onSide.forEach((isOnIt, node) => {
-      if (isOnIt === 1) names.push(this.#nameOf(node));
-    });
-    return names.join(', ') || 'nobody';
+  #names(nodes: readonly number[]): string {
+    return nodes.map((node) => this.#nameOf(node)).join(', ') || 'nobody';
   }
 
-  #add(kind: TraceKind, by: Who, text: string, record?: HistoryRecord): void {
-    const entry = { atUs: this.#now(), node: by.node, incarnation: by.incarnation, kind, text };
-    this.entries.push(record ? { ...entry, record } : entry);
+  #add(kind: TraceKind, by: Who, text: string, more: Pick<TraceEntry, 'fact' | 'record'> = {}): void {
+    this.entries.push({ atUs: this.#now(), node: by.node, incarnation: by.incarnation, kind, text, ...more });
   }
+}
+
+function side(onSide: Uint8Array): number[] {
+  return [...onSide.keys()].filter((node) => onSide[node] === 1);
 }
 
 function describeRecord(record: HistoryRecord): string {
@@ -141,7 +157,8 @@ function describeRecord(record: HistoryRecord): string {
 
 /** One line of a step list. */
 export function formatEntry(entry: TraceEntry, nameOf: (node: number) => string): string {
-  const who = entry.node === null ? '' : `${nameOf(entry.node)}#${entry.incarnation} `;
+  const start = entry.incarnation > 0 ? `#${entry.incarnation}` : '';
+  const who = entry.node === null ? '' : `${nameOf(entry.node)}${start} `;
   return `${formatInstant(entry.atUs)}  ${who}${entry.text}`;
 }
 

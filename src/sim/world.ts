@@ -412,7 +412,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
 
   #heal(): void {
     this.healed = true;
-    this.trace?.note('the world heals');
+    this.trace?.healed();
     this.faults = healedFaults(this.faults);
     this.network.faults = this.faults;
     this.storage.faults = this.faults;

@@ -51,12 +51,16 @@ test.each(simulations.filter(({ name }) => name !== 'quorum'))(
 );
 
 describe('a campaign does not depend on the number of threads', () => {
-  test.each(['toy', 'quorum'])('%s', async (name) => {
-    const order = { simulation: named(name), mutant: null, runs: 110, seed: 3, stopAtViolation: false };
-    const alone = await runCampaign({ ...order, threads: 1 });
-    expect(await runCampaign({ ...order, threads: 3 })).toEqual(alone);
-    expect(alone.runs).toBe(110);
-  });
+  test.each(['toy', 'quorum'])(
+    '%s',
+    async (name) => {
+      const order = { simulation: named(name), mutant: null, runs: 80, seed: 3, stopAtViolation: false };
+      const alone = await runCampaign({ ...order, threads: 1 });
+      expect(await runCampaign({ ...order, threads: 3 })).toEqual(alone);
+      expect(alone.runs).toBe(80);
+    },
+    60_000,
+  );
 
   test('nor does one that stops at the first violation', async () => {
     const order = { simulation: named('toy'), mutant: null, runs: 200, seed: 9, stopAtViolation: true };

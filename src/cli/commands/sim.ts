@@ -9,7 +9,7 @@ import { formatEntry, simulations, type CampaignResult, type Simulation, type Tr
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { runCampaign } from '../sim-pool.ts';
-import { watchRun } from '../watch.ts';
+import { watchRun, worldWorthWatching } from '../watch.ts';
 
 interface SimOptions {
   runs: number;
@@ -38,7 +38,7 @@ export function simCommand(setExit: (code: number) => void): Command {
     .option('-m, --mutant <name>', 'take one rule out of the core; see --list')
     .option('--first', 'stop at the first violation')
     .option('--replay <seed>', 'run one world again and print its steps', wholeNumber(0))
-    .option('--watch', 'run one world slowly and show it happening')
+    .option('--watch', 'run one world slowly and show it happening (--seed: which; default: one worth seeing)')
     .addOption(new Option('--speed <x>', 'with --watch: simulated seconds per second').argParser(positiveNumber).default(1))
     .option('--trace <file>', 'write the history of the first violating run (or else of the first run) as JSON lines')
     .option('--threads <n>', 'worker threads', wholeNumber(1), availableParallelism())
@@ -67,8 +67,10 @@ Exit codes: 0 clean, 2 a safety or liveness violation, 3 a "sometimes" was never
         command.error(`error: ${protocol} has no mutant '${mutant}'. ${known ? `Known: ${known}` : 'It has none.'}`);
       }
       if (options.replay !== undefined) setExit(replay(simulation, mutant, options.replay, options));
-      else if (options.watch) setExit(await watchRun(simulation, mutant, options.seed ?? randomInt(2 ** 32), options.speed));
-      else setExit(await campaign(simulation, mutant, options));
+      else if (options.watch) {
+        const seed = options.seed ?? worldWorthWatching(simulation, mutant, randomInt(2 ** 32));
+        setExit(await watchRun(simulation, mutant, seed, options.speed));
+      } else setExit(await campaign(simulation, mutant, options));
     });
 }
 
@@ -108,7 +110,6 @@ function asJson(simulation: Simulation, mutant: string | null, seed: number, res
       seed: found.seed,
       property: found.property,
       at: found.at,
-      message: found.message,
       replay: replayCommand(simulation, mutant, found.seed),
     })),
     sometimes: result.sometimes,
@@ -155,7 +156,10 @@ function writeHistory(file: string, run: TracedRun): void {
 
 function list(json: boolean): void {
   if (json) {
-    const protocols = simulations.map(({ name, mutants }) => ({ name, mutants: mutants.map((mutant) => ({ name: mutant.name, rule: mutant.rule })) }));
+    const protocols = simulations.map(({ name, mutants }) => ({
+      name,
+      mutants: mutants.map((mutant) => ({ name: mutant.name, rule: mutant.rule })),
+    }));
     process.stdout.write(`${JSON.stringify({ protocols })}\n`);
     return;
   }
@@ -172,7 +176,8 @@ function replayCommand(simulation: Simulation, mutant: string | null, seed: numb
 function wholeNumber(min: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < min) throw new InvalidArgumentError(`a whole number from ${min} on is needed.`);
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < min)
+      throw new InvalidArgumentError(`a whole number from ${min} on is needed.`);
     return value;
   };
 }

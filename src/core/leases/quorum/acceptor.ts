@@ -219,6 +219,7 @@ export class Acceptor implements LeaseView {
   wake(step: QuorumStep): void {
     if (!this.#silenceTold && step.monoUs >= this.#silentUntil) {
       this.#silenceTold = true;
+      if (!this.#floorsSet) this.#setFloors(step);
       step.emit({ kind: 'ready' });
     }
     this.#promises.wake(step);
@@ -420,7 +421,10 @@ export class Acceptor implements LeaseView {
    */
   #setFloors(step: QuorumStep): void {
     this.#floorsSet = true;
-    if (this.#rules.tokenAboveFloor) this.#floors.raiseAll(Math.max(this.#clock, Math.floor(step.wallUs)) as BallotTime);
+    if (!this.#rules.tokenAboveFloor) return;
+    // Whoever is refused for being below must be told what to go above.
+    this.#observe(Math.floor(step.wallUs) as BallotTime);
+    this.#floors.raiseAll(this.#clock);
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {

@@ -213,7 +213,8 @@ export class Holder {
     const renewal: Renewal = {
       lease,
       id,
-      termUs,
+      // No vote lasts longer: neither a caller nor the rounding to milliseconds may ask for more.
+      termUs: Math.min(termUs, this.#out.timing.maxTermUs),
       ballot: NO_BALLOT,
       startMono: step.monoUs,
       startWall: step.wallUs,
@@ -251,8 +252,11 @@ export class Holder {
       this.#lose(id, step);
       return;
     }
-    holds.setDeadlineMono(id, Math.max(holds.deadlineMono(id), renewal.startMono + termUs));
-    holds.setDeadlineWall(id, Math.max(holds.deadlineWall(id), renewal.startWall + termUs));
+    if (renewal.startMono + termUs >= holds.deadlineMono(id)) {
+      // Both from the same instant: a wall deadline from before the wall clock was set back would never come in a sleep.
+      holds.setDeadlineMono(id, renewal.startMono + termUs);
+      holds.setDeadlineWall(id, renewal.startWall + termUs);
+    }
     holds.setTermMs(id, Math.ceil(termUs / 1000));
     holds.setFlags(id, holds.flags(id) & ~RENEWING);
     this.#renewals.delete(lease);

@@ -35,7 +35,9 @@ export class Proposer {
   }
 
   acquire(command: Acquire, step: QuorumStep): void {
-    const { lease, name, termUs, waitUs, keep, meta } = command;
+    const { lease, name, waitUs, keep, meta } = command;
+    // Acceptors keep no vote for longer, so nobody may hold for longer.
+    const termUs = Math.min(command.termUs, this.#out.timing.maxTermUs);
     const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
@@ -154,7 +156,9 @@ export class Proposer {
   }
 
   #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
-    if (pursuit.refused.size > pursuit.voters.length - this.#out.electorate.quorum) this.#fail(pursuit, step);
+    const { quorum } = this.#out.electorate;
+    // Lost already, but of an even number of voters half is no quorum: a ticket, and the holder's name, need one that was heard.
+    if (pursuit.refused.size > pursuit.voters.length - quorum && pursuit.heard >= quorum) this.#fail(pursuit, step);
   }
 
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────
@@ -250,7 +254,7 @@ export class Proposer {
 
   /** A random while, longer with every try: contenders that move in step split the vote for ever. */
   #rest(pursuit: Pursuit, step: QuorumStep): void {
-    const boundUs = this.#out.timing.backOffUs * 2 ** Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS);
+    const boundUs = this.#out.timing.backOffUs * (1 << Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS));
     const restUs = this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1;
     this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(restUs)));
   }
