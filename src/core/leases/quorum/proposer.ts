@@ -35,9 +35,7 @@ export class Proposer {
   }
 
   acquire(command: Acquire, step: QuorumStep): void {
-    const { lease, name, waitUs, keep, meta } = command;
-    // Acceptors keep no vote for longer, so nobody may hold for longer.
-    const termUs = Math.min(command.termUs, this.#out.timing.maxTermUs);
+    const { lease, name, termUs, waitUs, keep, meta } = command;
     const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
