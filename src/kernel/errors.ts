@@ -10,7 +10,14 @@ export const ERROR_CODES = {
   TENURE_BAD_HISTORY: 'a history is not in the documented schema',
   TENURE_BAD_NAME: 'a resource name breaks the rules for names',
   TENURE_BAD_TIMING: 'terms, rate error and round trips do not fit together',
+  TENURE_CLOSED: 'the cell or client was closed',
+  TENURE_CONFIG_MISMATCH: 'members of one cell disagree about its configuration',
+  TENURE_HELD: 'another holds the lease',
   TENURE_INTERNAL: 'Tenure broke one of its own rules; please report it',
+  TENURE_LEASE_LOST: 'a lease ended before its holder gave it back',
+  TENURE_NO_QUORUM: 'no majority of members could be reached',
+  TENURE_SILENT: 'too many members keep their restart silence',
+  TENURE_WAIT_TIMEOUT: 'the lease was not free in time',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

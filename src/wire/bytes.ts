@@ -46,6 +46,15 @@ export class ByteWriter {
     this.length += 4;
   }
 
+  /** Writes over four bytes written before, for a length that is known only now. */
+  patchU32(at: number, value: number): void {
+    this.#view.setUint32(at, value, true);
+  }
+
+  readU32(at: number): number {
+    return this.#view.getUint32(at, true);
+  }
+
   /** A safe integer, in eight bytes. */
   u53(value: number): void {
     this.reserve(8);

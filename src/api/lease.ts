@@ -1,0 +1,111 @@
+/**
+ * A lease as its holder sees it. What it says of itself is computed from the clocks when it is asked, so
+ * a stalled or sleeping process learns the truth with its first question, whatever timers did.
+ */
+import { abortMarginUs } from '../core/index.ts';
+import { TenureError } from '../kernel/index.ts';
+
+/** What a lease asks of whoever gave it. */
+export interface LeaseSource {
+  /** How long it may still be acted under, by both clocks; 0 when it is over. */
+  remainingUs(lease: Lease): number;
+  monoUs(): number;
+  release(lease: Lease): Promise<void>;
+}
+
+export class Lease {
+  readonly name: string;
+  /** The fencing token: a positive safe integer that rises with every grant of this name, for ever. Pass it to whatever the lease protects. */
+  readonly token: number;
+  readonly #source: LeaseSource;
+  readonly #number: number;
+  #termUs: number;
+  #controller: AbortController | undefined;
+  #abortTimer: NodeJS.Timeout | undefined;
+  #over: TenureError | undefined;
+  #released: Promise<void> | undefined;
+
+  /** Leases are made by `acquire`, `tryAcquire` and `using`. */
+  constructor(source: LeaseSource, number: number, name: string, token: number, termUs: number) {
+    this.#source = source;
+    this.#number = number;
+    this.name = name;
+    this.token = token;
+    this.#termUs = termUs;
+  }
+
+  /** Of this lease among those of its process. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** Milliseconds left to act under it; 0 when it is over. */
+  remainingMs(): number {
+    return this.#over ? 0 : this.#source.remainingUs(this) / 1000;
+  }
+
+  /** The instant it ends unless it is renewed, as `performance.now()` counts. */
+  get deadline(): number {
+    return this.#source.monoUs() / 1000 + this.remainingMs();
+  }
+
+  /** Whether it may be acted under at this very moment. */
+  get valid(): boolean {
+    return this.remainingMs() > 0;
+  }
+
+  /**
+   * Aborts when it is time to stop: a margin before the deadline if no renewal came, network or not. Its
+   * reason is the error with code TENURE_LEASE_LOST.
+   */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#controller.abort(this.#over);
+      else this.#armAbort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless. */
+  release(): Promise<void> {
+    this.#released ??= this.#source.release(this);
+    return this.#released;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** For the service: it ended, and why. */
+  end(error: TenureError): void {
+    if (this.#over) return;
+    this.#over = error;
+    clearTimeout(this.#abortTimer);
+    this.#controller?.abort(error);
+  }
+
+  /** For the service: it ended as asked. Nothing is to be aborted any more. */
+  stop(): void {
+    this.#over ??= new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`);
+    clearTimeout(this.#abortTimer);
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  #armAbort(): void {
+    const marginUs = abortMarginUs(this.#termUs);
+    const leftUs = this.#source.remainingUs(this) - marginUs;
+    if (leftUs <= 0) {
+      this.#controller?.abort(
+        new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' could not be renewed in time: stop before it ends`),
+      );
+      return;
+    }
+    // A renewal moves the deadline on; whether one came is seen when the timer fires.
+    this.#abortTimer = setTimeout(() => this.#armAbort(), Math.ceil(leftUs / 1000));
+    this.#abortTimer.unref();
+  }
+}

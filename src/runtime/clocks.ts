@@ -1,0 +1,86 @@
+/**
+ * The two clocks of a real process, and their watch. The monotonic clock stands still while the machine
+ * sleeps and the wall clock may be set: comparing them shows both, and a timer that comes late shows a
+ * stall of the event loop.
+ */
+import { monoUs, wallUs, type MonoUs, type WallUs } from '../kernel/index.ts';
+
+export interface Clocks {
+  mono(): MonoUs;
+  wall(): WallUs;
+  /** Runs `act` once, not before the monotonic clock shows `at`; a later call replaces an earlier one. Keeps no process alive. */
+  wakeAt(at: MonoUs, act: () => void): void;
+  cancel(): void;
+}
+
+/** Longer delays make `setTimeout` fire at once. */
+const DELAY_MS_MAX = 2 ** 30;
+
+export class SystemClocks implements Clocks {
+  #timer: NodeJS.Timeout | undefined;
+  #at = Infinity;
+
+  mono(): MonoUs {
+    return monoUs(Math.floor(performance.now() * 1000));
+  }
+
+  wall(): WallUs {
+    return wallUs(Date.now() * 1000);
+  }
+
+  wakeAt(at: MonoUs, act: () => void): void {
+    if (at === this.#at) return;
+    this.cancel();
+    if (at === Infinity) return;
+    this.#at = at;
+    const delayMs = Math.min(DELAY_MS_MAX, Math.max(0, Math.ceil((at - this.mono()) / 1000)));
+    this.#timer = setTimeout(() => {
+      this.#at = Infinity;
+      act();
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+    this.#at = Infinity;
+  }
+}
+
+/** What a watch of the clocks has seen, in all. */
+export interface ClockWatchCounts {
+  stalls: number;
+  stallUsMax: number;
+  sleeps: number;
+  wallSteps: number;
+}
+
+/** Below this, lateness and disagreement are noise. */
+const NOISE_US = 100_000;
+
+/** Compares what the clocks show from one look to the next. */
+export class ClockWatch {
+  readonly counts: ClockWatchCounts = { stalls: 0, stallUsMax: 0, sleeps: 0, wallSteps: 0 };
+  #mono: number;
+  #wall: number;
+
+  constructor(mono: MonoUs, wall: WallUs) {
+    this.#mono = mono;
+    this.#wall = wall;
+  }
+
+  /** A look at both clocks; `dueAt` is when this look should have come, if a timer brought it. */
+  look(mono: MonoUs, wall: WallUs, dueAt: MonoUs | null): void {
+    const wallAheadUs = wall - this.#wall - (mono - this.#mono);
+    // Wall time without monotonic time is sleep, or a clock set forward: a holder is dead in either case. Set back is no sleep.
+    if (wallAheadUs > NOISE_US) this.counts.sleeps++;
+    else if (wallAheadUs < -NOISE_US) this.counts.wallSteps++;
+    const lateUs = dueAt === null ? 0 : mono - dueAt;
+    if (lateUs > NOISE_US) {
+      this.counts.stalls++;
+      this.counts.stallUsMax = Math.max(this.counts.stallUsMax, lateUs);
+    }
+    this.#mono = mono;
+    this.#wall = wall;
+  }
+}

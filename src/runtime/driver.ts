@@ -1,0 +1,201 @@
+/**
+ * Runs a core on real clocks over a real link. It is the simulator's counterpart: the same core, the same
+ * contract. One step at a time; what a step says reaches the caller after the step, never within it; a
+ * core that breaks one of its own rules falls silent and says so, and takes nothing else with it.
+ */
+import { NEVER, TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import type { Core, Step, UnitId } from '../core/index.ts';
+import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
+import { ClockWatch, type ClockWatchCounts, type Clocks } from './clocks.ts';
+import type { Link } from './link.ts';
+
+export interface DriverOptions<Message, Command, Event> {
+  readonly core: Core<Message, Command, Event>;
+  /** For messages to and from others. */
+  readonly codec: Codec<Message>;
+  /** For messages to oneself, which are decoded while others may be in use. */
+  readonly ownCodec: Codec<Message>;
+  readonly self: NodeId;
+  readonly link: Link;
+  readonly clocks: Clocks;
+  readonly chooser: Chooser;
+  readonly onEvent: (event: Event) => void;
+  /** The core failed an assertion: this node is silent from here on. */
+  readonly onFailure: (error: TenureError) => void;
+}
+
+export class Driver<Message, Command, Event> implements Step<Message, Event> {
+  monoUs: MonoUs = 0 as MonoUs;
+  wallUs: WallUs = 0 as WallUs;
+
+  readonly #core: Core<Message, Command, Event>;
+  readonly #options: DriverOptions<Message, Command, Event>;
+  readonly #watch: ClockWatch;
+  readonly #reader = new ByteReader();
+  readonly #ownReader = new ByteReader();
+  /** Messages to oneself, encoded: each is its length in four bytes, then itself. */
+  #own = new ByteWriter(1024);
+  #ownSpare = new ByteWriter(1024);
+  readonly #events: Event[] = [];
+  #isStepping = false;
+  #isTelling = false;
+  #isStopped = false;
+  #dueAt: MonoUs = NEVER;
+
+  constructor(options: DriverOptions<Message, Command, Event>) {
+    this.#options = options;
+    this.#core = options.core;
+    this.#watch = new ClockWatch(options.clocks.mono(), options.clocks.wall());
+  }
+
+  get clockCounts(): Readonly<ClockWatchCounts> {
+    return this.#watch.counts;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  start(): void {
+    this.#step(() => this.#core.start(this));
+  }
+
+  /** Throws what the core says of a bad argument. */
+  command(command: Command): void {
+    let refusal: TenureError | null = null;
+    this.#step(() => {
+      try {
+        this.#core.command(command, this);
+      } catch (error) {
+        if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
+        refusal = error;
+      }
+    });
+    if (refusal !== null) throw refusal as TenureError;
+  }
+
+  /** One message of a peer; false if the bytes are none. */
+  receive(from: NodeId, bytes: Uint8Array, start: number, end: number): boolean {
+    this.#reader.reset(bytes, start, end);
+    const message = this.#options.codec.decode(this.#reader);
+    if (message === null) return false;
+    this.#step(() => this.#core.receive(from, message, this));
+    return true;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.clocks.cancel();
+  }
+
+  // ── Step ───────────────────────────────────────────────────────────────────────────────────────────
+
+  choose(bound: number): number {
+    return this.#options.chooser.below(bound);
+  }
+
+  send(to: NodeId, message: Message): void {
+    const { self, codec, link } = this.#options;
+    if (to === self) {
+      const own = this.#own;
+      const at = own.length;
+      own.u32(0);
+      codec.encode(message, own);
+      own.patchU32(at, own.length - at - 4);
+      return;
+    }
+    const out = link.begin(to);
+    if (out === null) return;
+    codec.encode(message, out);
+    link.end(to);
+  }
+
+  read(_unit: UnitId, _key: string, _op: number): void {
+    throw new TenureError('TENURE_INTERNAL', 'this node has no storage');
+  }
+
+  write(_unit: UnitId, _key: string, _value: Uint8Array, _op: number): void {
+    throw new TenureError('TENURE_INTERNAL', 'this node has no storage');
+  }
+
+  emit(event: Event): void {
+    this.#events.push(event);
+  }
+
+  // ── Turning the crank ──────────────────────────────────────────────────────────────────────────────
+
+  #step(act: () => void): void {
+    if (this.#isStopped) return;
+    if (this.#isStepping) throw new TenureError('TENURE_INTERNAL', 'a step within a step');
+    this.#isStepping = true;
+    try {
+      this.#readClocks(null);
+      act();
+      this.#deliverOwn();
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#isStepping = false;
+    }
+    this.#tell();
+    this.#plan();
+  }
+
+  #readClocks(dueAt: MonoUs | null): void {
+    const { clocks } = this.#options;
+    this.monoUs = clocks.mono();
+    this.wallUs = clocks.wall();
+    this.#watch.look(this.monoUs, this.wallUs, dueAt);
+  }
+
+  /** Messages to oneself are steps of their own, in order, after the one that sent them. */
+  #deliverOwn(): void {
+    const { self, ownCodec } = this.#options;
+    while (this.#own.length > 0) {
+      const batch = this.#own;
+      this.#own = this.#ownSpare;
+      this.#own.reset();
+      this.#ownSpare = batch;
+      for (let at = 0; at < batch.length;) {
+        const length = batch.readU32(at);
+        this.#ownReader.reset(batch.bytes, at + 4, at + 4 + length);
+        const message = ownCodec.decode(this.#ownReader);
+        if (message === null) throw new TenureError('TENURE_INTERNAL', 'a message to oneself does not survive its codec');
+        this.#core.receive(self, message, this);
+        at += 4 + length;
+      }
+    }
+  }
+
+  /** The caller is told after the step. It may give commands at once: those are steps of their own, and what they say comes after. */
+  #tell(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift()) this.#options.onEvent(event);
+    this.#isTelling = false;
+  }
+
+  #plan(): void {
+    if (this.#isStopped) return;
+    this.#dueAt = this.#core.wakeAt;
+    this.#options.clocks.wakeAt(this.#dueAt, () => this.#wake());
+  }
+
+  #wake(): void {
+    const dueAt = this.#dueAt;
+    this.#step(() => {
+      this.#watch.look(this.monoUs, this.wallUs, dueAt);
+      if (this.monoUs >= this.#core.wakeAt) this.#core.wake(this);
+    });
+  }
+
+  #fail(error: unknown): void {
+    this.stop();
+    this.#own.reset();
+    const failure =
+      error instanceof TenureError
+        ? error
+        : new TenureError('TENURE_INTERNAL', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    this.#options.onFailure(failure);
+  }
+}

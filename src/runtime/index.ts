@@ -1,0 +1,4 @@
+/** Drivers: a core on real clocks, over a real link. */
+export * from './clocks.ts';
+export * from './driver.ts';
+export * from './link.ts';
