@@ -14,6 +14,8 @@ interface Property {
   readonly value?: RemoteObject;
 }
 
+/** Objects of the engine refer to each other in circles. */
+const DEPTH_MAX = 5;
 const COLLECTIONS = new Set(['map', 'set', 'array']);
 /** Shared by the roles of a core: looked at once. */
 const SHARED = new Set(['NameTable', 'Outgoing', 'Holder', 'Watchers', 'Electorate']);
@@ -36,7 +38,7 @@ export function census(root: object): Record<string, number> {
 }
 
 function walk(session: Session, object: RemoteObject, path: string, sizes: Record<string, number>, seen: Set<string>): void {
-  if (object.objectId === undefined) return;
+  if (object.objectId === undefined || path.split('.').length > DEPTH_MAX) return;
   if (COLLECTIONS.has(object.subtype ?? '')) {
     const size = Number(/\((\d+)\)$/.exec(object.description ?? '')?.[1] ?? 0);
     if (size > 0) sizes[path] = size;
