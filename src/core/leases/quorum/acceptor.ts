@@ -275,7 +275,8 @@ export class Acceptor implements LeaseView {
     leases.setToken(id, message.token);
     leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
     leases.setLease(id, message.lease);
-    this.#keepMeta(id, message);
+    // Renewals do not repeat what the lease's first proposal said of its holder.
+    if (message.metaEnd > message.metaStart) this.#keepMeta(id, message);
   }
 
   #remove(id: number, step: QuorumStep): void {

@@ -16,7 +16,8 @@ interface Told {
   readonly owner: Incarnation;
   readonly lease: number;
   readonly token: number;
-  readonly meta: Uint8Array;
+  /** Voters that came to this lease by a renewal do not know it. */
+  meta: Uint8Array;
   remainingUs: number;
   count: number;
 }
@@ -110,6 +111,7 @@ function note(question: Question, message: QuorumMessage): void {
   if (known) {
     known.count++;
     known.remainingUs = Math.max(known.remainingUs, message.remainingUs);
+    if (known.meta.length === 0) known.meta = message.meta.slice(message.metaStart, message.metaEnd);
     return;
   }
   const meta = message.meta.slice(message.metaStart, message.metaEnd);
