@@ -55,7 +55,13 @@ export class Asker {
 
   answered(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const question = this.#questions.get(message.lease);
-    if (!question || !question.voters.includes(from) || !question.answered.add(from)) return;
+    if (!question || !question.voters.includes(from)) return;
+    // The deadline is data (rule 1): what comes late says nothing of now.
+    if (step.monoUs >= question.until) {
+      this.#conclude(message.lease, question, step);
+      return;
+    }
+    if (!question.answered.add(from)) return;
     if ((message.flags & HAS_LEASE) !== 0) note(question, message);
     const { quorum } = this.#out.electorate;
     const unheard = question.voters.length - question.answered.size;
