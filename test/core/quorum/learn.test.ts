@@ -1,7 +1,7 @@
 /** Who holds it? Exact questions, and hints to those who watch. */
 import { describe, expect, it } from 'vitest';
 import { Cell, name, not, ofKind, R, TERM_US, TIMING, to, type Packet } from './cell.ts';
-import { census } from './census.ts';
+import { kept } from './census.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -217,11 +217,12 @@ describe('a watcher', () => {
 
   it('that died is forgotten by the members', () => {
     const cell = watched();
+    expect(kept(cell.node(0).core, '#watchers.#watchers')).toBe(1);
     cell.node(4).down = true;
     cell.run(3 * TERM_US);
     cell.node(3).acquire({ keep: true });
     cell.run(3 * TERM_US);
-    for (const member of [0, 1, 2]) expect(census(cell.node(member).core)['#watchers.#watchers']).toBeUndefined();
+    for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#watchers')).toBe(0);
   });
 
   it('takes no word of an older lease for news', () => {
