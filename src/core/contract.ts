@@ -81,10 +81,4 @@ export interface Core<Message, Command, Event> {
   restore(snapshot: Snapshot): void;
 }
 
-export type Snapshot =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Snapshot[]
-  | { readonly [key: string]: Snapshot };
+export type Snapshot = null | boolean | number | string | readonly Snapshot[] | { readonly [key: string]: Snapshot };

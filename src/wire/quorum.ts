@@ -3,7 +3,7 @@
  * then name and metadata with their lengths. Decoding gives one pooled record whose name points into the
  * frame; neither direction allocates.
  */
-import { ballotTime, isValidNameBytes, type Incarnation } from '../kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, type Incarnation } from '../kernel/index.ts';
 import {
   ACCEPTED,
   ANSWER,
@@ -131,8 +131,13 @@ class QuorumCodec implements Codec<QuorumMessage> {
       message.metaStart = start;
       message.metaEnd = start + length;
     }
-    return input.failed ? null : message;
+    return input.failed || !isBelievable(message, fields) ? null : message;
   }
+}
+
+/** A ballot from beyond the year 2200 would take the numbers of tokens with it. */
+function isBelievable({ ballot, clock }: QuorumMessage, fields: number): boolean {
+  return ((fields & BALLOT) === 0 || ballot <= BALLOT_TIME_MAX) && ((fields & CLOCK) === 0 || clock <= BALLOT_TIME_MAX);
 }
 
 /** A codec has a record of its own: each reader of a connection needs one. */

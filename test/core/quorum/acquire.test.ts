@@ -1,5 +1,7 @@
 /** Acquire, renew, release and cancel: what each costs in messages, and what each leaves behind. */
 import { describe, expect, it } from 'vitest';
+import { PROPOSE, QuorumMessage } from '../../../src/core/index.ts';
+import { ballotTime, incarnation, nodeId } from '../../../src/kernel/index.ts';
 import { Cell, name, not, ofKind, R, RTT_US, TERM_US, TIMING, to } from './cell.ts';
 
 describe.each([1, 2, 3, 4, 5])('with %i members', (members) => {
@@ -185,42 +187,35 @@ describe('an acquire', () => {
 });
 
 describe('a term', () => {
-  it('above the longest is cut to the longest', () => {
+  it('above the longest, or not of whole milliseconds, is refused before anything has changed', () => {
     const cell = new Cell();
-    const [holder, other] = [cell.node(0), cell.node(1)];
-    const lease = holder.acquire({ termUs: 3 * TERM_US });
+    const node = cell.node(0);
+    const mark = cell.sent.length;
+    for (const termUs of [TERM_US + 1000, 3 * TERM_US, 0, -1000, 1500, Number.NaN]) {
+      expect(() => node.acquire({ termUs })).toThrow(expect.objectContaining({ code: 'TENURE_BAD_ARGUMENT' }));
+    }
+    expect(cell.sent.length).toBe(mark);
+    const lease = node.acquire();
     cell.settle();
-    expect(holder.remaining(lease)).toBe(TERM_US);
-    cell.pass(TIMING.silenceUs);
-    const next = other.acquire();
-    cell.settle();
-    expect(
-      cell.holders([
-        [holder, lease],
-        [other, next],
-      ]),
-    ).toEqual([`1/${next}`]);
+    expect(() => node.renew(lease, 3 * TERM_US)).toThrow(expect.objectContaining({ code: 'TENURE_BAD_ARGUMENT' }));
+    expect(node.remaining(lease)).toBe(TERM_US);
   });
 
-  it('above the longest is cut in a renewal too', () => {
-    const cell = new Cell();
-    const holder = cell.node(0);
-    const lease = holder.acquire();
-    cell.settle();
-    holder.renew(lease, 3 * TERM_US);
-    cell.settle();
-    expect(holder.remaining(lease)).toBe(TERM_US);
-  });
-
-  it('is not rounded up past the longest by renewals', () => {
-    const maxTermUs = TERM_US + 500;
-    const cell = new Cell({ timing: { ...TIMING, maxTermUs } });
-    const holder = cell.node(0);
-    holder.acquire({ termUs: maxTermUs, keep: true });
-    cell.settle();
-    while (holder.said('renewed').length === 0) cell.run(100);
-    expect(holder.last('renewed').deadlineMonoUs - holder.mono).toBeLessThanOrEqual(maxTermUs);
-    expect(holder.said('renewed')).toHaveLength(1);
+  it('above what the acceptors were told is the longest is refused by them', () => {
+    const cell = new Cell({ clients: 1 });
+    const acceptor = cell.node(0);
+    const message = new QuorumMessage();
+    message.kind = PROPOSE;
+    message.owner = incarnation(99);
+    message.ballot = ballotTime(acceptor.wall);
+    message.token = message.ballot;
+    message.setName(R, 0, R.length);
+    message.termUs = TERM_US + 1000;
+    acceptor.core.receive(nodeId(3), message, cell.step(acceptor));
+    expect(cell.tally()).toEqual({ REFUSED: 1 });
+    message.termUs = TERM_US;
+    acceptor.core.receive(nodeId(3), message, cell.step(acceptor));
+    expect(cell.tally()).toEqual({ REFUSED: 1, ACCEPTED: 1 });
   });
 });
 

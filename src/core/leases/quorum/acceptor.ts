@@ -36,6 +36,7 @@ import {
   RELEASED,
   RENEWS,
   SILENT,
+  TOO_LONG,
   WATCHED,
 } from './messages.ts';
 import { Promises } from './promises.ts';
@@ -146,7 +147,9 @@ export class Acceptor implements LeaseView {
     const hash = hashName(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
-    if (!this.#rules.oneRoundTrip) {
+    if (message.termUs > this.#timing.maxTermUs) {
+      this.#refuse(from, TOO_LONG, id, message, step);
+    } else if (!this.#rules.oneRoundTrip) {
       this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
@@ -294,9 +297,7 @@ export class Acceptor implements LeaseView {
   }
 
   #expiry({ termUs }: QuorumMessage, step: QuorumStep): number {
-    const { maxTermUs, rateErrorPpm } = this.#timing;
-    const spans = Math.min(termUs, maxTermUs);
-    const span = this.#rules.stretchTerm ? stretch(spans, rateErrorPpm) : spans;
+    const span = this.#rules.stretchTerm ? stretch(termUs, this.#timing.rateErrorPpm) : termUs;
     return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) + span;
   }
 

@@ -213,8 +213,7 @@ export class Holder {
     const renewal: Renewal = {
       lease,
       id,
-      // No vote lasts longer: neither a caller nor the rounding to milliseconds may ask for more.
-      termUs: Math.min(termUs, this.#out.timing.maxTermUs),
+      termUs,
       ballot: NO_BALLOT,
       startMono: step.monoUs,
       startWall: step.wallUs,

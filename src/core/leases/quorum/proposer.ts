@@ -35,9 +35,7 @@ export class Proposer {
   }
 
   acquire(command: Acquire, step: QuorumStep): void {
-    const { lease, name, waitUs, keep, meta } = command;
-    // Acceptors keep no vote for longer, so nobody may hold for longer.
-    const termUs = Math.min(command.termUs, this.#out.timing.maxTermUs);
+    const { lease, name, termUs, waitUs, keep, meta } = command;
     const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
@@ -234,6 +232,9 @@ export class Proposer {
         pursuit.careful = true;
         if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
         else this.#rest(pursuit, step);
+        return;
+      case 'too-long':
+        this.#refuse(pursuit, verdict, unreached, step);
         return;
       case 'silent':
       case 'no-quorum':
