@@ -225,6 +225,16 @@ describe('a watcher', () => {
     for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#watchers')).toBe(0);
   });
 
+  it('of names that nobody leases is forgotten too when it died', () => {
+    const cell = watched('nothing/');
+    for (let life = 0; life < 20; life++) {
+      cell.node(4).restart();
+      cell.node(4).command({ kind: 'watch', prefix: bytes('nothing/') });
+      cell.run(TERM_US);
+    }
+    for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#watchers')).toBeLessThanOrEqual(3);
+  });
+
   it('takes no word of an older lease for news', () => {
     const cell = watched();
     const [holder, watcher] = [cell.node(3), cell.node(4)];
