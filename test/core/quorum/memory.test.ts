@@ -102,7 +102,7 @@ describe('after a hundred thousand leases', () => {
       cell.run(waitUs + 1000);
     }
     expect(other.said('refused')).toHaveLength(1500);
-    leases.forEach((lease, i) => holder.release(lease, names[i] as Uint8Array));
+    leases.forEach((lease, i) => holder.release(lease, names[i]));
     cell.run(4 * TERM_US);
     expect(leftovers(cell)).toEqual([]);
   }, 60_000);

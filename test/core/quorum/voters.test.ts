@@ -39,7 +39,7 @@ describe.each([
   });
 
   it('share the names evenly', () => {
-    const load = new Array<number>(members).fill(0);
+    const load = Array.from({ length: members }, () => 0);
     for (const voters of all) for (const voter of voters) load[voter] = (load[voter] ?? 0) + 1;
     const fair = (NAMES * replication) / members;
     for (const names of load) expect(Math.abs(names - fair) / fair).toBeLessThan(0.1);
