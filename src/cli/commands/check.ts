@@ -37,7 +37,10 @@ export function checkCommand(setExit: (code: number) => void): Command {
       const violations = panel.finish(records.at(-1)?.at ?? 0);
       if (json) process.stdout.write(`${JSON.stringify({ records: records.length, clock: header.clock, violations, notJudged })}\n`);
       else {
-        const lines = [`${records.length} records, ${panel.violationCount} violations`, ...violations.map(({ property, message }) => `  ${property}: ${message}`)];
+        const lines = [
+          `${records.length} records, ${panel.violationCount} violations`,
+          ...violations.map(({ property, message }) => `  ${property}: ${message}`),
+        ];
         if (notJudged.length > 0) lines.push(`not judged, for want of a common clock: ${notJudged.join(', ')}`);
         process.stdout.write(`${lines.join('\n')}\n`);
       }
