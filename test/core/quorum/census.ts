@@ -14,11 +14,20 @@ interface Property {
   readonly value?: RemoteObject;
 }
 
+/** Objects of the engine refer to each other in circles. */
+const DEPTH_MAX = 5;
 const COLLECTIONS = new Set(['map', 'set', 'array']);
 /** Shared by the roles of a core: looked at once. */
-const SHARED = new Set(['NameTable', 'Outgoing', 'Holder', 'Watchers', 'Electorate']);
+const SHARED = new Set(['Acceptor', 'NameTable', 'Outgoing', 'Holder', 'Watchers', 'Electorate']);
 
-/** The size of every map, set and array in it, by where it is. Empty ones are left out. */
+/** How much the collections keep whose place in the object ends like this; there must be one. */
+export function kept(root: object, place: string): number {
+  const sizes = Object.entries(census(root)).filter(([path]) => path.endsWith(place));
+  if (sizes.length === 0) throw new Error(`nothing is called ${place} any more`);
+  return sizes.reduce((sum, [, size]) => sum + size, 0);
+}
+
+/** The size of every map, set and array in it, by where it is. */
 export function census(root: object): Record<string, number> {
   const session = new Session();
   const place = globalThis as { censusRoot?: object };
@@ -36,10 +45,9 @@ export function census(root: object): Record<string, number> {
 }
 
 function walk(session: Session, object: RemoteObject, path: string, sizes: Record<string, number>, seen: Set<string>): void {
-  if (object.objectId === undefined) return;
+  if (object.objectId === undefined || path.split('.').length > DEPTH_MAX) return;
   if (COLLECTIONS.has(object.subtype ?? '')) {
-    const size = Number(/\((\d+)\)$/.exec(object.description ?? '')?.[1] ?? 0);
-    if (size > 0) sizes[path] = size;
+    sizes[path] = Number(/\((\d+)\)$/.exec(object.description ?? '')?.[1] ?? 0);
     return;
   }
   if (object.subtype !== undefined || object.type !== 'object' || object.className?.endsWith('Column') === true) return;

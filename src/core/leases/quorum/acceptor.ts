@@ -171,7 +171,7 @@ export class Acceptor implements LeaseView {
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
       this.#refuse(from, LOW, id, message, step);
     } else {
-      this.#accept(message, step);
+      this.#accept(hash, message, step);
       this.#vote(from, message, step);
     }
   }
@@ -248,10 +248,10 @@ export class Acceptor implements LeaseView {
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** A vote for a lease that has none here; what is left of a dead one goes. */
-  #accept(message: QuorumMessage, step: QuorumStep): void {
+  #accept(hash: number, message: QuorumMessage, step: QuorumStep): void {
     const leases = this.#leases;
     // Looked up anew: seeing to a queue may have let the name go since.
-    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
+    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
     const owner = this.#owners.indexOf(message.owner);
     this.#owners.retain(owner);
     if (leases.has(id)) {
@@ -278,7 +278,8 @@ export class Acceptor implements LeaseView {
     leases.setToken(id, message.token);
     leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
     leases.setLease(id, message.lease);
-    this.#keepMeta(id, message);
+    // Renewals do not repeat what the lease's first proposal said of its holder.
+    if (message.metaEnd > message.metaStart) this.#keepMeta(id, message);
   }
 
   #remove(id: number, step: QuorumStep): void {
@@ -353,7 +354,7 @@ export class Acceptor implements LeaseView {
     if (this.#promises.blocks(id, message, step)) return;
     // The proposal may have reached us though our promise was not among those it was built on.
     this.#promises.make(message, step);
-    this.#accept(message, step);
+    this.#accept(hashName(message.name, message.nameStart, message.nameEnd), message, step);
     this.#vote(from, message, step);
   }
 

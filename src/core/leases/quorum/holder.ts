@@ -175,6 +175,7 @@ export class Holder {
   released(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const releasing = this.#releases.get(message.lease);
     if (!releasing || message.ballot !== releasing.ballot) return;
+    if (!this.#out.electorate.isVoter(from, this.#out.hashOf(releasing.name))) return;
     releasing.answered.add(from);
     if (releasing.answered.size < this.#out.electorate.quorum) return;
     this.#endRelease(releasing, true, step);
