@@ -99,6 +99,55 @@ describe('an acquire', () => {
     expect(clients.flatMap((client) => client.said('granted'))).toHaveLength(1);
   });
 
+  it('that asks first counts the term from its question', () => {
+    const cell = new Cell({ members: 3, clients: 3 });
+    const clients = [cell.node(3), cell.node(4), cell.node(5)];
+    clients.forEach((client) => client.acquire({ waitUs: 20 * TERM_US }));
+    cell.deliver((packet) => packet.to === packet.from - 3);
+    cell.settle();
+    while (!cell.flying.some(ofKind('PREPARE'))) cell.run(100, () => false);
+    const [asking] = clients.filter(({ id }) => cell.flying.some(({ from }) => from === id));
+    if (!asking) throw new Error('nobody asks');
+    const askedAt = asking.mono;
+    cell.pass(RTT_US);
+    cell.settle((packet) => packet.from === asking.id || packet.to === asking.id);
+    expect(asking.last('granted').trips).toBe(3);
+    expect(asking.last('granted').deadlineMonoUs - TERM_US).toBeLessThanOrEqual(askedAt);
+  });
+
+  it('that met others rests for a random while: contenders do not stay in step', () => {
+    const rests = new Set<number>();
+    for (let seed = 1; seed <= 8; seed++) {
+      const cell = new Cell({ members: 3, clients: 3, seed });
+      for (const id of [3, 4, 5]) cell.node(id).acquire({ waitUs: 20 * TERM_US });
+      cell.deliver((packet) => packet.to === packet.from - 3);
+      cell.settle();
+      for (const id of [3, 4, 5]) rests.add(cell.node(id).core.wakeAt - cell.node(id).mono);
+    }
+    expect(rests.size).toBeGreaterThan(10);
+  });
+
+  it('is not undone by an earlier attempt of the same lease whose messages come late', () => {
+    const cell = new Cell({ clients: 2 });
+    const [client, other] = [cell.node(3), cell.node(4)];
+    const lease = client.acquire({ waitUs: 20 * TERM_US });
+    const proposals = cell.drop(ofKind('PROPOSE'));
+    cell.run(TIMING.attemptUs, () => false);
+    const releases = cell.drop(ofKind('RELEASE'));
+    expect([proposals.length, releases.length]).toEqual([3, 3]);
+    while (!client.holds(lease)) cell.run(1000);
+    for (const packet of [...proposals, ...releases]) cell.hand(packet);
+    cell.settle();
+    const next = other.acquire();
+    cell.settle();
+    expect(
+      cell.holders([
+        [client, lease],
+        [other, next],
+      ]),
+    ).toEqual([`3/${lease}`]);
+  });
+
   it('that reaches no quorum names those it did not reach', () => {
     const cell = new Cell({ clients: 1 });
     const client = cell.node(3);
@@ -254,6 +303,20 @@ describe('a renewal', () => {
     for (const vote of votes) cell.hand(vote);
     expect(holder.said('renewed')).toEqual([]);
     expect(holder.remaining(lease)).toBe(deadlineMonoUs - holder.mono);
+  });
+
+  it('does not extend with less than a quorum', () => {
+    const cell = new Cell({ members: 5, clients: 1 });
+    const holder = cell.node(5);
+    const lease = holder.acquire();
+    cell.settle();
+    cell.pass(TERM_US / 2);
+    holder.renew(lease);
+    cell.settle((packet) => [0, 1].includes(packet.to) || [0, 1].includes(packet.from));
+    expect(holder.said('renewed')).toEqual([]);
+    expect(holder.remaining(lease)).toBe(TERM_US / 2);
+    cell.settle((packet) => packet.to === 2 || packet.from === 2);
+    expect(holder.remaining(lease)).toBe(TERM_US);
   });
 
   it('goes on being tried until the lease is lost, and then says so', () => {
