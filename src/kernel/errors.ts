@@ -7,17 +7,27 @@
 export const ERROR_CODES = {
   TENURE_BAD_ARGUMENT: 'an argument is of the wrong kind or out of range',
   TENURE_BAD_DURATION: 'a duration cannot be read or is out of range',
+  TENURE_BAD_FRAME: 'what came over a connection is not this protocol',
   TENURE_BAD_HISTORY: 'a history is not in the documented schema',
   TENURE_BAD_NAME: 'a resource name breaks the rules for names',
   TENURE_BAD_TIMING: 'terms, rate error and round trips do not fit together',
   TENURE_CLOSED: 'the cell or client was closed',
-  TENURE_CONFIG_MISMATCH: 'members of one cell disagree about its configuration',
+  TENURE_CONFIG_MISMATCH: 'two members of a cell are configured differently',
+  TENURE_DUPLICATE_MEMBER: 'two processes call themselves the same member',
+  TENURE_FRAME_TOO_LARGE: 'a frame is larger than the limit',
+  TENURE_HANDSHAKE_TIMEOUT: 'a connection was opened, but the other side did not finish the handshake in time',
   TENURE_HELD: 'another holds the lease',
+  TENURE_INSECURE: 'without a secret only this machine is served and dialled',
   TENURE_INTERNAL: 'Tenure broke one of its own rules; please report it',
   TENURE_LEASE_LOST: 'a lease ended before its holder gave it back',
   TENURE_NO_QUORUM: 'no majority of members could be reached',
   TENURE_SILENT: 'too many members keep their restart silence',
+  TENURE_UNKNOWN_MEMBER: 'a member is not in the list of members',
+  TENURE_VERSION_MISMATCH: 'two sides have no version of the protocol in common',
   TENURE_WAIT_TIMEOUT: 'the lease was not free in time',
+  TENURE_WRONG_ADDRESS: 'the address of one member leads to another',
+  TENURE_WRONG_CELL: 'the other side belongs to another cell',
+  TENURE_WRONG_SECRET: 'the other side does not know the same secret',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,6 +1,8 @@
 /** The codecs of the cores' messages. */
 export * from './bytes.ts';
 export * from './codec.ts';
+export * from './frames.ts';
+export * from './handshake.ts';
 export * from './toy.ts';
 export * from './quorum.ts';
 export * from './register.ts';

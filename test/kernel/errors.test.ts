@@ -8,10 +8,21 @@ describe('error codes', () => {
       [
         "TENURE_BAD_ARGUMENT",
         "TENURE_BAD_DURATION",
+        "TENURE_BAD_FRAME",
         "TENURE_BAD_HISTORY",
         "TENURE_BAD_NAME",
         "TENURE_BAD_TIMING",
+        "TENURE_CONFIG_MISMATCH",
+        "TENURE_DUPLICATE_MEMBER",
+        "TENURE_FRAME_TOO_LARGE",
+        "TENURE_HANDSHAKE_TIMEOUT",
+        "TENURE_INSECURE",
         "TENURE_INTERNAL",
+        "TENURE_UNKNOWN_MEMBER",
+        "TENURE_VERSION_MISMATCH",
+        "TENURE_WRONG_ADDRESS",
+        "TENURE_WRONG_CELL",
+        "TENURE_WRONG_SECRET",
       ]
     `);
   });

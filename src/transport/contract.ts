@@ -1,0 +1,90 @@
+/**
+ * What the runtime asks of a transport: connections to numbered peers that come up and go down, and messages
+ * between them, each whole, in order, at most once, some perhaps never. A transport knows who a peer is and
+ * has proved it; what the bytes mean it does not know.
+ *
+ * Numbers: members are 0 to n-1 in the order of the view. A client that dials in gets a number from n on, a
+ * fresh one for each connection and none ever twice, so that an answer meant for one cannot reach another.
+ * No transport carries messages to oneself: whoever drives a core steps it at once.
+ */
+import type { Incarnation, NodeId, TenureError } from '../kernel/index.ts';
+import type { ByteWriter, Role, StatedConfig } from '../wire/index.ts';
+
+/** Who is at the other end. Where there is a secret, the other end has proved all of it. */
+export interface PeerInfo {
+  readonly role: Role;
+  readonly id: string;
+  /** The owner that this peer may speak for; a message that names another owner is forged. */
+  readonly incarnation: Incarnation;
+  /** The protocol's version both agreed on. */
+  readonly version: number;
+  /** What the peer states; a client learns the cell's parameters from it. */
+  readonly config: StatedConfig;
+}
+
+export type DownReason =
+  /** It said that it is closing. */
+  | 'goodbye'
+  /** The connection broke. */
+  | 'lost'
+  /** Nothing has been heard for too long. */
+  | 'silent'
+  /** A newer connection of the same peer, or of another process under its id, has taken the place. */
+  | 'replaced'
+  /** It sent what is no frame. */
+  | 'bad-frame'
+  /** A handler of this side threw while it worked on the peer's message. */
+  | 'failed';
+
+/**
+ * None of these should throw. If `up` or `message` does, that costs the connection, and the error is told
+ * in `down`; what `down` or `refused` throw becomes a process warning. None is called once `close` has been.
+ */
+export interface Handlers {
+  up(peer: NodeId, info: PeerInfo): void;
+  down(peer: NodeId, why: DownReason, error: Error | null): void;
+  /** Bytes `start` to `end` are one message; they are valid during the call only. */
+  message(peer: NodeId, bytes: Uint8Array, start: number, end: number): void;
+  /**
+   * A peer that could be reached but not be trusted or understood, here or there; the transport goes on and a
+   * dialling side tries again. `who` is the id of the member dialled, or the address a connection came from.
+   */
+  refused(who: string, error: TenureError): void;
+}
+
+export interface PeerStats {
+  readonly connected: boolean;
+  /** Smoothed round trip; null before the first was measured. */
+  readonly rttUs: number | null;
+  /** The peer's wall clock minus ours; right to half a round trip and the clock's own grain. */
+  readonly offsetUs: number | null;
+  readonly queuedBytes: number;
+  readonly messagesIn: number;
+  readonly messagesOut: number;
+  /** Times that `begin` gave null because the queue was full. */
+  readonly dropped: number;
+  /** Writes handed to the network: messages of one turn share one. */
+  readonly writes: number;
+  readonly reconnects: number;
+  /** Why the last attempt to reach it failed; null while connected. */
+  readonly lastError: string | null;
+}
+
+export interface Transport {
+  /** Resolves once peers can dial in. Rejects with what makes that impossible (`TENURE_INSECURE`, the port is taken …). */
+  open(handlers: Handlers): Promise<void>;
+  /** Says goodbye, sends what is queued, and resolves when everything is closed. Any number of calls, at any time. */
+  close(): Promise<void>;
+  /**
+   * Where the next message for `to` is to be written, or null: not connected, or its queue is full (the oldest
+   * stay, the newest is dropped: protocols repeat what matters). Every `begin` is followed by its `end` before
+   * anything else is sent to that peer; one without is taken back. Allocates nothing.
+   */
+  begin(to: NodeId): ByteWriter | null;
+  /** The message is complete. It leaves with all others of this turn of the event loop. Throws `TENURE_FRAME_TOO_LARGE`. */
+  end(to: NodeId): void;
+  /** Sends now what would leave at the end of the turn. */
+  flush(): void;
+  /** Null for a number that is no peer, or no more. */
+  peerStats(peer: NodeId): PeerStats | null;
+}

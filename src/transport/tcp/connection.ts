@@ -1,0 +1,153 @@
+/**
+ * One socket with frames on it. What is written within a turn leaves in one write; while a write is under way
+ * the next one gathers, so at most two buffers exist however slowly the other side reads. Who may speak and what
+ * frames mean is decided by the `owner`, which changes when the handshake is done.
+ */
+import type { Socket } from 'node:net';
+import { beginFrame, ByteWriter, endFrame, FrameSplitter, writeGoodbye, type Farewell, type FrameSink } from '../../wire/index.ts';
+import type { DownReason } from '../contract.ts';
+
+const BUFFER_BYTES = 1024;
+/** A buffer that a burst made larger than this is let go when it has been written. */
+const KEPT_BYTES_MAX = 256 * 1024;
+
+export interface Owner extends FrameSink {
+  /** Called once, unless the owner itself ended the connection. */
+  gone(why: DownReason, error: Error | null): void;
+}
+
+const DEAF: Owner = { frame: () => false, gone() {} };
+
+export class Connection {
+  readonly socket: Socket;
+  readonly remote: string;
+  readonly splitter: FrameSplitter;
+  owner: Owner = DEAF;
+  /** In the transport's list of those to be flushed at the end of the turn. */
+  dirty = false;
+  /** Something came since this was last set to false. */
+  heard = true;
+  writes = 0;
+  #gathering = new ByteWriter(BUFFER_BYTES);
+  #flying = new ByteWriter(BUFFER_BYTES);
+  #inFlight = false;
+  #frameAt = -1;
+  #over = false;
+  readonly #lingerMs: number;
+
+  constructor(socket: Socket, remote: string, bytesMax: number, lingerMs: number) {
+    this.socket = socket;
+    this.remote = remote;
+    this.splitter = new FrameSplitter(bytesMax);
+    this.#lingerMs = lingerMs;
+    socket.setNoDelay(true);
+    socket.on('data', this.#received);
+    let failure: Error | null = null;
+    socket.on('error', (error) => (failure = error));
+    socket.on('end', () => this.#lost(failure));
+    socket.on('close', () => this.#lost(failure));
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  get queuedBytes(): number {
+    return this.#gathering.length + (this.#inFlight ? this.#flying.length : 0);
+  }
+
+  /** A frame left open by an encoder that threw is taken back. */
+  begin(kind: number): ByteWriter {
+    const out = this.out;
+    this.#frameAt = beginFrame(out, kind);
+    return out;
+  }
+
+  end(bytesMax: number): void {
+    const start = this.#frameAt;
+    this.#frameAt = -1;
+    if (start >= 0) endFrame(this.#gathering, start, bytesMax);
+  }
+
+  /** For frames that are written whole; `flush` follows. */
+  get out(): ByteWriter {
+    if (this.#frameAt >= 0) {
+      this.#gathering.length = this.#frameAt;
+      this.#frameAt = -1;
+    }
+    return this.#gathering;
+  }
+
+  flush(): void {
+    if (this.#inFlight || this.#over) return;
+    const out = this.out;
+    if (out.length === 0) return;
+    this.#gathering = this.#flying;
+    this.#flying = out;
+    this.#inFlight = true;
+    this.writes++;
+    this.socket.write(Buffer.from(out.bytes.buffer, 0, out.length), this.#written);
+  }
+
+  /** Says why, sends what is queued and closes. The owner hears nothing more. */
+  leave(why: Farewell): void {
+    if (this.#over) return;
+    writeGoodbye(this.out, why);
+    this.finish();
+  }
+
+  /** Closes once what is queued has been sent. */
+  finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    const out = this.out;
+    this.socket.write(Buffer.from(out.bytes.buffer, 0, out.length));
+    this.socket.destroySoon();
+    // Whoever does not read cannot keep us.
+    const timer = setTimeout(() => this.socket.destroy(), this.#lingerMs);
+    timer.unref();
+    this.socket.once('close', () => clearTimeout(timer));
+  }
+
+  /** Closes at once; the owner hears nothing more. */
+  drop(): void {
+    this.#over = true;
+    this.socket.destroy();
+  }
+
+  readonly #written = (): void => {
+    this.#inFlight = false;
+    const written = this.#flying;
+    if (written.bytes.length > KEPT_BYTES_MAX) this.#flying = new ByteWriter(BUFFER_BYTES);
+    else written.reset();
+    if (!this.dirty) this.flush();
+  };
+
+  readonly #received = (chunk: Uint8Array): void => {
+    if (this.#over) return;
+    this.heard = true;
+    let error: Error | null;
+    let why: DownReason = 'bad-frame';
+    try {
+      error = this.splitter.push(chunk, this);
+    } catch (thrown) {
+      error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      why = 'failed';
+    }
+    if (error === null || this.#over) return;
+    // The rest of what it sends is not even read.
+    this.socket.pause();
+    this.leave('badFrame');
+    this.owner.gone(why, error);
+  };
+
+  frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean {
+    return this.owner.frame(kind, bytes, start, end) && !this.#over;
+  }
+
+  #lost(error: Error | null): void {
+    if (this.#over) return;
+    this.drop();
+    this.owner.gone('lost', error);
+  }
+}

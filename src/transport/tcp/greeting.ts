@@ -1,0 +1,259 @@
+/**
+ * The handshake on a connection, one class for each side. A greeting owns its connection until it is over, one
+ * way or the other, and has a time limit. Order matters: nothing about this side but its versions is told to a
+ * dialling side that has not proved itself.
+ */
+import { randomBytes } from 'node:crypto';
+import { TenureError } from '../../kernel/index.ts';
+import {
+  agreeVersion,
+  ByteReader,
+  ByteWriter,
+  CHALLENGE,
+  disagreement,
+  GOODBYE,
+  HELLO,
+  NONCE_BYTES,
+  PROOF,
+  readChallenge,
+  readGoodbye,
+  readHello,
+  readProof,
+  readRefusal,
+  readWelcome,
+  REFUSAL,
+  VERSIONS,
+  WELCOME,
+  writeChallenge,
+  writeHello,
+  writeProof,
+  writeRefusal,
+  writeWelcome,
+  type Hello,
+  type Welcome,
+} from '../../wire/index.ts';
+import type { DownReason, PeerInfo } from '../contract.ts';
+import type { Connection, Owner } from './connection.ts';
+import type { Settings } from './options.ts';
+import { sameProof, Transcript } from './proof.ts';
+import * as refusals from './refusals.ts';
+import type { Verdict } from './refusals.ts';
+
+export interface Outcome {
+  /** 'redundant' when both sides have dialled and the other connection is to stay. */
+  judge(info: PeerInfo): 'welcome' | 'redundant' | Verdict;
+  /** The connection's owner is to be changed in this call. */
+  greeted(connection: Connection, info: PeerInfo): void;
+  /** Null: there is nothing to report, as when a connection breaks. */
+  failed(connection: Connection, error: TenureError | null, detail: string): void;
+}
+
+abstract class Greeting implements Owner {
+  protected readonly settings: Settings;
+  protected readonly connection: Connection;
+  protected readonly transcript: Transcript = new Transcript();
+  protected readonly input: ByteReader = new ByteReader();
+  protected readonly outcome: Outcome;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(settings: Settings, connection: Connection, outcome: Outcome) {
+    this.settings = settings;
+    this.connection = connection;
+    this.outcome = outcome;
+    const ms = settings.limits.handshakeMs;
+    connection.owner = this;
+    this.#timer = setTimeout(() => this.#late(ms), ms);
+    this.#timer.unref();
+  }
+
+  abstract frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean;
+
+  gone(why: DownReason, error: Error | null): void {
+    clearTimeout(this.#timer);
+    const refusal = error instanceof TenureError ? error : null;
+    this.outcome.failed(this.connection, refusal, error?.message ?? `the connection was ${why} during the handshake`);
+  }
+
+  /** Ends it without a word to anybody. */
+  abandon(): void {
+    clearTimeout(this.#timer);
+    this.connection.drop();
+  }
+
+  /** A machine that does not answer is unreachable; a process that answers no hello is at fault. */
+  #late(ms: number): void {
+    if (!this.connection.socket.connecting) {
+      this.refuse(refusals.tooSlow(this.connection.remote, ms));
+      return;
+    }
+    this.abandon();
+    this.outcome.failed(this.connection, null, `no connection within ${ms} ms`);
+  }
+
+  protected say(write: (out: ByteWriter) => void): void {
+    const out = new ByteWriter();
+    write(out);
+    const frame = out.bytes.subarray(0, out.length);
+    this.transcript.add(frame);
+    this.connection.out.raw(frame, 0, frame.length);
+  }
+
+  protected refuse({ error, told }: Verdict): false {
+    clearTimeout(this.#timer);
+    if (told !== null) writeRefusal(this.connection.out, told);
+    this.connection.finish();
+    this.outcome.failed(this.connection, error, error.message);
+    return false;
+  }
+
+  protected quit(detail: string): false {
+    clearTimeout(this.#timer);
+    this.connection.leave('redundant');
+    this.outcome.failed(this.connection, null, detail);
+    return false;
+  }
+
+  protected judged(info: PeerInfo): boolean {
+    const verdict = this.outcome.judge(info);
+    if (verdict === 'welcome') return true;
+    return verdict === 'redundant' ? this.quit('another connection to it stays') : this.refuse(verdict);
+  }
+
+  protected done(info: PeerInfo): boolean {
+    clearTimeout(this.#timer);
+    this.connection.splitter.bytesMax = this.settings.limits.frameBytesMax;
+    this.outcome.greeted(this.connection, info);
+    return true;
+  }
+}
+
+export class Dialling extends Greeting {
+  readonly #to: string;
+  #version = 0;
+  #welcome: Welcome | null = null;
+
+  constructor(settings: Settings, connection: Connection, to: string, outcome: Outcome) {
+    super(settings, connection, outcome);
+    this.#to = to;
+  }
+
+  /** The socket is connected. */
+  begin(): void {
+    const { cell, role, id, incarnation, config } = this.settings;
+    const nonce = randomBytes(NONCE_BYTES);
+    this.say((out) => writeHello(out, { versions: VERSIONS, nonce, cell, role, id, incarnation, to: this.#to, config }));
+    this.connection.flush();
+  }
+
+  frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const { remote } = this.connection;
+    this.input.reset(bytes, start, end);
+    if (kind === REFUSAL) {
+      const refusal = readRefusal(this.input);
+      return this.refuse(refusal ? { error: refusals.refusedBy(this.#to, remote, refusal), told: null } : refusals.notOurs(remote));
+    }
+    if (kind === GOODBYE) return this.quit(`it left: ${readGoodbye(this.input)}`);
+    if (kind === CHALLENGE && this.#version === 0) return this.#challenged(bytes, start, end);
+    if (kind === WELCOME && this.#version > 0 && this.#welcome === null) {
+      this.#welcome = readWelcome(this.input);
+      this.transcript.addReceived(kind, bytes, start, end);
+      return this.#welcome !== null || this.refuse(refusals.notOurs(remote));
+    }
+    if (kind === PROOF && this.#welcome !== null) return this.#proved(this.#welcome, readProof(this.input));
+    return this.refuse(refusals.notOurs(remote));
+  }
+
+  #challenged(bytes: Uint8Array, start: number, end: number): boolean {
+    const challenge = readChallenge(this.input);
+    if (challenge === null) return this.refuse(refusals.notOurs(this.connection.remote));
+    const version = agreeVersion(VERSIONS, challenge.versions);
+    if (version === null) return this.refuse(refusals.otherVersion(this.connection.remote, VERSIONS, challenge.versions));
+    this.#version = version;
+    this.transcript.addReceived(CHALLENGE, bytes, start, end);
+    const proof = this.transcript.prove(this.settings.secrets[this.settings.role], 'dial');
+    this.say((out) => writeProof(out, proof));
+    this.connection.flush();
+    return true;
+  }
+
+  /** Its identity counts only once the proof over it is good. */
+  #proved(welcome: Welcome, proof: Uint8Array | null): boolean {
+    const { settings, connection } = this;
+    const expected = this.transcript.prove(settings.secrets[settings.role], 'accept');
+    if (proof === null) return this.refuse(refusals.notOurs(connection.remote));
+    if (!sameProof(expected, proof)) {
+      const { error } = refusals.otherSecret(connection.remote, { ...this.#asHello(welcome), role: settings.role }, 'its proof is wrong');
+      return this.refuse({ error, told: null });
+    }
+    if (welcome.id !== this.#to) {
+      return this.refuse(refusals.otherAddressee(connection.remote, welcome.id, { ...this.#asHello(welcome), id: settings.id }));
+    }
+    const difference = disagreement(settings.config, welcome.config, settings.role === 'member');
+    if (difference) return this.refuse(refusals.otherConfig(connection.remote, welcome.id, difference));
+    const info: PeerInfo = { ...welcome, role: 'member', version: this.#version };
+    return this.judged(info) && this.done(info);
+  }
+
+  #asHello(welcome: Welcome): Hello {
+    return { ...welcome, versions: VERSIONS, nonce: new Uint8Array(0), cell: this.settings.cell, role: 'member', to: this.#to };
+  }
+}
+
+export class Accepting extends Greeting {
+  #hello: Hello | null = null;
+
+  frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean {
+    this.input.reset(bytes, start, end);
+    if (kind === HELLO && this.#hello === null) return this.#greeted(bytes, start, end);
+    if (kind === PROOF && this.#hello !== null) return this.#proved(this.#hello, bytes, start, end);
+    if (kind === GOODBYE || kind === REFUSAL) return this.quit('it left during the handshake');
+    return this.refuse(refusals.notOurs(this.connection.remote));
+  }
+
+  #greeted(bytes: Uint8Array, start: number, end: number): boolean {
+    const { settings } = this;
+    const { remote } = this.connection;
+    const hello = readHello(this.input);
+    if (hello === null) return this.refuse(refusals.notOurs(remote));
+    if (!('cell' in hello)) return this.refuse(refusals.otherVersion(remote, VERSIONS, hello));
+    if (hello.cell !== settings.cell) return this.refuse(refusals.otherCell(remote, settings.cell, hello));
+    if (hello.to !== settings.id) return this.refuse(refusals.otherAddressee(remote, settings.id, hello));
+    if (!settings.insecure && settings.secure === null && settings.secrets[hello.role] === undefined) {
+      return this.refuse(refusals.otherSecret(remote, hello, `there is no ${hello.role} secret here`));
+    }
+    this.#hello = hello;
+    this.transcript.addReceived(HELLO, bytes, start, end);
+    const nonce = randomBytes(NONCE_BYTES);
+    this.say((out) => writeChallenge(out, { versions: VERSIONS, nonce }));
+    this.connection.flush();
+    return true;
+  }
+
+  #proved(hello: Hello, bytes: Uint8Array, start: number, end: number): boolean {
+    const { settings } = this;
+    const { remote } = this.connection;
+    const secret = settings.secrets[hello.role];
+    const proof = readProof(this.input);
+    if (proof === null) return this.refuse(refusals.notOurs(remote));
+    if (!sameProof(this.transcript.prove(secret, 'dial'), proof)) {
+      const why = proof.length === 0 ? 'it has no secret' : secret === undefined ? 'there is no secret here' : 'its proof is wrong';
+      return this.refuse(refusals.otherSecret(remote, hello, why));
+    }
+    if (hello.role === 'member') {
+      const ids = settings.members.map(({ id }) => id);
+      if (!ids.includes(hello.id)) return this.refuse(refusals.unknownMember(remote, hello, ids));
+      if (hello.id === settings.id) return this.refuse(refusals.myOwnId(remote, hello));
+    }
+    const difference = disagreement(settings.config, hello.config, hello.role === 'member');
+    if (difference) return this.refuse(refusals.otherConfig(remote, hello.id, difference));
+    const version = agreeVersion(VERSIONS, hello.versions) ?? VERSIONS.max;
+    const info: PeerInfo = { role: hello.role, id: hello.id, incarnation: hello.incarnation, version, config: hello.config };
+    if (!this.judged(info)) return false;
+    this.transcript.addReceived(PROOF, bytes, start, end);
+    this.say((out) => writeWelcome(out, settings));
+    const answer = this.transcript.prove(secret, 'accept');
+    this.say((out) => writeProof(out, answer));
+    this.connection.flush();
+    return this.done(info);
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * What a TCP transport is told, with every limit and its default in one place, and what makes a set of options
+ * impossible. Everything wrong here is thrown at whoever wrote it, before a socket exists.
+ */
+import type { Socket } from 'node:net';
+import { encodeName, TenureError, type Incarnation } from '../../kernel/index.ts';
+import { FRAME_BYTES_MAX, type CellConfig, type Role, type StatedConfig } from '../../wire/index.ts';
+import { parseAddress, type Address } from './address.ts';
+
+export interface TcpLimits {
+  /** The largest message, in and out. */
+  readonly frameBytesMax: number;
+  /** What may wait for one peer; one message more than this at most. */
+  readonly queueBytesMax: number;
+  /** From a connection's beginning to the end of its handshake. */
+  readonly handshakeMs: number;
+  /** Connections that have not proved who they are; beyond this the oldest is dropped. */
+  readonly strangersMax: number;
+  readonly connectionsMax: number;
+  readonly pingMs: number;
+  /** A connection on which nothing came for so long is dead. */
+  readonly silentMs: number;
+  readonly backoffMsMin: number;
+  readonly backoffMsMax: number;
+  /** Before a member is dialled again that refused us, or that we refused. */
+  readonly refusedMs: number;
+  /** How long a farewell may take to leave. */
+  readonly lingerMs: number;
+}
+
+export const TCP_LIMITS: TcpLimits = {
+  frameBytesMax: FRAME_BYTES_MAX,
+  queueBytesMax: 4 * 1024 * 1024,
+  handshakeMs: 5000,
+  strangersMax: 1024,
+  connectionsMax: 16_384,
+  pingMs: 1000,
+  silentMs: 4000,
+  backoffMsMin: 20,
+  backoffMsMax: 1000,
+  refusedMs: 5000,
+  lingerMs: 500,
+};
+
+/** Text is taken as its bytes of UTF-8. */
+export type Secret = string | Uint8Array;
+
+export interface TcpSecrets {
+  /** Known to members only. */
+  readonly member?: Secret;
+  /** Known to members and clients. Must differ from the members': a client could pose as one. */
+  readonly client?: Secret;
+}
+
+/** Turns a plain socket into a safe one (TLS). It is called before the first byte. */
+export type Secure = (socket: Socket, side: 'dial' | 'accept', member: string) => Socket;
+
+export interface TcpOptions {
+  readonly cell: string;
+  readonly role: Role;
+  /** For a member one of `members`; for a client any name that tells a person which one it is. */
+  readonly id: string;
+  readonly incarnation: Incarnation;
+  /** In the order of the view. Addresses are looked up at every attempt. */
+  readonly members: readonly { readonly id: string; readonly address: string }[];
+  /** Where a member listens; its own address unless told otherwise. */
+  readonly listen?: string;
+  /** Of a member the whole; of a client what it knows. The ids of the members are added. */
+  readonly config: Omit<StatedConfig, 'members'>;
+  readonly secrets?: TcpSecrets;
+  readonly secure?: Secure;
+  readonly limits?: Partial<TcpLimits>;
+}
+
+/** The same, checked and ready for use. */
+export interface Settings {
+  readonly cell: string;
+  readonly role: Role;
+  readonly id: string;
+  readonly incarnation: Incarnation;
+  readonly members: readonly { readonly id: string; readonly address: Address }[];
+  /** This member's number; -1 for a client. */
+  readonly self: number;
+  readonly listen: Address | null;
+  readonly config: StatedConfig;
+  readonly secrets: Readonly<Partial<Record<Role, Uint8Array>>>;
+  /** Neither secret nor TLS: nothing may leave this machine. */
+  readonly insecure: boolean;
+  readonly secure: Secure | null;
+  readonly limits: TcpLimits;
+}
+
+const SECRET_BYTES_MIN = 16;
+const MEMBERS_MAX = 64;
+
+export function settle(options: TcpOptions): Settings {
+  const { cell, role, id, incarnation, members, config } = options;
+  checkText('cell', cell);
+  checkText('id', id);
+  for (const member of members) checkText('member id', member.id);
+  const ids = members.map((member) => member.id);
+  if (ids.length === 0 || ids.length > MEMBERS_MAX) throw bad(`a cell has 1 to ${MEMBERS_MAX} members, not ${ids.length}`);
+  const twice = ids.find((one, index) => ids.indexOf(one) !== index);
+  if (twice !== undefined) throw bad(`member ${twice} is listed twice`);
+  if (!Number.isSafeInteger(incarnation) || incarnation <= 0) throw bad(`an incarnation is a positive safe integer, not ${incarnation}`);
+  if (config.engine !== undefined) checkText('engine', config.engine);
+  for (const field of ['maxTermUs', 'rateErrorPpm', 'replication', 'view'] as const satisfies readonly (keyof CellConfig)[]) {
+    const value = config[field];
+    if (value === undefined ? role === 'member' : !Number.isSafeInteger(value) || value < 0) {
+      throw bad(`config.${field} is a safe integer from 0 on, not ${value}`);
+    }
+  }
+  if (role === 'member' && config.engine === undefined) throw bad('a member states its config.engine');
+
+  const known = members.map((member) => ({ id: member.id, address: parseAddress(member.address) }));
+  const self = role === 'member' ? ids.indexOf(id) : -1;
+  if (role === 'member' && self < 0) {
+    throw new TenureError('TENURE_UNKNOWN_MEMBER', `${id} is not among the members ${ids.join(', ')}: add it there, or correct its id`, {
+      id,
+      members: ids.join(', '),
+    });
+  }
+  const listen = role === 'member' ? (options.listen === undefined ? known[self]?.address : parseAddress(options.listen)) : null;
+
+  const secrets: Partial<Record<Role, Uint8Array>> = {};
+  for (const whose of ['member', 'client'] as const) {
+    const secret = options.secrets?.[whose];
+    if (secret === undefined) continue;
+    const bytes = Buffer.from(secret as string);
+    if (bytes.length < SECRET_BYTES_MIN) {
+      throw bad(`the ${whose} secret has ${bytes.length} bytes and needs ${SECRET_BYTES_MIN}: make one with openssl rand -hex 32`);
+    }
+    secrets[whose] = bytes;
+  }
+  if (secrets.member && secrets.client && Buffer.compare(secrets.member, secrets.client) === 0) {
+    throw bad('members and clients need different secrets: with the same one a client could pose as a member');
+  }
+  if (role === 'member' && secrets.client && !secrets.member) throw bad('there is a secret for clients and none for members: add one');
+  const limits = { ...TCP_LIMITS, ...options.limits };
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Number.isSafeInteger(value) || value <= 0) throw bad(`limits.${name} is a positive integer, not ${value}`);
+  }
+  const secure = options.secure ?? null;
+  return {
+    cell,
+    role,
+    id,
+    incarnation,
+    members: known,
+    self,
+    listen: listen ?? null,
+    config: { ...config, members: ids },
+    secrets,
+    insecure: secrets[role] === undefined && secure === null,
+    secure,
+    limits,
+  };
+}
+
+function checkText(what: string, text: string): void {
+  try {
+    encodeName(text);
+  } catch (error) {
+    throw bad(`the ${what} ${JSON.stringify(text)} is not 1 to 255 bytes of text without control characters`, error);
+  }
+}
+
+function bad(message: string, cause?: unknown): TenureError {
+  const error = new TenureError('TENURE_BAD_ARGUMENT', message);
+  if (cause !== undefined) error.cause = cause;
+  return error;
+}

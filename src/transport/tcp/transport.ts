@@ -1,0 +1,313 @@
+/**
+ * The transport over TCP: a member listens and dials the other members, a client dials all members. Here is who
+ * is connected, by number, and what happens when connections of one peer meet. Of a pair of members the one
+ * with the lower number decides: while it is greeting, what the other dialled is redundant. Apart from that, the
+ * newest connection that has proved itself stays, because a peer with a good connection does not dial.
+ *
+ * No socket or timer keeps the process alive; only `close` does, for as long as it takes.
+ */
+import { lookup } from 'node:dns/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { nodeId, TenureError, type NodeId } from '../../kernel/index.ts';
+import { HANDSHAKE_BYTES_MAX, MESSAGE, type ByteWriter, type Farewell } from '../../wire/index.ts';
+import type { DownReason, Handlers, PeerInfo, PeerStats, Transport } from '../contract.ts';
+import { isLoopback, type Address } from './address.ts';
+import { Connection } from './connection.ts';
+import { Dialler } from './dialler.ts';
+import { Accepting, type Outcome } from './greeting.ts';
+import { settle, type Settings, type TcpOptions } from './options.ts';
+import { Peer, type PeerEvents } from './peer.ts';
+import { crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver } from './refusals.ts';
+
+export class TcpTransport implements Transport {
+  readonly #settings: Settings;
+  /** By number; a member has no peer at its own. */
+  readonly #members: (Peer | null)[];
+  readonly #diallers: (Dialler | null)[];
+  readonly #clients = new Map<number, Peer>();
+  readonly #clientsByIncarnation = new Map<number, Peer>();
+  #nextClient: number;
+  readonly #strangers = new Map<Connection, Accepting>();
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server | null;
+  #handlers: Handlers | null = null;
+  #opening: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
+  #tick: NodeJS.Timeout | null = null;
+  #dirty: Connection[] = [];
+  #flushing: Connection[] = [];
+  #emptied: (() => void) | null = null;
+
+  /** Throws what is wrong with the options: `TENURE_BAD_ARGUMENT`, `TENURE_UNKNOWN_MEMBER`. */
+  constructor(options: TcpOptions) {
+    const settings = settle(options);
+    this.#settings = settings;
+    this.#nextClient = settings.members.length;
+    this.#members = settings.members.map(({ id }, index) =>
+      index === settings.self ? null : new Peer(nodeId(index), id, this.#peerEvents),
+    );
+    this.#diallers = this.#members.map((peer, index) => {
+      const member = settings.members[index];
+      return peer === null || member === undefined ? null : this.#dialler(peer, member);
+    });
+    this.#server = settings.role === 'member' ? createServer((socket) => this.#accept(socket)) : null;
+    if (this.#server) this.#server.maxConnections = settings.limits.connectionsMax;
+  }
+
+  /** Where a member listens once it is open; of use when it was told port 0. */
+  get address(): Address | null {
+    const address = this.#server?.address();
+    return typeof address === 'object' && address !== null ? { host: address.address, port: address.port } : null;
+  }
+
+  open(handlers: Handlers): Promise<void> {
+    if (this.#opening || this.#closing) {
+      return Promise.reject(new TenureError('TENURE_BAD_ARGUMENT', 'a transport is opened once: make a new one'));
+    }
+    this.#handlers = handlers;
+    this.#opening = this.#open();
+    return this.#opening;
+  }
+
+  close(): Promise<void> {
+    this.#handlers = null;
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  begin(to: NodeId): ByteWriter | null {
+    const peer = this.#peer(to);
+    const connection = peer?.connection;
+    if (peer === undefined || connection === null || connection === undefined) return null;
+    if (connection.queuedBytes >= this.#settings.limits.queueBytesMax) {
+      peer.dropped++;
+      return null;
+    }
+    if (!connection.dirty) {
+      connection.dirty = true;
+      // The end of this turn: after all that has come in by now, from every peer, was worked on.
+      if (this.#dirty.push(connection) === 1) setImmediate(this.#flush);
+    }
+    return connection.begin(MESSAGE);
+  }
+
+  end(to: NodeId): void {
+    const peer = this.#peer(to);
+    if (!peer?.connection) return;
+    peer.connection.end(this.#settings.limits.frameBytesMax);
+    peer.messagesOut++;
+  }
+
+  flush(): void {
+    this.#flush();
+  }
+
+  peerStats(peer: NodeId): PeerStats | null {
+    return this.#peer(peer)?.stats() ?? null;
+  }
+
+  #peer(number: NodeId): Peer | undefined {
+    return number < this.#members.length ? (this.#members[number] ?? undefined) : this.#clients.get(number);
+  }
+
+  readonly #flush = (): void => {
+    const dirty = this.#dirty;
+    if (dirty.length === 0) return;
+    this.#dirty = this.#flushing;
+    this.#flushing = dirty;
+    for (const connection of dirty) {
+      connection.dirty = false;
+      connection.flush();
+    }
+    dirty.length = 0;
+  };
+
+  async #open(): Promise<void> {
+    const { listen, limits } = this.#settings;
+    if (this.#server && listen) await this.#listen(this.#server, listen);
+    if (this.#closing) return;
+    this.#tick = setInterval(() => this.#keepAlive(), limits.pingMs);
+    this.#tick.unref();
+    for (const dialler of this.#diallers) dialler?.start();
+  }
+
+  async #listen(server: Server, { host, port }: Address): Promise<void> {
+    let where = host;
+    if (this.#settings.insecure) {
+      where = (await lookup(host)).address;
+      if (!isLoopback(where)) throw insecureListen(host);
+    }
+    if (this.#closing) return;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: where, port }, () => {
+        server.off('error', reject);
+        // What fails later is one connection that could not be accepted; its peer dials again.
+        server.on('error', () => {});
+        server.unref();
+        resolve();
+      });
+    });
+  }
+
+  async #close(): Promise<void> {
+    if (this.#tick) clearInterval(this.#tick);
+    for (const dialler of this.#diallers) dialler?.stop();
+    for (const stranger of this.#strangers.values()) stranger.abandon();
+    this.#strangers.clear();
+    for (const peer of [...this.#members, ...this.#clients.values()]) peer?.part('closing', 'goodbye', null);
+    // An open that failed has told its caller.
+    await this.#opening?.catch(() => {});
+    const ended = new Promise<void>((resolve) => {
+      if (this.#server?.listening) this.#server.close(() => resolve());
+      else resolve();
+    });
+    if (this.#sockets.size > 0) {
+      // Whoever waits for the end of this must live to see it.
+      for (const socket of this.#sockets) socket.ref();
+      await new Promise<void>((resolve) => (this.#emptied = resolve));
+    }
+    await ended;
+  }
+
+  readonly #track = (socket: Socket): void => {
+    this.#sockets.add(socket);
+    if (this.#closing) socket.destroy();
+    else socket.unref();
+    // Between two owners, or after the last, an error has no other listener.
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      if (this.#sockets.size === 0) this.#emptied?.();
+    });
+  };
+
+  #accept(plain: Socket): void {
+    const { settings, remote } = { settings: this.#settings, remote: `${plain.remoteAddress}:${plain.remotePort}` };
+    this.#track(plain);
+    if (this.#closing || (settings.insecure && !isLoopback(plain.remoteAddress ?? ''))) {
+      plain.destroy();
+      return;
+    }
+    let socket = plain;
+    try {
+      if (settings.secure) this.#track((socket = settings.secure(plain, 'accept', settings.id)));
+    } catch (error) {
+      plain.destroy();
+      process.emitWarning(error instanceof Error ? error : String(error));
+      return;
+    }
+    if (this.#strangers.size >= settings.limits.strangersMax) this.#dropOldestStranger();
+    const connection = new Connection(socket, remote, HANDSHAKE_BYTES_MAX, settings.limits.lingerMs);
+    this.#strangers.set(connection, new Accepting(settings, connection, this.#outcome));
+  }
+
+  #dropOldestStranger(): void {
+    for (const [connection, stranger] of this.#strangers) {
+      stranger.abandon();
+      this.#strangers.delete(connection);
+      this.#refused(connection.remote, crowdedOut(connection.remote, this.#settings.limits.strangersMax));
+      return;
+    }
+  }
+
+  readonly #outcome: Outcome = {
+    judge: (info) => this.#judge(info),
+    greeted: (connection, info) => {
+      this.#strangers.delete(connection);
+      const peer = info.role === 'member' ? this.#members.find((one) => one?.id === info.id) : this.#newClient(info);
+      if (peer) this.#adopt(peer, connection, info);
+    },
+    failed: (connection, error) => {
+      this.#strangers.delete(connection);
+      if (error) this.#refused(connection.remote, error);
+    },
+  };
+
+  #judge(info: PeerInfo): ReturnType<Outcome['judge']> {
+    const { self, id, incarnation } = this.#settings;
+    if (info.role === 'client') {
+      const double = this.#members.find((peer) => peer?.connection && peer.info?.incarnation === info.incarnation);
+      if (double) return othersIncarnation(info, double.id);
+      return info.incarnation === incarnation ? othersIncarnation(info, id) : 'welcome';
+    }
+    const index = this.#settings.members.findIndex((member) => member.id === info.id);
+    return self < index && this.#diallers[index]?.isGreeting ? 'redundant' : 'welcome';
+  }
+
+  #newClient(info: PeerInfo): Peer {
+    const before = this.#clientsByIncarnation.get(info.incarnation);
+    before?.part('replaced', 'replaced', null);
+    const peer = new Peer(nodeId(this.#nextClient++), info.id, this.#peerEvents);
+    this.#clients.set(peer.number, peer);
+    this.#clientsByIncarnation.set(info.incarnation, peer);
+    return peer;
+  }
+
+  #adopt(peer: Peer, connection: Connection, info: PeerInfo): void {
+    if (peer.connection) {
+      const older = peer.info?.incarnation ?? info.incarnation;
+      const error = older === info.incarnation ? null : takenOver(peer.id, older, info.incarnation);
+      if (error) this.#refused(peer.id, error);
+      peer.part(error ? 'duplicate' : 'replaced', 'replaced', error);
+    }
+    if (info.role === 'member') this.#clientsByIncarnation.get(info.incarnation)?.part('duplicate', 'replaced', null);
+    peer.attach(connection, info);
+    this.#diallers[peer.number]?.rest();
+    if (this.#closing) {
+      peer.part('closing', 'goodbye', null);
+      return;
+    }
+    peer.ping();
+    // What this throws is caught where the connection's bytes are worked on, and costs the connection.
+    this.#handlers?.up(peer.number, info);
+  }
+
+  #dialler(peer: Peer, member: { readonly id: string; readonly address: Address }): Dialler {
+    return new Dialler(this.#settings, member, {
+      opened: this.#track,
+      judge: () => (peer.connection === null ? 'welcome' : 'redundant'),
+      greeted: (connection, info) => this.#adopt(peer, connection, info),
+      failed: (refusal, detail) => {
+        peer.lastError = detail;
+        if (refusal) this.#refused(peer.id, refusal);
+      },
+    });
+  }
+
+  readonly #peerEvents: PeerEvents = {
+    message: (number, bytes, start, end) => this.#handlers?.message(number, bytes, start, end),
+    parted: (peer, why, error, farewell) => this.#parted(peer, why, error, farewell),
+  };
+
+  #parted(peer: Peer, why: DownReason, cause: Error | null, farewell: Farewell | null): void {
+    const error = farewell === 'duplicate' ? pushedOut(this.#settings.id, peer.id) : cause;
+    if (this.#clients.delete(peer.number) && this.#clientsByIncarnation.get(peer.info?.incarnation ?? 0) === peer) {
+      this.#clientsByIncarnation.delete(peer.info?.incarnation ?? 0);
+    }
+    this.#diallers[peer.number]?.resume(performance.now() - peer.upSinceMs, error instanceof TenureError);
+    this.#guard(() => this.#handlers?.down(peer.number, why, error));
+  }
+
+  #refused(who: string, error: TenureError): void {
+    this.#guard(() => this.#handlers?.refused(who, error));
+  }
+
+  #guard(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      process.emitWarning(error instanceof Error ? error : String(error));
+    }
+  }
+
+  #keepAlive(): void {
+    const { pingMs, silentMs } = this.#settings.limits;
+    const ticks = Math.max(2, Math.ceil(silentMs / pingMs));
+    for (const peer of [...this.#members, ...this.#clients.values()]) {
+      if (!peer?.connection) continue;
+      if (peer.isSilent(ticks)) peer.part('silent', 'silent', null);
+      else peer.ping();
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * How messages lie in a stream: a length of four bytes, little endian, then that many bytes, of which the
+ * first is the frame's kind. Here are writing frames, finding them again in whatever pieces the network
+ * delivers, and the small frames that keep a connection honest. What a message means is its codec's business.
+ */
+import { TenureError } from '../kernel/index.ts';
+import type { ByteReader, ByteWriter } from './bytes.ts';
+
+export const MESSAGE = 1;
+export const PING = 2;
+export const PONG = 3;
+export const GOODBYE = 4;
+export const HELLO = 16;
+export const CHALLENGE = 17;
+export const PROOF = 18;
+export const WELCOME = 19;
+export const REFUSAL = 20;
+
+const HEADER_BYTES = 4;
+
+/** What a frame may take, its kind included, where nobody says otherwise. */
+export const FRAME_BYTES_MAX: number = 1024 * 1024;
+/** The same before the other side has proved who it is. */
+export const HANDSHAKE_BYTES_MAX: number = 16 * 1024;
+
+/** A splitter lets a buffer go that grew beyond this for one large frame. */
+const KEPT_BYTES_MAX = 64 * 1024;
+
+/** Why a side ends a connection. A number not listed here is read as `closing`. */
+export const FAREWELLS = {
+  closing: 1,
+  /** The same incarnation has opened a newer connection. */
+  replaced: 2,
+  /** Another incarnation has come under the same member id. */
+  duplicate: 3,
+  /** Both sides had dialled; the other connection stays. */
+  redundant: 4,
+  badFrame: 5,
+  silent: 6,
+} as const;
+
+export type Farewell = keyof typeof FAREWELLS;
+
+/** Opens a frame and says where it starts, for `endFrame`. */
+export function beginFrame(out: ByteWriter, kind: number): number {
+  const start = out.length;
+  out.u32(0);
+  out.u8(kind);
+  return start;
+}
+
+/**
+ * Closes the frame that starts at `start`. One larger than `bytesMax` is taken back, so that the stream stays
+ * whole, and `TENURE_FRAME_TOO_LARGE` thrown at whoever wrote it.
+ */
+export function endFrame(out: ByteWriter, start: number, bytesMax: number = FRAME_BYTES_MAX): void {
+  const length = out.length - start - HEADER_BYTES;
+  if (length > bytesMax) {
+    out.length = start;
+    throw tooLarge(length, bytesMax);
+  }
+  const bytes = out.bytes;
+  bytes[start] = length & 0xff;
+  bytes[start + 1] = (length >>> 8) & 0xff;
+  bytes[start + 2] = (length >>> 16) & 0xff;
+  bytes[start + 3] = length >>> 24;
+}
+
+export interface FrameSink {
+  /** Bytes `start` to `end` are the frame's body, valid during the call. False: no more frames are wanted. */
+  frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean;
+}
+
+/**
+ * Finds the frames in a stream. A frame that lies within one chunk is handed on where it lies; only one that
+ * is cut by a chunk's end is put together in a buffer of the splitter's, which grows with the bytes that have
+ * come and never by what a header claims.
+ */
+export class FrameSplitter {
+  /** May be changed between frames, also by the sink. */
+  bytesMax: number;
+  #held: Uint8Array = new Uint8Array(256);
+  #heldLength = 0;
+
+  constructor(bytesMax: number = FRAME_BYTES_MAX) {
+    this.bytesMax = bytesMax;
+  }
+
+  /** The error after which nothing in the stream can be understood any more, or null. */
+  push(chunk: Uint8Array, sink: FrameSink): TenureError | null {
+    const end = chunk.length;
+    let at = 0;
+    if (this.#heldLength > 0) {
+      if (this.#heldLength < HEADER_BYTES) {
+        at = this.#hold(chunk, 0, Math.min(end, HEADER_BYTES - this.#heldLength));
+        if (this.#heldLength < HEADER_BYTES) return null;
+      }
+      const length = lengthAt(this.#held, 0);
+      const error = this.#judge(length);
+      if (error) return error;
+      const total = HEADER_BYTES + length;
+      at = this.#hold(chunk, at, Math.min(end, at + total - this.#heldLength));
+      if (this.#heldLength < total) return null;
+      const held = this.#held;
+      this.#heldLength = 0;
+      if (held.length > KEPT_BYTES_MAX) this.#held = new Uint8Array(256);
+      if (!sink.frame(held[HEADER_BYTES] as number, held, HEADER_BYTES + 1, total)) return null;
+    }
+    while (end - at >= HEADER_BYTES) {
+      const length = lengthAt(chunk, at);
+      const error = this.#judge(length);
+      if (error) return error;
+      const start = at + HEADER_BYTES;
+      if (end - start < length) break;
+      at = start + length;
+      if (!sink.frame(chunk[start] as number, chunk, start + 1, at)) return null;
+    }
+    this.#hold(chunk, at, end);
+    return null;
+  }
+
+  #judge(length: number): TenureError | null {
+    if (length > this.bytesMax) return tooLarge(length, this.bytesMax);
+    return length === 0
+      ? new TenureError('TENURE_BAD_FRAME', 'a frame without a kind came in: the other side does not speak this protocol')
+      : null;
+  }
+
+  /** Keeps bytes `start` to `end` and answers with `end`. */
+  #hold(chunk: Uint8Array, start: number, end: number): number {
+    if (start >= end) return end;
+    const needed = this.#heldLength + end - start;
+    if (needed > this.#held.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#held.length * 2));
+      grown.set(this.#held.subarray(0, this.#heldLength));
+      this.#held = grown;
+    }
+    this.#held.set(chunk.subarray(start, end), this.#heldLength);
+    this.#heldLength = needed;
+    return end;
+  }
+}
+
+/** `sentUs` is on the sender's monotonic clock; it comes back in the pong and means nothing to anyone else. */
+export function writePing(out: ByteWriter, sentUs: number): void {
+  const start = beginFrame(out, PING);
+  out.u53(sentUs);
+  endFrame(out, start);
+}
+
+export function writePong(out: ByteWriter, sentUs: number, receivedWallUs: number, answeredWallUs: number): void {
+  const start = beginFrame(out, PONG);
+  out.u53(sentUs);
+  out.u53(receivedWallUs);
+  out.u53(answeredWallUs);
+  endFrame(out, start);
+}
+
+export interface Pong {
+  readonly sentUs: number;
+  /** On the answering side's wall clock. */
+  readonly receivedWallUs: number;
+  readonly answeredWallUs: number;
+}
+
+/** What a pong says, or null if the bytes are none. */
+export function readPong(input: ByteReader): Pong | null {
+  const pong = { sentUs: input.u53(), receivedWallUs: input.u53(), answeredWallUs: input.u53() };
+  return input.failed ? null : pong;
+}
+
+export function writeGoodbye(out: ByteWriter, why: Farewell): void {
+  const start = beginFrame(out, GOODBYE);
+  out.u8(FAREWELLS[why]);
+  endFrame(out, start);
+}
+
+export function readGoodbye(input: ByteReader): Farewell {
+  const code = input.u8();
+  for (const [why, number] of Object.entries(FAREWELLS)) if (number === code) return why as Farewell;
+  return 'closing';
+}
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16);
+  return (low | ((bytes[at + 3] as number) << 24)) >>> 0;
+}
+
+function tooLarge(length: number, bytesMax: number): TenureError {
+  return new TenureError(
+    'TENURE_FRAME_TOO_LARGE',
+    `a frame of ${length} bytes, and ${bytesMax} are the limit: send less at once, or find out who else speaks on this port`,
+    { bytes: length, bytesMax },
+  );
+}

@@ -1,0 +1,275 @@
+/**
+ * What two sides say before they trust each other. The dialling side sends a hello, the accepting side a
+ * challenge; the dialling side proves that it knows the secret; only then does the accepting side tell who it
+ * is (welcome) and prove the same, or refuse. Here are the bytes and the judgements; nonces, proofs, sockets and
+ * time limits are the transport's.
+ *
+ * A reader takes the fields it knows and leaves what follows unread: a newer version may add fields at the end.
+ */
+import { decodeName, encodeName, ERROR_CODES, incarnation, type ErrorCode, type Incarnation } from '../kernel/index.ts';
+import type { ByteReader, ByteWriter } from './bytes.ts';
+import { beginFrame, CHALLENGE, endFrame, HANDSHAKE_BYTES_MAX, HELLO, PROOF, REFUSAL, WELCOME } from './frames.ts';
+
+/** "TNUR": a web browser or a port scanner is told apart from a peer by its first bytes. */
+const MAGIC = 0x52554e54;
+export const NONCE_BYTES = 32;
+
+export interface Versions {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The versions of the protocol that this code speaks. */
+export const VERSIONS: Versions = { min: 1, max: 1 };
+
+/** The highest version both speak, or null if there is none. */
+export function agreeVersion(a: Versions, b: Versions): number | null {
+  const version = Math.min(a.max, b.max);
+  return version >= a.min && version >= b.min ? version : null;
+}
+
+export type Role = 'member' | 'client';
+
+/** What all members must agree on: where they do not, a restarted member's silence protects nothing. */
+export interface CellConfig {
+  readonly engine: string;
+  readonly maxTermUs: number;
+  readonly rateErrorPpm: number;
+  readonly replication: number;
+  /** In the order of the view. */
+  readonly members: readonly string[];
+  readonly view: number;
+}
+
+/** A client states what it has been told and takes the rest from the members. */
+export type StatedConfig = Partial<CellConfig>;
+
+export const CONFIG_FIELDS: readonly (keyof CellConfig)[] = ['engine', 'maxTermUs', 'rateErrorPpm', 'replication', 'members', 'view'];
+
+export interface Disagreement {
+  readonly field: keyof CellConfig;
+  readonly here: string;
+  readonly there: string;
+}
+
+/**
+ * The first field whose values differ. What a client does not state is not held against it; a member states
+ * everything, so there a missing field is a difference.
+ */
+export function disagreement(here: StatedConfig, there: StatedConfig, whole: boolean): Disagreement | null {
+  for (const field of CONFIG_FIELDS) {
+    const [a, b] = [here[field], there[field]];
+    if (!whole && (a === undefined || b === undefined)) continue;
+    if (shown(a) !== shown(b)) return { field, here: shown(a), there: shown(b) };
+  }
+  return null;
+}
+
+function shown(value: string | number | readonly string[] | undefined): string {
+  if (value === undefined) return 'nothing';
+  return typeof value === 'object' ? value.join(', ') : String(value);
+}
+
+export interface Hello {
+  readonly versions: Versions;
+  readonly nonce: Uint8Array;
+  readonly cell: string;
+  readonly role: Role;
+  readonly id: string;
+  readonly incarnation: Incarnation;
+  /** The member that was dialled: an address that leads to another one is noticed. */
+  readonly to: string;
+  readonly config: StatedConfig;
+}
+
+export interface Challenge {
+  readonly versions: Versions;
+  readonly nonce: Uint8Array;
+}
+
+export interface Welcome {
+  readonly id: string;
+  readonly incarnation: Incarnation;
+  readonly config: StatedConfig;
+}
+
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+export function writeHello(out: ByteWriter, hello: Hello): void {
+  const start = beginFrame(out, HELLO);
+  writeOpening(out, hello);
+  writeText(out, hello.cell);
+  out.u8(hello.role === 'member' ? 1 : 2);
+  writeText(out, hello.id);
+  out.u53(hello.incarnation);
+  writeText(out, hello.to);
+  writeConfig(out, hello.config);
+  endFrame(out, start, HANDSHAKE_BYTES_MAX);
+}
+
+/** Null for what is no hello. Of one whose versions have nothing in common with ours only the versions are read. */
+export function readHello(input: ByteReader): Hello | Versions | null {
+  const opening = readOpening(input);
+  if (opening === null) return null;
+  if (agreeVersion(opening.versions, VERSIONS) === null) return opening.versions;
+  const cell = readText(input);
+  const role = input.u8();
+  const id = readText(input);
+  const who = input.u53();
+  const to = readText(input);
+  const config = readConfig(input);
+  if (input.failed || cell === null || id === null || to === null || config === null) return null;
+  if (who === 0 || (role !== 1 && role !== 2)) return null;
+  return { ...opening, cell, role: role === 1 ? 'member' : 'client', id, incarnation: incarnation(who), to, config };
+}
+
+export function writeChallenge(out: ByteWriter, challenge: Challenge): void {
+  const start = beginFrame(out, CHALLENGE);
+  writeOpening(out, challenge);
+  endFrame(out, start, HANDSHAKE_BYTES_MAX);
+}
+
+export function readChallenge(input: ByteReader): Challenge | null {
+  return readOpening(input);
+}
+
+/** An empty proof says that its side has no secret. */
+export function writeProof(out: ByteWriter, proof: Uint8Array): void {
+  const start = beginFrame(out, PROOF);
+  out.u8(proof.length);
+  out.raw(proof, 0, proof.length);
+  endFrame(out, start, HANDSHAKE_BYTES_MAX);
+}
+
+export function readProof(input: ByteReader): Uint8Array | null {
+  return readRaw(input, input.u8());
+}
+
+export function writeWelcome(out: ByteWriter, welcome: Welcome): void {
+  const start = beginFrame(out, WELCOME);
+  writeText(out, welcome.id);
+  out.u53(welcome.incarnation);
+  writeConfig(out, welcome.config);
+  endFrame(out, start, HANDSHAKE_BYTES_MAX);
+}
+
+export function readWelcome(input: ByteReader): Welcome | null {
+  const id = readText(input);
+  const who = input.u53();
+  const config = readConfig(input);
+  if (input.failed || id === null || who === 0 || config === null) return null;
+  return { id, incarnation: incarnation(who), config };
+}
+
+/** Facts that are no name, or longer than one, are cut: they are for a person to read. */
+export function writeRefusal(out: ByteWriter, refusal: Refusal): void {
+  const start = beginFrame(out, REFUSAL);
+  writeText(out, refusal.code);
+  const facts = Object.entries(refusal.facts);
+  out.u8(facts.length);
+  for (const [name, value] of facts) {
+    writeText(out, name);
+    writeText(out, printable(value));
+  }
+  endFrame(out, start, HANDSHAKE_BYTES_MAX);
+}
+
+export function readRefusal(input: ByteReader): Refusal | null {
+  const code = readText(input);
+  const facts: Record<string, string> = {};
+  for (let left = input.u8(); left > 0; left--) {
+    const [name, value] = [readText(input), readText(input)];
+    if (name === null || value === null) return null;
+    facts[name] = value;
+  }
+  if (input.failed || code === null || !Object.hasOwn(ERROR_CODES, code)) return null;
+  return { code: code as ErrorCode, facts };
+}
+
+function writeOpening(out: ByteWriter, { versions, nonce }: Challenge): void {
+  out.u32(MAGIC);
+  out.u16(versions.min);
+  out.u16(versions.max);
+  out.raw(nonce, 0, NONCE_BYTES);
+}
+
+function readOpening(input: ByteReader): Challenge | null {
+  if (input.u32() !== MAGIC) return null;
+  const versions = { min: input.u16(), max: input.u16() };
+  const nonce = readRaw(input, NONCE_BYTES);
+  return nonce === null || versions.min > versions.max ? null : { versions, nonce };
+}
+
+/** Each field has its name and its length, so that a reader can step over what it does not know. */
+function writeConfig(out: ByteWriter, config: StatedConfig): void {
+  const stated = CONFIG_FIELDS.filter((field) => config[field] !== undefined);
+  out.u8(stated.length);
+  for (const field of stated) {
+    writeText(out, field);
+    const lengthAt = out.length;
+    out.u16(0);
+    const value = config[field] ?? '';
+    if (typeof value === 'number') out.u53(value);
+    else if (typeof value === 'string') writeText(out, value);
+    else for (const id of value) writeText(out, id);
+    const length = out.length - lengthAt - 2;
+    out.bytes[lengthAt] = length & 0xff;
+    out.bytes[lengthAt + 1] = length >>> 8;
+  }
+}
+
+function readConfig(input: ByteReader): StatedConfig | null {
+  const config: Record<string, string | number | string[]> = {};
+  for (let left = input.u8(); left > 0; left--) {
+    const field = readText(input);
+    const end = input.at + 2 + input.u16();
+    if (input.failed || field === null || end > input.end) return null;
+    if (field === 'members') {
+      const members: string[] = [];
+      while (input.at < end) {
+        const id = readText(input);
+        if (id === null) return null;
+        members.push(id);
+      }
+      config[field] = members;
+    } else if (field === 'engine') {
+      const engine = readText(input);
+      if (engine === null) return null;
+      config[field] = engine;
+    } else if ((CONFIG_FIELDS as readonly string[]).includes(field)) {
+      config[field] = input.u53();
+    }
+    if (input.failed || input.at > end) return null;
+    input.at = end;
+  }
+  return config;
+}
+
+function writeText(out: ByteWriter, text: string): void {
+  const bytes = encodeName(text);
+  out.u8(bytes.length);
+  out.raw(bytes, 0, bytes.length);
+}
+
+function readText(input: ByteReader): string | null {
+  const length = input.u8();
+  const start = input.skip(length);
+  return input.failed ? null : decodeName(input.bytes, start, start + length);
+}
+
+function readRaw(input: ByteReader, length: number): Uint8Array | null {
+  const start = input.skip(length);
+  if (input.failed) return null;
+  // `slice` of Node's buffers would share the bytes, which are gone after the call.
+  const copy = new Uint8Array(length);
+  copy.set(input.bytes.subarray(start, start + length));
+  return copy;
+}
+
+function printable(value: string): string {
+  const cut = value.length > 60 ? `${value.slice(0, 60)}…` : value;
+  return cut.replaceAll(/[^\x20-\x7e…]/g, '?') || '?';
+}
