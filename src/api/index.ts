@@ -1,4 +1,5 @@
 /** The public face of the package. */
 export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
+export { connect, joinCell, type Cell, type CellState, type ConnectOptions, type JoinOptions } from './cell.ts';
 export { Lease } from './lease.ts';
-export { LeaseLostError, LeaseService, type AcquireOptions, type HolderAnswer, type HolderInfo, type TryResult } from './lease-service.ts';
+export { LeaseLostError, type AcquireOptions, type HolderAnswer, type HolderInfo, type TryResult } from './lease-service.ts';

@@ -128,7 +128,7 @@ export class LeaseService implements LeaseSource {
   }
 
   /** Asks a quorum who holds it. */
-  holder(name: string): Promise<HolderAnswer> {
+  async holder(name: string): Promise<HolderAnswer> {
     checkName(name);
     this.#checkOpen();
     const number = this.#nextNumber++;

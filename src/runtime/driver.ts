@@ -19,6 +19,8 @@ export interface DriverOptions<Message, Command, Event> {
   readonly link: Link;
   readonly clocks: Clocks;
   readonly chooser: Chooser;
+  /** Whether the peer may send this: nobody speaks for another. */
+  readonly admit?: (from: NodeId, message: Message) => boolean;
   readonly onEvent: (event: Event) => void;
   /** The core failed an assertion: this node is silent from here on. */
   readonly onFailure: (error: TenureError) => void;
@@ -74,11 +76,11 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     if (refusal !== null) throw refusal as TenureError;
   }
 
-  /** One message of a peer; false if the bytes are none. */
+  /** One message of a peer; false if the bytes are none, or the peer may not send it. */
   receive(from: NodeId, bytes: Uint8Array, start: number, end: number): boolean {
     this.#reader.reset(bytes, start, end);
     const message = this.#options.codec.decode(this.#reader);
-    if (message === null) return false;
+    if (message === null || this.#options.admit?.(from, message) === false) return false;
     this.#step(() => this.#core.receive(from, message, this));
     return true;
   }

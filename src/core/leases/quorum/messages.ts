@@ -91,6 +91,20 @@ export class QuorumMessage {
   }
 }
 
+/** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. */
+export function isRequest({ kind }: QuorumMessage): boolean {
+  return (
+    kind === PREPARE ||
+    kind === PROPOSE ||
+    kind === RELEASE ||
+    kind === QUERY ||
+    kind === WAIT ||
+    kind === UNWAIT ||
+    kind === WATCH ||
+    kind === LEARN
+  );
+}
+
 /** For people. */
 export const KIND_NAMES: readonly string[] = [
   '',

@@ -1,0 +1,348 @@
+/**
+ * `joinCell` and `connect`: a member, or a client, of a cell of real processes. Here options become a
+ * transport, a core and a driver; leases themselves are the lease service's.
+ */
+import { randomBytes } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import {
+  deriveTiming,
+  isRequest,
+  QuorumCore,
+  type QuorumCommand,
+  type QuorumEvent,
+  type QuorumMessage,
+  type Timing,
+} from '../core/index.ts';
+import {
+  compareNames,
+  encodeName,
+  hashName,
+  incarnation,
+  nodeId,
+  parseDuration,
+  quorumOf,
+  SeededChooser,
+  TenureError,
+  type Duration,
+  type Incarnation,
+} from '../kernel/index.ts';
+import { Driver, SystemClocks, type ClockWatchCounts } from '../runtime/index.ts';
+import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
+import { quorumCodec } from '../wire/index.ts';
+import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
+import type { Lease } from './lease.ts';
+
+export interface ConnectOptions {
+  /** The name of the cell: members and clients of another are turned away. */
+  readonly cell: string;
+  /** Every member and its address. The ids are fixed; addresses may change and are looked up at every attempt. */
+  readonly members: Readonly<Record<string, string>>;
+  /** What proves that a client belongs here. Without one, only this machine is served. */
+  readonly clientSecret?: Secret;
+  /** Tells people which client this is. */
+  readonly name?: string;
+}
+
+export interface JoinOptions extends Omit<ConnectOptions, 'name'> {
+  /** Which of the members this is. */
+  readonly self: string;
+  /** Where to listen; its address among the members unless told otherwise. */
+  readonly listen?: string;
+  /** What proves that a member belongs here; not the clients' secret. */
+  readonly secret?: Secret;
+  /** The longest term of any lease, the same for all members: 15s. A member that starts keeps silent about as long. */
+  readonly maxTerm?: Duration;
+  /** How far the rate of any clock may be off, the same for all members: 0.001. */
+  readonly rateError?: number;
+  /** How many members vote on a name; all of them unless told otherwise. */
+  readonly replication?: number;
+}
+
+/**
+ * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
+ * a majority, but not all. `no-quorum`: fewer; nothing can be acquired or renewed.
+ */
+export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';
+
+interface CellEvents {
+  state: [state: CellState];
+  /** A peer that could not be trusted or understood. */
+  refused: [who: string, error: TenureError];
+  /** This node broke one of its own rules and fell silent. */
+  failure: [error: TenureError];
+}
+
+const ENGINE = 'quorum';
+const VIEW = 1;
+const RATE_ERROR = 0.001;
+const MAX_TERM = '15s';
+/** Timing starts from a round trip like this; it matters only for how patient attempts are. */
+const RTT_US = 2000;
+const RATE_PPM = 1_000_000;
+
+/** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
+export async function joinCell(options: JoinOptions): Promise<Cell> {
+  const ids = memberIds(options.members);
+  const self = ids.indexOf(options.self);
+  const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
+  const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
+  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
+  const replication = options.replication ?? ids.length;
+  if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `replication is a number from 1 to ${ids.length}, the number of members; not ${replication}`,
+    );
+  }
+  const born = freshIncarnation();
+  const transport = new TcpTransport({
+    cell: options.cell,
+    role: 'member',
+    id: options.self,
+    incarnation: born,
+    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+    config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
+    secrets: secretsOf(options.secret, options.clientSecret),
+    ...(options.listen === undefined ? {} : { listen: options.listen }),
+  });
+  const cell = new Cell(transport, ids, self, born);
+  cell.begin(timing, replication);
+  await cell.open();
+  return cell;
+}
+
+/** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
+export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
+  const ids = memberIds(options.members);
+  const born = freshIncarnation();
+  const transport = new TcpTransport({
+    cell: options.cell,
+    role: 'client',
+    id: options.name ?? `client-${born}`,
+    incarnation: born,
+    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+    config: { engine: ENGINE, view: VIEW },
+    secrets: secretsOf(undefined, options.clientSecret),
+  });
+  // A client is numbered after the members; its peers know it by the number they gave its connection.
+  const cell = new Cell(transport, ids, ids.length, born);
+  try {
+    await cell.open();
+    await cell.begun(signal);
+  } catch (error) {
+    await cell.close();
+    throw error;
+  }
+  return cell;
+}
+
+type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
+
+/** What exists once the timing of the cell is known. */
+interface Engine {
+  readonly driver: QuorumDriver;
+  readonly leases: LeaseService;
+}
+
+export class Cell extends EventEmitter<CellEvents> {
+  readonly #transport: Transport;
+  readonly #memberIds: readonly string[];
+  readonly #self: number;
+  readonly #incarnation: Incarnation;
+  readonly #clocks = new SystemClocks();
+  /** Who is connected, and for which owner it may speak. */
+  readonly #peers = new Map<number, Incarnation>();
+  #engine: Engine | null = null;
+  #silent: boolean;
+  #state: CellState = 'no-quorum';
+  #closing: Promise<void> | null = null;
+
+  /** Cells are made by `joinCell` and `connect`. */
+  constructor(transport: Transport, memberIds: readonly string[], self: number, born: Incarnation) {
+    super();
+    this.#transport = transport;
+    this.#memberIds = memberIds;
+    this.#self = self;
+    this.#incarnation = born;
+    this.#silent = this.isMember;
+  }
+
+  get isMember(): boolean {
+    return this.#self < this.#memberIds.length;
+  }
+
+  /** Changes with every start: what holds leases is this, not the process's name. */
+  get incarnation(): number {
+    return this.#incarnation;
+  }
+
+  get state(): CellState {
+    return this.#state;
+  }
+
+  /** Waits until leases can be had: the silence is over and a majority is connected. */
+  async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    while (this.#state !== 'ready' && this.#state !== 'degraded') {
+      this.#leases();
+      await once(this, 'state', signal ? { signal } : {});
+    }
+  }
+
+  /** Waits for the lease, in order; it is renewed until it is released. */
+  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#leases().acquire(name, options);
+  }
+
+  /** Takes the lease if it is free, and says who holds it if not. */
+  async tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
+    return this.#leases().tryAcquire(name, options);
+  }
+
+  /** Runs `work` under the lease. Its own error always comes out; if the lease was lost though it succeeded, `TENURE_LEASE_LOST` with the `result`. */
+  using<T>(name: string, work: (lease: Lease) => Promise<T> | T): Promise<T>;
+  using<T>(name: string, options: AcquireOptions, work: (lease: Lease) => Promise<T> | T): Promise<T>;
+  async using<T>(
+    name: string,
+    ...rest: [(lease: Lease) => Promise<T> | T] | [AcquireOptions, (lease: Lease) => Promise<T> | T]
+  ): Promise<T> {
+    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
+    return this.#leases().using(name, options, work);
+  }
+
+  /** Asks a quorum who holds the lease. */
+  async holder(name: string): Promise<HolderAnswer> {
+    return this.#leases().holder(name);
+  }
+
+  /** How each member is reached: connection, round trip, clock offset. */
+  members(): { id: string; self: boolean; stats: PeerStats | null }[] {
+    return this.#memberIds.map((id, member) => ({
+      id,
+      self: member === this.#self,
+      stats: member === this.#self ? null : this.#transport.peerStats(nodeId(member)),
+    }));
+  }
+
+  /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
+  get clockCounts(): Readonly<ClockWatchCounts> | null {
+    return this.#engine?.driver.clockCounts ?? null;
+  }
+
+  /** Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Any number of calls. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // ── For joinCell and connect ───────────────────────────────────────────────────────────────────────
+
+  open(): Promise<void> {
+    return this.#transport.open(this.#handlers);
+  }
+
+  /** A client is begun by the first member it reaches. */
+  async begun(signal: AbortSignal | undefined): Promise<void> {
+    while (!this.#engine) await once(this, 'state', signal ? { signal } : {});
+  }
+
+  begin(timing: Timing, replication: number): void {
+    const memberKeys = this.#memberIds.map((id) => {
+      const bytes = encodeName(id);
+      return hashName(bytes, 0, bytes.length);
+    });
+    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted: true, diskKept: false };
+    const core = new QuorumCore({ memberKeys, replication, timing }, boot);
+    const driver: QuorumDriver = new Driver({
+      core,
+      codec: quorumCodec(),
+      ownCodec: quorumCodec(),
+      self: nodeId(this.#self),
+      link: this.#transport,
+      clocks: this.#clocks,
+      chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),
+      admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
+      onEvent: (event) => {
+        if (event.kind === 'ready') this.#silent = false;
+        if (event.kind === 'ready') this.#updateState();
+        leases.tell(event);
+      },
+      onFailure: (error) => {
+        leases.fail(error);
+        this.emit('failure', error);
+      },
+    });
+    const leases: LeaseService = new LeaseService(driver, core, this.#clocks, timing, this.#memberIds);
+    this.#engine = { driver, leases };
+    driver.start();
+  }
+
+  readonly #handlers: Handlers = {
+    up: (peer, info) => {
+      this.#peers.set(peer, info.incarnation);
+      if (!this.#engine && info.role === 'member') this.#learn(info);
+      this.#updateState();
+    },
+    down: (peer) => {
+      this.#peers.delete(peer);
+      this.#updateState();
+    },
+    message: (peer, bytes, start, end) => {
+      this.#engine?.driver.receive(peer, bytes, start, end);
+    },
+    refused: (who, error) => {
+      this.emit('refused', who, error);
+    },
+  };
+
+  /** A client takes the cell's parameters from the member it reached. */
+  #learn({ config }: PeerInfo): void {
+    const { maxTermUs, rateErrorPpm, replication } = config;
+    if (maxTermUs === undefined || rateErrorPpm === undefined || replication === undefined) return;
+    this.begin(deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US }), replication);
+  }
+
+  #updateState(): void {
+    const members = this.#memberIds.length;
+    let connected = this.isMember ? 1 : 0;
+    for (const peer of this.#peers.keys()) if (peer < members) connected++;
+    const state = connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
+    if (state === this.#state) return;
+    this.#state = state;
+    this.emit('state', state);
+  }
+
+  #leases(): LeaseService {
+    if (!this.#engine || this.#closing) throw closed();
+    return this.#engine.leases;
+  }
+
+  async #close(): Promise<void> {
+    await this.#engine?.leases.close(closed());
+    await this.#transport.close();
+    this.#engine?.driver.stop();
+    this.#state = 'no-quorum';
+    this.emit('state', this.#state);
+  }
+}
+
+function closed(): TenureError {
+  return new TenureError('TENURE_CLOSED', 'this cell was closed; join or connect again');
+}
+
+/** Members are numbered in the order of their ids, which is the same everywhere. */
+function memberIds(members: Readonly<Record<string, string>>): string[] {
+  return Object.keys(members).sort(compareNames);
+}
+
+function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
+  return { ...(member === undefined ? {} : { member }), ...(client === undefined ? {} : { client }) };
+}
+
+/** 48 random bits and never 0: fresh at every start (rule 3). */
+function freshIncarnation(): Incarnation {
+  return incarnation(randomBytes(6).readUIntBE(0, 6) + 1);
+}

@@ -1,0 +1,188 @@
+/** A cell of real processes' parts: three members and clients over TCP on this machine, by the real clock. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { LeaseLostError } from '../../src/api/index.ts';
+import { MAX_TERM_MS, realCell } from './real-cell.ts';
+
+const code = (expected: string): unknown => expect.objectContaining({ code: expected });
+
+describe('a lease', () => {
+  test('is held by one at a time, and its token rises', async () => {
+    const cell = await realCell();
+    const [one, two] = await Promise.all([cell.client(), cell.client()]);
+    const first = await one.acquire('orders/7');
+    const refused = await two.tryAcquire('orders/7');
+    expect(refused).toMatchObject({ ok: false, reason: 'held', holder: { incarnation: one.incarnation, token: first.token } });
+    expect(refused.ok === false && refused.remainingMsMax > 0 && refused.remainingMsMax <= MAX_TERM_MS * 1.01).toBe(true);
+    expect(await two.holder('orders/7')).toMatchObject({ certain: true, holder: { token: first.token } });
+    const waiting = two.acquire('orders/7');
+    await first.release();
+    const second = await waiting;
+    expect(second.token).toBeGreaterThan(first.token);
+    expect([first.valid, second.valid]).toEqual([false, true]);
+    await second.release();
+    expect(await one.holder('orders/7')).toMatchObject({ certain: true, holder: null });
+  });
+
+  test('is renewed by itself for as long as it is held', async () => {
+    const cell = await realCell();
+    const client = await cell.client();
+    const lease = await client.acquire('kept');
+    await sleep(MAX_TERM_MS * 2.2);
+    expect(lease.valid).toBe(true);
+    expect(lease.signal.aborted).toBe(false);
+    expect(lease.deadline).toBeGreaterThan(performance.now());
+    await lease.release();
+  });
+
+  test('is lost when no majority is left, and says so before it is too late', async () => {
+    const cell = await realCell();
+    const client = await cell.client();
+    const lease = await client.acquire('doomed');
+    const aborted = new Promise<boolean>((resolve) => {
+      lease.signal.addEventListener('abort', () => resolve(lease.valid), { once: true });
+    });
+    await Promise.all([cell.members.get('a')?.close(), cell.members.get('b')?.close()]);
+    expect(await aborted).toBe(true);
+    expect(lease.signal.reason).toMatchObject({ code: 'TENURE_LEASE_LOST' });
+    await expect(client.tryAcquire('other')).rejects.toMatchObject({ code: 'TENURE_NO_QUORUM', details: { unreached: 'a, b' } });
+    expect(client.state).toBe('no-quorum');
+    await lease.release();
+    expect(lease.valid).toBe(false);
+  });
+
+  test('survives the restart of one member, which keeps silent at first', async () => {
+    const cell = await realCell();
+    const client = await cell.client();
+    const lease = await client.acquire('steady');
+    await cell.members.get('b')?.close();
+    const again = await cell.join('b');
+    expect(['silent', 'no-quorum']).toContain(again.state);
+    await again.ready();
+    expect(lease.valid).toBe(true);
+    await lease.release();
+  });
+});
+
+describe('using', () => {
+  test('runs the work under the lease, gives its result, and gives the lease back', async () => {
+    const cell = await realCell();
+    const client = await cell.client();
+    const result = await client.using('reports/nightly', async (lease) => {
+      expect(lease.valid).toBe(true);
+      await sleep(1);
+      return lease.token;
+    });
+    expect(result).toBeGreaterThan(0);
+    expect((await client.tryAcquire('reports/nightly')).ok).toBe(true);
+  });
+
+  test("lets the work's own error out, and the lease is given back", async () => {
+    const cell = await realCell();
+    const client = await cell.client();
+    const error = new Error('mine');
+    await expect(client.using('x', () => Promise.reject(error))).rejects.toBe(error);
+    expect((await client.tryAcquire('x')).ok).toBe(true);
+  });
+
+  test('tells when the lease was lost though the work succeeded, with what it returned', async () => {
+    const cell = await realCell();
+    const client = await cell.client();
+    const work = client.using('x', async () => {
+      await Promise.all([...cell.members.values()].map((member) => member.close()));
+      await sleep(MAX_TERM_MS * 1.2);
+      return 'done anyway';
+    });
+    const error = await work.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(LeaseLostError);
+    expect(error).toMatchObject({ code: 'TENURE_LEASE_LOST', result: 'done anyway' });
+  });
+});
+
+describe('waiting', () => {
+  test('is served in the order in which it began', async () => {
+    const cell = await realCell();
+    const clients = await Promise.all(Array.from({ length: 6 }, () => cell.client()));
+    const holder = await cell.client();
+    const first = await holder.acquire('queue');
+    const served: number[] = [];
+    const waits = [];
+    for (const [i, client] of clients.entries()) {
+      waits.push(
+        client.using('queue', () => {
+          served.push(i);
+        }),
+      );
+      await sleep(30);
+    }
+    await first.release();
+    await Promise.all(waits);
+    expect(served).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test('ends when it is aborted, and nothing comes of it later', async () => {
+    const cell = await realCell();
+    const [one, two] = await Promise.all([cell.client(), cell.client()]);
+    const lease = await one.acquire('x');
+    const controller = new AbortController();
+    const waiting = two.acquire('x', { signal: controller.signal });
+    await sleep(20);
+    controller.abort(new Error('changed my mind'));
+    await expect(waiting).rejects.toThrow('changed my mind');
+    await lease.release();
+    await sleep(50);
+    expect(await one.holder('x')).toMatchObject({ holder: null });
+    await expect(two.acquire('x', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  test('ends after the time it was given', async () => {
+    const cell = await realCell();
+    const [one, two] = await Promise.all([cell.client(), cell.client()]);
+    await one.acquire('x');
+    await expect(two.acquire('x', { wait: '50ms' })).rejects.toEqual(code('TENURE_WAIT_TIMEOUT'));
+  });
+});
+
+describe('closing', () => {
+  test('gives everything back and ends what waits', async () => {
+    const cell = await realCell();
+    const [one, two, three] = await Promise.all([cell.client(), cell.client(), cell.client()]);
+    await one.acquire('x');
+    const lease = await two.acquire('y');
+    const waiting = two.acquire('x').catch((error: unknown) => error);
+    await Promise.all([two.close(), two.close()]);
+    expect(await waiting).toEqual(code('TENURE_CLOSED'));
+    expect(lease.valid).toBe(false);
+    expect((await three.tryAcquire('y')).ok).toBe(true);
+    await expect(two.acquire('z')).rejects.toEqual(code('TENURE_CLOSED'));
+    await lease.release();
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['an empty name', '', 'TENURE_BAD_NAME'],
+    ['a name of 10 KB', 'n'.repeat(10_240), 'TENURE_BAD_NAME'],
+    ['a control character in a name', 'a\u0007b', 'TENURE_BAD_NAME'],
+    ['a reserved name', '_tenure/x', 'TENURE_BAD_NAME'],
+  ])('%s is refused', async (_what, name, expected) => {
+    const cell = await realCell(1);
+    await expect(cell.members.get('a')?.acquire(name)).rejects.toEqual(code(expected));
+  });
+
+  test('a term above the longest, or metadata above the limit, is refused', async () => {
+    const cell = await realCell(1);
+    const member = cell.members.get('a');
+    await expect(member?.acquire('x', { term: '2s' })).rejects.toEqual(code('TENURE_BAD_ARGUMENT'));
+    await expect(member?.acquire('x', { meta: 'm'.repeat(2000) })).rejects.toEqual(code('TENURE_BAD_ARGUMENT'));
+    expect((await member?.tryAcquire('x'))?.ok).toBe(true);
+  });
+
+  test('a client with the wrong secret is told so, and nobody else is disturbed', async () => {
+    const cell = await realCell();
+    const signal = AbortSignal.timeout(300);
+    await expect(cell.client({ clientSecret: 'not the secret of clients' }, signal)).rejects.toMatchObject({ name: 'AbortError' });
+    const client = await cell.client();
+    expect((await client.tryAcquire('x')).ok).toBe(true);
+  });
+});
