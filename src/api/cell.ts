@@ -31,6 +31,7 @@ import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
+import type { Watch } from './watch.ts';
 
 export interface ConnectOptions {
   /** The name of the cell: members and clients of another are turned away. */
@@ -82,7 +83,7 @@ const RATE_PPM = 1_000_000;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
-  const ids = memberIds(options.members);
+  const ids = idsOf(options.members);
   const self = ids.indexOf(options.self);
   const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
   const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
@@ -113,7 +114,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
 
 /** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
 export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
-  const ids = memberIds(options.members);
+  const ids = idsOf(options.members);
   const born = freshIncarnation();
   const transport = new TcpTransport({
     cell: options.cell,
@@ -209,6 +210,16 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#leases().using(name, options, work);
   }
 
+  /** Takes all of them, or none. */
+  async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
+    return this.#leases().acquireAll(names, options);
+  }
+
+  /** Tells of changes of all names with the prefix, as hints; what may have been missed is told as a gap. */
+  watch(prefix?: string): Watch {
+    return this.#leases().watch(prefix);
+  }
+
   /** Asks a quorum who holds the lease. */
   async holder(name: string): Promise<HolderAnswer> {
     return this.#leases().holder(name);
@@ -284,10 +295,12 @@ export class Cell extends EventEmitter<CellEvents> {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
       if (!this.#engine && info.role === 'member') this.#learn(info);
+      if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
     down: (peer) => {
       this.#peers.delete(peer);
+      if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
     message: (peer, bytes, start, end) => {
@@ -334,7 +347,7 @@ function closed(): TenureError {
 }
 
 /** Members are numbered in the order of their ids, which is the same everywhere. */
-function memberIds(members: Readonly<Record<string, string>>): string[] {
+function idsOf(members: Readonly<Record<string, string>>): string[] {
   return Object.keys(members).sort(compareNames);
 }
 
