@@ -14,7 +14,7 @@ import {
   type ErrorCode,
   type Incarnation,
 } from '../kernel/index.ts';
-import type { Clocks, Driver } from '../runtime/index.ts';
+import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
 import { Watch } from './watch.ts';
 
@@ -73,6 +73,7 @@ export class LeaseService implements LeaseSource {
   readonly #clocks: Clocks;
   readonly #timing: Timing;
   readonly #memberIds: readonly string[];
+  readonly #alive: KeepAlive;
   readonly #asking = new Map<number, Asking>();
   readonly #held = new Map<number, Lease>();
   readonly #releasing = new Map<number, () => void>();
@@ -81,7 +82,8 @@ export class LeaseService implements LeaseSource {
   #nextNumber = 1;
   #closed: TenureError | null = null;
 
-  constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[]) {
+  constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[], alive: KeepAlive) {
+    this.#alive = alive;
     this.#driver = driver;
     this.#core = core;
     this.#clocks = clocks;
@@ -167,7 +169,7 @@ export class LeaseService implements LeaseSource {
   watch(prefix = ''): Watch {
     this.#checkOpen();
     const bytes = Buffer.from(prefix);
-    const watch = new Watch(prefix, () => {
+    const watch = new Watch(prefix, this.#alive, () => {
       this.#watches.delete(watch);
       if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
     });
@@ -195,10 +197,11 @@ export class LeaseService implements LeaseSource {
   release(lease: Lease): Promise<void> {
     if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
     lease.stop();
-    return new Promise((resolve) => {
+    const released = new Promise<void>((resolve) => {
       this.#releasing.set(lease.number, resolve);
       this.#driver.command({ kind: 'release', lease: lease.number, name: encodeName(lease.name) });
     });
+    return this.#alive.during(released);
   }
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
  * A watch: an async iterator over the changes of names with one prefix. What it tells are hints, pushed by
  * holders; whenever some may have been missed (a member was lost, the reader was too slow) it says so.
  */
+import type { KeepAlive } from '../runtime/index.ts';
 import type { HolderInfo } from './lease-service.ts';
 
 export type Change =
@@ -15,13 +16,15 @@ const BACKLOG_MAX = 10_000;
 
 export class Watch implements AsyncIterableIterator<Change, undefined> {
   readonly #prefix: string;
+  readonly #alive: KeepAlive;
   readonly #onEnd: () => void;
   readonly #backlog: Change[] = [];
   #waiting: ((result: IteratorResult<Change, undefined>) => void)[] = [];
   #ended = false;
 
-  constructor(prefix: string, onEnd: () => void) {
+  constructor(prefix: string, alive: KeepAlive, onEnd: () => void) {
     this.#prefix = prefix;
+    this.#alive = alive;
     this.#onEnd = onEnd;
   }
 
@@ -48,9 +51,10 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
     const value = this.#backlog.shift();
     if (value !== undefined) return Promise.resolve({ done: false, value });
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve) => {
+    const heard = new Promise<IteratorResult<Change, undefined>>((resolve) => {
       this.#waiting.push(resolve);
     });
+    return this.#alive.during(heard);
   }
 
   return(): Promise<IteratorResult<Change, undefined>> {
