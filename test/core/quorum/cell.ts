@@ -300,3 +300,8 @@ export const to =
   (...ids: number[]): Pick =>
   (packet) =>
     ids.includes(packet.to);
+
+export const not =
+  (pick: Pick): Pick =>
+  (packet) =>
+    !pick(packet);
