@@ -295,11 +295,12 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     await a.received('good');
   });
 
-  claim('a transport can be closed before it was opened, and is opened once', async ({ members, node }) => {
-    const unopened = node('member', members[0] ?? '', incarnation(next++));
+  claim('a transport can be closed before it was opened, and is opened once', async (place) => {
+    const { members } = place;
+    const unopened = place.node('member', members[0] ?? '', incarnation(next++));
     await unopened.close();
     await assert.rejects(unopened.open(new Witness(unopened)), { code: 'TENURE_BAD_ARGUMENT' });
-    const transport = node('member', members[1] ?? '', incarnation(next++));
+    const transport = place.node('member', members[1] ?? '', incarnation(next++));
     const opening = transport.open(new Witness(transport));
     await assert.rejects(transport.open(new Witness(transport)), { code: 'TENURE_BAD_ARGUMENT' });
     await transport.close();
