@@ -1,6 +1,6 @@
 /**
  * What millions of live leases cost: memory, look-ups, the longest pauses, and what comes back when they end. Each
- * scenario runs in a process of its own (`bench/tables.mjs`). `--json` prints figures, `--count N` another number of
+ * scenario runs in processes of its own (`bench/core-memory.mjs`, `bench/tables.mjs`). `--json` prints figures, `--count N` another number of
  * leases; exit 1 if a target is missed, which at other counts than ten million is only told.
  */
 import { execFile } from 'node:child_process';
@@ -17,7 +17,7 @@ if (!(Number.isInteger(count) && count > 0)) {
 }
 
 /**
- * @typedef {{ bytesPerLease: number, bytesPerLeaseCounted: number, lookupsPerSecond: number, growingLongestMs: number,
+ * @typedef {{ bytesPerLease: number, bytesPerLeaseTables: number, bytesPerLeaseCounted: number, lookupsPerSecond: number, growingLongestMs: number,
  *   growingMeanNs: number, endingLongestMs: number, endingMeanNs: number, collectionMs: number, collectionLongestMs: number,
  *   returnedShare: number, bytesKept: number }} Figures
  */
@@ -27,14 +27,21 @@ if (!(Number.isInteger(count) && count > 0)) {
  * @returns {Promise<Figures>}
  */
 async function measure(scenario) {
-  const file = fileURLToPath(new URL('tables.mjs', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', file, scenario, String(count)]);
-  return JSON.parse(stdout);
+  /** @param {string} file */
+  const run = async (file) => {
+    const path = fileURLToPath(new URL(file, import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', path, scenario, String(count)]);
+    return JSON.parse(stdout);
+  };
+  const core = await run('core-memory.mjs');
+  const tables = await run('tables.mjs');
+  return { ...tables, bytesPerLease: core.bytesPerLease, bytesPerLeaseTables: tables.bytesPerLease };
 }
 
 /** @type {{ title: string, unit: string, key: keyof Figures, digits: number, atMost?: number, atLeast?: number, atMostAll?: number }[]} */
 const ROWS = [
-  { title: 'resident memory per lease', unit: 'bytes', key: 'bytesPerLease', digits: 1, atMost: 72, atMostAll: 140 },
+  { title: 'resident memory per lease, whole core', unit: 'bytes', key: 'bytesPerLease', digits: 1, atMost: 72, atMostAll: 140 },
+  { title: '  the tables alone', unit: 'bytes', key: 'bytesPerLeaseTables', digits: 1 },
   { title: '  of it in tables, by their own count', unit: 'bytes', key: 'bytesPerLeaseCounted', digits: 1 },
   { title: 'look-ups by wire name', unit: 'per second', key: 'lookupsPerSecond', digits: 0, atLeast: 800_000 },
   { title: 'longest pause while growing', unit: 'ms', key: 'growingLongestMs', digits: 2, atMost: 20 },

@@ -18,14 +18,20 @@ const lines = [
 
 for (const simulation of simulations) {
   if (simulation.mutants.length === 0) continue;
-  lines.push(`## ${simulation.name}`, '', '| mutant | rule it removes | what happens | broken property | run | replay |', '|---|---|---|---|---|---|');
+  lines.push(
+    `## ${simulation.name}`,
+    '',
+    '| mutant | rule it removes | what happens | broken property | run | replay |',
+    '|---|---|---|---|---|---|',
+  );
   for (const { name, rule, how, breaksLiveness } of simulation.mutants) {
     let found = null;
     let run = 0;
     for (; run < RUNS_MAX && !found; run++) {
       const result = simulation.run(deriveSeed(CAMPAIGN, run), name);
       const violation = result.violations[0];
-      if (violation && (violation.property === 'liveness') === (breaksLiveness === true)) found = { seed: result.seed, property: violation.property };
+      if (violation && (violation.property === 'liveness') === (breaksLiveness === true))
+        found = { seed: result.seed, property: violation.property };
     }
     if (!found) throw new Error(`${simulation.name} --mutant ${name} survives ${RUNS_MAX} runs`);
     const replay = `tenure sim ${simulation.name} --replay ${found.seed} --mutant ${name}`;

@@ -12,3 +12,4 @@ export * from './requests.ts';
 export * from './schema.ts';
 export * from './sometimes.ts';
 export * from './total-order.ts';
+export * from './wall-clock.ts';

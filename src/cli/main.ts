@@ -18,7 +18,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     .description('Leases, locks and leaders without a lock server.')
     .version(packageVersion(), '-V, --version')
     .showHelpAfterError('(tenure --help shows what there is)')
-    .addHelpText('after', '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached, 64 usage, 70 internal error.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached, 64 usage, 70 internal error, 78 bad configuration.',
+    )
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
   program.addCommand(inherit(program, simCommand(setExit)));

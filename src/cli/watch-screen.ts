@@ -25,7 +25,10 @@ export function frameLines(frame: Frame, columns: number, rows: number): string[
   const { view, nowUs, log } = frame;
   const width = Math.max(20, columns - 1);
   const head = [paint(frame.title, BOLD), timeLine(frame, width), networkLine(view), ''];
-  const leases = [...view.resources.values()].slice(0, 6).map((resource) => resourceLine(view, resource, nowUs));
+  const leases = [...view.resources.values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .slice(0, 6)
+    .map((resource) => resourceLine(view, resource, nowUs));
   // What is left is shared: the nodes get what they need, the story at least six lines.
   const left = rows - head.length - leases.length - 3;
   const nodes = nodeLines(view.nodes, Math.max(3, left - 6));

@@ -14,8 +14,6 @@ const FRAME_MS = 50;
 /** A world worth watching lasts about this long. */
 const LASTS_US = { min: 12_000_000, max: 28_000_000 };
 const WORLDS_TRIED = 80;
-/** Left free below the last frame, so that all of it is still there when the summary is. */
-const SUMMARY_ROWS = 16;
 
 const ALTERNATE_SCREEN = '\x1b[?1049h\x1b[?25l';
 const MAIN_SCREEN = '\x1b[?25h\x1b[?1049l';
@@ -87,7 +85,7 @@ async function play(run: TracedRun, title: string, speed: number): Promise<boole
   process.off('SIGTERM', stop);
   process.off('exit', restore);
   restore();
-  stdout.write(`${frameLines(frame, stdout.columns, Math.max(14, stdout.rows - SUMMARY_ROWS)).join('\n')}\n`);
+  stdout.write(`${frameLines({ ...frame, log: log.slice(-4) }, stdout.columns, Infinity).join('\n')}\n`);
   return stopped;
 }
 
@@ -105,11 +103,11 @@ function summary(simulation: Simulation, run: TracedRun, wasStopped: boolean): s
   const [found] = run.violations;
   const lines = ['', wasStopped ? 'Stopped. The whole run, seen or not:' : 'Seen:', ...wrapped(seen)];
   if (found) lines.push('', `The referees object: ${found.property}: ${found.message}`);
-  else lines.push('', 'The referees found nothing to object to: never two holders, tokens always rising, everybody got on in the end.');
+  else lines.push('', 'The referees found nothing to object to, and when the world had healed everybody got on.');
   const next = [
     [`${me} sim ${simulation.name} --replay ${run.seed}`, 'this world, step by step'],
-    [`${me} sim quorum --runs 2000`, 'two thousand such worlds, judged in seconds'],
-    [`${me} sim toy --watch`, 'a naive protocol, until two nodes hold one lease'],
+    [`${me} sim quorum --runs 2000`, 'two thousand such worlds, judged'],
+    [`${me} sim toy --watch`, 'a naive protocol, until it breaks'],
   ] as const;
   const width = Math.max(...next.map(([command]) => command.length));
   return [...lines, '', 'Next:', ...next.map(([command, shows]) => `  ${command.padEnd(width)}   ${shows}`)];

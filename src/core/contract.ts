@@ -74,17 +74,11 @@ export interface Core<Message, Command, Event> {
 
   /**
    * The whole state, canonical: equal states give equal snapshots, however they came about.
-   * Plain JSON data, independent of table layout and of the core's later changes.
+   * Plain data (numbers may be Infinity), independent of table layout and of the core's later changes.
    */
   snapshot(): Snapshot;
-  /** Takes over a state that `snapshot` of a core built with the same arguments returned. */
+  /** Takes over a state that `snapshot` of a core built with the same arguments returned. What it was planned to be woken for in vain is forgotten. */
   restore(snapshot: Snapshot): void;
 }
 
-export type Snapshot =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Snapshot[]
-  | { readonly [key: string]: Snapshot };
+export type Snapshot = null | boolean | number | string | readonly Snapshot[] | { readonly [key: string]: Snapshot };

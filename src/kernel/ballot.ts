@@ -11,6 +11,12 @@ import type { Incarnation } from './ids.ts';
 /** Hybrid time in microseconds: at least the wall clock, and above every ballot seen. A positive safe integer. */
 export type BallotTime = number & { readonly __ballotTime: true };
 
+/**
+ * About the year 2200. No ballot above this is believed: a peer with a mad clock may drag tokens there, but
+ * not to where numbers end.
+ */
+export const BALLOT_TIME_MAX: BallotTime = 7_258_000_000_000_000 as BallotTime;
+
 /** Below every real ballot. */
 export const NO_BALLOT: BallotTime = 0 as BallotTime;
 

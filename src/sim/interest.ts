@@ -71,7 +71,7 @@ export const PROCESS_INTERESTS: readonly WorldSometime[] = [
 ];
 
 /** What happens to messages. */
-export const NETWORK_INTERESTS: readonly WorldSometime[] = [
+const NETWORK_INTERESTS: readonly WorldSometime[] = [
   { name: 'loss', description: 'a message was lost' },
   { name: 'duplicate', description: 'a message came more than once' },
   { name: 'cut', description: 'a message was lost because its link was cut' },

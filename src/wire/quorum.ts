@@ -3,7 +3,7 @@
  * then name and metadata with their lengths. Decoding gives one pooled record whose name points into the
  * frame; neither direction allocates.
  */
-import { ballotTime, isValidNameBytes, type Incarnation } from '../kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, NOBODY, type Incarnation } from '../kernel/index.ts';
 import {
   ACCEPTED,
   ANSWER,
@@ -38,6 +38,8 @@ const NAME = 64;
 const META = 128;
 /** A name that may be empty: a prefix. */
 const PREFIX = 256;
+
+const NO_BYTES = new Uint8Array(0);
 
 const FIELDS: readonly number[] = fieldTable();
 
@@ -103,25 +105,29 @@ class QuorumCodec implements Codec<QuorumMessage> {
     message.flags = input.u8();
     message.owner = input.u53() as Incarnation;
     message.lease = input.u32();
-    if (fields & BALLOT) message.ballot = ballotTime(input.u53());
-    if (fields & TOKEN) message.token = input.u53();
-    if (fields & TERM) message.termUs = input.u53();
-    if (fields & REASON) {
-      message.reason = input.u8();
-      message.remainingUs = input.u53();
-    }
+    // What the kind does not carry is nothing, not what the last message had there.
+    message.ballot = ballotTime(fields & BALLOT ? input.u53() : 0);
+    message.token = fields & TOKEN ? input.u53() : 0;
+    message.termUs = fields & TERM ? input.u53() : 0;
+    message.reason = fields & REASON ? input.u8() : 0;
+    message.remainingUs = fields & REASON ? input.u53() : 0;
     if (fields & LEASE_TOLD && message.flags & HAS_LEASE) {
       message.holder = input.u53() as Incarnation;
       message.holderLease = input.u32();
       message.token = input.u53();
       if (!(fields & REASON)) message.remainingUs = input.u53();
+    } else {
+      message.holder = NOBODY;
+      message.holderLease = 0;
     }
-    if (fields & CLOCK) message.clock = ballotTime(input.u53());
+    message.clock = ballotTime(fields & CLOCK ? input.u53() : 0);
     if (fields & (NAME | PREFIX)) {
       const length = input.u8();
       const start = input.skip(length);
       message.setName(input.bytes, start, start + length);
       if (!input.failed && fields & NAME && !isValidNameBytes(input.bytes, start, start + length)) return null;
+    } else {
+      message.setName(NO_BYTES, 0, 0);
     }
     if (fields & META) {
       const length = input.u16();
@@ -130,9 +136,16 @@ class QuorumCodec implements Codec<QuorumMessage> {
       message.meta = input.bytes;
       message.metaStart = start;
       message.metaEnd = start + length;
+    } else {
+      message.setMeta(undefined);
     }
-    return input.failed ? null : message;
+    return input.failed || !isBelievable(message, fields) ? null : message;
   }
+}
+
+/** A ballot from beyond the year 2200 would take the numbers of tokens with it. */
+function isBelievable({ ballot, clock }: QuorumMessage, fields: number): boolean {
+  return ((fields & BALLOT) === 0 || ballot <= BALLOT_TIME_MAX) && ((fields & CLOCK) === 0 || clock <= BALLOT_TIME_MAX);
 }
 
 /** A codec has a record of its own: each reader of a connection needs one. */

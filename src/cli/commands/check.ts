@@ -11,6 +11,8 @@ import {
   RegularityReferee,
   RequestReferee,
   TotalOrderReferee,
+  WallClockReferee,
+  type HistoryHeader,
   type Referee,
 } from '../../check/index.ts';
 import { TenureError } from '../../kernel/index.ts';
@@ -21,28 +23,45 @@ export function checkCommand(setExit: (code: number) => void): Command {
     .summary('judge a history')
     .description(
       'Reads a history (JSON lines, docs/simulator.md) and lets the referees judge it. A history in true time, as `tenure sim --trace`\n' +
-        'writes it, is judged in full. In one by wall clocks, what depends on the order between machines is not judged, and named so.',
+        'writes it, is judged in full. In one by wall clocks, overlaps are judged beyond the bound its header states, and what is not judged is named.',
     )
     .argument('<file>', 'the history; - is standard input')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExit codes: 0 nothing to object to, 2 a violation, 64 usage or not a history.')
     .action((file: string, { json }: { json?: boolean }) => {
       const { header, records } = parseHistory(readText(file));
-      const inTrueTime = header.clock === 'true';
-      const referees: Referee[] = [new DeadlineReferee(), new RequestReferee(), new AgreementReferee(), new TotalOrderReferee()];
-      if (inTrueTime) referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee());
-      const notJudged = inTrueTime ? [] : ['exclusion', 'fencing', 'regularity'];
+      const { referees, notJudged } = refereesFor(header);
       const panel = new Panel(referees);
       for (const record of records) panel.observe(record);
       const violations = panel.finish(records.at(-1)?.at ?? 0);
       if (json) process.stdout.write(`${JSON.stringify({ records: records.length, clock: header.clock, violations, notJudged })}\n`);
       else {
-        const lines = [`${records.length} records, ${panel.violationCount} violations`, ...violations.map(({ property, message }) => `  ${property}: ${message}`)];
-        if (notJudged.length > 0) lines.push(`not judged, for want of a common clock: ${notJudged.join(', ')}`);
+        const lines = [
+          `${records.length} records, ${panel.violationCount} violations`,
+          ...violations.map(({ property, message }) => `  ${property}: ${message}`),
+        ];
+        if (notJudged.length > 0) lines.push(`not judged, for want of a common clock: ${notJudged.join('; ')}`);
         process.stdout.write(`${lines.join('\n')}\n`);
       }
       setExit(violations.length > 0 ? EXIT.violation : EXIT.ok);
     });
+}
+
+/** What is judged in true time, and what is left of it when each record has the clock of its own machine. */
+function refereesFor({ clock, clockBoundUs }: HistoryHeader): { referees: Referee[]; notJudged: string[] } {
+  const referees: Referee[] = [new DeadlineReferee(), new RequestReferee()];
+  if (clock === 'true') {
+    referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
+    return { referees, notJudged: [] };
+  }
+  const notJudged = ['regularity', 'agreement', 'total-order'];
+  if (clockBoundUs === undefined) {
+    notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
+  } else {
+    referees.push(new WallClockReferee(clockBoundUs));
+    notJudged.unshift(`overlaps shorter than twice the clock bound of ${clockBoundUs} us`);
+  }
+  return { referees, notJudged };
 }
 
 function readText(file: string): string {

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { deriveSeed } from '../../kernel/index.ts';
+import { deriveSeed, TenureError } from '../../kernel/index.ts';
 import { formatHeader, formatRecord } from '../../check/index.ts';
 import { formatEntry, simulations, type CampaignResult, type Simulation, type TracedRun } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -151,7 +151,11 @@ function replay(simulation: Simulation, mutant: string | null, seed: number, opt
 function writeHistory(file: string, run: TracedRun): void {
   const lines = [formatHeader({ 'tenure-history': 1, clock: 'true' })];
   for (const { record } of run.entries) if (record) lines.push(formatRecord(record));
-  writeFileSync(file, `${lines.join('\n')}\n`);
+  try {
+    writeFileSync(file, `${lines.join('\n')}\n`);
+  } catch (error) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function list(json: boolean): void {

@@ -1,5 +1,5 @@
 /** `tenure timing`: print every duration the quorum engine derives from the longest term, the rate error and the round trip. */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { abortMarginUs, deriveTiming, renewAfterUs, shortestTermUs, stretch } from '../../core/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -23,9 +23,13 @@ export function timingCommand(setExit: (code: number) => void): Command {
   return new Command('timing')
     .summary('print the durations derived from a term')
     .description('Derives all timing of the quorum engine and says whether it can work: three renewals must fit into a term.')
-    .option('--max-term <duration>', 'the longest term of any lease', duration, parseDuration('15s'))
+    .addOption(
+      new Option('--max-term <duration>', 'the longest term of any lease').argParser(duration).default(parseDuration('15s'), '15s'),
+    )
     .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.001 is a thousandth', ratio, 0.001)
-    .option('--rtt <duration>', 'a usual round trip between members', duration, parseDuration('2ms'))
+    .addOption(
+      new Option('--rtt <duration>', 'a usual round trip between members').argParser(duration).default(parseDuration('2ms'), '2ms'),
+    )
     .option('--term <duration>', 'the term of the lease to show (default: the longest)', duration)
     .option('--json', 'print one JSON object, durations in microseconds')
     .addHelpText(

@@ -16,7 +16,7 @@ import {
 } from '../../core/index.ts';
 import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
-import { LEASE_INTERESTS, LeaseObserver } from '../interest.ts';
+import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 import { drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { shapeFaults } from './quorum-shapes.ts';
@@ -42,6 +42,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   mutants: QUORUM_MUTANTS,
   sometimes: [
     ...LEASE_INTERESTS,
+    ...WORLD_INTERESTS,
     { name: 'one-round-trip', description: 'an uncontended acquire took one round trip' },
     { name: 'grant-after-split', description: 'a lease was granted after the vote had split' },
     { name: 'waiter-served', description: 'a lease was granted to one that had waited in the queues' },
@@ -87,6 +88,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
     // The literal variant lets its promises stand for ever: it is judged for safety only.
     const livenessUs = literal ? 0 : rush ? (handlesInAll + 4) * TERM_US : (handlesInAll * 5 + 15) * TERM_US;
+    // Some cells of five let three members vote on a name (F8).
+    const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     return {
       nodes,
@@ -97,7 +100,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       livenessUs,
       config: {
         members,
-        core: { memberKeys, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
+        core: { memberKeys, replication, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
         habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, livenessUs },
         tame,
         handles,

@@ -36,6 +36,7 @@ import {
   RELEASED,
   RENEWS,
   SILENT,
+  TOO_LONG,
   WATCHED,
 } from './messages.ts';
 import { Promises } from './promises.ts';
@@ -146,7 +147,9 @@ export class Acceptor implements LeaseView {
     const hash = hashName(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
-    if (!this.#rules.oneRoundTrip) {
+    if (message.termUs > this.#timing.maxTermUs) {
+      this.#refuse(from, TOO_LONG, id, message, step);
+    } else if (!this.#rules.oneRoundTrip) {
       this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
@@ -168,7 +171,7 @@ export class Acceptor implements LeaseView {
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
       this.#refuse(from, LOW, id, message, step);
     } else {
-      this.#accept(message, step);
+      this.#accept(hash, message, step);
       this.#vote(from, message, step);
     }
   }
@@ -216,6 +219,7 @@ export class Acceptor implements LeaseView {
   wake(step: QuorumStep): void {
     if (!this.#silenceTold && step.monoUs >= this.#silentUntil) {
       this.#silenceTold = true;
+      if (!this.#floorsSet) this.#setFloors(step);
       step.emit({ kind: 'ready' });
     }
     this.#promises.wake(step);
@@ -244,10 +248,10 @@ export class Acceptor implements LeaseView {
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** A vote for a lease that has none here; what is left of a dead one goes. */
-  #accept(message: QuorumMessage, step: QuorumStep): void {
+  #accept(hash: number, message: QuorumMessage, step: QuorumStep): void {
     const leases = this.#leases;
     // Looked up anew: seeing to a queue may have let the name go since.
-    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
+    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
     const owner = this.#owners.indexOf(message.owner);
     this.#owners.retain(owner);
     if (leases.has(id)) {
@@ -274,7 +278,8 @@ export class Acceptor implements LeaseView {
     leases.setToken(id, message.token);
     leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
     leases.setLease(id, message.lease);
-    this.#keepMeta(id, message);
+    // Renewals do not repeat what the lease's first proposal said of its holder.
+    if (message.metaEnd > message.metaStart) this.#keepMeta(id, message);
   }
 
   #remove(id: number, step: QuorumStep): void {
@@ -292,9 +297,7 @@ export class Acceptor implements LeaseView {
   }
 
   #expiry({ termUs }: QuorumMessage, step: QuorumStep): number {
-    const { maxTermUs, rateErrorPpm } = this.#timing;
-    const spans = Math.min(termUs, maxTermUs);
-    const span = this.#rules.stretchTerm ? stretch(spans, rateErrorPpm) : spans;
+    const span = this.#rules.stretchTerm ? stretch(termUs, this.#timing.rateErrorPpm) : termUs;
     return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) + span;
   }
 
@@ -351,7 +354,7 @@ export class Acceptor implements LeaseView {
     if (this.#promises.blocks(id, message, step)) return;
     // The proposal may have reached us though our promise was not among those it was built on.
     this.#promises.make(message, step);
-    this.#accept(message, step);
+    this.#accept(hashName(message.name, message.nameStart, message.nameEnd), message, step);
     this.#vote(from, message, step);
   }
 
@@ -419,7 +422,10 @@ export class Acceptor implements LeaseView {
    */
   #setFloors(step: QuorumStep): void {
     this.#floorsSet = true;
-    if (this.#rules.tokenAboveFloor) this.#floors.raiseAll(Math.max(this.#clock, Math.floor(step.wallUs)) as BallotTime);
+    if (!this.#rules.tokenAboveFloor) return;
+    // Whoever is refused for being below must be told what to go above.
+    this.#observe(Math.floor(step.wallUs) as BallotTime);
+    this.#floors.raiseAll(this.#clock);
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {

@@ -16,7 +16,8 @@ interface Told {
   readonly owner: Incarnation;
   readonly lease: number;
   readonly token: number;
-  readonly meta: Uint8Array;
+  /** Voters that came to this lease by a renewal do not know it. */
+  meta: Uint8Array;
   remainingUs: number;
   count: number;
 }
@@ -54,7 +55,13 @@ export class Asker {
 
   answered(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const question = this.#questions.get(message.lease);
-    if (!question || !question.voters.includes(from) || !question.answered.add(from)) return;
+    if (!question || !question.voters.includes(from)) return;
+    // The deadline is data (rule 1): what comes late says nothing of now.
+    if (step.monoUs >= question.until) {
+      this.#conclude(message.lease, question, step);
+      return;
+    }
+    if (!question.answered.add(from)) return;
     if ((message.flags & HAS_LEASE) !== 0) note(question, message);
     const { quorum } = this.#out.electorate;
     const unheard = question.voters.length - question.answered.size;
@@ -110,6 +117,7 @@ function note(question: Question, message: QuorumMessage): void {
   if (known) {
     known.count++;
     known.remainingUs = Math.max(known.remainingUs, message.remainingUs);
+    if (known.meta.length === 0) known.meta = message.meta.slice(message.metaStart, message.metaEnd);
     return;
   }
   const meta = message.meta.slice(message.metaStart, message.metaEnd);

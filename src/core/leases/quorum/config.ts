@@ -41,7 +41,7 @@ export type QuorumCommand =
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
 /** Why an acquire was refused. */
-export type RefusalReason = 'held' | 'contended' | 'queued' | 'silent' | 'no-quorum' | 'timeout' | 'cancelled';
+export type RefusalReason = 'too-long' | 'held' | 'contended' | 'queued' | 'silent' | 'no-quorum' | 'timeout' | 'cancelled';
 
 export interface HolderHint {
   readonly owner: Incarnation;

@@ -3,12 +3,12 @@
  * role, a client everything but the acceptor. This file only hands each message and command to the role
  * it is for.
  */
-import { monoUs, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import { monoUs, TenureError, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
 import type { Boot, Core, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
 import { Asker } from './asker.ts';
-import type { QuorumCommand, QuorumConfig, QuorumEvent, QuorumStep } from './config.ts';
+import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
 import { Holder } from './holder.ts';
 import { Learner } from './learner.ts';
 import {
@@ -44,12 +44,14 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #holder: Holder;
   readonly #asker: Asker;
   readonly #learner: Learner;
+  readonly #metaBytesMax: number;
 
   constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
     const names = new NameTable();
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
     this.#boot = boot;
+    this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
     this.#watchers = new Watchers(config.timing.waiterUs);
     this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
     this.#out = new Outgoing(owner, electorate, config.timing, rules);
@@ -142,12 +144,15 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   command(command: QuorumCommand, step: QuorumStep): void {
     switch (command.kind) {
       case 'acquire':
+        this.#checkTerm(command.termUs);
+        this.#checkMeta(command.meta);
         this.#proposer.acquire(command, step);
         return;
       case 'cancel':
         this.#proposer.cancel(command.lease, step);
         return;
       case 'renew':
+        this.#checkTerm(command.termUs);
         this.#holder.renew(command, step);
         return;
       case 'release':
@@ -163,6 +168,21 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#learner.unwatch(command.prefix, step);
         return;
     }
+  }
+
+  /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */
+  #checkTerm(termUs: number): void {
+    const { maxTermUs } = this.#out.timing;
+    if (Number.isInteger(termUs / 1000) && termUs > 0 && termUs <= maxTermUs) return;
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `a term is whole milliseconds, at least one and at most ${maxTermUs / 1000}; not ${termUs / 1000}`,
+    );
+  }
+
+  #checkMeta(meta: Uint8Array | undefined): void {
+    if (meta === undefined || meta.length <= this.#metaBytesMax) return;
+    throw new TenureError('TENURE_BAD_ARGUMENT', `metadata may have ${this.#metaBytesMax} bytes, not ${meta.length}`);
   }
 
   wake(step: QuorumStep): void {

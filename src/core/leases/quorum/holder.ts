@@ -175,6 +175,7 @@ export class Holder {
   released(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const releasing = this.#releases.get(message.lease);
     if (!releasing || message.ballot !== releasing.ballot) return;
+    if (!this.#out.electorate.isVoter(from, this.#out.hashOf(releasing.name))) return;
     releasing.answered.add(from);
     if (releasing.answered.size < this.#out.electorate.quorum) return;
     this.#endRelease(releasing, true, step);
@@ -251,8 +252,11 @@ export class Holder {
       this.#lose(id, step);
       return;
     }
-    holds.setDeadlineMono(id, Math.max(holds.deadlineMono(id), renewal.startMono + termUs));
-    holds.setDeadlineWall(id, Math.max(holds.deadlineWall(id), renewal.startWall + termUs));
+    if (renewal.startMono + termUs >= holds.deadlineMono(id)) {
+      // Both from the same instant: a wall deadline from before the wall clock was set back would never come in a sleep.
+      holds.setDeadlineMono(id, renewal.startMono + termUs);
+      holds.setDeadlineWall(id, renewal.startWall + termUs);
+    }
     holds.setTermMs(id, Math.ceil(termUs / 1000));
     holds.setFlags(id, holds.flags(id) & ~RENEWING);
     this.#renewals.delete(lease);

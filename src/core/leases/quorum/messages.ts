@@ -40,7 +40,9 @@ export const QUEUED = 2;
 export const OUTBID = 3;
 export const LOW = 4;
 export const SILENT = 5;
-export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent'];
+/** The term is above what this acceptor was told is the longest: its memory would not cover it. */
+export const TOO_LONG = 6;
+export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent', 'too-long'];
 
 /** Flags. */
 export const RENEWS = 1;

@@ -154,7 +154,9 @@ export class Proposer {
   }
 
   #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
-    if (pursuit.refused.size > pursuit.voters.length - this.#out.electorate.quorum) this.#fail(pursuit, step);
+    const { quorum } = this.#out.electorate;
+    // Lost already, but of an even number of voters half is no quorum: a ticket, and the holder's name, need one that was heard.
+    if (pursuit.refused.size > pursuit.voters.length - quorum && pursuit.heard >= quorum) this.#fail(pursuit, step);
   }
 
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────
@@ -231,6 +233,9 @@ export class Proposer {
         if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
         else this.#rest(pursuit, step);
         return;
+      case 'too-long':
+        this.#refuse(pursuit, verdict, unreached, step);
+        return;
       case 'silent':
       case 'no-quorum':
         if (isLastTry) this.#refuse(pursuit, verdict, unreached, step);
@@ -247,7 +252,7 @@ export class Proposer {
 
   /** A random while, longer with every try: contenders that move in step split the vote for ever. */
   #rest(pursuit: Pursuit, step: QuorumStep): void {
-    const boundUs = this.#out.timing.backOffUs * 2 ** Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS);
+    const boundUs = this.#out.timing.backOffUs * (1 << Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS));
     const restUs = this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1;
     this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(restUs)));
   }

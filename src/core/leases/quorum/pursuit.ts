@@ -12,7 +12,7 @@ import {
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint } from './config.ts';
-import { HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, type QuorumMessage } from './messages.ts';
+import { HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
 import { textOf } from './snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
@@ -28,7 +28,7 @@ interface Refusal {
 }
 
 /** What the answers to one attempt add up to. */
-export type Verdict = 'low' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'no-quorum';
+export type Verdict = 'low' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-quorum';
 
 export class Pursuit {
   readonly lease: number;
@@ -136,6 +136,7 @@ export class Pursuit {
     const most = this.#mostTold();
     if (most && most.count >= quorum) return 'held';
     if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
+    if (has(TOO_LONG)) return 'too-long';
     if (has(QUEUED)) return 'queued';
     if (has(HELD) || has(OUTBID)) return 'split';
     if (has(LOW)) return 'low';

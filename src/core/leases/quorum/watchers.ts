@@ -24,6 +24,9 @@ export class Watchers {
 
   /** `message.name` is the prefix; a term of 0 takes the watcher off. */
   watch(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    // Those whose names nobody leases are never told anything: they would stay for ever.
+    for (let i = this.#watchers.length - 1; i >= 0; i--)
+      if ((this.#watchers[i] as Watcher).until <= step.monoUs) this.#watchers.splice(i, 1);
     const { name, nameStart, nameEnd, owner } = message;
     const index = this.#watchers.findIndex(
       (watcher) => watcher.owner === owner && watcher.node === from && isEqual(watcher.prefix, name, nameStart, nameEnd),

@@ -1,0 +1,93 @@
+/**
+ * Histories by wall clocks, from several machines. Tokens order the grants of a resource exactly, without
+ * any clock, so a token given twice is told with certainty. That two held at once is told only where it
+ * cannot be the clocks: beyond the bound within which each of them is said to show the true time.
+ */
+import type { HistoryRecord } from './history.ts';
+import type { Referee, Violation } from './referee.ts';
+import { party, quoted } from './wording.ts';
+
+interface WallHold {
+  readonly node: number | string;
+  readonly incarnation: number;
+  readonly token: number;
+  readonly from: number;
+  /** By the holder's clock: its deadline, or when it stopped. */
+  until: number;
+  ended: boolean;
+}
+
+export class WallClockReferee implements Referee {
+  readonly property = 'exclusion' as const;
+  readonly #boundUs: number;
+  readonly #holds = new Map<string, Map<number, WallHold>>();
+
+  /** Each clock is at most this far from the true time. */
+  constructor(clockBoundUs: number) {
+    this.#boundUs = clockBoundUs;
+  }
+
+  observe(record: HistoryRecord): Violation | null {
+    switch (record.kind) {
+      case 'granted': {
+        const { node, incarnation, resource, token, at, remainingUs } = record;
+        let holds = this.#holds.get(resource);
+        if (holds === undefined) this.#holds.set(resource, (holds = new Map()));
+        const twin = holds.get(token);
+        if (twin !== undefined) {
+          return {
+            property: 'fencing',
+            at,
+            message: `token ${token} of ${quoted(resource)} was given to ${party(twin)} and to ${party(record)}`,
+          };
+        }
+        holds.set(token, { node, incarnation, token, from: at, until: at + remainingUs, ended: false });
+        return null;
+      }
+      case 'renewed': {
+        const hold = this.#holds.get(record.resource)?.get(record.token);
+        if (hold !== undefined && !hold.ended) hold.until = Math.max(hold.until, record.at + record.remainingUs);
+        return null;
+      }
+      case 'ended': {
+        const hold = this.#holds.get(record.resource)?.get(record.token);
+        if (hold !== undefined) {
+          hold.ended = true;
+          hold.until = Math.min(hold.until, record.at);
+        }
+        return null;
+      }
+      case 'crashed':
+        for (const holds of this.#holds.values()) {
+          for (const hold of holds.values()) {
+            if (hold.node !== record.node || hold.incarnation !== record.incarnation || hold.ended) continue;
+            hold.ended = true;
+            hold.until = Math.min(hold.until, record.at);
+          }
+        }
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  finish(): readonly Violation[] {
+    const found: Violation[] = [];
+    for (const [resource, holds] of this.#holds) {
+      const inOrder = [...holds.values()].sort((a, b) => a.token - b.token);
+      let longest: WallHold | null = null;
+      for (const hold of inOrder) {
+        // By tokens the other came first, so it must have been over: unless the clocks can explain what they show.
+        const overlapUs: number = longest === null ? 0 : longest.until - hold.from - 2 * this.#boundUs;
+        if (longest !== null && overlapUs > 0) {
+          const message =
+            `${party(hold)} was granted ${quoted(resource)} with token ${hold.token} at ${hold.from}, while ${party(longest)} held it with ` +
+            `token ${longest.token} until ${longest.until}: ${overlapUs} us more than clocks within ${this.#boundUs} us can explain`;
+          found.push({ property: this.property, at: hold.from, message });
+        }
+        if (longest === null || hold.until > longest.until) longest = hold;
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,79 @@
+/** Every TypeScript block of the pages that names its file is type-checked against the built package and run. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { blocksOf, readPage } from './pages.ts';
+import { ROOT } from '../support/tree.ts';
+
+const COMPILER_OPTIONS = {
+  target: 'es2023',
+  module: 'nodenext',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+  noEmitOnError: true,
+  skipLibCheck: true,
+  types: ['node'],
+  typeRoots: [join(ROOT, 'node_modules', '@types')],
+};
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** A project with the files of one page, in which the package is installed; compiled. */
+function projectOf(page: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tenure-page-'));
+  folders.push(folder);
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules', 'tenure'), 'junction');
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ['*.ts'] }));
+  for (const { language, text, line } of blocksOf(readPage(page))) {
+    if (language !== 'ts') continue;
+    const file = /^\/\/ ([\w-]+\.ts)\n/.exec(text)?.[1];
+    if (file === undefined) throw new Error(`${page}:${line}: the block does not say which file it is`);
+    writeFileSync(join(folder, file), text);
+  }
+  const compiler = spawnSync(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder], {
+    encoding: 'utf8',
+  });
+  expect(`${compiler.stdout}${compiler.stderr}`).toBe('');
+  return folder;
+}
+
+function run(folder: string, file: string): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, file)], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+  return stdout;
+}
+
+describe('the examples of the pages compile and run', { timeout: 120_000 }, () => {
+  it('the README simulates every protocol', () => {
+    const output = run(projectOf('README.md'), 'simulate.js');
+    expect(output).toMatch(/^quorum: \d+ worlds, \d+ leases granted, 0 with a violation$/m);
+    expect(output).toMatch(/^toy: \d+ worlds, \d+ leases granted, [1-9]\d* with a violation$/m);
+    expect(output).toMatch(/tenure sim toy --replay \d+/);
+  });
+
+  it('a core stepped by hand grants a lease after one round trip', () => {
+    const output = run(projectOf('docs/architecture.md'), 'by-hand.js');
+    expect(output).toMatch(/^granted after 1 round trip, token \d+, 10000 ms left$/m);
+  });
+
+  it('an error is known by its code', () => {
+    expect(run(projectOf('docs/errors.md'), 'too-short.js')).toMatch(/too short for round trips .* \{ maxTermUs: 10000, /);
+  });
+
+  it('the simulator finds the planted bugs of the tutorial, and nothing without them', () => {
+    const output = run(projectOf('docs/simulator.md'), 'run.js');
+    expect(output).toMatch(/^as it should be: \d+ events, \d+ loans, 0 of 2000 worlds with a violation, never reached: nothing$/m);
+    expect(output).toMatch(/^term-from-answer: \d+ events, \d+ loans, [1-9]\d* of 2000 worlds with a violation/m);
+    expect(output).toMatch(/^any-answer: \d+ events, \d+ loans, [1-9]\d* of 2000 worlds with a violation/m);
+    expect(output).toMatch(/^one-holder: node \d got the-book while node \d had it$/m);
+  });
+});

@@ -1,0 +1,103 @@
+/** The tables of the pages say what the code says: no more, no less. */
+import { describe, expect, it } from 'vitest';
+import { COMMON_FIELDS, HISTORY_SCHEMA, type Field } from '../../src/check/index.ts';
+import * as check from '../../src/check/index.ts';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { ERROR_CODES } from '../../src/kernel/index.ts';
+import { noFaults } from '../../src/sim/index.ts';
+import { noCounts } from '../../src/sim/interest.ts';
+import { QUORUM_MUTANTS } from '../../src/sim/protocols/quorum-mutants.ts';
+import { readRepositoryFile, repositoryFiles } from '../support/tree.ts';
+import { namesIn, readPage, rowsOf, sectionOf } from './pages.ts';
+
+const simulator = readPage('docs/simulator.md');
+
+function fieldRow(kind: string, name: string, { accepts, optional, means }: Field): string[] {
+  const what = typeof accepts === 'string' ? accepts : Object.keys(accepts).join(', ');
+  return [kind, name, optional ? `${what}, optional` : what, means];
+}
+
+describe('docs/simulator.md', () => {
+  it('lists every kind of record with its meaning', () => {
+    expect(rowsOf(sectionOf(simulator, 'Kinds of records'))).toEqual(
+      Object.entries(HISTORY_SCHEMA).map(([kind, { means }]) => [kind, means]),
+    );
+  });
+
+  it('lists every field of every record, what it accepts and what it means', () => {
+    const common = Object.entries<Field>(COMMON_FIELDS).map(([name, field]) => fieldRow('every', name, field));
+    const others = Object.entries(HISTORY_SCHEMA).flatMap(([kind, { fields }]) =>
+      Object.entries<Field>(fields).map(([name, field]) => fieldRow(kind, name, field)),
+    );
+    expect(rowsOf(sectionOf(simulator, 'Fields of records'))).toEqual([...common, ...others]);
+  });
+
+  it('lists every fault', () => {
+    expect(namesIn(sectionOf(simulator, 'Faults')).sort()).toEqual(Object.keys(noFaults()).sort());
+  });
+
+  it('lists all that the world counts', () => {
+    expect(namesIn(sectionOf(simulator, 'Sometimes')).sort()).toEqual(Object.keys(noCounts()).sort());
+  });
+
+  it('lists every referee', () => {
+    const referees = Object.keys(check).filter((name) => name.endsWith('Referee'));
+    expect(namesIn(sectionOf(simulator, 'Referees')).sort()).toEqual(referees.sort());
+  });
+});
+
+describe('docs/errors.md', () => {
+  it('explains every error code, and no other', () => {
+    const headings = [...readPage('docs/errors.md').matchAll(/^## (TENURE_\w+)$/gm)].map(([, code = '']) => code);
+    expect(headings.toSorted()).toEqual(Object.keys(ERROR_CODES).sort());
+  });
+
+  it('says of each what happened and what to do', () => {
+    for (const code of Object.keys(ERROR_CODES)) {
+      const section = sectionOf(readPage('docs/errors.md'), code);
+      expect(section).toContain('**What happened.**');
+      expect(section).toContain('**What to do.**');
+    }
+  });
+});
+
+describe('docs/cli.md', () => {
+  it('lists every exit code, and no other', () => {
+    const codes = namesIn(sectionOf(readPage('docs/cli.md'), 'Exit codes'));
+    expect(codes.map(Number)).toEqual(Object.values(EXIT).toSorted((a, b) => a - b));
+  });
+});
+
+describe('docs/divergence/quorum.md', () => {
+  const page = readPage('docs/divergence/quorum.md');
+
+  it('says truly where in the code things are', () => {
+    const places = [...page.matchAll(/^Where: (.+)$/gm)].flatMap(([, list = '']) => [
+      ...list.matchAll(/`([\w/.-]+\.ts)`(?: \(([^)]*)\))?/g),
+    ]);
+    expect(places.length).toBeGreaterThan(20);
+    const missing = places.flatMap(([, file = '', names = '']) => {
+      const path = /^(?:src|test)\//.test(file) ? file : `src/core/leases/quorum/${file}`;
+      const text = readRepositoryFile(path);
+      if (text === undefined) return [path];
+      return [...names.matchAll(/`([#\w]+)`/g)].flatMap(([, name = '']) => (text.includes(name) ? [] : [`${path}: ${name}`]));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it('names the mutant of every rule, and no mutant that is not there', () => {
+    const named = [...page.matchAll(/^Mutants?: (.+)$/gm)].flatMap(([, list = '']) =>
+      [...list.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(named.toSorted()).toEqual(QUORUM_MUTANTS.map(({ name }) => name).toSorted());
+  });
+});
+
+describe('the pages', () => {
+  const pages = repositoryFiles().filter((path) => path.endsWith('.md'));
+
+  it.each(pages)('%s names only files that are there', (page) => {
+    const named = [...readPage(page).matchAll(/`((?:src|test|bench|scripts|docs|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    expect(named.filter((path) => readRepositoryFile(path) === undefined)).toEqual([]);
+  });
+});
