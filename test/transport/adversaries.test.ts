@@ -1,11 +1,12 @@
 /** Whoever comes with the wrong secret, the wrong bytes or no intention to read gets a clear answer and disturbs nobody else. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { incarnation, nodeId } from '../../src/kernel/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { Transcript } from '../../src/transport/tcp/proof.ts';
 import type { TcpOptions, TcpTransport } from '../../src/transport/index.ts';
-import { CHALLENGE, VERSIONS, writeProof, type Hello } from '../../src/wire/index.ts';
+import { ByteWriter, CHALLENGE, VERSIONS, writeChallenge, writeProof, writeWelcome, type Hello } from '../../src/wire/index.ts';
 import { CONFIG, freePort, TcpCell } from './cell.ts';
 import { RawPeer } from './raw-peer.ts';
 
@@ -84,6 +85,27 @@ describe('a secret', () => {
       await intruder.refusal('TENURE_WRONG_SECRET');
       expect(intruder.isUp(A) || at.a.isUp(B)).toBe(false);
     });
+  });
+
+  it('is demanded of whoever answers at the address of a member', async () => {
+    const cell = await TcpCell.of('a');
+    const impostor = createServer((socket) => {
+      const out = new ByteWriter();
+      writeChallenge(out, { versions: VERSIONS, nonce: new Uint8Array(32) });
+      writeWelcome(out, { id: 'a', incarnation: incarnation(5), config: CONFIG });
+      writeProof(out, new Uint8Array(32));
+      socket
+        .on('error', () => {})
+        .resume()
+        .end(out.bytes.subarray(0, out.length));
+    });
+    await new Promise<void>((resolve) => impostor.listen(cell.port('a'), '127.0.0.1', resolve));
+    const client = new Witness(cell.transport('client', 'visitor', { secrets: { client: CLIENT } }));
+    await client.transport.open(client);
+    expect((await client.refusal('TENURE_WRONG_SECRET')).message).toContain('its proof is wrong');
+    expect(client.isUp(A)).toBe(false);
+    await client.transport.close();
+    await new Promise((resolve) => impostor.close(resolve));
   });
 
   it('of the accepting side is demanded by the dialling side too', async () => {
@@ -371,6 +393,10 @@ describe('a peer that was let in', () => {
       expect(stats?.queuedBytes).toBeGreaterThan(0);
       expect(stats?.queuedBytes).toBeLessThanOrEqual(2 * queueBytesMax);
       expect(stats?.dropped).toBeGreaterThan(100);
+      // Once it reads, all that was taken arrives, with nothing more sent to push it.
+      raw.socket.resume();
+      while (raw.messages < (stats?.messagesOut ?? 0)) await new Promise((resolve) => setImmediate(resolve));
+      expect(at.a.transport.peerStats(peer)?.queuedBytes).toBe(0);
       raw.socket.destroy();
     });
   });

@@ -24,6 +24,7 @@ export class RawPeer {
   readonly socket: Socket;
   readonly refusals: Refusal[] = [];
   readonly closed: Promise<void>;
+  messages = 0;
   /** Everything it sent, for whoever wants to say it again. */
   readonly sent: Uint8Array[] = [];
   /** By kind, the last frame that came, header and all. */
@@ -45,6 +46,7 @@ export class RawPeer {
       splitter.push(chunk, {
         frame: (kind, bytes, start, end) => {
           reader.reset(bytes, start, end);
+          if (kind === MESSAGE) this.messages++;
           const refusal = kind === REFUSAL ? readRefusal(reader) : null;
           if (refusal) this.refusals.push(refusal);
           this.#frames.set(kind, Uint8Array.from([...header(end - start + 1), kind, ...bytes.subarray(start, end)]));
