@@ -168,8 +168,11 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
   claim('the messages of one turn leave in one write, and none arrives within it', async ({ members }, enter) => {
     const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
     await Promise.all([a.connected(B), b.connected(A)]);
+    // Whatever a transport says on its own at the start is said before the answer to this.
     a.send(B, 'settled');
     await b.received('settled');
+    b.send(A, 'settled');
+    await a.received('settled');
     await TURN();
     const before = a.transport.peerStats(B);
     for (let index = 0; index < 50; index++) assert.ok(a.send(B, `${index}`));

@@ -376,18 +376,15 @@ describe('a peer that was let in', () => {
 
   it('and never reads does not grow our memory', async () => {
     const queueBytesMax = 50_000;
-    await scene({ limits: { queueBytesMax } }, async (at) => {
+    await scene({ limits: { queueBytesMax, pingMs: 60_000 } }, async (at) => {
       const { raw, number } = await enter(at);
       raw.socket.pause();
       const peer = nodeId(number);
       const text = 'x'.repeat(1000);
-      // Until the system's own buffers are full, and then some.
+      // Until the system's own buffers are full, and then some; in small writes, so that one waits for another.
       for (let refusals = 0; refusals < 200;) {
-        if (at.a.send(peer, text)) refusals = 0;
-        else {
-          refusals++;
-          await new Promise((resolve) => setImmediate(resolve));
-        }
+        for (let index = 0; index < 10; index++) refusals = at.a.send(peer, text) ? 0 : refusals + 1;
+        await new Promise((resolve) => setImmediate(resolve));
       }
       const stats = at.a.transport.peerStats(peer);
       expect(stats?.queuedBytes).toBeGreaterThan(0);
