@@ -23,10 +23,11 @@ import {
   quorumOf,
   SeededChooser,
   TenureError,
+  type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, SystemClocks, type ClockWatchCounts } from '../runtime/index.ts';
+import { Driver, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
@@ -72,13 +73,21 @@ interface CellEvents {
   failure: [error: TenureError];
 }
 
-const ENGINE = 'quorum';
-const VIEW = 1;
-const RATE_ERROR = 0.001;
-const MAX_TERM = '15s';
+/** What a cell lives on. The testing kit brings its own. */
+export interface Surroundings {
+  readonly clocks: Clocks;
+  readonly chooser: Chooser;
+  /** False only for a member that never was before: it has nothing to keep silent about. */
+  readonly restarted: boolean;
+}
+
+export const ENGINE = 'quorum';
+export const VIEW = 1;
+export const RATE_ERROR = 0.001;
+export const MAX_TERM = '15s';
 /** Timing starts from a round trip like this; it matters only for how patient attempts are. */
-const RTT_US = 2000;
-const RATE_PPM = 1_000_000;
+export const RTT_US = 2000;
+export const RATE_PPM = 1_000_000;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
@@ -149,7 +158,7 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #memberIds: readonly string[];
   readonly #self: number;
   readonly #incarnation: Incarnation;
-  readonly #clocks = new SystemClocks();
+  readonly #surroundings: Surroundings;
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
   #engine: Engine | null = null;
@@ -158,13 +167,20 @@ export class Cell extends EventEmitter<CellEvents> {
   #closing: Promise<void> | null = null;
 
   /** Cells are made by `joinCell` and `connect`. */
-  constructor(transport: Transport, memberIds: readonly string[], self: number, born: Incarnation) {
+  constructor(
+    transport: Transport,
+    memberIds: readonly string[],
+    self: number,
+    born: Incarnation,
+    surroundings: Surroundings = realSurroundings(),
+  ) {
     super();
     this.#transport = transport;
     this.#memberIds = memberIds;
     this.#self = self;
     this.#incarnation = born;
-    this.#silent = this.isMember;
+    this.#surroundings = surroundings;
+    this.#silent = this.isMember && surroundings.restarted;
   }
 
   get isMember(): boolean {
@@ -254,7 +270,8 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted: true, diskKept: false };
+    const { clocks, chooser, restarted } = this.#surroundings;
+    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: false };
     const core = new QuorumCore({ memberKeys, replication, timing }, boot);
     const driver: QuorumDriver = new Driver({
       core,
@@ -262,8 +279,8 @@ export class Cell extends EventEmitter<CellEvents> {
       ownCodec: quorumCodec(),
       self: nodeId(this.#self),
       link: this.#transport,
-      clocks: this.#clocks,
-      chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),
+      clocks,
+      chooser,
       admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
       onEvent: (event) => {
         if (event.kind === 'ready') this.#silent = false;
@@ -275,9 +292,30 @@ export class Cell extends EventEmitter<CellEvents> {
         this.emit('failure', error);
       },
     });
-    const leases: LeaseService = new LeaseService(driver, core, this.#clocks, timing, this.#memberIds);
+    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds);
     this.#engine = { driver, leases };
     driver.start();
+  }
+
+  // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
+
+  get isAsked(): boolean {
+    return this.#engine?.leases.isAsked ?? false;
+  }
+
+  /** Takes a lease from its holder here; false if it is not held here. */
+  lose(lease: Lease): boolean {
+    return this.#engine?.leases.lose(lease) ?? false;
+  }
+
+  /** As if the process had died: it says and hears nothing more, and whatever is held or waited for here is over. */
+  die(): void {
+    const error = closed();
+    this.#closing ??= Promise.resolve();
+    this.#engine?.driver.stop();
+    this.#engine?.leases.fail(error);
+    this.#peers.clear();
+    this.#updateState();
   }
 
   readonly #handlers: Handlers = {
@@ -327,6 +365,10 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#state = 'no-quorum';
     this.emit('state', this.#state);
   }
+}
+
+function realSurroundings(): Surroundings {
+  return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
 }
 
 function closed(): TenureError {
