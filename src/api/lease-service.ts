@@ -121,7 +121,7 @@ export class LeaseService implements LeaseSource {
       await lease.release();
       throw error;
     }
-    const wasLost = !lease.valid;
+    const wasLost = !lease.valid && !lease.isGivenBack;
     await lease.release();
     if (wasLost) throw new LeaseLostError(name, result);
     return result;

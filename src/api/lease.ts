@@ -26,6 +26,7 @@ export class Lease {
   #disarm: (() => void) | undefined;
   #over: TenureError | undefined;
   #released: Promise<void> | undefined;
+  #isGivenBack = false;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
   constructor(source: LeaseSource, number: number, name: string, token: number, termUs: number) {
@@ -89,12 +90,18 @@ export class Lease {
 
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
   stop(): void {
+    this.#isGivenBack = this.valid;
     this.#over ??= new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`);
     this.#disarm?.();
   }
 
   get isOver(): boolean {
     return this.#over !== undefined;
+  }
+
+  /** For the service: its holder gave it back while it still had it. */
+  get isGivenBack(): boolean {
+    return this.#isGivenBack;
   }
 
   #armAbort(): void {
