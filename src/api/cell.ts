@@ -204,7 +204,7 @@ export class Cell extends EventEmitter<CellEvents> {
     }
   }
 
-  /** Waits for the lease, in order; it is renewed until it is released. */
+  /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
   async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
     return this.#leases().acquire(name, options);
   }
