@@ -289,7 +289,7 @@ export class Cell extends EventEmitter<CellEvents> {
       },
       onFailure: (error) => {
         leases.fail(error);
-        this.emit('failure', error);
+        this.#announce(() => this.emit('failure', error));
       },
     });
     const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds);
@@ -332,7 +332,7 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#engine?.driver.receive(peer, bytes, start, end);
     },
     refused: (who, error) => {
-      this.emit('refused', who, error);
+      this.#announce(() => this.emit('refused', who, error));
     },
   };
 
@@ -350,7 +350,16 @@ export class Cell extends EventEmitter<CellEvents> {
     const state = connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
     if (state === this.#state) return;
     this.#state = state;
-    this.emit('state', state);
+    this.#announce(() => this.emit('state', state));
+  }
+
+  /** A listener that throws must not keep the cell from its work: it would lose connections and timers over it. */
+  #announce(emit: () => void): void {
+    try {
+      emit();
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
   }
 
   #leases(): LeaseService {
@@ -363,7 +372,7 @@ export class Cell extends EventEmitter<CellEvents> {
     await this.#transport.close();
     this.#engine?.driver.stop();
     this.#state = 'no-quorum';
-    this.emit('state', this.#state);
+    this.#announce(() => this.emit('state', this.#state));
   }
 }
 

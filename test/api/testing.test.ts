@@ -110,6 +110,23 @@ describe('a member of a test cell', () => {
   });
 });
 
+test('a listener that throws keeps a cell from nothing', async () => {
+  const cell = await testCell({ silent: true, maxTerm: '4s' });
+  const client = await cell.client();
+  const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+  for (const one of [client, ...cell.memberIds.map((id) => cell.member(id))]) {
+    one.on('state', () => {
+      throw new Error('a bad listener');
+    });
+  }
+  await cell.advance('5s');
+  expect(await warned).toMatchObject({ message: 'a bad listener' });
+  const lease = await client.acquire('x');
+  cell.cutOff(cell.member('a'));
+  await cell.advance('1m');
+  expect([lease.valid, client.state, cell.member('b').state]).toEqual([true, 'degraded', 'degraded']);
+});
+
 describe('what a test does to a client', () => {
   test('cut off, it is told to stop a margin before its deadline, to the microsecond; mended, it goes on', async () => {
     const cell = await testCell({ maxTerm: '10s' });
