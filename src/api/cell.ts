@@ -23,10 +23,11 @@ import {
   quorumOf,
   SeededChooser,
   TenureError,
+  type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, SystemClocks, type ClockWatchCounts } from '../runtime/index.ts';
+import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
@@ -73,13 +74,21 @@ interface CellEvents {
   failure: [error: TenureError];
 }
 
-const ENGINE = 'quorum';
-const VIEW = 1;
-const RATE_ERROR = 0.001;
-const MAX_TERM = '15s';
+/** What a cell lives on. The testing kit brings its own. */
+export interface Surroundings {
+  readonly clocks: Clocks;
+  readonly chooser: Chooser;
+  /** False only for a member that never was before: it has nothing to keep silent about. */
+  readonly restarted: boolean;
+}
+
+export const ENGINE = 'quorum';
+export const VIEW = 1;
+export const RATE_ERROR = 0.001;
+export const MAX_TERM = '15s';
 /** Timing starts from a round trip like this; it matters only for how patient attempts are. */
-const RTT_US = 2000;
-const RATE_PPM = 1_000_000;
+export const RTT_US = 2000;
+export const RATE_PPM = 1_000_000;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
@@ -150,7 +159,7 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #memberIds: readonly string[];
   readonly #self: number;
   readonly #incarnation: Incarnation;
-  readonly #clocks = new SystemClocks();
+  readonly #surroundings: Surroundings;
   readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
@@ -160,13 +169,20 @@ export class Cell extends EventEmitter<CellEvents> {
   #closing: Promise<void> | null = null;
 
   /** Cells are made by `joinCell` and `connect`. */
-  constructor(transport: Transport, memberIds: readonly string[], self: number, born: Incarnation) {
+  constructor(
+    transport: Transport,
+    memberIds: readonly string[],
+    self: number,
+    born: Incarnation,
+    surroundings: Surroundings = realSurroundings(),
+  ) {
     super();
     this.#transport = transport;
     this.#memberIds = memberIds;
     this.#self = self;
     this.#incarnation = born;
-    this.#silent = this.isMember;
+    this.#surroundings = surroundings;
+    this.#silent = this.isMember && surroundings.restarted;
   }
 
   get isMember(): boolean {
@@ -190,7 +206,7 @@ export class Cell extends EventEmitter<CellEvents> {
     }
   }
 
-  /** Waits for the lease, in order; it is renewed until it is released. */
+  /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
   async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
     return this.#alive.during(this.#leases().acquire(name, options));
   }
@@ -266,7 +282,8 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted: true, diskKept: false };
+    const { clocks, chooser, restarted } = this.#surroundings;
+    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: false };
     const core = new QuorumCore({ memberKeys, replication, timing }, boot);
     const driver: QuorumDriver = new Driver({
       core,
@@ -274,8 +291,8 @@ export class Cell extends EventEmitter<CellEvents> {
       ownCodec: quorumCodec(),
       self: nodeId(this.#self),
       link: this.#transport,
-      clocks: this.#clocks,
-      chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),
+      clocks,
+      chooser,
       admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
       onEvent: (event) => {
         if (event.kind === 'ready') this.#silent = false;
@@ -284,12 +301,33 @@ export class Cell extends EventEmitter<CellEvents> {
       },
       onFailure: (error) => {
         leases.fail(error);
-        this.emit('failure', error);
+        this.#announce(() => this.emit('failure', error));
       },
     });
-    const leases: LeaseService = new LeaseService(driver, core, this.#clocks, timing, this.#memberIds, this.#alive);
+    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive);
     this.#engine = { driver, leases };
     driver.start();
+  }
+
+  // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
+
+  get isAsked(): boolean {
+    return this.#engine?.leases.isAsked ?? false;
+  }
+
+  /** Takes a lease from its holder here; false if it is not held here. */
+  lose(lease: Lease): boolean {
+    return this.#engine?.leases.lose(lease) ?? false;
+  }
+
+  /** As if the process had died: it says and hears nothing more, and whatever is held or waited for here is over. */
+  die(): void {
+    const error = closed();
+    this.#closing ??= Promise.resolve();
+    this.#engine?.driver.stop();
+    this.#engine?.leases.fail(error);
+    this.#peers.clear();
+    this.#updateState();
   }
 
   readonly #handlers: Handlers = {
@@ -308,7 +346,7 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#engine?.driver.receive(peer, bytes, start, end);
     },
     refused: (who, error) => {
-      this.emit('refused', who, error);
+      this.#announce(() => this.emit('refused', who, error));
     },
   };
 
@@ -326,7 +364,16 @@ export class Cell extends EventEmitter<CellEvents> {
     const state = connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
     if (state === this.#state) return;
     this.#state = state;
-    this.emit('state', state);
+    this.#announce(() => this.emit('state', state));
+  }
+
+  /** A listener that throws must not keep the cell from its work: it would lose connections and timers over it. */
+  #announce(emit: () => void): void {
+    try {
+      emit();
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
   }
 
   #leases(): LeaseService {
@@ -339,8 +386,12 @@ export class Cell extends EventEmitter<CellEvents> {
     await this.#transport.close();
     this.#engine?.driver.stop();
     this.#state = 'no-quorum';
-    this.emit('state', this.#state);
+    this.#announce(() => this.emit('state', this.#state));
   }
+}
+
+function realSurroundings(): Surroundings {
+  return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
 }
 
 function closed(): TenureError {

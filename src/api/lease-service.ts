@@ -128,7 +128,7 @@ export class LeaseService implements LeaseSource {
       await lease.release();
       throw error;
     }
-    const wasLost = !lease.valid;
+    const wasLost = !lease.valid && !lease.isGivenBack;
     await lease.release();
     if (wasLost) throw new LeaseLostError(name, result);
     return result;
@@ -194,6 +194,10 @@ export class LeaseService implements LeaseSource {
     return this.#clocks.mono();
   }
 
+  after(delayUs: number, act: () => void): () => void {
+    return this.#clocks.after(delayUs, act);
+  }
+
   release(lease: Lease): Promise<void> {
     if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
     lease.stop();
@@ -248,6 +252,19 @@ export class LeaseService implements LeaseSource {
       case 'ready':
         return;
     }
+  }
+
+  /** Whether a call waits for its answer. */
+  get isAsked(): boolean {
+    return this.#asking.size + this.#questions.size + this.#releasing.size > 0;
+  }
+
+  /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
+  lose(lease: Lease): boolean {
+    if (this.#held.get(lease.number) !== lease || lease.isOver) return false;
+    this.tell({ kind: 'lost', lease: lease.number });
+    this.#driver.command({ kind: 'release', lease: lease.number, name: encodeName(lease.name) });
+    return true;
   }
 
   /** Gives back all that is held; every waiting call ends with `why`. */

@@ -10,6 +10,8 @@ export interface LeaseSource {
   /** How long it may still be acted under, by both clocks; 0 when it is over. */
   remainingUs(lease: Lease): number;
   monoUs(): number;
+  /** Runs `act` once, after so long; what it returns calls that off. */
+  after(delayUs: number, act: () => void): () => void;
   release(lease: Lease): Promise<void>;
 }
 
@@ -21,9 +23,10 @@ export class Lease {
   readonly #number: number;
   #termUs: number;
   #controller: AbortController | undefined;
-  #abortTimer: NodeJS.Timeout | undefined;
+  #disarm: (() => void) | undefined;
   #over: TenureError | undefined;
   #released: Promise<void> | undefined;
+  #isGivenBack = false;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
   constructor(source: LeaseSource, number: number, name: string, token: number, termUs: number) {
@@ -81,18 +84,24 @@ export class Lease {
   end(error: TenureError): void {
     if (this.#over) return;
     this.#over = error;
-    clearTimeout(this.#abortTimer);
+    this.#disarm?.();
     this.#controller?.abort(error);
   }
 
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
   stop(): void {
+    this.#isGivenBack = this.valid;
     this.#over ??= new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`);
-    clearTimeout(this.#abortTimer);
+    this.#disarm?.();
   }
 
   get isOver(): boolean {
     return this.#over !== undefined;
+  }
+
+  /** For the service: its holder gave it back while it still had it. */
+  get isGivenBack(): boolean {
+    return this.#isGivenBack;
   }
 
   #armAbort(): void {
@@ -105,7 +114,6 @@ export class Lease {
       return;
     }
     // A renewal moves the deadline on; whether one came is seen when the timer fires.
-    this.#abortTimer = setTimeout(() => this.#armAbort(), Math.ceil(leftUs / 1000));
-    this.#abortTimer.unref();
+    this.#disarm = this.#source.after(leftUs, () => this.#armAbort());
   }
 }

@@ -11,6 +11,8 @@ export interface Clocks {
   /** Runs `act` once, not before the monotonic clock shows `at`; a later call replaces an earlier one. Keeps no process alive. */
   wakeAt(at: MonoUs, act: () => void): void;
   cancel(): void;
+  /** Runs `act` once, after so long; what it returns calls that off. Keeps no process alive. */
+  after(delayUs: number, act: () => void): () => void;
 }
 
 /** Longer delays make `setTimeout` fire at once. */
@@ -44,6 +46,12 @@ export class SystemClocks implements Clocks {
   cancel(): void {
     clearTimeout(this.#timer);
     this.#at = Infinity;
+  }
+
+  after(delayUs: number, act: () => void): () => void {
+    const timer = setTimeout(act, Math.min(DELAY_MS_MAX, Math.ceil(delayUs / 1000)));
+    timer.unref();
+    return () => clearTimeout(timer);
   }
 }
 

@@ -32,6 +32,8 @@ export interface MemoryNode {
   readonly role: Role;
   readonly id: string;
   readonly incarnation: Incarnation;
+  /** Runs this node's own tasks, among them what arrives at it, if not the hub: a node that stands still runs none. */
+  readonly schedule?: (task: () => void) => void;
 }
 
 export class MemoryHub {
@@ -144,6 +146,7 @@ class Link {
 class MemoryTransport implements Transport {
   readonly hub: MemoryHub;
   readonly node: MemoryNode;
+  readonly schedule: (task: () => void) => void;
   handlers: Handlers | null = null;
   readonly #links = new Map<NodeId, Link>();
   readonly #ups = new Map<NodeId, number>();
@@ -155,6 +158,7 @@ class MemoryTransport implements Transport {
   constructor(hub: MemoryHub, node: MemoryNode) {
     this.hub = hub;
     this.node = node;
+    this.schedule = node.schedule ?? hub.schedule;
     this.#nextClient = hub.members.length;
   }
 
@@ -196,7 +200,7 @@ class MemoryTransport implements Transport {
     }
     if (!this.#scheduled) {
       this.#scheduled = true;
-      this.hub.schedule(() => this.flush());
+      this.schedule(() => this.flush());
     }
     link.frameAt = beginFrame(out, MESSAGE);
     return out;
@@ -220,7 +224,7 @@ class MemoryTransport implements Transport {
       const batch = link.out.bytes.subarray(0, link.out.length);
       link.out = new ByteWriter();
       link.writes++;
-      this.hub.schedule(() => link.target.deliver(link.twin, batch));
+      link.target.schedule(() => link.target.deliver(link.twin, batch));
     }
   }
 

@@ -77,6 +77,12 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     expect(run(projectOf('docs/errors.md'), 'too-short.js')).toMatch(/too short for round trips .* \{ maxTermUs: 10000, /);
   });
 
+  it('the testing kit tests code that holds leases, and lease services', () => {
+    const folder = projectOf('docs/testing.md');
+    expect(run(folder, 'nightly-test.js')).toMatch(/^(?:#|ℹ) pass 3$[^]*^(?:#|ℹ) fail 0$/m);
+    expect(run(folder, 'conformance-test.js')).toMatch(/^(?:#|ℹ) pass [2-9]\d$[^]*^(?:#|ℹ) fail 0$/m);
+  });
+
   it('the simulator finds the planted bugs of the tutorial, and nothing without them', () => {
     const output = run(projectOf('docs/simulator.md'), 'run.js');
     expect(output).toMatch(/^as it should be: \d+ events, \d+ loans, 0 of 2000 worlds with a violation, never reached: nothing$/m);

@@ -1,0 +1,223 @@
+/**
+ * The testing kit: a whole cell within a unit test, on virtual time. Members, clients, messages and leases
+ * are the real ones; only network and clocks are played. Nothing here sleeps, and a seed gives the same run.
+ */
+import { deriveTiming, type Timing } from '../core/index.ts';
+import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
+import { MemoryHub, type Transport } from '../transport/index.ts';
+import { Cell, ENGINE, MAX_TERM, RATE_ERROR, RATE_PPM, RTT_US, VIEW } from './cell.ts';
+import type { Lease } from './lease.ts';
+import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
+
+export type { Cell } from './cell.ts';
+export type { Lease } from './lease.ts';
+
+export interface TestCellOptions {
+  /** How many members: 3. They are called a, b, c and so on. */
+  readonly members?: number;
+  /** The longest term of any lease: 15s. */
+  readonly maxTerm?: Duration;
+  /** Whether the members begin with their silence, as real ones do: no. */
+  readonly silent?: boolean;
+  /** Where chance begins: 1. */
+  readonly seed?: number;
+}
+
+/** A message is on its way for twice this long: once until it leaves, once until it arrives. */
+const HOP_US = 250;
+/** So many attempts may follow each other before a call needs `advance` to be answered. */
+const ATTEMPTS_ANSWERED = 5;
+const MEMBERS_MAX = 26;
+
+/** One member or client, and what it lives on. */
+interface Node {
+  readonly id: string;
+  readonly cell: Cell;
+  readonly transport: Transport;
+  readonly actor: Actor;
+}
+
+/** A cell of members that are up, connected and, unless told otherwise, past their silence. */
+export async function testCell(options: TestCellOptions = {}): Promise<TestCell> {
+  const cell = new TestCell(options);
+  await cell.open();
+  return cell;
+}
+
+export class TestCell {
+  /** The ids of the members. */
+  readonly memberIds: readonly string[];
+  readonly #time = new VirtualTime(() => this.#isAsked());
+  readonly #timing: Timing;
+  readonly #chooser: Chooser;
+  readonly #hub: MemoryHub;
+  readonly #isSilent: boolean;
+  /** Everyone who is up, by id. */
+  readonly #nodes = new Map<string, Node>();
+  readonly #cutOff = new Set<string>();
+  #born = 0;
+  #clients = 0;
+
+  /** Test cells are made by `testCell`. */
+  constructor({ members = 3, maxTerm = MAX_TERM, silent = false, seed = 1 }: TestCellOptions) {
+    if (!Number.isInteger(members) || members < 1 || members > MEMBERS_MAX) {
+      throw new TenureError('TENURE_BAD_ARGUMENT', `a test cell has from 1 to ${MEMBERS_MAX} members, not ${members}`);
+    }
+    const maxTermUs = parseDuration(maxTerm);
+    const rateErrorPpm = Math.round(RATE_ERROR * RATE_PPM);
+    this.memberIds = Array.from({ length: members }, (_, i) => String.fromCodePoint(0x61 + i));
+    this.#timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
+    this.#chooser = new SeededChooser(seed);
+    this.#isSilent = silent;
+    this.#hub = new MemoryHub({
+      members: this.memberIds,
+      config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication: members, view: VIEW },
+      schedule: (task) => this.#hop(null, task),
+    });
+  }
+
+  /** Milliseconds since the cell began. */
+  now(): number {
+    return this.#time.nowUs / 1000;
+  }
+
+  /** A member, to acquire leases as or to do something to. */
+  member(id: string): Cell {
+    const node = this.#nodes.get(id);
+    if (!node?.cell.isMember) throw new TenureError('TENURE_UNKNOWN_MEMBER', `no member ${id} is up; restart it if it crashed`, { id });
+    return node.cell;
+  }
+
+  /** A client, as `connect` gives. Any number. */
+  async client(): Promise<Cell> {
+    return this.#enter(`client-${++this.#clients}`, this.memberIds.length, true);
+  }
+
+  /**
+   * Lets time pass: renewals, deadlines, signals and messages happen in order, and what waits for them runs in
+   * between. A call is answered without it unless its answer takes long: whoever waits for a lease that
+   * another holds, or gives one back while cut off, waits until time has passed.
+   */
+  advance(duration: Duration): Promise<void> {
+    return this.#time.advance(parseDuration(duration));
+  }
+
+  /** For code under test that sleeps: over when `advance` has gone so far. */
+  async sleep(duration: Duration, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const untilUs = this.#time.nowUs + parseDuration(duration);
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const wake = this.#time.plan(untilUs, null, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      const onAbort = (): void => {
+        wake();
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /** Nothing reaches it and nothing comes from it until it is mended. */
+  cutOff(who: Cell): void {
+    const { id } = this.#nodeOf(who);
+    this.#cutOff.add(id);
+    this.#part(id);
+  }
+
+  /** Connected again with everyone who is not cut off. */
+  async mend(who: Cell): Promise<void> {
+    const { id } = this.#nodeOf(who);
+    this.#cutOff.delete(id);
+    this.#join(id);
+    await this.#time.settled();
+  }
+
+  /** It dies without a word, and what it knew dies with it. Others find its leases taken until they run out. */
+  crash(who: Cell): void {
+    const { id, cell, transport, actor } = this.#nodeOf(who);
+    this.#part(id);
+    this.#nodes.delete(id);
+    actor.isGone = true;
+    cell.die();
+    void transport.close();
+  }
+
+  /** Starts a member anew, crashed or not. It knows nothing, and keeps silent at first. */
+  async restart(id: string): Promise<Cell> {
+    const self = this.memberIds.indexOf(id);
+    if (self < 0) throw new TenureError('TENURE_UNKNOWN_MEMBER', `no member is called ${id}: ${this.memberIds.join(', ')} are`, { id });
+    const before = this.#nodes.get(id);
+    if (before) this.crash(before.cell);
+    return this.#enter(id, self, true);
+  }
+
+  /** It stands still for so long, like a process that the system does not run: it answers nobody, and its timers come late. */
+  stall(who: Cell, duration: Duration): void {
+    const { actor } = this.#nodeOf(who);
+    actor.standsUntilUs = Math.max(actor.standsUntilUs, this.#time.nowUs + parseDuration(duration));
+  }
+
+  /** Its holder loses the lease now, as if it had run out: its signal aborts, and others can have it. */
+  loseLease(lease: Lease): void {
+    for (const { cell } of this.#nodes.values()) if (cell.lose(lease)) return;
+    throw new TenureError('TENURE_BAD_ARGUMENT', `nobody in this cell holds the lease on '${lease.name}' any more`);
+  }
+
+  /** Ends everything at once: what is held or waited for is over, and no time needs to pass. */
+  close(): Promise<void> {
+    for (const { cell } of this.#nodes.values()) this.crash(cell);
+    return this.#time.settled();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** For `testCell`. */
+  async open(): Promise<void> {
+    for (const [self, id] of this.memberIds.entries()) await this.#enter(id, self, this.#isSilent);
+  }
+
+  async #enter(id: string, self: number, restarted: boolean): Promise<Cell> {
+    const actor = new Actor();
+    const born = incarnation(++this.#born);
+    const role = self < this.memberIds.length ? 'member' : 'client';
+    const transport = this.#hub.transport({ role, id, incarnation: born, schedule: (task) => this.#hop(actor, task) });
+    const clocks = new VirtualClocks(this.#time, actor, ATTEMPTS_ANSWERED * this.#timing.attemptUs);
+    const cell = new Cell(transport, this.memberIds, self, born, { clocks, chooser: this.#chooser, restarted });
+    this.#nodes.set(id, { id, cell, transport, actor });
+    cell.begin(this.#timing, this.memberIds.length);
+    if (this.#cutOff.has(id)) this.#part(id);
+    else this.#join(id);
+    for (const other of this.#cutOff) if (other !== id) this.#hub.cut(id, other);
+    await cell.open();
+    await this.#time.settled();
+    return cell;
+  }
+
+  /** A task of a node, or of the network, a little later. */
+  #hop(actor: Actor | null, task: () => void): void {
+    this.#time.plan(this.#time.nowUs + HOP_US, actor, task);
+    this.#time.flow(HOP_US);
+  }
+
+  #isAsked(): boolean {
+    for (const { cell } of this.#nodes.values()) if (cell.isAsked) return true;
+    return false;
+  }
+
+  #part(id: string): void {
+    for (const other of this.#nodes.keys()) if (other !== id) this.#hub.cut(id, other);
+  }
+
+  #join(id: string): void {
+    for (const other of this.#nodes.keys()) if (other !== id && !this.#cutOff.has(other)) this.#hub.heal(id, other);
+  }
+
+  #nodeOf(who: Cell): Node {
+    for (const node of this.#nodes.values()) if (node.cell === who) return node;
+    throw new TenureError('TENURE_BAD_ARGUMENT', 'this is no member or client of the test cell, or it has crashed');
+  }
+}

@@ -1,0 +1,25 @@
+/** The lease service of the quorum engine keeps what every lease service has to, on virtual time, over TCP, and between processes. */
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { leaseServiceConformance } from '../../src/api/conformance.ts';
+import { membersApart, membersHere, virtualPlace, type StandingCell } from './places.ts';
+
+describe.each([1, 3, 5])('a test cell of %i on virtual time', (members) => {
+  leaseServiceConformance({ test: it, open: () => virtualPlace(members), can: { cut: true, crash: true, virtualTime: true } });
+});
+
+function standing(start: () => Promise<StandingCell>): StandingCell['open'] {
+  let cell: StandingCell | undefined;
+  beforeAll(async () => {
+    cell = await start();
+  }, 60_000);
+  afterAll(() => cell?.close());
+  return () => (cell ? cell.open() : Promise.reject(new Error('the cell did not start')));
+}
+
+describe('three members in this process, over TCP', () => {
+  leaseServiceConformance({ test: it, open: standing(() => membersHere(3)) });
+});
+
+describe.each([3, 5])('%i processes over TCP', (members) => {
+  leaseServiceConformance({ test: it, open: standing(() => membersApart(members)), can: { cut: true, crash: true } });
+});
