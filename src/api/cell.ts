@@ -62,7 +62,7 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name'> {
 
 /**
  * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
- * a majority, but not all. `no-quorum`: fewer; nothing can be acquired or renewed.
+ * a majority, but not all. `no-quorum`: fewer, or this node has failed; nothing can be acquired or renewed.
  */
 export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';
 
@@ -163,8 +163,12 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
+  /** Members that turned a client away that has not reached any yet. */
+  readonly #refusals = new Map<string, TenureError>();
+  readonly #news = new EventEmitter<{ news: [] }>();
   #engine: Engine | null = null;
   #silent: boolean;
+  #hasFailed = false;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -272,9 +276,13 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#alive.during(this.#transport.open(this.#handlers));
   }
 
-  /** A client is begun by the first member it reaches. */
+  /** A client is begun by the first member it reaches. If a majority turns it away, it never will be. */
   async begun(signal: AbortSignal | undefined): Promise<void> {
-    while (!this.#engine) await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
+    while (!this.#engine) {
+      const [refusal] = this.#refusals.values();
+      if (refusal && this.#refusals.size >= quorumOf(this.#memberIds.length)) throw refusal;
+      await this.#alive.during(once(this.#news, 'news', signal ? { signal } : {}));
+    }
   }
 
   begin(timing: Timing, replication: number): void {
@@ -301,6 +309,8 @@ export class Cell extends EventEmitter<CellEvents> {
       },
       onFailure: (error) => {
         leases.fail(error);
+        this.#hasFailed = true;
+        this.#updateState();
         this.#announce(() => this.emit('failure', error));
       },
     });
@@ -334,6 +344,7 @@ export class Cell extends EventEmitter<CellEvents> {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
       if (!this.#engine && info.role === 'member') this.#learn(info);
+      this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
@@ -346,6 +357,8 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#engine?.driver.receive(peer, bytes, start, end);
     },
     refused: (who, error) => {
+      if (this.#memberIds.includes(who)) this.#refusals.set(who, error);
+      this.#news.emit('news');
       this.#announce(() => this.emit('refused', who, error));
     },
   };
@@ -361,7 +374,8 @@ export class Cell extends EventEmitter<CellEvents> {
     const members = this.#memberIds.length;
     let connected = this.isMember ? 1 : 0;
     for (const peer of this.#peers.keys()) if (peer < members) connected++;
-    const state = connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
+    const state =
+      this.#hasFailed || connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
     if (state === this.#state) return;
     this.#state = state;
     this.#announce(() => this.emit('state', state));

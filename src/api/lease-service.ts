@@ -66,6 +66,8 @@ interface Asking {
 
 /** A wait without limit: a year. The longest duration there is. */
 const WAIT_US_MAX = parseDuration('365d');
+/** A question that found no certain answer is asked again so often. */
+const QUESTIONS_AGAIN = 2;
 
 export class LeaseService implements LeaseSource {
   readonly #driver: QuorumDriver;
@@ -134,9 +136,15 @@ export class LeaseService implements LeaseSource {
     return result;
   }
 
-  /** Asks a quorum who holds it. */
+  /** Asks a quorum who holds it; asks again if too few answered in time. */
   async holder(name: string): Promise<HolderAnswer> {
     checkName(name);
+    let answer = await this.#question(name);
+    for (let again = 0; again < QUESTIONS_AGAIN && !answer.certain; again++) answer = await this.#question(name);
+    return answer;
+  }
+
+  #question(name: string): Promise<HolderAnswer> {
     this.#checkOpen();
     const number = this.#nextNumber++;
     return new Promise((resolve, reject) => {
@@ -296,7 +304,7 @@ export class LeaseService implements LeaseSource {
     checkName(name);
     this.#checkOpen();
     const { signal, meta } = options;
-    const termUs = options.term === undefined ? this.#timing.maxTermUs : parseDuration(options.term);
+    const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
     return new Promise((resolve, reject) => {
@@ -377,6 +385,11 @@ export class LeaseLostError extends TenureError {
     );
     this.result = result;
   }
+}
+
+/** Terms are whole milliseconds; a third of something is rounded down. */
+function wholeMs(span: number): number {
+  return Math.floor(span / 1000) * 1000;
 }
 
 function tellHolder({ owner, token, remainingUsMax }: { owner: Incarnation; token: number; remainingUsMax: number }): HolderInfo {
