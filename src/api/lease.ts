@@ -22,7 +22,8 @@ export class Lease {
   #termUs: number;
   #controller: AbortController | undefined;
   #abortTimer: NodeJS.Timeout | undefined;
-  #over: TenureError | undefined;
+  /** Why it ended; null if nobody was told and nobody asked: an error with its stack costs more than a release. */
+  #over: TenureError | null | undefined;
   #released: Promise<void> | undefined;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
@@ -41,7 +42,7 @@ export class Lease {
 
   /** Milliseconds left to act under it; 0 when it is over. */
   remainingMs(): number {
-    return this.#over ? 0 : this.#source.remainingUs(this) / 1000;
+    return this.isOver ? 0 : this.#source.remainingUs(this) / 1000;
   }
 
   /** The instant it ends unless it is renewed, as `performance.now()` counts. */
@@ -61,8 +62,8 @@ export class Lease {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.#over) this.#controller.abort(this.#over);
-      else this.#armAbort();
+      if (this.#over === undefined) this.#armAbort();
+      else this.#controller.abort(this.#over ?? new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`));
     }
     return this.#controller.signal;
   }
@@ -79,7 +80,7 @@ export class Lease {
 
   /** For the service: it ended, and why. */
   end(error: TenureError): void {
-    if (this.#over) return;
+    if (this.isOver) return;
     this.#over = error;
     clearTimeout(this.#abortTimer);
     this.#controller?.abort(error);
@@ -87,7 +88,8 @@ export class Lease {
 
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
   stop(): void {
-    this.#over ??= new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`);
+    if (this.isOver) return;
+    this.#over = null;
     clearTimeout(this.#abortTimer);
   }
 
