@@ -189,8 +189,8 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. */
-  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
-    return this.#leases().acquire(name, options);
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#engine && !this.#closing ? this.#engine.leases.acquire(name, options) : Promise.reject(closed());
   }
 
   /** Takes the lease if it is free, and says who holds it if not. */

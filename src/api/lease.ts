@@ -19,6 +19,7 @@ export class Lease {
   readonly token: number;
   readonly #source: LeaseSource;
   readonly #number: number;
+  readonly #nameBytes: Uint8Array;
   #termUs: number;
   #controller: AbortController | undefined;
   #abortTimer: NodeJS.Timeout | undefined;
@@ -27,10 +28,11 @@ export class Lease {
   #released: Promise<void> | undefined;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
-  constructor(source: LeaseSource, number: number, name: string, token: number, termUs: number) {
+  constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number) {
     this.#source = source;
     this.#number = number;
     this.name = name;
+    this.#nameBytes = nameBytes;
     this.token = token;
     this.#termUs = termUs;
   }
@@ -38,6 +40,11 @@ export class Lease {
   /** Of this lease among those of its process. */
   get number(): number {
     return this.#number;
+  }
+
+  /** Its name as the core knows it. */
+  get nameBytes(): Uint8Array {
+    return this.#nameBytes;
   }
 
   /** Milliseconds left to act under it; 0 when it is over. */
