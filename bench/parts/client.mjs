@@ -60,5 +60,12 @@ serve({
     return { calledAt, doneAt: nowMs() };
   },
 
-  rttUs: () => Math.min(...cell.members().map(({ stats }) => stats?.rttUs ?? Infinity)),
+  /** What an acquire of a free name takes. @param {{ name: string }} details */
+  async roundTripUs({ name }) {
+    const began = performance.now();
+    const lease = await cell.acquire(name);
+    const tookUs = (performance.now() - began) * 1000;
+    await lease.release();
+    return tookUs;
+  },
 });
