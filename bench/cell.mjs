@@ -40,7 +40,7 @@ const client = new Part('client.mjs', { profileDir: values.profile });
 await client.ask('connect', cell.reach);
 
 /** @typedef {{ perSecond: number, p50Us: number, p99Us: number }} Figures */
-/** @typedef {Figures & { done: number, cpuUs: number }} Run */
+/** @typedef {Figures & { done: number, cpuUs: number, messagesPerWrite: number }} Run */
 
 /** A run of the client, with what all members spent on it: unlike rates, that hardly depends on what else the machine does. */
 async function runLeases(/** @type {number} */ atOnce) {
@@ -80,7 +80,8 @@ for (const atOnce of crowds) {
     client: round(median(leaseRuns.map((run) => run.clientCpuUs))),
     member: round(median(leaseRuns.map((run) => run.memberCpuUs))),
   };
-  rows.push({ atOnce, leases, rounds, p50Ratio: round(leases.p50Us / rounds.p50Us), ofBareRate, cpuUs });
+  const messagesPerWrite = round(median(leaseRuns.map((run) => run.messagesPerWrite)));
+  rows.push({ atOnce, leases, rounds, messagesPerWrite, p50Ratio: round(leases.p50Us / rounds.p50Us), ofBareRate, cpuUs });
 }
 await Promise.all([client.stop(), cell.stop(), bare.stop(), ...echoes.map((echo) => echo.stop())]);
 
@@ -97,9 +98,9 @@ if (values.json) {
   process.stdout.write(
     `acquire and release of one client process, 3 member processes, next to bare quorum rounds over TCP; median of ${reps}\n` +
       `(${cpus()[0]?.model}, ${availableParallelism()} cores, load before ${loadBefore}, Node ${process.version})\n` +
-      'at once   leases/s  acquire p50       p99    bare rounds/s       p50       p99   p50 ratio  of the bare rate  CPU a lease: client  member\n',
+      'at once   leases/s  acquire p50       p99    bare rounds/s       p50       p99   p50 ratio  of the bare rate  CPU a lease: client  member  messages a write\n',
   );
-  for (const { atOnce, leases, rounds, p50Ratio, ofBareRate, cpuUs } of rows) {
+  for (const { atOnce, leases, rounds, p50Ratio, ofBareRate, cpuUs, messagesPerWrite } of rows) {
     process.stdout.write(
       [
         String(atOnce).padStart(7),
@@ -113,6 +114,7 @@ if (values.json) {
         String(ofBareRate).padStart(17),
         `${cpuUs.client} us`.padStart(20),
         `${cpuUs.member} us`.padStart(7),
+        String(messagesPerWrite).padStart(17),
       ].join(' ') + '\n',
     );
   }

@@ -9,6 +9,12 @@ let cell;
 let held = null;
 /** Wall clock with the grain of the monotonic one: instants of several processes of one machine can be compared. */
 const nowMs = () => performance.timeOrigin + performance.now();
+/** To all members so far. */
+function sent() {
+  const stats = cell.members().map((member) => member.stats);
+  const sum = (/** @type {'messagesOut' | 'writes'} */ what) => stats.reduce((total, one) => total + (one?.[what] ?? 0), 0);
+  return { messages: sum('messagesOut'), writes: sum('writes') };
+}
 
 serve({
   async connect(options) {
@@ -23,6 +29,7 @@ serve({
   async run({ atOnce, seconds }) {
     /** @type {number[]} */
     const latencies = [];
+    const sentBefore = sent();
     const cpuBefore = process.cpuUsage();
     const began = performance.now();
     const until = began + seconds * 1000;
@@ -38,10 +45,12 @@ serve({
     );
     const tookMs = performance.now() - began;
     const cpu = process.cpuUsage(cpuBefore);
+    const sentAfter = sent();
     return {
       perSecond: (latencies.length / tookMs) * 1000,
       p50Us: quantile(latencies, 0.5) * 1000,
       p99Us: quantile(latencies, 0.99) * 1000,
+      messagesPerWrite: (sentAfter.messages - sentBefore.messages) / (sentAfter.writes - sentBefore.writes),
       done: latencies.length,
       cpuUs: cpu.user + cpu.system,
     };
