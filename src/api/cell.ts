@@ -26,11 +26,12 @@ import {
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, SystemClocks, type ClockWatchCounts } from '../runtime/index.ts';
+import { Driver, KeepAlive, SystemClocks, type ClockWatchCounts } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
+import type { Watch } from './watch.ts';
 
 export interface ConnectOptions {
   /** The name of the cell: members and clients of another are turned away. */
@@ -82,7 +83,7 @@ const RATE_PPM = 1_000_000;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
-  const ids = memberIds(options.members);
+  const ids = idsOf(options.members);
   const self = ids.indexOf(options.self);
   const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
   const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
@@ -113,7 +114,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
 
 /** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
 export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
-  const ids = memberIds(options.members);
+  const ids = idsOf(options.members);
   const born = freshIncarnation();
   const transport = new TcpTransport({
     cell: options.cell,
@@ -150,6 +151,7 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #self: number;
   readonly #incarnation: Incarnation;
   readonly #clocks = new SystemClocks();
+  readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
   #engine: Engine | null = null;
@@ -184,18 +186,18 @@ export class Cell extends EventEmitter<CellEvents> {
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     while (this.#state !== 'ready' && this.#state !== 'degraded') {
       this.#leases();
-      await once(this, 'state', signal ? { signal } : {});
+      await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
     }
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. */
-  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
-    return this.#engine && !this.#closing ? this.#engine.leases.acquire(name, options) : Promise.reject(closed());
+  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#alive.during(this.#leases().acquire(name, options));
   }
 
   /** Takes the lease if it is free, and says who holds it if not. */
   async tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
-    return this.#leases().tryAcquire(name, options);
+    return this.#alive.during(this.#leases().tryAcquire(name, options));
   }
 
   /** Runs `work` under the lease. Its own error always comes out; if the lease was lost though it succeeded, `TENURE_LEASE_LOST` with the `result`. */
@@ -206,12 +208,22 @@ export class Cell extends EventEmitter<CellEvents> {
     ...rest: [(lease: Lease) => Promise<T> | T] | [AcquireOptions, (lease: Lease) => Promise<T> | T]
   ): Promise<T> {
     const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
-    return this.#leases().using(name, options, work);
+    return this.#alive.during(this.#leases().using(name, options, work));
+  }
+
+  /** Takes all of them, or none. */
+  async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
+    return this.#alive.during(this.#leases().acquireAll(names, options));
+  }
+
+  /** Tells of changes of all names with the prefix, as hints; what may have been missed is told as a gap. */
+  watch(prefix?: string): Watch {
+    return this.#leases().watch(prefix);
   }
 
   /** Asks a quorum who holds the lease. */
   async holder(name: string): Promise<HolderAnswer> {
-    return this.#leases().holder(name);
+    return this.#alive.during(this.#leases().holder(name));
   }
 
   /** How each member is reached: connection, round trip, clock offset. */
@@ -230,7 +242,7 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Any number of calls. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#alive.during(this.#close());
     return this.#closing;
   }
 
@@ -241,12 +253,12 @@ export class Cell extends EventEmitter<CellEvents> {
   // ── For joinCell and connect ───────────────────────────────────────────────────────────────────────
 
   open(): Promise<void> {
-    return this.#transport.open(this.#handlers);
+    return this.#alive.during(this.#transport.open(this.#handlers));
   }
 
   /** A client is begun by the first member it reaches. */
   async begun(signal: AbortSignal | undefined): Promise<void> {
-    while (!this.#engine) await once(this, 'state', signal ? { signal } : {});
+    while (!this.#engine) await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
   }
 
   begin(timing: Timing, replication: number): void {
@@ -275,7 +287,7 @@ export class Cell extends EventEmitter<CellEvents> {
         this.emit('failure', error);
       },
     });
-    const leases: LeaseService = new LeaseService(driver, core, this.#clocks, timing, this.#memberIds);
+    const leases: LeaseService = new LeaseService(driver, core, this.#clocks, timing, this.#memberIds, this.#alive);
     this.#engine = { driver, leases };
     driver.start();
   }
@@ -284,10 +296,12 @@ export class Cell extends EventEmitter<CellEvents> {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
       if (!this.#engine && info.role === 'member') this.#learn(info);
+      if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
     down: (peer) => {
       this.#peers.delete(peer);
+      if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
     message: (peer, bytes, start, end) => {
@@ -334,7 +348,7 @@ function closed(): TenureError {
 }
 
 /** Members are numbered in the order of their ids, which is the same everywhere. */
-function memberIds(members: Readonly<Record<string, string>>): string[] {
+function idsOf(members: Readonly<Record<string, string>>): string[] {
   return Object.keys(members).sort(compareNames);
 }
 

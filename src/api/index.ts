@@ -3,3 +3,4 @@ export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
 export { connect, joinCell, type Cell, type CellState, type ConnectOptions, type JoinOptions } from './cell.ts';
 export { Lease } from './lease.ts';
 export { LeaseLostError, type AcquireOptions, type HolderAnswer, type HolderInfo, type TryResult } from './lease-service.ts';
+export type { Change, Watch } from './watch.ts';

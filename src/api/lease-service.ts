@@ -2,10 +2,21 @@
  * The lease service on the quorum engine: turns calls into commands of the core, and what the core says
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
-import type { QuorumCommand, QuorumCore, QuorumEvent, QuorumMessage, Timing } from '../core/index.ts';
-import { checkName, decodeName, encodeName, parseDuration, TenureError, type Duration, type Incarnation } from '../kernel/index.ts';
-import type { Clocks, Driver } from '../runtime/index.ts';
+import type { QuorumCommand, QuorumCore, QuorumEvent, QuorumMessage, RefusalReason, Timing } from '../core/index.ts';
+import {
+  checkName,
+  compareNames,
+  decodeName,
+  encodeName,
+  parseDuration,
+  TenureError,
+  type Duration,
+  type ErrorCode,
+  type Incarnation,
+} from '../kernel/index.ts';
+import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
+import { Watch } from './watch.ts';
 
 export interface AcquireOptions {
   /** How long a grant lasts unless it is renewed; it is renewed until it is released. The longest term of the cell unless told otherwise. */
@@ -41,12 +52,6 @@ export type TryResult =
       readonly remainingMsMax: number;
     };
 
-export interface Change {
-  readonly name: string;
-  /** Null when it became free. */
-  readonly holder: HolderInfo | null;
-}
-
 type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 type Refused = Extract<QuorumEvent, { kind: 'refused' }>;
 
@@ -70,15 +75,17 @@ export class LeaseService implements LeaseSource {
   readonly #clocks: Clocks;
   readonly #timing: Timing;
   readonly #memberIds: readonly string[];
+  readonly #alive: KeepAlive;
   readonly #asking = new Map<number, Asking>();
   readonly #held = new Map<number, Lease>();
   readonly #releasing = new Map<number, () => void>();
   readonly #questions = new Map<number, { resolve: (answer: HolderAnswer) => void; reject: (error: unknown) => void }>();
-  readonly #watches = new Set<(change: Change) => void>();
+  readonly #watches = new Set<Watch>();
   #nextNumber = 1;
   #closed: TenureError | null = null;
 
-  constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[]) {
+  constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[], alive: KeepAlive) {
+    this.#alive = alive;
     this.#driver = driver;
     this.#core = core;
     this.#clocks = clocks;
@@ -140,6 +147,44 @@ export class LeaseService implements LeaseSource {
     });
   }
 
+  /** Takes all of them, or none: in one order everywhere (of their bytes), so that two who want the same names never wait for each other. */
+  async acquireAll(names: readonly string[], options: AcquireOptions = {}): Promise<Lease[]> {
+    const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
+    const endUs = this.#clocks.mono() + waitUs;
+    const leases: Lease[] = [];
+    try {
+      for (const name of [...new Set(names)].sort(compareNames)) {
+        // What is left of the time given for all.
+        const wait = Math.max(1, endUs - this.#clocks.mono()) / 1000;
+        leases.push(await this.acquire(name, { ...options, wait }));
+      }
+      const lost = leases.find((lease) => !lease.valid);
+      if (lost) throw new TenureError('TENURE_LEASE_LOST', `the lease on '${lost.name}' was lost while others were waited for`);
+      return leases;
+    } catch (error) {
+      await Promise.all(leases.map((lease) => lease.release()));
+      throw error;
+    }
+  }
+
+  /** Tells of grants and ends of all names with the prefix, as hints, until the loop over it ends. What may have been missed is told as a gap. */
+  watch(prefix = ''): Watch {
+    this.#checkOpen();
+    const bytes = Buffer.from(prefix);
+    const watch = new Watch(prefix, this.#alive, () => {
+      this.#watches.delete(watch);
+      if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
+    });
+    this.#watches.add(watch);
+    this.#driver.command({ kind: 'watch', prefix: bytes });
+    return watch;
+  }
+
+  /** A member was lost, or came back: changes may have been missed. */
+  noteGap(): void {
+    for (const watch of this.#watches) watch.gap();
+  }
+
   // ── For leases ─────────────────────────────────────────────────────────────────────────────────────
 
   remainingUs(lease: Lease): number {
@@ -155,10 +200,11 @@ export class LeaseService implements LeaseSource {
     const { number } = lease;
     if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
     lease.stop();
-    return new Promise((resolve) => {
+    const released = new Promise<void>((resolve) => {
       this.#releasing.set(number, resolve);
       this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
     });
+    return this.#alive.during(released);
   }
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────
@@ -195,8 +241,8 @@ export class LeaseService implements LeaseSource {
       }
       case 'learned': {
         const name = decodeName(event.name, 0, event.name.length) ?? '';
-        const change = { name, holder: event.holder ? tellHolder(event.holder) : null };
-        for (const hear of this.#watches) hear(change);
+        const holder = event.holder ? tellHolder(event.holder) : null;
+        for (const watch of this.#watches) watch.hear({ name, holder });
         return;
       }
       case 'renewed':
@@ -207,13 +253,14 @@ export class LeaseService implements LeaseSource {
     }
   }
 
-  /** Gives back all that is held; every waiting call ends with `error`. */
-  async close(error: TenureError): Promise<void> {
+  /** Gives back all that is held; every waiting call ends with `why`. */
+  async close(why: TenureError): Promise<void> {
     if (this.#closed) return;
-    this.#closed = error;
-    for (const number of this.#asking.keys()) this.#abandon(number, error);
-    for (const { reject } of this.#questions.values()) reject(error);
+    this.#closed = why;
+    for (const number of this.#asking.keys()) this.#abandon(number, why);
+    for (const { reject } of this.#questions.values()) reject(why);
     this.#questions.clear();
+    for (const watch of this.#watches) watch.end();
     await Promise.all([...this.#held.values()].map((lease) => lease.release()));
   }
 
@@ -271,36 +318,28 @@ export class LeaseService implements LeaseSource {
 
   #explain(name: string, { reason, unreached }: Refused): TenureError {
     const missing = unreached.map((member) => this.#memberIds[member] ?? String(member)).join(', ');
-    switch (reason) {
-      case 'timeout':
-        return new TenureError('TENURE_WAIT_TIMEOUT', `'${name}' was not free in time; wait longer, or ask holder() who has it`);
-      case 'no-quorum':
-        return new TenureError(
-          'TENURE_NO_QUORUM',
-          `no majority of members answered for '${name}'; not reached: ${missing || 'none'}. Start them or mend the network`,
-          {
-            unreached: missing,
-          },
-        );
-      case 'silent':
-        return new TenureError(
-          'TENURE_SILENT',
-          `too many members are still silent after their start to vote on '${name}'; try again in a moment, or wait`,
-        );
-      case 'too-long':
-        return new TenureError(
-          'TENURE_CONFIG_MISMATCH',
-          `members refuse the term asked for '${name}': their maxTerm is shorter than ours. Give all the same maxTerm`,
-        );
-      case 'held':
-      case 'queued':
-      case 'contended':
-        return new TenureError('TENURE_HELD', `'${name}' is held or wanted by others`);
-      case 'cancelled':
-        return new TenureError('TENURE_CLOSED', `the request for '${name}' was cancelled`);
-    }
+    const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none');
+    return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : {});
   }
 }
+
+/** Why a request came to nothing, and what to do next. */
+const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
+  timeout: (name) => ['TENURE_WAIT_TIMEOUT', `${name} was not free in time; wait longer, or ask holder() who has it`],
+  'no-quorum': (name, missing) => [
+    'TENURE_NO_QUORUM',
+    `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
+  ],
+  silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
+  'too-long': (name) => [
+    'TENURE_CONFIG_MISMATCH',
+    `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
+  ],
+  held: (name) => ['TENURE_HELD', `${name} is held by another`],
+  queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
+  contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
+  cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
+};
 
 /** The lease ran out while the work under it went on and, in its own eyes, succeeded. */
 export class LeaseLostError extends TenureError {

@@ -12,10 +12,13 @@ import type { Incarnation } from './ids.ts';
 export type BallotTime = number & { readonly __ballotTime: true };
 
 /**
- * About the year 2200. No ballot above this is believed: a peer with a mad clock may drag tokens there, but
- * not to where numbers end.
+ * About the year 2200. A wall clock that shows more is not believed: it may drag tokens as far as this, and
+ * what comes above are single steps, of which there are enough for ever.
  */
-export const BALLOT_TIME_MAX: BallotTime = 7_258_000_000_000_000 as BallotTime;
+export const WALL_US_BELIEVED_MAX = 7_258_000_000_000_000;
+
+/** No ballot of an honest peer is above this; it leaves room below the end of the safe integers. */
+export const BALLOT_TIME_MAX: BallotTime = 8_500_000_000_000_000 as BallotTime;
 
 /** Below every real ballot. */
 export const NO_BALLOT: BallotTime = 0 as BallotTime;
@@ -46,7 +49,7 @@ export class BallotClock {
   }
 
   next(wallUs: number): BallotTime {
-    const next = Math.max(this.#last + 1, Math.floor(wallUs));
+    const next = Math.max(this.#last + 1, Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX)));
     // Past the safe integers adding one changes nothing: the same ballot, and so the same fencing token, would be handed out twice.
     invariant(Number.isSafeInteger(next), 'ballot times have run out: a wall clock or an observed ballot is beyond belief');
     this.#last = next;

@@ -168,8 +168,11 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
   claim('the messages of one turn leave in one write, and none arrives within it', async ({ members }, enter) => {
     const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
     await Promise.all([a.connected(B), b.connected(A)]);
+    // Whatever a transport says on its own at the start is said before the answer to this.
     a.send(B, 'settled');
     await b.received('settled');
+    b.send(A, 'settled');
+    await a.received('settled');
     await TURN();
     const before = a.transport.peerStats(B);
     for (let index = 0; index < 50; index++) assert.ok(a.send(B, `${index}`));
@@ -295,11 +298,12 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     await a.received('good');
   });
 
-  claim('a transport can be closed before it was opened, and is opened once', async ({ members, node }) => {
-    const unopened = node('member', members[0] ?? '', incarnation(next++));
+  claim('a transport can be closed before it was opened, and is opened once', async (place) => {
+    const { members } = place;
+    const unopened = place.node('member', members[0] ?? '', incarnation(next++));
     await unopened.close();
     await assert.rejects(unopened.open(new Witness(unopened)), { code: 'TENURE_BAD_ARGUMENT' });
-    const transport = node('member', members[1] ?? '', incarnation(next++));
+    const transport = place.node('member', members[1] ?? '', incarnation(next++));
     const opening = transport.open(new Witness(transport));
     await assert.rejects(transport.open(new Witness(transport)), { code: 'TENURE_BAD_ARGUMENT' });
     await transport.close();

@@ -94,7 +94,7 @@ export class MemoryHub {
       if (this.#cuts.has(pair(one.node.id, other.node.id))) continue;
       this.schedule(() => {
         const cut = this.#cuts.has(pair(one.node.id, other.node.id));
-        if (!cut && this.#open.has(one) && this.#open.has(other) && !one.knows(other)) link(one, other);
+        if (!cut && this.#open.has(one) && this.#open.has(other) && !one.knows(other)) join(one, other);
       });
     }
   }
@@ -104,7 +104,7 @@ function pair(a: string, b: string): string {
   return a < b ? `${a}\n${b}` : `${b}\n${a}`;
 }
 
-function link(a: MemoryTransport, b: MemoryTransport): void {
+function join(a: MemoryTransport, b: MemoryTransport): void {
   const [there, here] = [a.numberFor(b), b.numberFor(a)];
   const toB = new Link(there, b, here);
   const toA = new Link(here, a, there);

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { connect, joinCell, type Cell, type ConnectOptions, type JoinOptions } from '../../src/api/index.ts';
 
-export const SECRETS = { secret: 'a secret of members only', clientSecret: 'a secret of all clients' };
+const SECRETS = { secret: 'a secret of members only', clientSecret: 'a secret of all clients' };
 export const MAX_TERM_MS = 1000;
 
 export interface RealCell {

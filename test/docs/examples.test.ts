@@ -60,6 +60,14 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     expect(output).toMatch(/tenure sim toy --replay \d+/);
   });
 
+  it('the README joins a cell and works under a lease', () => {
+    expect(run(projectOf('README.md'), 'nightly.js')).toMatch(/^mine, with token \d+$/m);
+  });
+
+  it('a cell in one file grants a lease to one at a time', () => {
+    expect(run(projectOf('docs/api.md'), 'cell.js')).toBe('token true, valid true, free for others false\n');
+  });
+
   it('a core stepped by hand grants a lease after one round trip', () => {
     const output = run(projectOf('docs/architecture.md'), 'by-hand.js');
     expect(output).toMatch(/^granted after 1 round trip, token \d+, 10000 ms left$/m);

@@ -3,8 +3,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { incarnation } from '../../src/kernel/index.ts';
 import { TcpTransport, type TcpOptions } from '../../src/transport/index.ts';
 
-/** Quick enough for tests, and nothing in them measures time. */
-const LIMITS = { backoffMsMin: 5, backoffMsMax: 40, refusedMs: 20, handshakeMs: 2000, lingerMs: 100 } as const;
+/** Quick enough for tests, and nothing in them measures time. Pings come where a test asks for them. */
+const LIMITS = { backoffMsMin: 5, backoffMsMax: 40, refusedMs: 20, handshakeMs: 2000, lingerMs: 100, pingMs: 60_000 } as const;
 
 export const CONFIG = { engine: 'quorum', maxTermUs: 10_000_000, rateErrorPpm: 1000, replication: 3, view: 1 } as const;
 

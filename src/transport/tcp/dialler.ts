@@ -4,7 +4,7 @@
  */
 import { lookup } from 'node:dns';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { TenureError } from '../../kernel/index.ts';
+import type { TenureError } from '../../kernel/index.ts';
 import type { PeerInfo } from '../contract.ts';
 import { HANDSHAKE_BYTES_MAX } from '../../wire/index.ts';
 import { isLoopback, type Address } from './address.ts';

@@ -6,7 +6,7 @@ import { TenureError, type ErrorCode } from '../../kernel/index.ts';
 import type { Disagreement, Hello, Refusal, Versions } from '../../wire/index.ts';
 import type { PeerInfo } from '../contract.ts';
 
-export type Facts = Readonly<Record<string, string>>;
+type Facts = Readonly<Record<string, string>>;
 
 /** A refusal by this side: what is reported here, and what the other side is told. */
 export interface Verdict {

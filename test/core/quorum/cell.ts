@@ -18,8 +18,8 @@ import { ByteReader, ByteWriter, quorumCodec } from '../../../src/wire/index.ts'
 
 export const TERM_US = 1_000_000;
 export const RTT_US = 10_000;
-export const RATE_PPM = 10_000;
-export const WALL_US = 1_800_000_000_000_000;
+const RATE_PPM = 10_000;
+const WALL_US = 1_800_000_000_000_000;
 /** Wakes in a row without the clock moving: more is a driver that spins for ever. */
 const WAKES_MAX = 100;
 
@@ -300,11 +300,6 @@ export const to =
   (...ids: number[]): Pick =>
   (packet) =>
     ids.includes(packet.to);
-
-export const between =
-  (...ids: number[]): Pick =>
-  (packet) =>
-    ids.includes(packet.from) && ids.includes(packet.to);
 
 export const not =
   (pick: Pick): Pick =>

@@ -122,6 +122,17 @@ describe('what a holder says of itself', () => {
     expect(cell.node(0).last('answered')).toMatchObject({ certain: true, holder: { owner: cell.node(4).incarnation }, meta: null });
   });
 
+  it('of more than a kilobyte is refused before anything has changed', () => {
+    const cell = new Cell();
+    for (const length of [1025, 65_546]) {
+      expect(() => cell.node(0).acquire({ meta: new Uint8Array(length) })).toThrow(
+        expect.objectContaining({ code: 'TENURE_BAD_ARGUMENT' }),
+      );
+    }
+    expect(cell.sent).toEqual([]);
+    expect(cell.node(0).core.wakeAt).toBe(Infinity);
+  });
+
   it('may be a kilobyte', () => {
     const cell = new Cell();
     cell.node(0).acquire({ meta: new Uint8Array(1024).fill(7) });

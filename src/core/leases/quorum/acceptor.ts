@@ -10,6 +10,7 @@ import {
   NEVER,
   NO_BALLOT,
   spanUs,
+  WALL_US_BELIEVED_MAX,
   wallUs,
   type BallotTime,
   type Incarnation,
@@ -24,10 +25,12 @@ import { Floors } from './floors.ts';
 import {
   ACCEPTED,
   ANSWER,
+  FOR_PREPARE,
   HAS_LEASE,
   HELD,
   LOW,
   OUTBID,
+  PREPARE,
   PROMISED,
   QUEUED,
   QUIET,
@@ -424,7 +427,7 @@ export class Acceptor implements LeaseView {
     this.#floorsSet = true;
     if (!this.#rules.tokenAboveFloor) return;
     // Whoever is refused for being below must be told what to go above.
-    this.#observe(Math.floor(step.wallUs) as BallotTime);
+    this.#observe(Math.floor(Math.min(step.wallUs, WALL_US_BELIEVED_MAX)) as BallotTime);
     this.#floors.raiseAll(this.#clock);
   }
 
@@ -432,7 +435,7 @@ export class Acceptor implements LeaseView {
     if (!this.#isSilent(from, step)) return false;
     const reply = this.#reply;
     reply.reason = SILENT;
-    reply.flags = 0;
+    reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
     reply.remainingUs = Math.max(0, this.#silentUntil - step.monoUs);
     this.#answer(from, REFUSED, message, step);
     return true;
@@ -441,6 +444,7 @@ export class Acceptor implements LeaseView {
   #refuse(from: NodeId, reason: number, id: number, message: QuorumMessage, step: QuorumStep): void {
     this.#tellLease(id, step);
     this.#reply.reason = reason;
+    if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
     this.#answer(from, REFUSED, message, step);
   }
 

@@ -13,6 +13,11 @@ export class DueHeap {
     return (this.#at[0] ?? NEVER) as MonoUs;
   }
 
+  clear(): void {
+    this.#at.length = 0;
+    this.#key.length = 0;
+  }
+
   push(at: MonoUs, key: number): void {
     const ats = this.#at;
     const keys = this.#key;

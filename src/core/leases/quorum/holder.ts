@@ -67,6 +67,8 @@ export class Holder {
   readonly #names: NameTable;
   readonly #holds: HoldTable;
   readonly #calendar: Calendar;
+  /** Of leases that have metadata, by lease: every renewal carries it, because members may have forgotten it. */
+  readonly #metas = new Map<number, Uint8Array>();
   readonly #renewals = new Map<number, Renewal>();
   readonly #releases = new Map<number, Releasing>();
   readonly #due = new DueHeap();
@@ -110,6 +112,7 @@ export class Holder {
       Math.ceil(termUs / 1000),
       (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0),
     );
+    if (pursuit.meta !== undefined && pursuit.meta.length > 0) this.#metas.set(lease, pursuit.meta);
     this.#schedule(id);
     if (watched) this.#tellLearners(id, termUs, 0, step);
     step.emit({
@@ -126,7 +129,8 @@ export class Holder {
   renew({ lease, name, termUs }: Renew, step: QuorumStep): void {
     const id = this.#find(lease, name);
     if (id < 0) step.emit({ kind: 'renewal-failed', lease });
-    else this.#startRenewal(id, termUs, step);
+    // One that is under way is joined: beginning anew with each call would never let one end.
+    else if ((this.#renewals.get(lease)?.ballot ?? NO_BALLOT) === NO_BALLOT) this.#startRenewal(id, termUs, step);
   }
 
   release({ lease, name }: Release, step: QuorumStep): void {
@@ -242,6 +246,7 @@ export class Holder {
     message.token = this.#holds.token(id);
     message.termUs = termUs;
     message.flags = RENEWS;
+    message.setMeta(this.#metas.get(lease));
     this.#out.sendTo(this.#voters(id), step);
   }
 
@@ -314,8 +319,7 @@ export class Holder {
 
   #stop(id: number, step: QuorumStep): void {
     const lease = this.#holds.lease(id);
-    this.#renewals.delete(lease);
-    this.#holds.remove(id);
+    this.#forget(id, lease);
     step.emit({ kind: 'stopped', lease });
   }
 
@@ -325,10 +329,15 @@ export class Holder {
     const ballot = this.#holds.ballot(id) as BallotTime;
     const name = this.#names.toBytes(id);
     const voters = this.#voters(id);
-    this.#renewals.delete(lease);
-    this.#holds.remove(id);
+    this.#forget(id, lease);
     step.emit({ kind: 'lost', lease });
     this.#out.release(voters, lease, name, ballot, QUIET, step);
+  }
+
+  #forget(id: number, lease: number): void {
+    this.#renewals.delete(lease);
+    this.#metas.delete(lease);
+    this.#holds.remove(id);
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
@@ -407,11 +416,13 @@ export class Holder {
     const releases = [...this.#releases.values()]
       .sort(byLease)
       .map(({ name, voters: _, answered, ...rest }) => ({ ...rest, name: textOf(name), answered: answered.toArray() }));
-    return { rows, renewals, releases };
+    const metas = [...this.#metas].sort(([a], [b]) => a - b).map(([lease, meta]) => [lease, [...meta]]);
+    return { rows, renewals, releases, metas };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, renewals, releases } = snapshot as unknown as HolderSnapshot;
+    const { rows, renewals, releases, metas } = snapshot as unknown as HolderSnapshot;
+    for (const [lease, meta] of metas) this.#metas.set(lease, Uint8Array.from(meta));
     for (const [text, ...row] of rows) {
       const id = internText(this.#names, text);
       this.#holds.add(id, ...row);
@@ -432,6 +443,7 @@ export class Holder {
 }
 
 interface HolderSnapshot {
+  readonly metas: readonly (readonly [number, readonly number[]])[];
   readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
   readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];

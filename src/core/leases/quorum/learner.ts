@@ -2,7 +2,7 @@
  * The learner: what this node was told of who holds what. Hints only: a learner that must be sure asks a
  * quorum. Rows are as small as an acceptor's and go away when the lease they tell of has run out.
  */
-import { monoAfter, monoUs, NEVER, spanUs, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
+import { equalBytes, monoAfter, monoUs, NEVER, spanUs, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
@@ -62,10 +62,10 @@ export class Learner {
   }
 
   unwatch(prefix: Uint8Array, step: QuorumStep): void {
-    const index = this.#prefixes.findIndex((known) => known.length === prefix.length && known.every((byte, i) => byte === prefix[i]));
+    const index = this.#prefixes.findIndex((known) => isSame(known, prefix));
     if (index < 0) return;
     this.#prefixes.splice(index, 1);
-    this.#announce(prefix, false, step);
+    if (!this.#prefixes.some((other) => isSame(other, prefix))) this.#announce(prefix, false, step);
     if (this.#prefixes.length === 0) this.#refreshAt = NEVER;
   }
 
@@ -161,4 +161,8 @@ export class Learner {
     const slices = Math.ceil(this.#names.idLimit / SWEEP_ROWS);
     this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#out.timing.maxTermUs / slices))));
   }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return equalBytes(a, 0, a.length, b, 0, b.length);
 }

@@ -51,6 +51,8 @@ export const HAS_LEASE = 4;
 export const LET_GO = 8;
 /** Of a release: nobody waits for the answer. */
 export const QUIET = 16;
+/** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
+export const FOR_PREPARE = 32;
 
 const NO_BYTES = new Uint8Array(0);
 

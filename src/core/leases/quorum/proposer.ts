@@ -8,7 +8,7 @@ import type { Snapshot } from '../../contract.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import type { Holder } from './holder.ts';
-import { HAS_LEASE, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
+import { FOR_PREPARE, HAS_LEASE, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Pursuit } from './pursuit.ts';
 import { stretch } from './timing.ts';
@@ -81,7 +81,9 @@ export class Proposer {
   }
 
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const pursuit = this.#current(message, null, step);
+    // A late refusal of the PREPARE says nothing about the PROPOSE that followed it.
+    const asked = (message.flags & FOR_PREPARE) !== 0 ? 'preparing' : 'proposing';
+    const pursuit = this.#current(message, asked, step);
     if (!pursuit || !pursuit.voters.includes(from)) return;
     if (!this.#out.rules.refusalIsNoVote && pursuit.phase === 'proposing') {
       pursuit.accepted.add(from);
@@ -129,10 +131,10 @@ export class Proposer {
   }
 
   /** The attempt an answer belongs to, if it is still worth anything: its deadline is data, checked here and not left to a timer (rule 1). */
-  #current(message: QuorumMessage, phase: Pursuit['phase'] | null, step: QuorumStep): Pursuit | null {
+  #current(message: QuorumMessage, phase: Pursuit['phase'], step: QuorumStep): Pursuit | null {
     const pursuit = this.#pursuits.get(message.lease);
     if (!pursuit || pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot) return null;
-    if (phase !== null && pursuit.phase !== phase) return null;
+    if (pursuit.phase !== phase) return null;
     if (step.monoUs >= pursuit.until && pursuit.phase !== 'resting') {
       this.#fail(pursuit, step);
       return null;

@@ -72,7 +72,7 @@ export function deriveTiming(input: TimingInput): Timing {
   if (!Number.isSafeInteger(rttUs) || rttUs < 1) throw bad('the round trip must be at least 1us', input);
   // A pause of a few milliseconds is nothing unusual in a process: neither an attempt nor a turn should end over it.
   const attemptUs = spanUs(Math.max(3 * rttUs, Math.min(PATIENCE_US, Math.floor(maxTermUs / 50))));
-  const headStartUs = spanUs(Math.max(2 * rttUs, Math.min(PATIENCE_US / 5, Math.floor(maxTermUs / 200))));
+  const headStartUs = spanUs(Math.max(2 * rttUs, Math.min(PATIENCE_US, Math.floor(maxTermUs / 20))));
   const retryUs = spanUs(rttUs);
   const timing: Timing = {
     ...input,

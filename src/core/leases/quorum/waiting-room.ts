@@ -14,6 +14,10 @@ import { WaitQueue, type Waiter } from './wait-queue.ts';
 
 /** This role's bit in the name table. */
 const QUEUE_ROLE = 8;
+/** Entries that may be left over before they are swept out. */
+const SPARE_LOOKS = 16;
+/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
+const WAITERS_MAX = 65_536;
 
 /** What the waiting room asks its acceptor. */
 export interface LeaseView {
@@ -55,7 +59,7 @@ export class WaitingRoom {
       // It asks again: perhaps what it was told got lost.
       known.until = until;
       known.told = false;
-    } else {
+    } else if (queue.waiters.length < WAITERS_MAX) {
       queue.add({ node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until, told: false });
     }
     this.#attend(id, queue, step);
@@ -118,6 +122,13 @@ export class WaitingRoom {
     if (queue.lookAt > now && queue.lookAt <= next) return;
     queue.lookAt = next;
     this.#due.push(next, id);
+    if (this.#due.size > SPARE_LOOKS + 4 * this.#queues.size) this.#planAnew();
+  }
+
+  /** Each change of a lease may leave an entry behind that is no longer wanted: now and then they are swept out. */
+  #planAnew(): void {
+    this.#due.clear();
+    for (const [id, { lookAt }] of this.#queues) this.#due.push(lookAt, id);
   }
 
   #tellFree(waiter: Waiter, step: QuorumStep): void {

@@ -1,0 +1,20 @@
+/**
+ * Sockets and timers of a cell keep no process alive that wants to exit; a call that somebody waits for
+ * does. Otherwise `await cell.acquire(…)` would end the program in the middle of the wait.
+ */
+const FOR_EVER_MS = 2 ** 30;
+
+export class KeepAlive {
+  #waits = 0;
+  #handle: NodeJS.Timeout | undefined;
+
+  /** The process stays alive until the promise is settled. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    if (this.#waits++ === 0) this.#handle = setInterval(() => undefined, FOR_EVER_MS);
+    try {
+      return await promise;
+    } finally {
+      if (--this.#waits === 0) clearInterval(this.#handle);
+    }
+  }
+}
