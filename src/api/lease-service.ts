@@ -58,10 +58,12 @@ type Refused = Extract<QuorumEvent, { kind: 'refused' }>;
 /** A request that was not answered yet. */
 interface Asking {
   readonly name: string;
+  readonly nameBytes: Uint8Array;
   readonly termUs: number;
-  readonly granted: (lease: Lease) => void;
-  readonly refused: (event: Refused) => void;
+  readonly answered: (outcome: Lease | Refused) => void;
   readonly failed: (error: unknown) => void;
+  readonly signal: AbortSignal | undefined;
+  readonly onAbort: (() => void) | undefined;
 }
 
 /** A wait without limit: a year. The longest duration there is. */
@@ -195,7 +197,7 @@ export class LeaseService implements LeaseSource {
 
   remainingUs(lease: Lease): number {
     if (this.#driver.isStopped) return 0;
-    return this.#core.remainingUs(lease.number, encodeName(lease.name), this.#clocks.mono(), this.#clocks.wall());
+    return this.#core.remainingUs(lease.number, lease.nameBytes, this.#clocks.mono(), this.#clocks.wall());
   }
 
   monoUs(): number {
@@ -207,11 +209,12 @@ export class LeaseService implements LeaseSource {
   }
 
   release(lease: Lease): Promise<void> {
-    if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
+    const { number } = lease;
+    if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
     lease.stop();
     const released = new Promise<void>((resolve) => {
-      this.#releasing.set(lease.number, resolve);
-      this.#driver.command({ kind: 'release', lease: lease.number, name: encodeName(lease.name) });
+      this.#releasing.set(number, resolve);
+      this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
     });
     return this.#alive.during(released);
   }
@@ -223,13 +226,13 @@ export class LeaseService implements LeaseSource {
       case 'granted': {
         const asking = this.#takeAsking(event.lease);
         if (!asking) return;
-        const lease = new Lease(this, event.lease, asking.name, event.token, asking.termUs);
+        const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs);
         this.#held.set(event.lease, lease);
-        asking.granted(lease);
+        asking.answered(lease);
         return;
       }
       case 'refused':
-        this.#takeAsking(event.lease)?.refused(event);
+        this.#takeAsking(event.lease)?.answered(event);
         return;
       case 'lost': {
         const lease = this.#held.get(event.lease);
@@ -279,11 +282,7 @@ export class LeaseService implements LeaseSource {
   async close(why: TenureError): Promise<void> {
     if (this.#closed) return;
     this.#closed = why;
-    for (const [number, asking] of this.#asking) {
-      this.#asking.delete(number);
-      this.#driver.command({ kind: 'cancel', lease: number });
-      asking.failed(why);
-    }
+    for (const number of this.#asking.keys()) this.#abandon(number, why);
     for (const { reject } of this.#questions.values()) reject(why);
     this.#questions.clear();
     for (const watch of this.#watches) watch.end();
@@ -293,11 +292,11 @@ export class LeaseService implements LeaseSource {
   /** The node fell silent: everything it held is lost. */
   fail(error: TenureError): void {
     this.#closed ??= error;
-    for (const asking of this.#asking.values()) asking.failed(error);
+    for (const number of this.#asking.keys()) this.#takeAsking(number)?.failed(error);
     for (const { reject } of this.#questions.values()) reject(error);
     for (const lease of this.#held.values()) lease.end(error);
     for (const done of this.#releasing.values()) done();
-    for (const map of [this.#asking, this.#questions, this.#held, this.#releasing]) map.clear();
+    for (const map of [this.#questions, this.#held, this.#releasing]) map.clear();
   }
 
   #ask(name: string, options: AcquireOptions, waitUs: number): Promise<Lease | Refused> {
@@ -307,40 +306,34 @@ export class LeaseService implements LeaseSource {
     const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        if (!this.#takeAsking(number)) return;
-        this.#driver.command({ kind: 'cancel', lease: number });
-        reject(signal?.reason as Error);
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      const settle =
-        <T>(act: (value: T) => void) =>
-        (value: T): void => {
-          signal?.removeEventListener('abort', onAbort);
-          act(value);
-        };
-      this.#asking.set(number, { name, termUs, granted: settle(resolve), refused: settle(resolve), failed: settle(reject) });
+    const nameBytes = encodeName(name);
+    const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
+    return new Promise((answered, failed) => {
+      const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
+      if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
+      this.#asking.set(number, { name, nameBytes, termUs, answered, failed, signal, onAbort });
       try {
-        const bytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
-        this.#driver.command({
-          kind: 'acquire',
-          lease: number,
-          name: encodeName(name),
-          termUs,
-          waitUs,
-          keep: true,
-          ...(bytes ? { meta: bytes } : {}),
-        });
+        this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
       } catch (error) {
         this.#takeAsking(number)?.failed(error);
       }
     });
   }
 
+  /** The caller wants it no more. */
+  #abandon(number: number, reason: unknown): void {
+    const asking = this.#takeAsking(number);
+    if (!asking) return;
+    this.#driver.command({ kind: 'cancel', lease: number });
+    asking.failed(reason);
+  }
+
+  /** The request, which is nobody's from here on. */
   #takeAsking(number: number): Asking | undefined {
     const asking = this.#asking.get(number);
+    if (!asking) return undefined;
     this.#asking.delete(number);
+    if (asking.onAbort) asking.signal?.removeEventListener('abort', asking.onAbort);
     return asking;
   }
 

@@ -21,18 +21,21 @@ export class Lease {
   readonly token: number;
   readonly #source: LeaseSource;
   readonly #number: number;
+  readonly #nameBytes: Uint8Array;
   #termUs: number;
   #controller: AbortController | undefined;
   #disarm: (() => void) | undefined;
-  #over: TenureError | undefined;
+  /** Why it ended; null if nobody was told and nobody asked: an error with its stack costs more than a release. */
+  #over: TenureError | null | undefined;
   #released: Promise<void> | undefined;
   #isGivenBack = false;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
-  constructor(source: LeaseSource, number: number, name: string, token: number, termUs: number) {
+  constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number) {
     this.#source = source;
     this.#number = number;
     this.name = name;
+    this.#nameBytes = nameBytes;
     this.token = token;
     this.#termUs = termUs;
   }
@@ -42,9 +45,14 @@ export class Lease {
     return this.#number;
   }
 
+  /** Its name as the core knows it. */
+  get nameBytes(): Uint8Array {
+    return this.#nameBytes;
+  }
+
   /** Milliseconds left to act under it; 0 when it is over. */
   remainingMs(): number {
-    return this.#over ? 0 : this.#source.remainingUs(this) / 1000;
+    return this.isOver ? 0 : this.#source.remainingUs(this) / 1000;
   }
 
   /** The instant it ends unless it is renewed, as `performance.now()` counts. */
@@ -64,8 +72,8 @@ export class Lease {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.#over) this.#controller.abort(this.#over);
-      else this.#armAbort();
+      if (this.#over === undefined) this.#armAbort();
+      else this.#controller.abort(this.#over ?? new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`));
     }
     return this.#controller.signal;
   }
@@ -82,7 +90,7 @@ export class Lease {
 
   /** For the service: it ended, and why. */
   end(error: TenureError): void {
-    if (this.#over) return;
+    if (this.isOver) return;
     this.#over = error;
     this.#disarm?.();
     this.#controller?.abort(error);
@@ -90,8 +98,9 @@ export class Lease {
 
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
   stop(): void {
+    if (this.isOver) return;
     this.#isGivenBack = this.valid;
-    this.#over ??= new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`);
+    this.#over = null;
     this.#disarm?.();
   }
 

@@ -20,7 +20,11 @@ const DELAY_MS_MAX = 2 ** 30;
 
 export class SystemClocks implements Clocks {
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer fires. */
+  #firesAt = Infinity;
+  /** When it is wanted: never before it fires. */
   #at = Infinity;
+  #act: () => void = () => {};
 
   mono(): MonoUs {
     return monoUs(Math.floor(performance.now() * 1000));
@@ -30,21 +34,16 @@ export class SystemClocks implements Clocks {
     return wallUs(Date.now() * 1000);
   }
 
+  /** A timer that would fire too early is left alone and looks again when it fires: what is due moves on with almost every message. */
   wakeAt(at: MonoUs, act: () => void): void {
-    if (at === this.#at) return;
-    this.cancel();
-    if (at === Infinity) return;
     this.#at = at;
-    const delayMs = Math.min(DELAY_MS_MAX, Math.max(0, Math.ceil((at - this.mono()) / 1000)));
-    this.#timer = setTimeout(() => {
-      this.#at = Infinity;
-      act();
-    }, delayMs);
-    this.#timer.unref();
+    this.#act = act;
+    if (at < this.#firesAt) this.#arm();
   }
 
   cancel(): void {
     clearTimeout(this.#timer);
+    this.#firesAt = Infinity;
     this.#at = Infinity;
   }
 
@@ -53,6 +52,25 @@ export class SystemClocks implements Clocks {
     timer.unref();
     return () => clearTimeout(timer);
   }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#firesAt = this.#at;
+    const delayMs = Math.min(DELAY_MS_MAX, Math.max(0, Math.ceil((this.#at - this.mono()) / 1000)));
+    this.#timer = setTimeout(this.#fired, delayMs);
+    this.#timer.unref();
+  }
+
+  readonly #fired = (): void => {
+    this.#firesAt = Infinity;
+    if (this.#at === Infinity) return;
+    if (this.mono() < this.#at) {
+      this.#arm();
+      return;
+    }
+    this.#at = Infinity;
+    this.#act();
+  };
 }
 
 /** What a watch of the clocks has seen, in all. */

@@ -59,21 +59,29 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   }
 
   start(): void {
-    this.#step(() => this.#core.start(this));
+    if (!this.#begin()) return;
+    try {
+      this.#core.start(this);
+      this.#deliverOwn();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#finish();
   }
 
   /** Throws what the core says of a bad argument. */
   command(command: Command): void {
+    if (!this.#begin()) return;
     let refusal: TenureError | null = null;
-    this.#step(() => {
-      try {
-        this.#core.command(command, this);
-      } catch (error) {
-        if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
-        refusal = error;
-      }
-    });
-    if (refusal !== null) throw refusal as TenureError;
+    try {
+      this.#core.command(command, this);
+      this.#deliverOwn();
+    } catch (error) {
+      if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') refusal = error;
+      else this.#fail(error);
+    }
+    this.#finish();
+    if (refusal !== null) throw refusal;
   }
 
   /** One message of a peer; false if the bytes are none, or the peer may not send it. */
@@ -81,7 +89,14 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     this.#reader.reset(bytes, start, end);
     const message = this.#options.codec.decode(this.#reader);
     if (message === null || this.#options.admit?.(from, message) === false) return false;
-    this.#step(() => this.#core.receive(from, message, this));
+    if (!this.#begin()) return true;
+    try {
+      this.#core.receive(from, message, this);
+      this.#deliverOwn();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#finish();
     return true;
   }
 
@@ -126,21 +141,22 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
 
   // ── Turning the crank ──────────────────────────────────────────────────────────────────────────────
 
-  #step(act: () => void): void {
-    if (this.#isStopped) return;
+  // A step is `#begin`, what the core does, messages to oneself, `#finish`. It is written out where it happens: a
+  // function that takes the middle as an argument would make a closure for every message.
+
+  /** False if this node has fallen silent. */
+  #begin(): boolean {
+    if (this.#isStopped) return false;
     if (this.#isStepping) throw new TenureError('TENURE_INTERNAL', 'a step within a step');
     this.#isStepping = true;
-    try {
-      this.#readClocks(null);
-      act();
-      this.#deliverOwn();
-    } catch (error) {
-      this.#fail(error);
-    } finally {
-      this.#isStepping = false;
-    }
-    this.#tell();
+    this.#readClocks(null);
+    return true;
+  }
+
+  #finish(): void {
+    this.#isStepping = false;
     this.#plan();
+    this.#tell();
   }
 
   #readClocks(dueAt: MonoUs | null): void {
@@ -171,25 +187,39 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
 
   /** The caller is told after the step. It may give commands at once: those are steps of their own, and what they say comes after. */
   #tell(): void {
-    if (this.#isTelling) return;
+    if (this.#isTelling || this.#events.length === 0) return;
     this.#isTelling = true;
-    for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift()) this.#options.onEvent(event);
-    this.#isTelling = false;
+    const { onEvent } = this.#options;
+    const events = this.#events;
+    let told = 0;
+    try {
+      // There may be more of them while they are told.
+      while (told < events.length) onEvent(events[told++] as Event);
+    } finally {
+      // Whoever throws here harms no event but its own: the rest is told with the next step.
+      events.splice(0, told);
+      this.#isTelling = false;
+    }
   }
 
   #plan(): void {
     if (this.#isStopped) return;
     this.#dueAt = this.#core.wakeAt;
-    this.#options.clocks.wakeAt(this.#dueAt, () => this.#wake());
+    this.#options.clocks.wakeAt(this.#dueAt, this.#wake);
   }
 
-  #wake(): void {
+  readonly #wake = (): void => {
     const dueAt = this.#dueAt;
-    this.#step(() => {
+    if (!this.#begin()) return;
+    try {
       this.#watch.look(this.monoUs, this.wallUs, dueAt);
       if (this.monoUs >= this.#core.wakeAt) this.#core.wake(this);
-    });
-  }
+      this.#deliverOwn();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#finish();
+  };
 
   #fail(error: unknown): void {
     this.stop();

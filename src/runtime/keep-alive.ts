@@ -10,11 +10,13 @@ export class KeepAlive {
 
   /** The process stays alive until the promise is settled. */
   async during<T>(promise: Promise<T>): Promise<T> {
-    if (this.#waits++ === 0) this.#handle = setInterval(() => undefined, FOR_EVER_MS);
+    // One timer, held and let go: a call after the other would make and end one for each.
+    this.#handle ??= setInterval(() => undefined, FOR_EVER_MS);
+    if (this.#waits++ === 0) this.#handle.ref();
     try {
       return await promise;
     } finally {
-      if (--this.#waits === 0) clearInterval(this.#handle);
+      if (--this.#waits === 0) this.#handle.unref();
     }
   }
 }

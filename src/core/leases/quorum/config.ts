@@ -30,7 +30,7 @@ export type QuorumCommand =
       readonly waitUs: number;
       /** Renew it until it is released. */
       readonly keep: boolean;
-      readonly meta?: Uint8Array;
+      readonly meta?: Uint8Array | undefined;
     }
   /** Gives up an acquire that was not answered yet: no lease comes of it any more. */
   | { readonly kind: 'cancel'; readonly lease: number }

@@ -51,6 +51,7 @@ interface Renewal {
 interface Releasing {
   readonly lease: number;
   readonly name: Uint8Array;
+  readonly voters: readonly NodeId[];
   readonly ballot: BallotTime;
   readonly answered: VoterSet;
   /** The lease has run out by then, heard or not. */
@@ -138,16 +139,17 @@ export class Holder {
       if (!this.#releases.has(lease)) step.emit({ kind: 'released', lease, byQuorum: false });
       return;
     }
+    if (this.#releases.has(lease)) return;
     const holds = this.#holds;
     const releasing: Releasing = {
       lease,
       name,
+      voters: this.#voters(id),
       ballot: holds.ballot(id) as BallotTime,
       answered: new VoterSet(),
       overAt: monoUs(holds.deadlineMono(id)),
       until: step.monoUs,
     };
-    if (this.#releases.has(lease)) return;
     this.#releases.set(lease, releasing);
     if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, 0, LET_GO, step);
     if (this.#out.rules.stopBeforeRelease) this.#stop(id, step);
@@ -178,8 +180,7 @@ export class Holder {
 
   released(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const releasing = this.#releases.get(message.lease);
-    if (!releasing || message.ballot !== releasing.ballot) return;
-    if (!this.#out.electorate.isVoter(from, this.#out.hashOf(releasing.name))) return;
+    if (!releasing || message.ballot !== releasing.ballot || !releasing.voters.includes(from)) return;
     releasing.answered.add(from);
     if (releasing.answered.size < this.#out.electorate.quorum) return;
     this.#endRelease(releasing, true, step);
@@ -301,8 +302,10 @@ export class Holder {
       this.#endRelease(releasing, false, step);
       return;
     }
-    const voters = this.#out.electorate.votersOf(this.#out.hashOf(releasing.name)).filter((voter) => !releasing.answered.has(voter));
-    this.#out.release(voters, releasing.lease, releasing.name, releasing.ballot, 0, step);
+    const { voters, answered } = releasing;
+    // The first time nobody has answered, and mostly there is no second.
+    const unheard = answered.size === 0 ? voters : voters.filter((voter) => !answered.has(voter));
+    this.#out.release(unheard, releasing.lease, releasing.name, releasing.ballot, 0, step);
     releasing.until = monoUs(Math.min(monoAfter(step.monoUs, this.#out.timing.resendUs), releasing.overAt));
     this.#due.push(releasing.until, releasing.lease);
   }
@@ -412,7 +415,7 @@ export class Holder {
     }));
     const releases = [...this.#releases.values()]
       .sort(byLease)
-      .map(({ name, answered, ...rest }) => ({ ...rest, name: textOf(name), answered: answered.toArray() }));
+      .map(({ name, voters: _, answered, ...rest }) => ({ ...rest, name: textOf(name), answered: answered.toArray() }));
     const metas = [...this.#metas].sort(([a], [b]) => a - b).map(([lease, meta]) => [lease, [...meta]]);
     return { rows, renewals, releases, metas };
   }
@@ -430,8 +433,10 @@ export class Holder {
       this.#renewals.set(rest.lease, { ...rest, id, accepted: voterSet(accepted), refused: voterSet(refused) });
       this.#due.push(rest.until, rest.lease);
     }
-    for (const { name, answered, ...rest } of releases) {
-      this.#releases.set(rest.lease, { ...rest, name: encodeName(name), answered: voterSet(answered) });
+    for (const { name: text, answered, ...rest } of releases) {
+      const name = encodeName(text);
+      const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+      this.#releases.set(rest.lease, { ...rest, name, voters, answered: voterSet(answered) });
       this.#due.push(rest.until, rest.lease);
     }
   }
@@ -441,5 +446,5 @@ interface HolderSnapshot {
   readonly metas: readonly (readonly [number, readonly number[]])[];
   readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
-  readonly releases: readonly (Omit<Releasing, 'name' | 'answered'> & { name: string; answered: number[] })[];
+  readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];
 }

@@ -102,6 +102,8 @@ export class Proposer {
     pursuit.free.add(from);
     if (pursuit.free.size < this.#out.electorate.quorum) return;
     pursuit.careful = false;
+    // Its turn is a new beginning: who waited longest must not hesitate longest.
+    pursuit.tries = 0;
     this.#attempt(pursuit, step);
   }
 

@@ -1,0 +1,113 @@
+/**
+ * A thousand clients after one resource for a minute: all are served, in the order of their requests as far as that is
+ * promised, never two at once (the referees judge the clients' history), and the members' memory stays flat. `--json`,
+ * `--clients N`, `--seconds S`; exit 1 if any of it does not hold.
+ */
+import { parseArgs } from 'node:util';
+import { WallClockReferee } from '../dist/check/index.js';
+import { load, Part, quantile, startCell } from './parts/processes.mjs';
+
+const PROCESSES = 4;
+const RESOURCE = 'crowd/one';
+const MAX_TERM_MS = 2000;
+/** All processes read the clock of one machine; what is left is the clocks' grain. */
+const CLOCK_BOUND_US = 1000;
+/** A request is sure to be queued at a majority so long after it began; only those that began later must stand behind it. */
+const QUEUED_AFTER_US = 1_000_000;
+/** Of the memory after the first tenth. */
+const GROWTH_MAX = 1.25;
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    clients: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '60' },
+  },
+});
+const clients = Number(values.clients);
+const seconds = Number(values.seconds);
+if (!Number.isInteger(clients) || clients < PROCESSES || !(seconds > 0)) {
+  process.stderr.write(`bench:crowd: --clients takes a whole number from ${PROCESSES} on, --seconds a positive number\n`);
+  process.exit(64);
+}
+
+const loadBefore = load();
+const cell = await startCell({ maxTerm: MAX_TERM_MS });
+const share = Math.ceil(clients / PROCESSES);
+const crowds = Array.from({ length: PROCESSES }, (_, i) => ({
+  part: new Part('crowd.mjs'),
+  first: i * share,
+  count: Math.min(share, clients - i * share),
+}));
+await Promise.all(crowds.map(({ part, first, count }) => part.ask('connect', { first, count, reach: cell.reach })));
+
+/** @type {number[][]} */
+const memory = [];
+const sampling = setInterval(
+  async () => memory.push(await Promise.all(cell.parts.map((part) => part.ask('memory')))),
+  (seconds * 1000) / 20,
+);
+const histories = await Promise.all(crowds.map(({ part, first }) => part.ask('run', { resource: RESOURCE, seconds, first })));
+clearInterval(sampling);
+await Promise.all([...crowds.map(({ part }) => part.stop()), cell.stop()]);
+
+/** @type {import('../dist/check/index.js').HistoryRecord[]} */
+const history = histories.flat().sort((a, b) => a.at - b.at);
+const referee = new WallClockReferee(CLOCK_BOUND_US);
+const violations = [...history.flatMap((record) => referee.observe(record) ?? []), ...referee.finish()];
+
+/** @type {Map<string, number>} */
+const asked = new Map();
+const served = new Set();
+const waits = [];
+/** In the order of their tokens, which is the order of the grants. */
+const grants = [];
+for (const record of history) {
+  if (record.kind === 'requested') asked.set(`${record.node} ${record.request}`, record.at);
+  if (record.kind !== 'granted') continue;
+  const began = asked.get(`${record.node} ${record.request}`) ?? NaN;
+  waits.push((record.at - began) / 1000);
+  served.add(record.node);
+  grants.push({ began, token: record.token });
+}
+grants.sort((a, b) => a.token - b.token);
+// Overtaken: granted after a request that began when this one had long been queued.
+let overtaken = 0;
+let latest = -Infinity;
+for (const { began } of grants) {
+  if (began + QUEUED_AFTER_US < latest) overtaken++;
+  latest = Math.max(latest, began);
+}
+
+const rssMb = (/** @type {number[] | undefined} */ sample) => Math.round(Math.max(...(sample ?? [NaN])) / 1048576);
+const [settledMb, endMb] = [rssMb(memory[Math.ceil(memory.length / 10)]), rssMb(memory.at(-1))];
+const result = {
+  clients,
+  seconds,
+  loadBefore,
+  grants: grants.length,
+  served: served.size,
+  waitMs: { p50: Math.round(quantile(waits, 0.5)), p99: Math.round(quantile(waits, 0.99)), longest: Math.round(Math.max(...waits)) },
+  overtaken,
+  violations: violations.length,
+  memberMb: { settled: settledMb, end: endMb },
+  isMet: served.size === clients && overtaken === 0 && violations.length === 0 && endMb <= settledMb * GROWTH_MAX,
+};
+if (values.json) {
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+} else {
+  process.stdout.write(
+    [
+      `${clients} clients in ${PROCESSES} processes after one resource for ${seconds} s (load before ${loadBefore}, Node ${process.version})`,
+      `grants         ${result.grants}, to ${result.served} of ${clients} clients`,
+      `wait           p50 ${result.waitMs.p50} ms, p99 ${result.waitMs.p99} ms, longest ${result.waitMs.longest} ms`,
+      `out of order   ${overtaken}: granted behind a request that began more than ${QUEUED_AFTER_US / 1000} ms after it`,
+      `two at once    ${result.violations}`,
+      `member memory  ${settledMb} MB after a tenth of the time, ${endMb} MB at the end`,
+      ...violations.slice(0, 3).map(({ message }) => message),
+      result.isMet ? 'met' : 'MISSED',
+      '',
+    ].join('\n'),
+  );
+}
+process.exitCode = result.isMet ? 0 : 1;

@@ -1,0 +1,128 @@
+/**
+ * Processes for benches that need real ones: start a script of this folder, put questions to it, stop it. A script
+ * answers with `serve`. Whatever is started here ends with the process that started it.
+ */
+import { fork } from 'node:child_process';
+import { createServer } from 'node:net';
+import { loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+/** One started process; questions are answered in the order they were put. */
+export class Part {
+  /** @type {import('node:child_process').ChildProcess} */
+  #child;
+  /** @type {{ resolve: (answer: any) => void, reject: (error: Error) => void }[]} */
+  #asked = [];
+  /** @type {Promise<void>} */
+  #ended;
+
+  /**
+   * @param {string} script its name in this folder
+   * @param {{ profileDir?: string | undefined, args?: readonly string[] }} [options] `profileDir`: where its CPU profile goes when it ends
+   */
+  constructor(script, { profileDir, args = [] } = {}) {
+    const execArgv =
+      profileDir === undefined
+        ? []
+        : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`, `--cpu-prof-name=${script}-${args.join('-')}.cpuprofile`];
+    this.#child = fork(fileURLToPath(new URL(script, import.meta.url)), [...args], { execArgv });
+    this.#child.on('message', (/** @type {{ answer?: any, error?: string }} */ { answer, error }) => {
+      const asked = this.#asked.shift();
+      if (error === undefined) asked?.resolve(answer);
+      else asked?.reject(new Error(`${script}: ${error}`));
+    });
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('exit', () => {
+        for (const { reject } of this.#asked.splice(0)) reject(new Error(`${script} ended`));
+        resolve();
+      });
+    });
+  }
+
+  /**
+   * @param {string} question
+   * @param {object} [details]
+   * @returns {Promise<any>}
+   */
+  ask(question, details = {}) {
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ resolve, reject });
+      this.#child.send({ question, details });
+    });
+  }
+
+  /** As by `kill -9`: it says goodbye to nobody. */
+  kill() {
+    this.#child.kill('SIGKILL');
+    return this.#ended;
+  }
+
+  stop() {
+    if (this.#child.connected) this.#child.disconnect();
+    return this.#ended;
+  }
+}
+
+/**
+ * What a script does with the questions put to it.
+ * @param {Record<string, (details: any) => unknown>} answers
+ */
+export function serve(answers) {
+  process.on('message', async (/** @type {{ question: string, details: object }} */ { question, details }) => {
+    try {
+      process.send?.({ answer: (await answers[question]?.(details)) ?? null });
+    } catch (error) {
+      process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  });
+  process.on('disconnect', () => process.exit());
+}
+
+/** @param {number} count */
+export async function freePorts(count) {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        /** @type {Promise<import('node:net').Server>} */ (
+          new Promise((resolve) => {
+            const server = createServer().listen(0, '127.0.0.1', () => resolve(server));
+          })
+        ),
+    ),
+  );
+  const ports = servers.map((server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+const IDS = ['a', 'b', 'c'];
+
+/**
+ * Three members, each a process of its own, their silence over; and what a client needs to reach them.
+ * @param {{ maxTerm: number, profileDir?: string | undefined }} options
+ */
+export async function startCell({ maxTerm, profileDir }) {
+  const ports = await freePorts(IDS.length);
+  const members = Object.fromEntries(IDS.map((id, i) => [id, `127.0.0.1:${ports[i]}`]));
+  const reach = { cell: 'bench', members, clientSecret: 'a secret of all clients' };
+  const parts = IDS.map((id) => new Part('member.mjs', { profileDir, args: [id] }));
+  await Promise.all(parts.map((part, i) => part.ask('join', { ...reach, self: IDS[i], secret: 'a secret of members only', maxTerm })));
+  return { reach, parts, stop: () => Promise.all(parts.map((part) => part.stop())) };
+}
+
+/** @param {readonly number[]} values @param {number} part from 0 to 1 */
+export function quantile(values, part) {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
+}
+
+/** @param {readonly number[]} values */
+export function median(values) {
+  return quantile(values, 0.5);
+}
+
+/** How busy the machine was besides: figures of a busy machine are worth less. */
+export function load() {
+  return Math.round((loadavg()[0] ?? 0) * 10) / 10;
+}
