@@ -43,10 +43,10 @@ await Promise.all(crowds.map(({ part, first, count }) => part.ask('connect', { f
 
 /** @type {number[][]} */
 const memory = [];
-const sampling = setInterval(
-  async () => memory.push(await Promise.all(cell.parts.map((part) => part.ask('memory')))),
-  (seconds * 1000) / 20,
-);
+const look = async () => {
+  memory.push(await Promise.all(cell.parts.map((part) => part.ask('memory'))));
+};
+const sampling = setInterval(() => void look(), (seconds * 1000) / 20);
 const histories = await Promise.all(crowds.map(({ part, first }) => part.ask('run', { resource: RESOURCE, seconds, first })));
 clearInterval(sampling);
 await Promise.all([...crowds.map(({ part }) => part.stop()), cell.stop()]);

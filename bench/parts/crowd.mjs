@@ -4,7 +4,7 @@ import { connect } from '../../dist/api/index.js';
 import { serve } from './processes.mjs';
 
 /** @type {import('../../dist/api/index.js').Cell[]} */
-let cells = [];
+const cells = [];
 /** Of a lifetime of this process: wall clock with the grain of the monotonic one. */
 const nowUs = () => Math.floor((performance.timeOrigin + performance.now()) * 1000);
 

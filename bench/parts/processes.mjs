@@ -68,13 +68,15 @@ export class Part {
  * @param {Record<string, (details: any) => unknown>} answers
  */
 export function serve(answers) {
-  process.on('message', async (/** @type {{ question: string, details: object }} */ { question, details }) => {
+  /** @param {{ question: string, details: object }} message */
+  const answer = async ({ question, details }) => {
     try {
       process.send?.({ answer: (await answers[question]?.(details)) ?? null });
     } catch (error) {
       process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }
-  });
+  };
+  process.on('message', (/** @type {{ question: string, details: object }} */ message) => void answer(message));
   process.on('disconnect', () => process.exit());
 }
 

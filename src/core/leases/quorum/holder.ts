@@ -413,9 +413,14 @@ export class Holder {
       accepted: accepted.toArray(),
       refused: refused.toArray(),
     }));
-    const releases = [...this.#releases.values()]
-      .sort(byLease)
-      .map(({ name, voters: _, answered, ...rest }) => ({ ...rest, name: textOf(name), answered: answered.toArray() }));
+    const releases = [...this.#releases.values()].sort(byLease).map(({ lease, name, ballot, answered, overAt, until }) => ({
+      lease,
+      name: textOf(name),
+      ballot,
+      answered: answered.toArray(),
+      overAt,
+      until,
+    }));
     const metas = [...this.#metas].sort(([a], [b]) => a - b).map(([lease, meta]) => [lease, [...meta]]);
     return { rows, renewals, releases, metas };
   }
