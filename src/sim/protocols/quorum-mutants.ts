@@ -126,6 +126,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     rule: 'rule 12',
     how: 'A step of the wall clock frees a live vote.',
     without: ['votesByMonotonic'],
+    shape: 'reboots',
   },
   {
     name: 'holder-ignores-wall-clock',

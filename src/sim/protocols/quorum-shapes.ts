@@ -38,7 +38,7 @@ function longMemory(chooser: Chooser, scale: FaultScale): FaultPlan {
   };
 }
 
-/** Machines go down and come up, and their wall clocks are set a moment later. */
+/** Machines go down and come up, and wall clocks are set: a moment later, or in the middle of things. */
 function reboots(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
   return {
     ...noFaults(),
@@ -49,6 +49,7 @@ function reboots(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSca
     downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
     afterVotePpm: chooser.below(20_000),
     wallSetAtBootPpm: 700_000,
+    wallStepEveryUs: chooser.below(2) * termUs,
     wallStepUsMax: termUs * 4,
   };
 }
