@@ -1,7 +1,7 @@
 /**
  * The quorum engine's messages on the wire: a byte of kind, the fields that kind uses in a fixed order,
  * then name and metadata with their lengths. Decoding gives one pooled record whose name points into the
- * frame; neither direction allocates.
+ * frame; neither direction makes an object for a message.
  */
 import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, NOBODY, type Incarnation } from '../kernel/index.ts';
 import {
