@@ -12,6 +12,7 @@ describe('error codes', () => {
         "TENURE_BAD_HISTORY",
         "TENURE_BAD_NAME",
         "TENURE_BAD_TIMING",
+        "TENURE_CANNOT_LISTEN",
         "TENURE_CLOSED",
         "TENURE_CONFIG_MISMATCH",
         "TENURE_DUPLICATE_MEMBER",

@@ -88,6 +88,13 @@ export function insecureAddress(id: string, host: string, ip: string): TenureErr
   return new TenureError('TENURE_INSECURE', message, { id, host, ip });
 }
 
+export function cannotListen(host: string, port: number, cause: Error): TenureError {
+  const message = `cannot listen on ${host}:${port}: ${cause.message}; stop what else listens there, or choose another address`;
+  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port });
+  error.cause = cause;
+  return error;
+}
+
 export function insecureListen(host: string): TenureError {
   const message = `listening on ${host} would serve other machines without a secret: set a secret, or listen on 127.0.0.1`;
   return new TenureError('TENURE_INSECURE', message, { host });
