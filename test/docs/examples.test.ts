@@ -46,7 +46,7 @@ function projectOf(page: string): string {
 }
 
 function run(folder: string, file: string): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, file)], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, file)], { cwd: folder, encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(status).toBe(0);
   return stdout;
@@ -66,6 +66,19 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
 
   it('a cell in one file grants a lease to one at a time', () => {
     expect(run(projectOf('docs/api.md'), 'cell.js')).toBe('token true, valid true, free for others false\n');
+  });
+
+  it('a cell tells what it does in four ways', () => {
+    expect(run(projectOf('docs/observability.md'), 'seeing.js')).toBe(
+      [
+        'log: lease granted reports/nightly',
+        'channel: reports/nightly was held true',
+        'log: lease released reports/nightly',
+        'counters: { grants: 1, releases: 1, losses: 0, waits: 1 }',
+        'history: 1 file',
+        '',
+      ].join('\n'),
+    );
   });
 
   it('a core stepped by hand grants a lease after one round trip', () => {
