@@ -109,7 +109,7 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
     if (this.#givenUp) {
       const { reason } = this.#givenUp;
       this.#givenUp = null;
-      return Promise.reject(reason as Error);
+      return Promise.reject(reason);
     }
     const value = this.#take();
     if (value !== undefined) return Promise.resolve({ done: false, value });
