@@ -3,7 +3,7 @@
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
 import type { QuorumCommand, QuorumCore, QuorumEvent, QuorumMessage, Timing } from '../core/index.ts';
-import { checkName, compareNames, encodeName, parseDuration, TenureError, type Duration } from '../kernel/index.ts';
+import { checkName, compareNames, encodeName, parseDuration, type TenureError, type Duration } from '../kernel/index.ts';
 import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
 import { explain, LeaseLostError, lost } from './lease-errors.ts';
@@ -147,8 +147,8 @@ export class LeaseService implements LeaseSource {
         const wait = Math.max(1, endUs - this.#clocks.mono()) / 1000;
         leases.push(await this.acquire(name, { ...options, wait }));
       }
-      const lost = leases.find((lease) => !lease.valid);
-      if (lost) throw new TenureError('TENURE_LEASE_LOST', `the lease on '${lost.name}' was lost while others were waited for`);
+      const gone = leases.find((lease) => !lease.valid);
+      if (gone) throw lost(gone, 'was lost while others were waited for');
       return leases;
     } catch (error) {
       await this.#giveBack(leases);
