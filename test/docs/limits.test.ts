@@ -229,8 +229,15 @@ const LIMITS: Record<string, Limit> = {
     value: String(BACKLOG_MAX),
     standard: '',
     async cross() {
-      const watch = new Watch('', new KeepAlive(), () => undefined);
-      for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ name: `n${i}`, holder: null });
+      const nothing = {
+        present: () => Promise.resolve({ leases: [], certain: true }),
+        after: () => () => undefined,
+        ended: () => undefined,
+      };
+      const watch = new Watch('', {}, new KeepAlive(), nothing);
+      watch.begin();
+      expect(await watch.next()).toEqual({ done: false, value: { kind: 'current' } });
+      for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ kind: 'change', name: `n${i}`, holder: null, meta: null });
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'gap' } });
     },
   },
