@@ -15,6 +15,10 @@ export interface QuorumHabits {
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
   readonly livenessUs: number;
+  /** For how long a member that was started again keeps silent, unless its votes were kept. */
+  readonly silenceUs: number;
+  /** Not the first process on its node. */
+  readonly restarted: boolean;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -40,6 +44,8 @@ export class QuorumUser implements User<QuorumEvent> {
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
   #nextLease = 1;
+  /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
+  #silentWithoutDisk = -Infinity;
 
   constructor(habits: QuorumHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
@@ -48,7 +54,8 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   start(): void {
-    const { handles, maxTermUs, resources, rush } = this.#habits;
+    const { handles, maxTermUs, resources, rush, restarted, silenceUs } = this.#habits;
+    if (restarted) this.#silentWithoutDisk = this.#desk.monoUs + silenceUs;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
       const handle: Handle = { state: 'idle', resource, lease: 0, token: 0, keep: false, usesLeft: 0, sinceHealed: false, waits: false };
@@ -61,6 +68,10 @@ export class QuorumUser implements User<QuorumEvent> {
   timer(tag: number): void {
     const act = this.#timers.get(tag);
     this.#timers.delete(tag);
+    if (this.#desk.monoUs < this.#silentWithoutDisk && this.#core.votes > 0) {
+      this.#silentWithoutDisk = -Infinity;
+      this.#desk.sometimes('voted-instead-of-silence');
+    }
     act?.();
   }
 
@@ -68,7 +79,10 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     switch (event.kind) {
       case 'ready':
-        desk.sometimes('silence-over');
+        desk.sometimes(event.restored > 0 ? 'votes-restored' : 'silence-over');
+        return;
+      case 'disk-failed':
+        desk.sometimes('disk-failed');
         return;
       case 'answered':
         if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');

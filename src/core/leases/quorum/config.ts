@@ -14,7 +14,12 @@ export interface QuorumConfig {
   readonly metaBytesMax?: number;
   /** How finely acceptors remember how high their ballots went. */
   readonly floorBuckets?: number;
+  /** What a member keeps on its own disk; nothing unless told otherwise. */
+  readonly keeps?: Keeps;
 }
+
+/** `floor`: how high its tokens went. `votes`: that, and every vote, so that a restart need not be silent. */
+export type Keeps = 'nothing' | 'floor' | 'votes';
 
 export const META_BYTES_MAX = 1024;
 export const FLOOR_BUCKETS = 4096;
@@ -83,7 +88,9 @@ export type QuorumEvent =
       readonly meta: Uint8Array | null;
     }
   | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null }
-  /** The restart silence is over. */
-  | { readonly kind: 'ready' };
+  /** This member may vote from here on; so many votes of an earlier life were read back. */
+  | { readonly kind: 'ready'; readonly restored: number }
+  /** The own disk failed, or what it holds makes no sense though it could be read: this member is silent from here on. */
+  | { readonly kind: 'disk-failed'; readonly readable: boolean };
 
 export type QuorumStep = Step<QuorumMessage, QuorumEvent>;

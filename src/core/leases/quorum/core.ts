@@ -5,7 +5,7 @@
  */
 import { monoUs, TenureError, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
-import type { Boot, Core, Snapshot } from '../../contract.ts';
+import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
 import { Asker } from './asker.ts';
 import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
@@ -36,7 +36,6 @@ import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
 
 export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEvent> {
-  readonly #boot: Boot;
   readonly #acceptor: Acceptor | null;
   readonly #watchers: Watchers;
   readonly #out: Outgoing;
@@ -50,7 +49,6 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     const names = new NameTable();
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
-    this.#boot = boot;
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
     this.#watchers = new Watchers(config.timing.waiterUs);
     this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
@@ -76,8 +74,18 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     return this.#learner.hint(name, mono);
   }
 
+  /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
+  silentForUs(mono: MonoUs): number {
+    return this.#acceptor?.standing.silentForUs(mono) ?? 0;
+  }
+
+  /** How often this member has voted in this life. */
+  get votes(): number {
+    return this.#acceptor?.given ?? 0;
+  }
+
   start(step: QuorumStep): void {
-    this.#acceptor?.start(this.#boot.restarted, step);
+    this.#acceptor?.start(step);
   }
 
   receive(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -193,7 +201,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#learner.wake(step);
   }
 
-  completed(): void {}
+  completed(completion: Completion, step: QuorumStep): void {
+    this.#acceptor?.completed(completion, step);
+  }
 
   snapshot(): Snapshot {
     return {

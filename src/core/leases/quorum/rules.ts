@@ -51,6 +51,18 @@ export interface QuorumRules {
   readonly holderWatchesWall: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
+  /** Rule 4, with a disk: a vote is on the disk before its answer leaves. */
+  readonly replyAfterWrite: boolean;
+  /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
+  readonly restoredInFull: boolean;
+  /** Rule 18, with a disk: the floor under tokens is read back. */
+  readonly floorKept: boolean;
+  /** Bootstrap: only members that are silent take part, and all have to. */
+  readonly bootstrapAllSilent: boolean;
+  /** Bootstrap: a silence ends early only for the life that was asked. */
+  readonly bootstrapNamesLives: boolean;
+  /** Bootstrap: once asked with some lives of the members, a member takes part with no others. */
+  readonly bootstrapBinds: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
   /** Section 6: an uncontended proposal goes out without prepare. */
@@ -82,6 +94,12 @@ export const ALL_RULES: QuorumRules = {
   votesByMonotonic: true,
   holderWatchesWall: true,
   tokenAboveFloor: true,
+  replyAfterWrite: true,
+  restoredInFull: true,
+  floorKept: true,
+  bootstrapAllSilent: true,
+  bootstrapNamesLives: true,
+  bootstrapBinds: true,
   jitter: true,
   oneRoundTrip: true,
 };
