@@ -4,7 +4,7 @@ import { ALL_RULES, type Keeps, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking';
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -168,6 +168,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     how: 'Members whose wall clocks were set back restart, and hand out lower tokens than before.',
     without: ['floorKept'],
     keeps: 'floor',
+    shape: 'outages',
   },
   {
     name: 'no-jitter',
@@ -206,7 +207,7 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking'] as const)[chooser.below(12)] ?? 'swarm';
+  return (['lockstep', 'reboots', 'overtaking', 'outages'] as const)[chooser.below(16)] ?? 'swarm';
 }
 
 /** In one of three worlds members have disks of their own: all of them keep the same, or each what it likes. */

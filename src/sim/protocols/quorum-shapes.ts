@@ -13,6 +13,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   'long-memory': longMemory,
   reboots,
   overtaking,
+  outages,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -65,5 +66,21 @@ function overtaking(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: Fault
     offsetUsMax,
     stallEveryUs: chooser.below(2) * termUs,
     stallUsMax: Math.floor(termUs / 4),
+  };
+}
+
+/** Nearly everything goes down, again and again, and wall clocks are set back while nobody is there to remember. */
+function outages(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(50_000),
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: Math.floor(termUs / 10) + chooser.below(Math.floor(termUs / 4)),
+    downUsMax: termUs + chooser.below(termUs * 2),
+    keepDiskPpm: 1_000_000,
+    wallStepEveryUs: Math.floor(termUs / 4),
+    wallStepUsMax: termUs * 4,
+    wallStepsBack: true,
   };
 }

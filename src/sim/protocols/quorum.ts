@@ -77,7 +77,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const nodes = members + clients;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
-    const tame = !literal && shape !== 'reboots' && chooser.below(2) === 0;
+    const tame = !literal && shape !== 'reboots' && shape !== 'outages' && chooser.below(2) === 0;
     const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
     const faults = shapeFaults(shape, chooser, {
       termUs: TERM_US,
@@ -103,7 +103,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     if (keeps.length > 0) {
       // A data directory serves one process at a time.
       faults.twinPpm = 0;
-      faults.keepDiskPpm = chooser.below(2) === 0 ? MILLION : chooser.below(MILLION + 1);
+      if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
+      else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
     }
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
