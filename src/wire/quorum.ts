@@ -7,7 +7,11 @@ import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, NOBODY, type Incarnation
 import {
   ACCEPTED,
   ANSWER,
+  BIND,
+  BOUND,
   FREE,
+  GO,
+  GONE,
   HAS_LEASE,
   LEARN,
   LEARNED,
@@ -20,6 +24,8 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  STATUS,
+  STATUS_TOLD,
   UNWAIT,
   WAIT,
   WATCH,
@@ -60,6 +66,9 @@ function fieldTable(): number[] {
   fields[WATCH] = TERM | PREFIX;
   fields[LEARN] = TOKEN | TERM | NAME;
   fields[LEARNED] = LEASE_TOLD | NAME;
+  fields[STATUS] = 0;
+  fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
+  fields[BIND] = fields[GO] = META;
   return fields;
 }
 

@@ -12,6 +12,8 @@ interface QuorumMutant extends Mutant {
   readonly shape?: Shape;
   /** What its members keep on their disks, where that is the point. */
   readonly keeps?: Keeps;
+  /** Its cells are brand-new and bootstrapped. */
+  readonly bootstraps?: boolean;
 }
 
 /** Rule 2 off and prepare always: the paper to the letter. What other rules cover in the product shows there. */
@@ -171,6 +173,20 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'outages',
   },
   {
+    name: 'bootstrap-not-all-silent',
+    rule: 'bootstrap',
+    how: 'A bootstrap that is late takes a member along that has voted and was started again, though others vote already.',
+    without: ['bootstrapAllSilent'],
+    bootstraps: true,
+  },
+  {
+    name: 'bootstrap-any-life',
+    rule: 'bootstrap',
+    how: 'A copy of the word to go reaches a member that has voted, and was started again, and ends its silence.',
+    without: ['bootstrapNamesLives'],
+    bootstraps: true,
+  },
+  {
     name: 'no-jitter',
     rule: 'section 6',
     how: 'Contenders that retry at once outbid each other for ever.',
@@ -217,6 +233,10 @@ export function drawKeeps(chooser: Chooser, members: number, mutant: string | nu
   const all = (['votes', 'floor', 'mixed'] as const)[chooser.below(9)];
   if (all === undefined) return [];
   return Array.from({ length: members }, () => (all === 'mixed' ? (['votes', 'floor', 'nothing'] as const)[chooser.below(3)] : all) as Keeps);
+}
+
+export function drawBootstraps(chooser: Chooser, mutant: string | null): boolean {
+  return QUORUM_MUTANTS.find(({ name }) => name === mutant)?.bootstraps ?? chooser.below(6) === 0;
 }
 
 export function rulesOf(mutant: string | null): QuorumRules {

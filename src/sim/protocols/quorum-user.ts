@@ -19,6 +19,10 @@ export interface QuorumHabits {
   readonly silenceUs: number;
   /** Not the first process on its node. */
   readonly restarted: boolean;
+  /** Members begin silent, and some of them bootstrap the cell as long as nobody has asked for anything: that is what brand-new means. */
+  readonly bootstraps: boolean;
+  readonly isMember: boolean;
+  readonly opened: { asked: boolean };
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -62,7 +66,19 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#handles.push(handle);
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
+    this.#bootstrapLater();
     if (this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+  }
+
+  /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
+  #bootstrapLater(): void {
+    const { bootstraps, isMember, restarted, opened, maxTermUs } = this.#habits;
+    const desk = this.#desk;
+    if (!bootstraps || !isMember || restarted || desk.choose(2) === 0) return;
+    this.#later(desk.choose(maxTermUs / 10), () => {
+      if (opened.asked) return;
+      desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(maxTermUs * 4) });
+    });
   }
 
   timer(tag: number): void {
@@ -89,6 +105,12 @@ export class QuorumUser implements User<QuorumEvent> {
         return;
       case 'learned':
         desk.sometimes('learned');
+        return;
+      case 'status-told':
+        if (event.members.length > 0) desk.sometimes('status-told');
+        return;
+      case 'bootstrapped':
+        desk.sometimes(event.begun && event.absent.length === 0 ? 'bootstrapped' : 'bootstrap-refused');
         return;
       default:
         break;
@@ -165,6 +187,7 @@ export class QuorumUser implements User<QuorumEvent> {
       const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
+    if (!lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
   }
 
@@ -182,6 +205,7 @@ export class QuorumUser implements User<QuorumEvent> {
     handle.token = 0;
     handle.keep = keep;
     handle.waits = waitUs > 0;
+    this.#habits.opened.asked = true;
     this.#desk.requested(resource.text, handle.lease);
     this.#desk.command({ kind: 'acquire', lease: handle.lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
   }

@@ -19,7 +19,7 @@ import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
-import { drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { shapeFaults } from './quorum-shapes.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 
@@ -56,6 +56,9 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     { name: 'silence-over', description: 'a restarted member ended its silence' },
     { name: 'votes-restored', description: 'a restarted member read its votes back' },
     { name: 'voted-instead-of-silence', description: 'a restarted member that had kept its votes voted when it would have been silent' },
+    { name: 'bootstrapped', description: 'the silence of a brand-new cell was ended early, and every member said so' },
+    { name: 'bootstrap-refused', description: 'a bootstrap was refused, or not every member said that it is done' },
+    { name: 'status-told', description: 'members said how they stand' },
     { name: 'query-finds-holder', description: 'a question to a quorum named the holder' },
     { name: 'query-finds-nobody', description: 'a question to a quorum found the lease free' },
     { name: 'learned', description: 'a learner was told of a change' },
@@ -106,6 +109,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
       else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
     }
+    const bootstraps = !literal && !rush && drawBootstraps(chooser, mutant);
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
       nodes,
@@ -126,6 +130,9 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           livenessUs,
           silenceUs: timing.silenceUs,
           restarted: false,
+          bootstraps,
+          isMember: false,
+          opened: { asked: false },
         },
         handles,
         keeps,
@@ -135,11 +142,16 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     };
   },
 
-  core: ({ config }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore => 
-    new QuorumCore({ ...config.core, keeps: config.keeps[boot.self] ?? 'nothing' }, boot, rulesOf(mutant)),
+  core({ config, nodes }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore {
+    // Members of a cell that is to be bootstrapped do not know that they are new.
+    const restarted = boot.restarted || (config.habits.bootstraps && boot.incarnation <= nodes);
+    const keeps = config.keeps[boot.self] ?? 'nothing';
+    return new QuorumCore({ ...config.core, keeps }, { ...boot, restarted }, rulesOf(mutant));
+  },
 
   user({ config, nodes }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
-    return new QuorumUser({ ...config.habits, handles: config.handles[desk.node] ?? 0, restarted: desk.incarnation > nodes }, core, desk);
+    const [handles, restarted, isMember] = [config.handles[desk.node] ?? 0, desk.incarnation > nodes, desk.node < config.members];
+    return new QuorumUser({ ...config.habits, handles, restarted, isMember }, core, desk);
   },
 
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [

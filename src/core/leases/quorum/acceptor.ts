@@ -12,6 +12,7 @@ import {
   spanUs,
   WALL_US_BELIEVED_MAX,
   type BallotTime,
+  type Incarnation,
   type MonoUs,
   type NodeId,
 } from '../../../kernel/index.ts';
@@ -37,6 +38,8 @@ import {
   RELEASED,
   RENEWS,
   SILENT,
+  STATUS,
+  STATUS_TOLD,
   TOO_LONG,
   WATCHED,
 } from './messages.ts';
@@ -44,7 +47,7 @@ import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, textOf } from './snapshots.ts';
-import { Standing } from './standing.ts';
+import { BARS, Standing } from './standing.ts';
 import { stretch, type Timing } from './timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
@@ -210,6 +213,21 @@ export class Acceptor implements LeaseView, LedgerView {
     reply.clock = this.#clock;
     this.#tellLease(id, step);
     reply.setMeta(reply.flags & HAS_LEASE ? this.#votes.metaOf(id) : undefined);
+    step.send(from, reply);
+  }
+
+  /** STATUS, BIND and GO: how this member stands. */
+  stand(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
+    const bar = this.standing.answer(message, step);
+    if (bar === 'wait') return;
+    const reply = this.#reply;
+    reply.flags = 0;
+    reply.kind = message.kind + (STATUS_TOLD - STATUS);
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.token = self;
+    reply.reason = BARS.indexOf(bar);
+    reply.remainingUs = Math.min(this.standing.silentForUs(step.monoUs), SILENT_US_MAX);
     step.send(from, reply);
   }
 

@@ -2,6 +2,7 @@
 import type { BallotTime, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { QuorumMessage } from './messages.ts';
+import type { BootstrapBar } from './standing.ts';
 import type { Timing } from './timing.ts';
 
 export interface QuorumConfig {
@@ -42,6 +43,8 @@ export type QuorumCommand =
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
+  /** Asks every member how it stands, or ends the silence of a brand-new cell; for at most so long. */
+  | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
@@ -53,6 +56,15 @@ export interface HolderHint {
   readonly token: number;
   /** It cannot last longer than this. */
   readonly remainingUsMax: number;
+}
+
+/** How a member stands, as it says. */
+export interface MemberStanding {
+  readonly member: number;
+  readonly incarnation: Incarnation;
+  readonly silentForUs: number;
+  /** Why it could take no part in a bootstrap. */
+  readonly bar: BootstrapBar | null;
 }
 
 export type QuorumEvent =
@@ -90,6 +102,18 @@ export type QuorumEvent =
   | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null }
   /** This member may vote from here on; so many votes of an earlier life were read back. */
   | { readonly kind: 'ready'; readonly restored: number }
+  | { readonly kind: 'status-told'; readonly lease: number; readonly members: readonly MemberStanding[] }
+  /**
+   * A bootstrap is over. It was refused if a member has something against it or is absent, unless it had begun:
+   * then all were bound, and those that are absent have only not said that they are done.
+   */
+  | {
+      readonly kind: 'bootstrapped';
+      readonly lease: number;
+      readonly barred: readonly MemberStanding[];
+      readonly absent: readonly number[];
+      readonly begun: boolean;
+    }
   /** The own disk failed, or what it holds makes no sense though it could be read: this member is silent from here on. */
   | { readonly kind: 'disk-failed'; readonly readable: boolean };
 

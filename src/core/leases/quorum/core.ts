@@ -27,10 +27,17 @@ import {
   UNWAIT,
   WAIT,
   WATCH,
+  BIND,
+  BOUND,
+  GO,
+  GONE,
+  STATUS,
+  STATUS_TOLD,
   type QuorumMessage,
 } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
+import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
 import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
@@ -43,6 +50,8 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #holder: Holder;
   readonly #asker: Asker;
   readonly #learner: Learner;
+  readonly #rollCall: RollCall;
+  readonly #life: Incarnation;
   readonly #metaBytesMax: number;
 
   constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
@@ -57,11 +66,14 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#proposer = new Proposer(this.#out, this.#holder);
     this.#asker = new Asker(this.#out);
     this.#learner = new Learner(this.#out, names);
+    this.#rollCall = new RollCall(this.#out);
+    this.#life = boot.incarnation;
   }
 
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
-    return monoUs(Math.min(acceptorAt, this.#proposer.wakeAt, this.#holder.wakeAt, this.#asker.wakeAt, this.#learner.wakeAt));
+    const askingAt = Math.min(this.#asker.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
+    return monoUs(Math.min(acceptorAt, askingAt, this.#proposer.wakeAt, this.#holder.wakeAt));
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
@@ -114,6 +126,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case LEARN:
         if (this.#acceptor) this.#watchers.relay(message, step);
         return;
+      case STATUS:
+      case BIND:
+      case GO:
+        this.#acceptor?.stand(from, message, this.#life, step);
+        return;
       default:
         // An answer to an earlier life of this node is not for us.
         if (message.owner === this.#out.owner) this.#answer(from, message, step);
@@ -121,7 +138,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (message.kind !== LEARNED) this.#out.ballots.observe(message.clock);
+    if (message.kind < LEARNED) this.#out.ballots.observe(message.clock);
     switch (message.kind) {
       case PROMISED:
         this.#proposer.promised(from, message, step);
@@ -146,6 +163,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case LEARNED:
         this.#learner.learned(message, step);
         return;
+      case STATUS_TOLD:
+      case BOUND:
+      case GONE:
+        this.#rollCall.answered(from, message, step);
+        return;
     }
   }
 
@@ -158,6 +180,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case 'cancel':
         this.#proposer.cancel(command.lease, step);
+        this.#rollCall.cancel(command.lease);
         return;
       case 'renew':
         this.#checkTerm(command.termUs);
@@ -168,6 +191,10 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case 'query':
         this.#asker.ask(command.lease, command.name, step);
+        return;
+      case 'status':
+      case 'bootstrap':
+        this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
         return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
@@ -199,6 +226,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#holder.wake(step);
     this.#asker.wake(step);
     this.#learner.wake(step);
+    this.#rollCall.wake(step);
   }
 
   completed(completion: Completion, step: QuorumStep): void {
@@ -214,6 +242,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
       learner: this.#learner.snapshot(),
+      rollCall: this.#rollCall.snapshot(),
     };
   }
 
@@ -226,6 +255,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
     this.#learner.restore(told.learner);
+    this.#rollCall.restore(told.rollCall);
   }
 }
 
@@ -237,4 +267,5 @@ interface CoreSnapshot {
   readonly holder: Snapshot;
   readonly asker: Snapshot;
   readonly learner: Snapshot;
+  readonly rollCall: Snapshot;
 }

@@ -34,6 +34,17 @@ export const LEARN = 14;
 /** The passing on. */
 export const LEARNED = 15;
 
+/** From anyone to members: who are you, and how do you stand? Carries the number of the question. */
+export const STATUS = 16;
+/** Carries the member's incarnation (as token), how long it will be silent, and what keeps it from a bootstrap (as reason). */
+export const STATUS_TOLD = 17;
+/** From whoever bootstraps: will you end your silence with these lives of the members (as metadata), and no others? */
+export const BIND = 18;
+export const BOUND = 19;
+/** All are bound: end your silence. */
+export const GO = 20;
+export const GONE = 21;
+
 /** Why an acceptor refused. */
 export const HELD = 1;
 export const QUEUED = 2;
@@ -103,8 +114,16 @@ export function isRequest({ kind }: QuorumMessage): boolean {
     kind === WAIT ||
     kind === UNWAIT ||
     kind === WATCH ||
-    kind === LEARN
+    kind === LEARN ||
+    kind === STATUS ||
+    kind === BIND ||
+    kind === GO
   );
+}
+
+/** Whether only members, and whoever knows their secret, may send it. */
+export function isForMembers({ kind }: QuorumMessage): boolean {
+  return kind === BIND || kind === GO;
 }
 
 /** For people. */
@@ -125,4 +144,10 @@ export const KIND_NAMES: readonly string[] = [
   'WATCH',
   'LEARN',
   'LEARNED',
+  'STATUS',
+  'STATUS_TOLD',
+  'BIND',
+  'BOUND',
+  'GO',
+  'GONE',
 ];

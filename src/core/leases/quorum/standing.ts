@@ -7,6 +7,8 @@ import { monoAfter, monoUs, NEVER, spanUs, wallUs, type Incarnation, type MonoUs
 import type { Boot, Completion, Snapshot } from '../../contract.ts';
 import type { QuorumStep } from './config.ts';
 import type { Ledger } from './ledger.ts';
+import { BIND, STATUS, type QuorumMessage } from './messages.ts';
+import { decodeLives } from './lives.ts';
 import type { QuorumRules } from './rules.ts';
 import type { Timing } from './timing.ts';
 
@@ -18,6 +20,9 @@ type Phase = 'loading' | 'silent' | 'settling' | 'open' | 'failed';
 
 /** Why a member takes no part in a bootstrap: it votes already, it has voted in an earlier life, or it is bound to other lives of the members. */
 export type BootstrapBar = 'votes' | 'lived' | 'bound' | 'failed';
+
+/** In messages each is a number: its place here. */
+export const BARS: readonly (BootstrapBar | null)[] = [null, 'votes', 'lived', 'bound', 'failed'];
 
 export class Standing {
   readonly #boot: Boot;
@@ -102,30 +107,41 @@ export class Standing {
 
   // ── Bootstrap ──────────────────────────────────────────────────────────────────────────────────────
 
+  /** What it has to say to STATUS, BIND or GO; `wait` while it does not know yet. */
+  answer(message: QuorumMessage, step: QuorumStep): BootstrapBar | 'wait' | null {
+    if (this.#phase === 'loading') return 'wait';
+    this.#look(step);
+    if (message.kind === STATUS) return this.#bar;
+    const lives = decodeLives(message);
+    return message.kind === BIND ? this.#bind(lives) : this.#go(lives, step);
+  }
+
   /** Null if this member is silent and has nothing against ending its silence. */
-  get bar(): BootstrapBar | null {
+  get #bar(): BootstrapBar | null {
     if (this.#phase === 'failed') return 'failed';
     if (this.#phase !== 'silent') return 'votes';
     return this.#ledger?.hasLived ? 'lived' : null;
   }
 
   /** Promises to end its silence early with these lives of the members only, or says what is against it. */
-  bind(lives: readonly Incarnation[]): BootstrapBar | null {
-    if (this.#rules.bootstrapAllSilent && this.bar !== null) return this.#isDone(lives) ? null : this.bar;
+  #bind(lives: readonly Incarnation[]): BootstrapBar | null {
+    const bar = this.#isDone(lives) ? null : this.#bar;
+    if (this.#rules.bootstrapAllSilent && bar !== null) return bar;
     if (this.#rules.bootstrapNamesLives && lives[this.#boot.self] !== this.#boot.incarnation) return 'bound';
     if (this.#rules.bootstrapBinds && this.#boundTo !== null && !sameLives(this.#boundTo, lives)) return 'bound';
     this.#boundTo = lives;
     return null;
   }
 
-  /** All are bound. Ends the silence unless it is over; says whether this life was meant. */
-  go(lives: readonly Incarnation[], step: QuorumStep): boolean {
-    if (this.#rules.bootstrapNamesLives && (this.#boundTo === null || !sameLives(this.#boundTo, lives))) return false;
+  /** All are bound. Ends the silence unless it is over, if this life was meant. */
+  #go(lives: readonly Incarnation[], step: QuorumStep): BootstrapBar | null {
+    const meant = this.#boundTo !== null && sameLives(this.#boundTo, lives);
+    if (this.#rules.bootstrapNamesLives && !meant) return 'bound';
     if (this.#phase === 'silent') {
       this.#skipped = true;
       this.#over(step);
     }
-    return true;
+    return null;
   }
 
   /** Whether its silence was ended by a bootstrap with these lives: a message that comes twice changes nothing. */
