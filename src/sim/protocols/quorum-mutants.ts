@@ -4,7 +4,7 @@ import { ALL_RULES, type Keeps, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages';
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -173,18 +173,12 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'outages',
   },
   {
-    name: 'bootstrap-not-all-silent',
-    rule: 'bootstrap',
-    how: 'A bootstrap that is late takes a member along that has voted and was started again, though others vote already.',
-    without: ['bootstrapAllSilent'],
-    bootstraps: true,
-  },
-  {
     name: 'bootstrap-any-life',
     rule: 'bootstrap',
     how: 'A copy of the word to go reaches a member that has voted, and was started again, and ends its silence.',
     without: ['bootstrapNamesLives'],
     bootstraps: true,
+    shape: 'beginnings',
   },
   {
     name: 'no-jitter',
@@ -223,7 +217,7 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking', 'outages'] as const)[chooser.below(16)] ?? 'swarm';
+  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings'] as const)[chooser.below(20)] ?? 'swarm';
 }
 
 /** In one of three worlds members have disks of their own: all of them keep the same, or each what it likes. */
@@ -235,8 +229,8 @@ export function drawKeeps(chooser: Chooser, members: number, mutant: string | nu
   return Array.from({ length: members }, () => (all === 'mixed' ? (['votes', 'floor', 'nothing'] as const)[chooser.below(3)] : all) as Keeps);
 }
 
-export function drawBootstraps(chooser: Chooser, mutant: string | null): boolean {
-  return QUORUM_MUTANTS.find(({ name }) => name === mutant)?.bootstraps ?? chooser.below(6) === 0;
+export function drawBootstraps(chooser: Chooser, shape: Shape, mutant: string | null): boolean {
+  return QUORUM_MUTANTS.find(({ name }) => name === mutant)?.bootstraps ?? (shape === 'beginnings' || chooser.below(8) === 0);
 }
 
 export function rulesOf(mutant: string | null): QuorumRules {

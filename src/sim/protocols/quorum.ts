@@ -109,7 +109,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
       else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
     }
-    const bootstraps = !literal && !rush && drawBootstraps(chooser, mutant);
+    const bootstraps = !literal && !rush && drawBootstraps(chooser, shape, mutant);
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
       nodes,

@@ -54,7 +54,7 @@ export class RollCall {
     if (!call || from >= call.told.length || message.kind !== answerTo(call.asks) || step.monoUs >= call.until) return;
     const bar = BARS[message.reason] ?? null;
     call.told[from] = { member: from, incarnation: message.token as Incarnation, silentForUs: message.remainingUs, bar };
-    if (call.purpose === 'bootstrap' && bar !== null && (this.#out.rules.bootstrapAllSilent || bar === 'bound')) {
+    if (call.purpose === 'bootstrap' && bar !== null) {
       this.#conclude(message.lease, call, step);
       return;
     }

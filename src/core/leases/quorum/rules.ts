@@ -57,12 +57,8 @@ export interface QuorumRules {
   readonly restoredInFull: boolean;
   /** Rule 18, with a disk: the floor under tokens is read back. */
   readonly floorKept: boolean;
-  /** Bootstrap: only members that are silent take part, and all have to. */
-  readonly bootstrapAllSilent: boolean;
   /** Bootstrap: a silence ends early only for the life that was asked. */
   readonly bootstrapNamesLives: boolean;
-  /** Bootstrap: once asked with some lives of the members, a member takes part with no others. */
-  readonly bootstrapBinds: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
   /** Section 6: an uncontended proposal goes out without prepare. */
@@ -97,9 +93,7 @@ export const ALL_RULES: QuorumRules = {
   replyAfterWrite: true,
   restoredInFull: true,
   floorKept: true,
-  bootstrapAllSilent: true,
   bootstrapNamesLives: true,
-  bootstrapBinds: true,
   jitter: true,
   oneRoundTrip: true,
 };

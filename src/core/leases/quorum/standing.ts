@@ -126,9 +126,9 @@ export class Standing {
   /** Promises to end its silence early with these lives of the members only, or says what is against it. */
   #bind(lives: readonly Incarnation[]): BootstrapBar | null {
     const bar = this.#isDone(lives) ? null : this.#bar;
-    if (this.#rules.bootstrapAllSilent && bar !== null) return bar;
+    if (bar !== null) return bar;
     if (this.#rules.bootstrapNamesLives && lives[this.#boot.self] !== this.#boot.incarnation) return 'bound';
-    if (this.#rules.bootstrapBinds && this.#boundTo !== null && !sameLives(this.#boundTo, lives)) return 'bound';
+    if (this.#boundTo !== null && !sameLives(this.#boundTo, lives)) return 'bound';
     this.#boundTo = lives;
     return null;
   }
