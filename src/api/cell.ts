@@ -6,8 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import {
   deriveTiming,
+  isForMembers,
   isRequest,
   QuorumCore,
+  type Keeps,
   type QuorumCommand,
   type QuorumEvent,
   type QuorumMessage,
@@ -24,41 +26,16 @@ import {
   SeededChooser,
   TenureError,
   type Chooser,
-  type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
+import { DataDir, Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
+import { MemberCalls, type MemberStatus } from './member-calls.ts';
+import type { ConnectOptions, JoinOptions } from './options.ts';
 import type { Watch } from './watch.ts';
-
-export interface ConnectOptions {
-  /** The name of the cell: members and clients of another are turned away. */
-  readonly cell: string;
-  /** Every member and its address. The ids are fixed; addresses may change and are looked up at every attempt. */
-  readonly members: Readonly<Record<string, string>>;
-  /** What proves that a client belongs here. Without one, only this machine is served. */
-  readonly clientSecret?: Secret;
-  /** Tells people which client this is. */
-  readonly name?: string;
-}
-
-export interface JoinOptions extends Omit<ConnectOptions, 'name'> {
-  /** Which of the members this is. */
-  readonly self: string;
-  /** Where to listen; its address among the members unless told otherwise. */
-  readonly listen?: string;
-  /** What proves that a member belongs here; not the clients' secret. */
-  readonly secret?: Secret;
-  /** The longest term of any lease, the same for all members: 15s. A member that starts keeps silent about as long. */
-  readonly maxTerm?: Duration;
-  /** How far the rate of any clock may be off, the same for all members: 0.001. */
-  readonly rateError?: number;
-  /** How many members vote on a name; all of them unless told otherwise. */
-  readonly replication?: number;
-}
 
 /**
  * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
@@ -70,7 +47,7 @@ interface CellEvents {
   state: [state: CellState];
   /** A peer that could not be trusted or understood. */
   refused: [who: string, error: TenureError];
-  /** This node broke one of its own rules and fell silent. */
+  /** This node broke one of its own rules, or its disk failed, and it fell silent. */
   failure: [error: TenureError];
 }
 
@@ -80,6 +57,15 @@ export interface Surroundings {
   readonly chooser: Chooser;
   /** False only for a member that never was before: it has nothing to keep silent about. */
   readonly restarted: boolean;
+  /** What this member keeps, and where. */
+  readonly kept?: Kept | undefined;
+}
+
+export interface Kept {
+  readonly disk: Disk & { close?(): Promise<void> };
+  readonly keeps: Keeps;
+  /** Whether an earlier life has left something there. */
+  readonly isKept: boolean;
 }
 
 export const ENGINE = 'quorum';
@@ -104,21 +90,37 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
       `replication is a number from 1 to ${ids.length}, the number of members; not ${replication}`,
     );
   }
-  const born = freshIncarnation();
-  const transport = new TcpTransport({
-    cell: options.cell,
-    role: 'member',
-    id: options.self,
-    incarnation: born,
-    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-    config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
-    secrets: secretsOf(options.secret, options.clientSecret),
-    ...(options.listen === undefined ? {} : { listen: options.listen }),
-  });
-  const cell = new Cell(transport, ids, self, born);
-  cell.begin(timing, replication);
-  await cell.open();
-  return cell;
+  if (options.keepVotes && options.dataDir === undefined) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
+  }
+  const dir = await openDataDir(options);
+  try {
+    const born = dir?.incarnation ?? freshIncarnation();
+    const transport = new TcpTransport({
+      cell: options.cell,
+      role: 'member',
+      id: options.self,
+      incarnation: born,
+      members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+      config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
+      secrets: secretsOf(options.secret, options.clientSecret),
+      ...(options.listen === undefined ? {} : { listen: options.listen }),
+    });
+    const kept = dir ? { disk: dir, keeps: options.keepVotes ? ('votes' as const) : ('floor' as const), isKept: dir.isKept } : undefined;
+    const cell = new Cell(transport, ids, self, born, { ...realSurroundings(), kept });
+    cell.begin(timing, replication);
+    await cell.open();
+    return cell;
+  } catch (error) {
+    await dir?.close();
+    throw error;
+  }
+}
+
+async function openDataDir({ cell, self, members, dataDir }: JoinOptions): Promise<DataDir | null> {
+  // Whoever is no member leaves no trace.
+  if (dataDir === undefined || !Object.hasOwn(members, self)) return null;
+  return DataDir.open({ path: dataDir, cell, member: self, firstIncarnation: freshIncarnation() });
 }
 
 /** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
@@ -132,7 +134,7 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     incarnation: born,
     members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
     config: { engine: ENGINE, view: VIEW },
-    secrets: secretsOf(undefined, options.clientSecret),
+    secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
   });
   // A client is numbered after the members; its peers know it by the number they gave its connection.
   const cell = new Cell(transport, ids, ids.length, born);
@@ -151,7 +153,9 @@ type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 /** What exists once the timing of the cell is known. */
 interface Engine {
   readonly driver: QuorumDriver;
+  readonly core: QuorumCore;
   readonly leases: LeaseService;
+  readonly calls: MemberCalls;
 }
 
 export class Cell extends EventEmitter<CellEvents> {
@@ -163,12 +167,15 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
+  /** Clients that may ask for what only members may. */
+  readonly #admins = new Set<number>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   readonly #news = new EventEmitter<{ news: [] }>();
   #engine: Engine | null = null;
   #silent: boolean;
   #hasFailed = false;
+  #diskFailure: TenureError | null = null;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -206,8 +213,27 @@ export class Cell extends EventEmitter<CellEvents> {
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     while (this.#state !== 'ready' && this.#state !== 'degraded') {
       this.#leases();
+      if (this.#diskFailure) throw this.#diskFailure;
       await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
     }
+  }
+
+  /** How long this member will still vote for nobody; 0 when it votes and for a client, Infinity if its disk has failed. */
+  get silentForMs(): number {
+    return (this.#engine?.core.silentForUs(this.#surroundings.clocks.mono()) ?? 0) / 1000;
+  }
+
+  /** Asks every member how it stands. */
+  async status(): Promise<MemberStatus[]> {
+    return this.#alive.during(this.#running().calls.status());
+  }
+
+  /**
+   * Ends the silence of a brand-new cell at once. Every member must be present and silent, and nobody may have
+   * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
+   */
+  async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    return this.#alive.during(this.#running().calls.bootstrap(signal));
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
@@ -290,9 +316,9 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, restarted } = this.#surroundings;
-    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: false };
-    const core = new QuorumCore({ memberKeys, replication, timing }, boot);
+    const { clocks, chooser, restarted, kept } = this.#surroundings;
+    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false };
+    const core = new QuorumCore({ memberKeys, replication, timing, keeps: kept?.keeps ?? 'nothing' }, boot);
     const driver: QuorumDriver = new Driver({
       core,
       codec: quorumCodec(),
@@ -301,28 +327,39 @@ export class Cell extends EventEmitter<CellEvents> {
       link: this.#transport,
       clocks,
       chooser,
-      admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
+      disk: kept?.disk,
+      admit: (from, message) => {
+        if (!isRequest(message)) return true;
+        if (message.owner !== this.#peers.get(from)) return false;
+        return !isForMembers(message) || from < this.#memberIds.length || this.#admins.has(from);
+      },
       onEvent: (event) => {
-        if (event.kind === 'ready') this.#silent = false;
-        if (event.kind === 'ready') this.#updateState();
-        leases.tell(event);
+        if (event.kind === 'ready') {
+          this.#silent = false;
+          this.#updateState();
+        } else if (event.kind === 'disk-failed') {
+          this.#diskFailed(event.readable);
+        }
+        if (!calls.tell(event)) leases.tell(event);
       },
       onFailure: (error) => {
         leases.fail(error);
+        calls.fail(error);
         this.#hasFailed = true;
         this.#updateState();
         this.#announce(() => this.emit('failure', error));
       },
     });
     const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive);
-    this.#engine = { driver, leases };
+    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, timing);
+    this.#engine = { driver, core, leases, calls };
     driver.start();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
 
   get isAsked(): boolean {
-    return this.#engine?.leases.isAsked ?? false;
+    return (this.#engine?.leases.isAsked ?? false) || (this.#engine?.calls.isAsked ?? false);
   }
 
   /** Takes a lease from its holder here; false if it is not held here. */
@@ -336,6 +373,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#closing ??= Promise.resolve();
     this.#engine?.driver.stop();
     this.#engine?.leases.fail(error);
+    this.#engine?.calls.fail(error);
     this.#peers.clear();
     this.#updateState();
   }
@@ -343,6 +381,7 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #handlers: Handlers = {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
+      if (info.isAdmin) this.#admins.add(peer);
       if (!this.#engine && info.role === 'member') this.#learn(info);
       this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
@@ -350,6 +389,7 @@ export class Cell extends EventEmitter<CellEvents> {
     },
     down: (peer) => {
       this.#peers.delete(peer);
+      this.#admins.delete(peer);
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
@@ -390,15 +430,33 @@ export class Cell extends EventEmitter<CellEvents> {
     }
   }
 
-  #leases(): LeaseService {
+  /** What it cannot keep it does not promise: others vote without it. */
+  #diskFailed(readable: boolean): void {
+    const why = readable ? 'what its data directory holds makes no sense: delete it' : 'its data directory cannot be read or written';
+    this.#diskFailure = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
+    this.#silent = true;
+    this.#updateState();
+    const error = this.#diskFailure;
+    this.#announce(() => this.emit('failure', error));
+    // Whoever waits for it to be ready is told, though the state may be the same as before.
+    this.#announce(() => this.emit('state', this.#state));
+  }
+
+  #running(): Engine {
     if (!this.#engine || this.#closing) throw closed();
-    return this.#engine.leases;
+    return this.#engine;
+  }
+
+  #leases(): LeaseService {
+    return this.#running().leases;
   }
 
   async #close(): Promise<void> {
     await this.#engine?.leases.close(closed());
+    this.#engine?.calls.fail(closed());
     await this.#transport.close();
     this.#engine?.driver.stop();
+    await this.#surroundings.kept?.disk.close?.();
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
   }

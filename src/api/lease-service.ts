@@ -261,6 +261,9 @@ export class LeaseService implements LeaseSource {
       case 'renewal-failed':
       case 'stopped':
       case 'ready':
+      case 'disk-failed':
+      case 'status-told':
+      case 'bootstrapped':
         return;
     }
   }

@@ -153,7 +153,9 @@ function foreign(path: string, identity: Identity, cell: string, member: string)
 }
 
 function corrupt(path: string, why: string): TenureError {
-  return new TenureError('TENURE_DATA_DIR', `${path} is damaged: ${why}. Delete it; the member then starts as one without a past`, { path });
+  return new TenureError('TENURE_DATA_DIR', `${path} is damaged: ${why}. Delete it; the member then starts as one without a past`, {
+    path,
+  });
 }
 
 function unusable(path: string, error: unknown): TenureError {

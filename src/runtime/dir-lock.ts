@@ -64,9 +64,13 @@ function addressOf(path: string, name: string): string {
   const near = relative(process.cwd(), full);
   const address = near.length < full.length ? near : full;
   if (Buffer.byteLength(address) > SOCKET_BYTES_MAX) {
-    throw new TenureError('TENURE_DATA_DIR', `the path of the data directory ${path} is too long; a socket in it has at most ${SOCKET_BYTES_MAX} bytes`, {
-      path,
-    });
+    throw new TenureError(
+      'TENURE_DATA_DIR',
+      `the path of the data directory ${path} is too long; a socket in it has at most ${SOCKET_BYTES_MAX} bytes`,
+      {
+        path,
+      },
+    );
   }
   return address;
 }

@@ -226,7 +226,10 @@ export function drawKeeps(chooser: Chooser, members: number, mutant: string | nu
   if (asked) return Array.from({ length: members }, () => asked);
   const all = (['votes', 'floor', 'mixed'] as const)[chooser.below(9)];
   if (all === undefined) return [];
-  return Array.from({ length: members }, () => (all === 'mixed' ? (['votes', 'floor', 'nothing'] as const)[chooser.below(3)] : all) as Keeps);
+  return Array.from(
+    { length: members },
+    () => (all === 'mixed' ? (['votes', 'floor', 'nothing'] as const)[chooser.below(3)] : all) as Keeps,
+  );
 }
 
 export function drawBootstraps(chooser: Chooser, shape: Shape, mutant: string | null): boolean {

@@ -3,7 +3,17 @@
  * (rule 4); what it kept on its disk may make that shorter, and `bootstrap` ends it in a cell that is brand-new.
  * The silence covers the whole node, its own vote included, and ends by monotonic time only.
  */
-import { monoAfter, monoUs, NEVER, spanUs, wallUs, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import {
+  monoAfter,
+  monoUs,
+  NEVER,
+  spanUs,
+  wallUs,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type WallUs,
+} from '../../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../contract.ts';
 import type { QuorumStep } from './config.ts';
 import type { Ledger } from './ledger.ts';
@@ -113,7 +123,10 @@ export class Standing {
     this.#look(step);
     if (message.kind === STATUS) return this.#bar;
     const lives = decodeLives(message);
-    return message.kind === BIND ? this.#bind(lives) : this.#go(lives, step);
+    if (message.kind === BIND) return this.#bind(lives);
+    const bar = this.#go(lives, step);
+    // It is done when it votes; whoever asks will ask again.
+    return bar === null && this.#phase === 'settling' ? 'wait' : bar;
   }
 
   /** Null if this member is silent and has nothing against ending its silence. */
