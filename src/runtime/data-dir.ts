@@ -5,7 +5,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { RootDatabase } from 'lmdb';
+import type * as Lmdb from 'lmdb';
 import { incarnation, TenureError, type Incarnation } from '../kernel/index.ts';
 import { DirLock } from './dir-lock.ts';
 import type { Disk, DiskAnswer } from './disk.ts';
@@ -36,10 +36,10 @@ export class DataDir implements Disk {
   readonly incarnation: Incarnation;
   /** Whether an earlier life of this member has left something. */
   readonly isKept: boolean;
-  readonly #db: RootDatabase<Uint8Array, string>;
+  readonly #db: Lmdb.RootDatabase<Uint8Array, string>;
   readonly #lock: DirLock;
 
-  private constructor(db: RootDatabase<Uint8Array, string>, lock: DirLock, born: Incarnation, isKept: boolean) {
+  private constructor(db: Lmdb.RootDatabase<Uint8Array, string>, lock: DirLock, born: Incarnation, isKept: boolean) {
     this.#db = db;
     this.#lock = lock;
     this.incarnation = born;
@@ -49,7 +49,7 @@ export class DataDir implements Disk {
   static async open({ path, cell, member, firstIncarnation }: DataDirOptions): Promise<DataDir> {
     const lmdb = await loadLmdb();
     const full = resolve(path);
-    let db: RootDatabase<Uint8Array, string>;
+    let db: Lmdb.RootDatabase<Uint8Array, string>;
     try {
       mkdirSync(full, { recursive: true });
       db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', overlappingSync: false, noSubdir: false });
@@ -97,10 +97,7 @@ export class DataDir implements Disk {
       setImmediate(done, false, null);
       return;
     }
-    written.then(
-      () => done(true, null),
-      () => done(false, null),
-    );
+    void tellWhenWritten(written, done);
   }
 
   async close(): Promise<void> {
@@ -109,7 +106,17 @@ export class DataDir implements Disk {
   }
 }
 
-async function loadLmdb(): Promise<typeof import('lmdb')> {
+async function tellWhenWritten(written: Promise<boolean>, done: DiskAnswer): Promise<void> {
+  let ok = true;
+  try {
+    await written;
+  } catch {
+    ok = false;
+  }
+  done(ok, null);
+}
+
+async function loadLmdb(): Promise<typeof Lmdb> {
   try {
     return await import('lmdb');
   } catch (error) {
@@ -119,7 +126,7 @@ async function loadLmdb(): Promise<typeof import('lmdb')> {
   }
 }
 
-function textAt(db: RootDatabase<Uint8Array, string>, key: string): string | null {
+function textAt(db: Lmdb.RootDatabase<Uint8Array, string>, key: string): string | null {
   const bytes = db.get(key);
   return bytes === undefined ? null : Buffer.from(bytes).toString('utf8');
 }
