@@ -3,12 +3,13 @@
  * what the core writes. Writes of one turn are one transaction, flushed before anyone is told. `lmdb` is an
  * optional package and loaded here, when a directory is opened.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { incarnation, TenureError, type Incarnation } from '../kernel/index.ts';
-import { DirLock } from './dir-lock.ts';
+import { busy, DirLock } from './dir-lock.ts';
 import type { Disk, DiskAnswer } from './disk.ts';
+import { damageOf } from './lmdb-file.ts';
 
 export interface DataDirOptions {
   readonly path: string;
@@ -31,6 +32,9 @@ interface Identity {
   readonly member: string;
 }
 
+/** Directories that this process has open: a second handle would share the first one's environment, and close it. */
+const openHere = new Set<string>();
+
 export class DataDir implements Disk {
   /** Above that of every earlier start from this directory, whatever the clocks say. */
   readonly incarnation: Incarnation;
@@ -38,8 +42,11 @@ export class DataDir implements Disk {
   readonly isKept: boolean;
   readonly #db: Lmdb.RootDatabase<Uint8Array, string>;
   readonly #lock: DirLock;
+  readonly #path: string;
+  #closing: Promise<void> | null = null;
 
-  private constructor(db: Lmdb.RootDatabase<Uint8Array, string>, lock: DirLock, born: Incarnation, isKept: boolean) {
+  private constructor(db: Lmdb.RootDatabase<Uint8Array, string>, lock: DirLock, path: string, born: Incarnation, isKept: boolean) {
+    this.#path = path;
     this.#db = db;
     this.#lock = lock;
     this.incarnation = born;
@@ -48,32 +55,22 @@ export class DataDir implements Disk {
 
   static async open({ path, cell, member, firstIncarnation }: DataDirOptions): Promise<DataDir> {
     const lmdb = await loadLmdb();
-    const full = resolve(path);
-    let db: Lmdb.RootDatabase<Uint8Array, string>;
-    try {
-      mkdirSync(full, { recursive: true });
-      db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', overlappingSync: false, noSubdir: false });
-    } catch (error) {
-      throw unusable(full, error);
-    }
+    const full = makeDir(path);
+    if (openHere.has(full)) throw busy(full);
+    openHere.add(full);
+    let db: Lmdb.RootDatabase<Uint8Array, string> | null = null;
     let lock: DirLock | null = null;
     try {
+      const damage = damageOf(full);
+      if (damage !== null) throw corrupt(full, damage);
+      db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', overlappingSync: false, noSubdir: false });
       lock = await DirLock.take(db, full);
-      const found = textAt(db, IDENTITY);
-      const identity = found === null ? null : readIdentity(full, found);
-      if (identity && (identity.cell !== cell || identity.member !== member)) throw foreign(full, identity, cell, member);
-      const last = Number(textAt(db, INCARNATION) ?? 0);
-      if (!Number.isSafeInteger(last)) throw corrupt(full, 'its last incarnation is no number');
-      // Strictly above the last one; for the rest as random as the first.
-      const born = incarnation(last === 0 ? firstIncarnation : last + 1 + (firstIncarnation % 65_536));
-      await db.transaction(() => {
-        void db.put(IDENTITY, Buffer.from(JSON.stringify({ format: FORMAT, cell, member } satisfies Identity)));
-        void db.put(INCARNATION, Buffer.from(String(born)));
-      });
-      return new DataDir(db, lock, born, identity !== null);
+      const [born, isKept] = await beBorn(db, full, cell, member, firstIncarnation);
+      return new DataDir(db, lock, full, born, isKept);
     } catch (error) {
       await lock?.release();
-      await db.close().catch(() => undefined);
+      await db?.close();
+      openHere.delete(full);
       throw error instanceof TenureError ? error : unusable(full, error);
     }
   }
@@ -81,6 +78,7 @@ export class DataDir implements Disk {
   read(key: string, done: DiskAnswer): void {
     let value: Uint8Array | null = null;
     let ok = true;
+    if (this.#closing) return;
     try {
       value = this.#db.get(CORE + key) ?? null;
     } catch {
@@ -91,6 +89,7 @@ export class DataDir implements Disk {
 
   write(key: string, value: Uint8Array, done: DiskAnswer): void {
     let written: Promise<boolean>;
+    if (this.#closing) return;
     try {
       written = this.#db.put(CORE + key, Buffer.from(value));
     } catch {
@@ -100,10 +99,47 @@ export class DataDir implements Disk {
     void tellWhenWritten(written, done);
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#lock.release();
     await this.#db.close();
+    openHere.delete(this.#path);
   }
+}
+
+function makeDir(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true });
+    return realpathSync(path);
+  } catch (error) {
+    throw unusable(resolve(path), error);
+  }
+}
+
+/** The incarnation of this start, written down before it is used; and whether there was one before. */
+async function beBorn(
+  db: Lmdb.RootDatabase<Uint8Array, string>,
+  path: string,
+  cell: string,
+  member: string,
+  first: Incarnation,
+): Promise<[Incarnation, boolean]> {
+  const found = textAt(db, IDENTITY);
+  const identity = found === null ? null : readIdentity(path, found);
+  if (identity && (identity.cell !== cell || identity.member !== member)) throw foreign(path, identity, cell, member);
+  const last = Number(textAt(db, INCARNATION) ?? 0);
+  if (!Number.isSafeInteger(last)) throw corrupt(path, 'its last incarnation is no number');
+  // Strictly above the last one; for the rest as random as the first.
+  const born = incarnation(last === 0 ? first : last + 1 + (first % 65_536));
+  await db.transaction(() => {
+    void db.put(IDENTITY, Buffer.from(JSON.stringify({ format: FORMAT, cell, member } satisfies Identity)));
+    void db.put(INCARNATION, Buffer.from(String(born)));
+  });
+  return [born, identity !== null];
 }
 
 async function tellWhenWritten(written: Promise<boolean>, done: DiskAnswer): Promise<void> {

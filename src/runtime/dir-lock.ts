@@ -96,6 +96,6 @@ async function listen(address: string): Promise<Server> {
   });
 }
 
-function busy(path: string): TenureError {
+export function busy(path: string): TenureError {
   return new TenureError('TENURE_DATA_DIR_BUSY', `another process uses the data directory ${path}: stop it first`, { path });
 }

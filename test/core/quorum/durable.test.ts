@@ -141,7 +141,8 @@ describe('a member that keeps its votes', () => {
     expect(one.silentForUs).toBe(0);
     expect(one.events).toContainEqual({ kind: 'ready', restored: 1 });
     expect(one.propose(2)).toBe('refused held');
-    one.propose(3, { name: 'other' });
+    // Above the floor, which was written ahead.
+    one.propose(3, { name: 'other', ballot: one.wallUs + 60_000_000 });
     one.settle();
     expect(one.said).toBe('accepted');
   });
@@ -155,7 +156,7 @@ describe('a member that keeps its votes', () => {
     one.pass(TERM_US);
     expect(one.propose(2)).toBe('refused held');
     one.pass(TERM_US * 0.01);
-    one.propose(3);
+    one.propose(3, { ballot: one.wallUs + 60_000_000 });
     one.settle();
     expect(one.said).toBe('accepted');
   });
