@@ -57,6 +57,8 @@ export interface Surroundings {
   readonly chooser: Chooser;
   /** False only for a member that never was before: it has nothing to keep silent about. */
   readonly restarted: boolean;
+  /** False for a client that cannot prove the members' secret. */
+  readonly mayBootstrap?: boolean;
   /** What this member keeps, and where. */
   readonly kept?: Kept | undefined;
 }
@@ -137,7 +139,8 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
   });
   // A client is numbered after the members; its peers know it by the number they gave its connection.
-  const cell = new Cell(transport, ids, ids.length, born);
+  const mayBootstrap = options.secret !== undefined || options.clientSecret === undefined;
+  const cell = new Cell(transport, ids, ids.length, born, { ...realSurroundings(), mayBootstrap });
   try {
     await cell.open();
     await cell.begun(signal);
@@ -180,13 +183,7 @@ export class Cell extends EventEmitter<CellEvents> {
   #closing: Promise<void> | null = null;
 
   /** Cells are made by `joinCell` and `connect`. */
-  constructor(
-    transport: Transport,
-    memberIds: readonly string[],
-    self: number,
-    born: Incarnation,
-    surroundings: Surroundings = realSurroundings(),
-  ) {
+  constructor(transport: Transport, memberIds: readonly string[], self: number, born: Incarnation, surroundings: Surroundings) {
     super();
     this.#transport = transport;
     this.#memberIds = memberIds;
@@ -233,7 +230,11 @@ export class Cell extends EventEmitter<CellEvents> {
    * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
    */
   async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    return this.#alive.during(this.#running().calls.bootstrap(signal));
+    const { calls } = this.#running();
+    if (this.#surroundings.mayBootstrap === false) {
+      throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
+    }
+    return this.#alive.during(calls.bootstrap(signal));
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */

@@ -88,7 +88,10 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
   /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
   silentForUs(mono: MonoUs): number {
-    return this.#acceptor?.standing.silentForUs(mono) ?? 0;
+    if (!this.#acceptor) return 0;
+    const { standing } = this.#acceptor;
+    // What is read back may make it shorter.
+    return standing.isLoading ? this.#out.timing.silenceUs : standing.silentForUs(mono);
   }
 
   /** How often this member has voted in this life. */

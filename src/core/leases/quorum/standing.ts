@@ -60,6 +60,10 @@ export class Standing {
     return this.#phase === 'silent' ? this.#until : NEVER;
   }
 
+  get isLoading(): boolean {
+    return this.#phase === 'loading';
+  }
+
   start(step: QuorumStep): void {
     const { restarted, diskKept } = this.#boot;
     if (this.#ledger && diskKept) {
