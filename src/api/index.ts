@@ -1,6 +1,7 @@
 /** The public face of the package. */
 export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
-export { connect, joinCell, type Cell, type CellState, type ConnectOptions, type JoinOptions } from './cell.ts';
+export type { Cell, CellState } from './cell.ts';
+export { connect, joinCell } from './join.ts';
 export { BUCKETS_MS, type CellCounters, type HistogramSnapshot, type PeerCounters } from './counters.ts';
 export { observe, type Origin, type TenureChannel, type TenureEvents } from './diagnostics.ts';
 export type { HistoryOptions } from './history-file.ts';
@@ -18,3 +19,5 @@ export { Lease } from './lease.ts';
 export { LeaseLostError } from './lease-errors.ts';
 export type { HolderAnswer, HolderInfo, ListedLease, Listing, TryResult, AcquireOptions } from './lease-service.ts';
 export type { Change, Watch, WatchOptions } from './watch.ts';
+export type { MemberStatus } from './member-calls.ts';
+export type { ConnectOptions, JoinOptions } from './options.ts';

@@ -321,6 +321,9 @@ export class LeaseService implements LeaseSource {
       }
       case 'stopped':
       case 'ready':
+      case 'disk-failed':
+      case 'status-told':
+      case 'bootstrapped':
         return;
     }
   }

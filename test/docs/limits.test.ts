@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/cell.ts';
+import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/options.ts';
 import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/history-file.ts';
 import { connect, joinCell, type Cell, type JoinOptions } from '../../src/api/index.ts';
 import { ACQUIRE_ALL_MAX } from '../../src/api/lease-service.ts';

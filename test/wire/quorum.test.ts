@@ -5,7 +5,11 @@ import * as fc from 'fast-check';
 import {
   ACCEPTED,
   ANSWER,
+  BIND,
+  BOUND,
   FREE,
+  GO,
+  GONE,
   HAS_LEASE,
   KIND_NAMES,
   LEARN,
@@ -22,6 +26,8 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  STATUS,
+  STATUS_TOLD,
   UNWAIT,
   WAIT,
   WATCH,
@@ -50,6 +56,12 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [LIST]: ['token', 'page', 'count', 'prefix'],
   [LISTED]: ['ballot', 'page', 'count', 'told', 'name', 'meta'],
   [PAGED]: ['token', 'page', 'count', 'clock'],
+  [STATUS]: [],
+  [STATUS_TOLD]: ['token', 'reason', 'remainingUs'],
+  [BIND]: ['meta'],
+  [BOUND]: ['token', 'reason', 'remainingUs'],
+  [GO]: ['meta'],
+  [GONE]: ['token', 'reason', 'remainingUs'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 
@@ -271,7 +283,7 @@ describe('what is refused', () => {
   });
 
   it('is metadata of more than a kilobyte', () => {
-    for (const kind of [PROPOSE, ANSWER, LEARN, LEARNED, LISTED]) {
+    for (const kind of [PROPOSE, ANSWER, LEARN, LEARNED, LISTED, BIND, GO]) {
       expect(decode(encode({ ...GOOD, kind, meta: new Uint8Array(META_BYTES_MAX) }))).not.toBeNull();
       expect(decode(encode({ ...GOOD, kind, meta: new Uint8Array(META_BYTES_MAX + 1) }))).toBeNull();
     }
