@@ -24,6 +24,8 @@ export interface AcquireOptions {
   /** How long to wait while another holds it; without it, as long as it takes. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
+  /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. */
+  readonly onQueued?: () => void;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
 }
@@ -62,6 +64,7 @@ interface Asking {
   readonly termUs: number;
   readonly answered: (outcome: Lease | Refused) => void;
   readonly failed: (error: unknown) => void;
+  readonly onQueued: (() => void) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onAbort: (() => void) | undefined;
 }
@@ -257,6 +260,9 @@ export class LeaseService implements LeaseSource {
         for (const watch of this.#watches) watch.hear({ name, holder });
         return;
       }
+      case 'queued':
+        this.#asking.get(event.lease)?.onQueued?.();
+        return;
       case 'renewed':
       case 'renewal-failed':
       case 'stopped':
@@ -302,7 +308,7 @@ export class LeaseService implements LeaseSource {
   #ask(name: string, options: AcquireOptions, waitUs: number): Promise<Lease | Refused> {
     checkName(name);
     this.#checkOpen();
-    const { signal, meta } = options;
+    const { signal, meta, onQueued } = options;
     const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
@@ -311,7 +317,7 @@ export class LeaseService implements LeaseSource {
     return new Promise((answered, failed) => {
       const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
       if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-      this.#asking.set(number, { name, nameBytes, termUs, answered, failed, signal, onAbort });
+      this.#asking.set(number, { name, nameBytes, termUs, answered, failed, onQueued, signal, onAbort });
       try {
         this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
       } catch (error) {

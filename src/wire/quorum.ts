@@ -9,6 +9,7 @@ import {
   ANSWER,
   FREE,
   HAS_LEASE,
+  IN_LINE,
   LEARN,
   LEARNED,
   META_BYTES_MAX,
@@ -60,6 +61,7 @@ function fieldTable(): number[] {
   fields[WATCH] = TERM | PREFIX;
   fields[LEARN] = TOKEN | TERM | NAME;
   fields[LEARNED] = LEASE_TOLD | NAME;
+  fields[IN_LINE] = CLOCK;
   return fields;
 }
 

@@ -96,7 +96,7 @@ export class Acceptor implements LeaseView {
     this.#watchers = watchers;
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
-    this.#waiting = new WaitingRoom(names, config.timing, this);
+    this.#waiting = new WaitingRoom(names, config.timing, this, rules);
   }
 
   get wakeAt(): MonoUs {
@@ -189,7 +189,10 @@ export class Acceptor implements LeaseView {
     }
     // A proposal of this lease that is still under way must find no room here.
     if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
-    if ((message.flags & QUIET) === 0) this.#answer(from, RELEASED, message, step);
+    if ((message.flags & QUIET) !== 0) return;
+    // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
+    if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
+    this.#answer(from, RELEASED, message, step);
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {

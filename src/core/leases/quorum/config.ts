@@ -60,6 +60,8 @@ export type QuorumEvent =
       readonly trips: number;
       readonly waited: boolean;
     }
+  /** It stands in line at a quorum: whoever begins after this is served after it. */
+  | { readonly kind: 'queued'; readonly lease: number }
   | { readonly kind: 'renewed'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
   | { readonly kind: 'renewal-failed'; readonly lease: number }
   | { readonly kind: 'lost'; readonly lease: number }

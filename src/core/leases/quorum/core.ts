@@ -15,6 +15,7 @@ import {
   ACCEPTED,
   ANSWER,
   FREE,
+  IN_LINE,
   LEARN,
   LEARNED,
   PREPARE,
@@ -134,6 +135,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case FREE:
         this.#proposer.free(from, message, step);
+        return;
+      case IN_LINE:
+        this.#proposer.inLine(from, message, step);
         return;
       case LEARNED:
         this.#learner.learned(message, step);

@@ -33,6 +33,8 @@ export const WATCH = 13;
 export const LEARN = 14;
 /** The passing on. */
 export const LEARNED = 15;
+/** From an acceptor to a waiter: you stand in line here. */
+export const IN_LINE = 16;
 
 /** Why an acceptor refused. */
 export const HELD = 1;
@@ -125,4 +127,5 @@ export const KIND_NAMES: readonly string[] = [
   'WATCH',
   'LEARN',
   'LEARNED',
+  'IN_LINE',
 ];

@@ -53,11 +53,21 @@ export class Pursuit {
   /** Of the attempt, of the rest or of the next refresh. */
   until: MonoUs = NEVER;
   ticket: BallotTime = NO_BALLOT;
-  refreshGapUs = 0;
+  /** Its first ballot. */
+  firstBallot: BallotTime = NO_BALLOT;
+  /** Its turn is not taken before this: the last one came to nothing. */
+  restUntil: MonoUs = NEVER;
+  /** When all voters hear again that it is there, and how long it waits for those that did not answer. */
+  refreshAt: MonoUs = NEVER;
+  resendGapUs = 0;
+  /** It was said to be in line at a quorum. */
+  isQueued = false;
   readonly promised: VoterSet = new VoterSet();
   readonly accepted: VoterSet = new VoterSet();
   readonly refused: VoterSet = new VoterSet();
   readonly free: VoterSet = new VoterSet();
+  /** Voters at which it is sure to stand in line. */
+  readonly inLine: VoterSet = new VoterSet();
   /** Votes counted by message: what rule 5 forbids. */
   messages = 0;
   watched = false;
@@ -85,6 +95,7 @@ export class Pursuit {
 
   begin(ballot: BallotTime, mono: MonoUs, wall: WallUs): void {
     this.ballot = ballot;
+    if (this.firstBallot === NO_BALLOT) this.firstBallot = ballot;
     this.startMono = mono;
     this.startWall = wall;
     this.tries++;
@@ -156,7 +167,9 @@ export class Pursuit {
 
   snapshot(): Snapshot {
     const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, trips, ballot, startMono, startWall } = this;
-    const { until, ticket, refreshGapUs, messages, watched, refusals } = this;
+    const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
+    const attempt = { phase, careful, tries, trips, ballot, startMono, startWall, until, messages, watched };
+    const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
     return {
       lease,
       name: textOf(this.name),
@@ -166,8 +179,8 @@ export class Pursuit {
       meta: meta ? [...meta] : null,
       waits,
       waitUntil,
-      state: { phase, careful, tries, trips, ballot, startMono, startWall, until, ticket, refreshGapUs, messages, watched },
-      sets: [this.promised, this.accepted, this.refused, this.free].map((set) => set.toArray()),
+      state: { ...attempt, ...queueing },
+      sets: [this.promised, this.accepted, this.refused, this.free, this.inLine].map((set) => set.toArray()),
       refusals: refusals.map((refusal) => ({ ...refusal })),
     };
   }
@@ -177,7 +190,7 @@ export class Pursuit {
     const meta = told.meta ? Uint8Array.from(told.meta) : undefined;
     const pursuit = new Pursuit(told.lease, encodeName(told.name), told.voters, told.termUs, told.keep, meta, told.waits, told.waitUntil);
     Object.assign(pursuit, told.state);
-    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.free];
+    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.free, pursuit.inLine];
     sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
     pursuit.refusals = told.refusals.map((refusal) => ({ ...refusal }));
     return pursuit;

@@ -51,6 +51,10 @@ export interface QuorumRules {
   readonly holderWatchesWall: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
+  /** Queues: a free lease is the first one's in line. */
+  readonly turns: boolean;
+  /** Queues: a ticket is above every ticket that a quorum knows. */
+  readonly ticketAfterQuorum: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
   /** Section 6: an uncontended proposal goes out without prepare. */
@@ -82,6 +86,8 @@ export const ALL_RULES: QuorumRules = {
   votesByMonotonic: true,
   holderWatchesWall: true,
   tokenAboveFloor: true,
+  turns: true,
+  ticketAfterQuorum: true,
   jitter: true,
   oneRoundTrip: true,
 };
