@@ -30,11 +30,12 @@ serve({
     await Promise.all(
       cells.map(async (cell, i) => {
         const who = { node: `crowd-${first + i}`, incarnation: cell.incarnation };
-        let request = 0;
+        let requests = 0;
         do {
-          request++;
+          const request = ++requests;
           history.push({ at: nowUs(), ...who, kind: 'requested', resource, request });
-          const lease = await cell.acquire(resource);
+          const onQueued = () => void history.push({ at: nowUs(), ...who, kind: 'queued', resource, request });
+          const lease = await cell.acquire(resource, { onQueued });
           const remainingUs = Math.floor(lease.remainingMs() * 1000);
           history.push({ at: nowUs(), ...who, kind: 'granted', resource, request, token: lease.token, remainingUs });
           history.push({ at: nowUs(), ...who, kind: 'ended', resource, token: lease.token, reason: 'released' });

@@ -5,6 +5,7 @@ export * from './exclusion.ts';
 export * from './fencing.ts';
 export * from './history.ts';
 export * from './jsonl.ts';
+export * from './order.ts';
 export * from './panel.ts';
 export * from './referee.ts';
 export * from './regularity.ts';

@@ -51,7 +51,7 @@ export const RENEWS = 1;
 export const WATCHED = 2;
 export const HAS_LEASE = 4;
 export const LET_GO = 8;
-/** Of a release: nobody waits for the answer. */
+/** Of a release, and of a waiter that was told where it stands: nobody waits for the answer. */
 export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;

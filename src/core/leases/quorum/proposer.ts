@@ -55,8 +55,8 @@ export class Proposer {
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
   promised(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const pursuit = this.#current(message, 'preparing', step);
-    if (!pursuit || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#current(from, message, 'preparing', step);
+    if (!pursuit) return;
     if (!this.#out.rules.oneRoundTrip && !this.#isOpen(message)) {
       pursuit.refuse(from, message);
       if (pursuit.refused.add(from)) this.#judgeRefusals(pursuit, step);
@@ -76,8 +76,8 @@ export class Proposer {
   }
 
   accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const pursuit = this.#current(message, 'proposing', step);
-    if (!pursuit || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#current(from, message, 'proposing', step);
+    if (!pursuit) return;
     if ((message.flags & WATCHED) !== 0) pursuit.watched = true;
     pursuit.accepted.add(from);
     this.#count(pursuit, step);
@@ -86,8 +86,8 @@ export class Proposer {
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     // A late refusal of the PREPARE says nothing about the PROPOSE that followed it.
     const asked = (message.flags & FOR_PREPARE) !== 0 ? 'preparing' : 'proposing';
-    const pursuit = this.#current(message, asked, step);
-    if (!pursuit || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#current(from, message, asked, step);
+    if (!pursuit) return;
     if (!this.#out.rules.refusalIsNoVote && pursuit.phase === 'proposing') {
       pursuit.accepted.add(from);
       this.#count(pursuit, step);
@@ -140,10 +140,11 @@ export class Proposer {
   }
 
   /** The attempt an answer belongs to, if it is still worth anything: its deadline is data, checked here and not left to a timer (rule 1). */
-  #current(message: QuorumMessage, phase: Pursuit['phase'], step: QuorumStep): Pursuit | null {
+  #current(from: NodeId, message: QuorumMessage, phase: Pursuit['phase'], step: QuorumStep): Pursuit | null {
     const pursuit = this.#pursuits.get(message.lease);
-    if (!pursuit || pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot) return null;
-    if (pursuit.phase !== phase) return null;
+    if (!pursuit || !pursuit.voters.includes(from)) return null;
+    pursuit.met.add(from);
+    if (pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot || pursuit.phase !== phase) return null;
     if (step.monoUs >= pursuit.until && pursuit.phase !== 'resting') {
       this.#fail(pursuit, step);
       return null;
@@ -277,17 +278,20 @@ export class Proposer {
 
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Others are in the way, or were; and who stands in line already stays there whatever went wrong. */
+  /**
+   * Others are in the way; or answers came too late to be worth anything, and many who ask again and again would only
+   * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
+   */
   #isWorthWaiting(verdict: Verdict, { ticket }: Pursuit): boolean {
     if (verdict === 'low' || verdict === 'too-long') return false;
-    return ticket !== NO_BALLOT || (verdict !== 'silent' && verdict !== 'no-quorum');
+    return ticket !== NO_BALLOT || verdict !== 'silent';
   }
 
-  /** The ticket is taken once, after a quorum was heard: it is above every ticket that quorum knew. False if too few were. */
+  /** The ticket is taken once, after a quorum has answered, in time or not: it is above every ticket that quorum knew. False if too few were. */
   #enterQueues(pursuit: Pursuit, step: QuorumStep): boolean {
     const { rules, timing, electorate } = this.#out;
     if (pursuit.ticket === NO_BALLOT) {
-      if (pursuit.heard < electorate.quorum) return false;
+      if (pursuit.met.size < electorate.quorum) return false;
       pursuit.ticket = rules.ticketAfterQuorum ? this.#out.nextBallot(step) : pursuit.firstBallot;
       pursuit.restUntil = step.monoUs;
     } else {
@@ -322,7 +326,10 @@ export class Proposer {
   #wait(pursuit: Pursuit, voters: readonly NodeId[], step: QuorumStep): void {
     const { refreshAt, resendGapUs } = pursuit;
     this.#dueAt(pursuit, voters.length === 0 ? refreshAt : monoUs(Math.min(refreshAt, step.monoUs + resendGapUs)));
-    this.#out.compose(WAIT, pursuit.lease, pursuit.name).ballot = pursuit.ticket;
+    const message = this.#out.compose(WAIT, pursuit.lease, pursuit.name);
+    message.ballot = pursuit.ticket;
+    // Once all have answered, they answer again only if they had forgotten it.
+    if (pursuit.inLine.size === pursuit.voters.length) message.flags = QUIET;
     this.#out.sendTo(voters, step);
   }
 

@@ -65,6 +65,8 @@ export class Pursuit {
   readonly promised: VoterSet = new VoterSet();
   readonly accepted: VoterSet = new VoterSet();
   readonly refused: VoterSet = new VoterSet();
+  /** Voters that answered any attempt of it, however late: what they knew when it began is known. */
+  readonly met: VoterSet = new VoterSet();
   readonly free: VoterSet = new VoterSet();
   /** Voters at which it is sure to stand in line. */
   readonly inLine: VoterSet = new VoterSet();
@@ -180,7 +182,7 @@ export class Pursuit {
       waits,
       waitUntil,
       state: { ...attempt, ...queueing },
-      sets: [this.promised, this.accepted, this.refused, this.free, this.inLine].map((set) => set.toArray()),
+      sets: [this.promised, this.accepted, this.refused, this.met, this.free, this.inLine].map((set) => set.toArray()),
       refusals: refusals.map((refusal) => ({ ...refusal })),
     };
   }
@@ -190,7 +192,7 @@ export class Pursuit {
     const meta = told.meta ? Uint8Array.from(told.meta) : undefined;
     const pursuit = new Pursuit(told.lease, encodeName(told.name), told.voters, told.termUs, told.keep, meta, told.waits, told.waitUntil);
     Object.assign(pursuit, told.state);
-    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.free, pursuit.inLine];
+    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.met, pursuit.free, pursuit.inLine];
     sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
     pursuit.refusals = told.refusals.map((refusal) => ({ ...refusal }));
     return pursuit;

@@ -7,7 +7,7 @@ import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
-import { FREE, IN_LINE, QuorumMessage } from './messages.ts';
+import { FREE, IN_LINE, QUIET, QuorumMessage } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from './snapshots.ts';
 import type { Timing } from './timing.ts';
@@ -58,6 +58,7 @@ export class WaitingRoom {
     }
     const until = monoAfter(step.monoUs, this.#timing.waiterUs);
     let waiter = queue.find(message.owner, message.lease);
+    const isAsked = (message.flags & QUIET) === 0 || !waiter;
     if (waiter) {
       // It asks again: perhaps what it was told got lost.
       waiter.until = until;
@@ -68,7 +69,7 @@ export class WaitingRoom {
     }
     this.#attend(id, queue, step);
     // That it is free says as much.
-    if (waiter && !waiter.told) this.#say(IN_LINE, waiter, step);
+    if (isAsked && waiter && !waiter.told) this.#say(IN_LINE, waiter, step);
   }
 
   /** A waiter gave up, or has what it waited for. */
