@@ -4,7 +4,7 @@ import { ALL_RULES, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking';
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'orderly';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -147,6 +147,20 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     without: ['tokenAboveFloor'],
   },
   {
+    name: 'free-for-all',
+    rule: 'queues',
+    how: 'An acceptor gives a free lease to whoever asks first: newcomers overtake those in line.',
+    without: ['turns'],
+    shape: 'orderly',
+  },
+  {
+    name: 'ticket-from-own-clock',
+    rule: 'queues',
+    how: 'A ticket is taken before anyone was heard: whose wall clock is behind stands before those who came earlier.',
+    without: ['ticketAfterQuorum'],
+    shape: 'orderly',
+  },
+  {
     name: 'no-jitter',
     rule: 'section 6',
     how: 'Contenders that retry at once outbid each other for ever.',
@@ -183,7 +197,7 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking'] as const)[chooser.below(12)] ?? 'swarm';
+  return (['lockstep', 'reboots', 'overtaking', 'orderly'] as const)[chooser.below(12)] ?? 'swarm';
 }
 
 export function rulesOf(mutant: string | null): QuorumRules {

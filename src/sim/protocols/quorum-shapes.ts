@@ -13,6 +13,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   'long-memory': longMemory,
   reboots,
   overtaking,
+  orderly,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -66,4 +67,9 @@ function overtaking(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: Fault
     stallEveryUs: chooser.below(2) * termUs,
     stallUsMax: Math.floor(termUs / 4),
   };
+}
+
+/** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */
+function orderly(chooser: Chooser, { ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return { ...noFaults(), latencyUsMin: 500 + chooser.below(4_000), latencyUsSpread: chooser.below(4_000), ratePpmMax, offsetUsMax };
 }

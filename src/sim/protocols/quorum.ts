@@ -14,7 +14,7 @@ import {
   type QuorumEvent,
   type QuorumMessage,
 } from '../../core/index.ts';
-import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
+import { DeadlineReferee, ExclusionReferee, FencingReferee, OrderReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
@@ -30,6 +30,8 @@ interface QuorumWorld {
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
   readonly tame: boolean;
+  /** Everybody answers in time: the order of waiters is judged. */
+  readonly orderly: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
 }
@@ -45,6 +47,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     ...WORLD_INTERESTS,
     { name: 'one-round-trip', description: 'an uncontended acquire took one round trip' },
     { name: 'grant-after-split', description: 'a lease was granted after the vote had split' },
+    { name: 'queued', description: 'a request stood in line at a quorum' },
     { name: 'waiter-served', description: 'a lease was granted to one that had waited in the queues' },
     { name: 'renewal-failed', description: 'a renewal found no quorum' },
     { name: 'release-acknowledged', description: 'a quorum answered a release' },
@@ -81,6 +84,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
     const rush = shape === 'lockstep';
+    // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
+    const trying = rush && chooser.below(2) === 0;
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
     const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
@@ -101,8 +106,9 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       config: {
         members,
         core: { memberKeys, replication, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
-        habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, livenessUs },
+        habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, trying, livenessUs },
         tame,
+        orderly: shape === 'orderly',
         handles,
       },
     };
@@ -117,6 +123,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
     ...(config.tame ? [new FencingReferee()] : []),
+    ...(config.orderly ? [new OrderReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
     new LeaseObserver(sometimes),
