@@ -7,6 +7,7 @@ import {
   ANSWER,
   FREE,
   HAS_LEASE,
+  IN_LINE,
   KIND_NAMES,
   LEARN,
   LEARNED,
@@ -44,6 +45,7 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [WATCH]: ['termUs', 'prefix'],
   [LEARN]: ['token', 'termUs', 'name'],
   [LEARNED]: ['told', 'name'],
+  [IN_LINE]: ['clock'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 

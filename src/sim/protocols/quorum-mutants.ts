@@ -162,9 +162,9 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
   },
   {
     name: 'no-jitter',
-    rule: 'section 6',
+    rule: 'section 6, with queues off',
     how: 'Contenders that retry at once outbid each other for ever.',
-    without: ['jitter'],
+    without: ['queues', 'jitter'],
     breaksLiveness: true,
     shape: 'lockstep',
   },

@@ -283,7 +283,7 @@ export class Proposer {
    * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
    */
   #isWorthWaiting(verdict: Verdict, { ticket }: Pursuit): boolean {
-    if (verdict === 'low' || verdict === 'too-long') return false;
+    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'too-long') return false;
     return ticket !== NO_BALLOT || verdict !== 'silent';
   }
 

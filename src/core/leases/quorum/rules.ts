@@ -51,6 +51,8 @@ export interface QuorumRules {
   readonly holderWatchesWall: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
+  /** Queues: who may wait and is refused stands in line. */
+  readonly queues: boolean;
   /** Queues: a free lease is the first one's in line. */
   readonly turns: boolean;
   /** Queues: a ticket is above every ticket that a quorum knows. */
@@ -86,6 +88,7 @@ export const ALL_RULES: QuorumRules = {
   votesByMonotonic: true,
   holderWatchesWall: true,
   tokenAboveFloor: true,
+  queues: true,
   turns: true,
   ticketAfterQuorum: true,
   jitter: true,
