@@ -211,13 +211,13 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
-  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
-    return this.#alive.during(this.#leases().acquire(name, options));
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#isOpen() ? this.#leases().acquire(name, options) : Promise.reject(closed());
   }
 
   /** Takes the lease if it is free, and says who holds it if not. */
-  async tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
-    return this.#alive.during(this.#leases().tryAcquire(name, options));
+  tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
+    return this.#isOpen() ? this.#leases().tryAcquire(name, options) : Promise.reject(closed());
   }
 
   /** Runs `work` under the lease. Its own error always comes out; if the lease was lost though it succeeded, `TENURE_LEASE_LOST` with the `result`. */
@@ -388,6 +388,10 @@ export class Cell extends EventEmitter<CellEvents> {
     } catch (thrown) {
       process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
     }
+  }
+
+  #isOpen(): boolean {
+    return this.#engine !== null && this.#closing === null;
   }
 
   #leases(): LeaseService {

@@ -62,7 +62,9 @@ interface Asking {
   readonly name: string;
   readonly nameBytes: Uint8Array;
   readonly termUs: number;
-  readonly answered: (outcome: Lease | Refused) => void;
+  /** It does not wait, and is told why rather than refused. */
+  readonly isTry: boolean;
+  readonly answered: (outcome: Lease | TryResult) => void;
   readonly failed: (error: unknown) => void;
   readonly onQueued: (() => void) | undefined;
   readonly signal: AbortSignal | undefined;
@@ -71,6 +73,9 @@ interface Asking {
 
 /** A wait without limit: a year. The longest duration there is. */
 const WAIT_US_MAX = parseDuration('365d');
+/** So many names are kept encoded. */
+const ENCODED_MAX = 1024;
+const NO_OPTIONS: AcquireOptions = {};
 /** A question that found no certain answer is asked again so often. */
 const QUESTIONS_AGAIN = 2;
 
@@ -86,6 +91,7 @@ export class LeaseService implements LeaseSource {
   readonly #releasing = new Map<number, () => void>();
   readonly #questions = new Map<number, { resolve: (answer: HolderAnswer) => void; reject: (error: unknown) => void }>();
   readonly #watches = new Set<Watch>();
+  readonly #encoded = new Map<string, Uint8Array>();
   #nextNumber = 1;
   #closed: TenureError | null = null;
 
@@ -99,21 +105,19 @@ export class LeaseService implements LeaseSource {
   }
 
   /** Waits for the lease, in order: not overtaken by a request that began after this one was queued at a majority. */
-  async acquire(name: string, options: AcquireOptions = {}): Promise<Lease> {
-    const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
-    const outcome = await this.#ask(name, options, Math.max(1, waitUs));
-    if (outcome instanceof Lease) return outcome;
-    throw this.#explain(name, outcome);
+  acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    return new Promise((answered, failed) => {
+      const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
+      // Only a try is answered with anything but a lease.
+      this.#ask(name, options, waitUs, false, answered as Asking['answered'], failed);
+    });
   }
 
   /** Takes it if it is free, and says who holds it if not. */
-  async tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = {}): Promise<TryResult> {
-    const outcome = await this.#ask(name, options, 0);
-    if (outcome instanceof Lease) return { ok: true, lease: outcome };
-    const { reason, holder } = outcome;
-    if (reason !== 'held' && reason !== 'queued' && reason !== 'contended') throw this.#explain(name, outcome);
-    const info = holder ? tellHolder(holder) : null;
-    return { ok: false, reason, holder: info, remainingMsMax: info?.remainingMsMax ?? 0 };
+  tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
+    return new Promise((answered, failed) => {
+      this.#ask(name, options, 0, true, answered as Asking['answered'], failed);
+    });
   }
 
   /**
@@ -215,11 +219,11 @@ export class LeaseService implements LeaseSource {
     const { number } = lease;
     if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
     lease.stop();
-    const released = new Promise<void>((resolve) => {
+    return new Promise((resolve) => {
+      this.#alive.hold();
       this.#releasing.set(number, resolve);
       this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
     });
-    return this.#alive.during(released);
   }
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────
@@ -231,11 +235,11 @@ export class LeaseService implements LeaseSource {
         if (!asking) return;
         const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs);
         this.#held.set(event.lease, lease);
-        asking.answered(lease);
+        asking.answered(asking.isTry ? { ok: true, lease } : lease);
         return;
       }
       case 'refused':
-        this.#takeAsking(event.lease)?.answered(event);
+        this.#refused(event);
         return;
       case 'lost': {
         const lease = this.#held.get(event.lease);
@@ -245,8 +249,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'released':
         this.#held.delete(event.lease);
-        this.#releasing.get(event.lease)?.();
-        this.#releasing.delete(event.lease);
+        this.#endRelease(event.lease);
         return;
       case 'answered': {
         const { holder, certain, meta } = event;
@@ -261,7 +264,7 @@ export class LeaseService implements LeaseSource {
         return;
       }
       case 'queued':
-        this.#asking.get(event.lease)?.onQueued?.();
+        this.#queued(event.lease);
         return;
       case 'renewed':
       case 'renewal-failed':
@@ -301,29 +304,75 @@ export class LeaseService implements LeaseSource {
     for (const number of this.#asking.keys()) this.#takeAsking(number)?.failed(error);
     for (const { reject } of this.#questions.values()) reject(error);
     for (const lease of this.#held.values()) lease.end(error);
-    for (const done of this.#releasing.values()) done();
-    for (const map of [this.#questions, this.#held, this.#releasing]) map.clear();
+    for (const number of this.#releasing.keys()) this.#endRelease(number);
+    for (const map of [this.#questions, this.#held]) map.clear();
   }
 
-  #ask(name: string, options: AcquireOptions, waitUs: number): Promise<Lease | Refused> {
-    checkName(name);
+  /** Throws what is wrong with the arguments: within the executor of a promise, that is its rejection. */
+  #ask(
+    name: string,
+    options: AcquireOptions,
+    waitUs: number,
+    isTry: boolean,
+    answered: Asking['answered'],
+    failed: Asking['failed'],
+  ): void {
     this.#checkOpen();
     const { signal, meta, onQueued } = options;
+    const nameBytes = this.#nameBytes(name);
     const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
-    const nameBytes = encodeName(name);
-    const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
-    return new Promise((answered, failed) => {
-      const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
-      if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-      this.#asking.set(number, { name, nameBytes, termUs, answered, failed, onQueued, signal, onAbort });
-      try {
-        this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
-      } catch (error) {
-        this.#takeAsking(number)?.failed(error);
-      }
-    });
+    const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
+    if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
+    this.#alive.hold();
+    this.#asking.set(number, { name, nameBytes, termUs, isTry, answered, failed, onQueued, signal, onAbort });
+    try {
+      const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
+      this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
+    } catch (error) {
+      this.#takeAsking(number)?.failed(error);
+    }
+  }
+
+  /** Checked and encoded; most processes ask for the same few names again and again. */
+  #nameBytes(name: string): Uint8Array {
+    const known = this.#encoded.get(name);
+    if (known) return known;
+    checkName(name);
+    const bytes = encodeName(name);
+    if (this.#encoded.size >= ENCODED_MAX) this.#encoded.clear();
+    this.#encoded.set(name, bytes);
+    return bytes;
+  }
+
+  #refused(event: Refused): void {
+    const asking = this.#takeAsking(event.lease);
+    if (!asking) return;
+    const { reason } = event;
+    if (!asking.isTry || (reason !== 'held' && reason !== 'queued' && reason !== 'contended')) {
+      asking.failed(this.#explain(asking.name, event));
+      return;
+    }
+    const holder = event.holder ? tellHolder(event.holder) : null;
+    asking.answered({ ok: false, reason, holder, remainingMsMax: holder?.remainingMsMax ?? 0 });
+  }
+
+  #queued(number: number): void {
+    try {
+      this.#asking.get(number)?.onQueued?.();
+    } catch (thrown) {
+      // What a caller's function throws is no business of the connection that brought the word.
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
+  }
+
+  #endRelease(number: number): void {
+    const done = this.#releasing.get(number);
+    if (!done) return;
+    this.#releasing.delete(number);
+    this.#alive.letGo();
+    done();
   }
 
   /** The caller wants it no more. */
@@ -339,6 +388,7 @@ export class LeaseService implements LeaseSource {
     const asking = this.#asking.get(number);
     if (!asking) return undefined;
     this.#asking.delete(number);
+    this.#alive.letGo();
     if (asking.onAbort) asking.signal?.removeEventListener('abort', asking.onAbort);
     return asking;
   }

@@ -440,7 +440,7 @@ export class Holder {
     }
     for (const { name: text, answered, ...rest } of releases) {
       const name = encodeName(text);
-      const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+      const voters = this.#out.votersOf(name);
       this.#releases.set(rest.lease, { ...rest, name, voters, answered: voterSet(answered) });
       this.#due.push(rest.until, rest.lease);
     }

@@ -21,8 +21,9 @@ export class Outgoing {
     this.rules = rules;
   }
 
-  hashOf(name: Uint8Array): number {
-    return hashName(name, 0, name.length);
+  votersOf(name: Uint8Array): readonly NodeId[] {
+    const { electorate } = this;
+    return electorate.isWhole ? electorate.members : electorate.votersOf(hashName(name, 0, name.length));
   }
 
   nextBallot(step: QuorumStep): BallotTime {

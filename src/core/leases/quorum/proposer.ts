@@ -39,7 +39,7 @@ export class Proposer {
 
   acquire(command: Acquire, step: QuorumStep): void {
     const { lease, name, termUs, waitUs, keep, meta } = command;
-    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const voters = this.#out.votersOf(name);
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
     this.#pursuits.set(lease, pursuit);
@@ -65,8 +65,7 @@ export class Proposer {
     pursuit.promised.add(from);
     if (pursuit.promised.size < this.#out.electorate.quorum) return;
     pursuit.phase = 'proposing';
-    pursuit.refused.clear();
-    pursuit.refusals.length = 0;
+    pursuit.clearRefusals();
     if (!this.#out.rules.deadlineFromFirstMessage) {
       pursuit.startMono = step.monoUs;
       pursuit.startWall = step.wallUs;

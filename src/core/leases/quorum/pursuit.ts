@@ -30,6 +30,8 @@ interface Refusal {
 /** What the answers to one attempt add up to. */
 export type Verdict = 'low' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-quorum';
 
+const NONE: Refusal[] = [];
+
 export class Pursuit {
   readonly lease: number;
   readonly name: Uint8Array;
@@ -62,18 +64,18 @@ export class Pursuit {
   resendGapUs = 0;
   /** It was said to be in line at a quorum. */
   isQueued = false;
-  readonly promised: VoterSet = new VoterSet();
   readonly accepted: VoterSet = new VoterSet();
-  readonly refused: VoterSet = new VoterSet();
   /** Voters that answered any attempt of it, however late: what they knew when it began is known. */
   readonly met: VoterSet = new VoterSet();
-  readonly free: VoterSet = new VoterSet();
-  /** Voters at which it is sure to stand in line. */
-  readonly inLine: VoterSet = new VoterSet();
   /** Votes counted by message: what rule 5 forbids. */
   messages = 0;
   watched = false;
-  refusals: Refusal[] = [];
+  refusals: Refusal[] = NONE;
+  // Made when they are first needed: an acquire that nobody contends with needs none of them.
+  #promised: VoterSet | undefined;
+  #refused: VoterSet | undefined;
+  #free: VoterSet | undefined;
+  #inLine: VoterSet | undefined;
 
   constructor(
     lease: number,
@@ -95,21 +97,44 @@ export class Pursuit {
     this.waitUntil = waitUntil;
   }
 
+  get promised(): VoterSet {
+    return (this.#promised ??= new VoterSet());
+  }
+
+  get refused(): VoterSet {
+    return (this.#refused ??= new VoterSet());
+  }
+
+  /** Voters at which it is free, and its turn. */
+  get free(): VoterSet {
+    return (this.#free ??= new VoterSet());
+  }
+
+  /** Voters at which it is sure to stand in line. */
+  get inLine(): VoterSet {
+    return (this.#inLine ??= new VoterSet());
+  }
+
   begin(ballot: BallotTime, mono: MonoUs, wall: WallUs): void {
     this.ballot = ballot;
     if (this.firstBallot === NO_BALLOT) this.firstBallot = ballot;
     this.startMono = mono;
     this.startWall = wall;
     this.tries++;
-    this.promised.clear();
+    this.#promised?.clear();
     this.accepted.clear();
-    this.refused.clear();
     this.messages = 0;
-    this.refusals.length = 0;
+    this.clearRefusals();
+  }
+
+  clearRefusals(): void {
+    this.#refused?.clear();
+    this.refusals = NONE;
   }
 
   refuse(voter: NodeId, message: QuorumMessage): void {
     const has = (message.flags & HAS_LEASE) !== 0;
+    if (this.refusals === NONE) this.refusals = [];
     this.refusals.push({
       voter,
       reason: message.reason,
