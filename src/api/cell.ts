@@ -16,18 +16,20 @@ import {
 import {
   compareNames,
   encodeName,
+  formatDuration,
   hashName,
   incarnation,
   nodeId,
   parseDuration,
   quorumOf,
   SeededChooser,
+  spanUs,
   TenureError,
   type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
+import { Driver, KeepAlive, Pacer, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
@@ -70,6 +72,8 @@ interface CellEvents {
   state: [state: CellState];
   /** A peer that could not be trusted or understood. */
   refused: [who: string, error: TenureError];
+  /** Something will go wrong unless it is changed; its code says what. */
+  warning: [warning: TenureError];
   /** This node broke one of its own rules and fell silent. */
   failure: [error: TenureError];
 }
@@ -86,9 +90,11 @@ export const ENGINE = 'quorum';
 export const VIEW = 1;
 export const RATE_ERROR = 0.001;
 export const MAX_TERM = '15s';
-/** Timing starts from a round trip like this; it matters only for how patient attempts are. */
+/** Timing starts from a round trip like this, until longer ones are measured; it matters only for how patient attempts are. */
 export const RTT_US = 2000;
 export const RATE_PPM = 1_000_000;
+/** A term with fewer round trips in it leaves too little room for renewals. */
+const TRIPS_A_TERM = 10;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
@@ -152,6 +158,7 @@ type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 interface Engine {
   readonly driver: QuorumDriver;
   readonly leases: LeaseService;
+  readonly pacer: Pacer;
 }
 
 export class Cell extends EventEmitter<CellEvents> {
@@ -169,6 +176,7 @@ export class Cell extends EventEmitter<CellEvents> {
   #engine: Engine | null = null;
   #silent: boolean;
   #hasFailed = false;
+  #isWarned = false;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -315,8 +323,15 @@ export class Cell extends EventEmitter<CellEvents> {
       },
     });
     const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive);
-    this.#engine = { driver, leases };
+    const pacer = new Pacer({
+      clocks,
+      quorum: quorumOf(replication),
+      roundTripsUs: () => this.members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
+      onRoundTrip: (rttUs) => this.#pace(rttUs),
+    });
+    this.#engine = { driver, leases, pacer };
     driver.start();
+    pacer.start();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
@@ -335,6 +350,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const error = closed();
     this.#closing ??= Promise.resolve();
     this.#engine?.driver.stop();
+    this.#engine?.pacer.stop();
     this.#engine?.leases.fail(error);
     this.#peers.clear();
     this.#updateState();
@@ -370,6 +386,17 @@ export class Cell extends EventEmitter<CellEvents> {
     this.begin(deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US }), replication);
   }
 
+  /** Round trips were measured: the core's patience follows, and whoever asks for terms too short for them is told, once. */
+  #pace(rttUs: number): void {
+    const engine = this.#engine;
+    if (!engine || engine.driver.isStopped) return;
+    engine.driver.command({ kind: 'retime', rttUs });
+    const termUs = engine.leases.shortestTermUs;
+    const isShort = termUs < TRIPS_A_TERM * rttUs;
+    if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', shortTerm(termUs, rttUs)));
+    this.#isWarned = isShort;
+  }
+
   #updateState(): void {
     const members = this.#memberIds.length;
     let connected = this.isMember ? 1 : 0;
@@ -403,6 +430,7 @@ export class Cell extends EventEmitter<CellEvents> {
     await this.#engine?.leases.close(closed());
     await this.#transport.close();
     this.#engine?.driver.stop();
+    this.#engine?.pacer.stop();
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
   }
@@ -410,6 +438,15 @@ export class Cell extends EventEmitter<CellEvents> {
 
 function realSurroundings(): Surroundings {
   return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
+}
+
+function shortTerm(termUs: number, rttUs: number): TenureError {
+  const [term, rtt] = [formatDuration(spanUs(termUs)), formatDuration(spanUs(rttUs))];
+  return new TenureError(
+    'TENURE_SHORT_TERM',
+    `a term of ${term} was asked for and round trips take ${rtt}: renewals may come too late. Ask for at least ${TRIPS_A_TERM} round trips`,
+    { termUs, rttUs },
+  );
 }
 
 function closed(): TenureError {

@@ -93,6 +93,7 @@ export class LeaseService implements LeaseSource {
   readonly #watches = new Set<Watch>();
   readonly #encoded = new Map<string, Uint8Array>();
   #nextNumber = 1;
+  #shortestTermUs = Infinity;
   #closed: TenureError | null = null;
 
   constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[], alive: KeepAlive) {
@@ -274,6 +275,11 @@ export class LeaseService implements LeaseSource {
     }
   }
 
+  /** Of all terms asked for; the longest there is before any was. */
+  get shortestTermUs(): number {
+    return Math.min(this.#shortestTermUs, this.#timing.maxTermUs);
+  }
+
   /** Whether a call waits for its answer. */
   get isAsked(): boolean {
     return this.#asking.size + this.#questions.size + this.#releasing.size > 0;
@@ -321,6 +327,7 @@ export class LeaseService implements LeaseSource {
     const { signal, meta, onQueued } = options;
     const nameBytes = this.#nameBytes(name);
     const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
+    if (termUs < this.#shortestTermUs) this.#shortestTermUs = termUs;
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
     const onAbort = signal && ((): void => this.#abandon(number, signal.reason));

@@ -21,6 +21,7 @@ export const ERROR_CODES = {
   TENURE_INTERNAL: 'Tenure broke one of its own rules; please report it',
   TENURE_LEASE_LOST: 'a lease ended before its holder gave it back',
   TENURE_NO_QUORUM: 'no majority of members could be reached',
+  TENURE_SHORT_TERM: 'a term is short for the round trips there are',
   TENURE_SILENT: 'too many members keep their restart silence',
   TENURE_UNKNOWN_MEMBER: 'a member is not in the list of members',
   TENURE_VERSION_MISMATCH: 'two sides have no version of the protocol in common',

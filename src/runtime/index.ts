@@ -3,3 +3,4 @@ export * from './clocks.ts';
 export * from './driver.ts';
 export * from './keep-alive.ts';
 export * from './link.ts';
+export * from './pacer.ts';

@@ -22,6 +22,7 @@ describe('error codes', () => {
         "TENURE_INTERNAL",
         "TENURE_LEASE_LOST",
         "TENURE_NO_QUORUM",
+        "TENURE_SHORT_TERM",
         "TENURE_SILENT",
         "TENURE_UNKNOWN_MEMBER",
         "TENURE_VERSION_MISMATCH",

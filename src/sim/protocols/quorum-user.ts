@@ -157,6 +157,8 @@ export class QuorumUser implements User<QuorumEvent> {
       const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
+    // What a runtime measures may be anything, and changes.
+    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
   }
 

@@ -220,6 +220,11 @@ export class Acceptor implements LeaseView {
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
   }
 
+  /** Only how long a turn lasts depends on it: votes and silences do not. */
+  retime(timing: Timing): void {
+    this.#waiting.retime(timing);
+  }
+
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
   wake(step: QuorumStep): void {

@@ -37,6 +37,8 @@ export type QuorumCommand =
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
+  /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
+  | { readonly kind: 'retime'; readonly rttUs: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 

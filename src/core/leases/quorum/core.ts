@@ -33,6 +33,7 @@ import {
 import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
+import { retime } from './timing.ts';
 import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
 
@@ -165,6 +166,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case 'query':
         this.#asker.ask(command.lease, command.name, step);
         return;
+      case 'retime':
+        this.#retime(command.rttUs);
+        return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
         return;
@@ -172,6 +176,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#learner.unwatch(command.prefix, step);
         return;
     }
+  }
+
+  #retime(rttUs: number): void {
+    this.#out.timing = retime(this.#out.setUp, rttUs);
+    this.#acceptor?.retime(this.#out.timing);
   }
 
   /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */
@@ -204,6 +213,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       acceptor: this.#acceptor?.snapshot() ?? null,
       watchers: this.#watchers.snapshot(),
       ballots: this.#out.ballots.last,
+      rttUs: this.#out.timing.rttUs,
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
@@ -216,6 +226,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
     this.#watchers.restore(told.watchers);
     this.#out.ballots.observe(told.ballots);
+    this.#retime(told.rttUs);
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
@@ -227,6 +238,7 @@ interface CoreSnapshot {
   readonly acceptor: Snapshot;
   readonly watchers: ReturnType<Watchers['snapshot']>;
   readonly ballots: BallotTime;
+  readonly rttUs: number;
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
   readonly asker: Snapshot;

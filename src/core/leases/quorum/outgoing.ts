@@ -9,7 +9,9 @@ import type { Electorate } from './voters.ts';
 export class Outgoing {
   readonly owner: Incarnation;
   readonly electorate: Electorate;
-  readonly timing: Timing;
+  /** As the cell was set up, and as it is now that round trips were measured. */
+  readonly setUp: Timing;
+  timing: Timing;
   readonly rules: QuorumRules;
   readonly message: QuorumMessage = new QuorumMessage();
   readonly ballots: BallotClock = new BallotClock();
@@ -17,6 +19,7 @@ export class Outgoing {
   constructor(owner: Incarnation, electorate: Electorate, timing: Timing, rules: QuorumRules) {
     this.owner = owner;
     this.electorate = electorate;
+    this.setUp = timing;
     this.timing = timing;
     this.rules = rules;
   }

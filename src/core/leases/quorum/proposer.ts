@@ -12,7 +12,7 @@ import type { Holder } from './holder.ts';
 import { FOR_PREPARE, HAS_LEASE, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Pursuit, type Verdict } from './pursuit.ts';
-import { stretch } from './timing.ts';
+import { patienceUs, stretch } from './timing.ts';
 
 /** A try that does not wait gives up after so many attempts that met others or nobody. */
 const TRIES_MAX = 4;
@@ -174,9 +174,10 @@ export class Proposer {
 
   #attempt(pursuit: Pursuit, step: QuorumStep): void {
     const { rules, timing } = this.#out;
+    const attemptUs = patienceUs(timing, pursuit.unanswered);
     pursuit.begin(this.#out.nextBallot(step), step.monoUs, step.wallUs);
     const bounded = rules.attemptDeadline && (rules.deadlineFromFirstMessage || rules.oneRoundTrip);
-    this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, timing.attemptUs) : monoUs(Infinity));
+    this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
     if (!pursuit.careful && rules.oneRoundTrip) {
       pursuit.phase = 'proposing';
       this.#propose(pursuit, step);
@@ -218,6 +219,7 @@ export class Proposer {
     const { ballot, phase } = pursuit;
     const verdict = pursuit.verdict(this.#out.electorate.quorum);
     const unreached = pursuit.unreached();
+    if (verdict === 'no-quorum') pursuit.unanswered++;
     if (this.#out.rules.voidBeforeRelease) {
       pursuit.ballot = NO_BALLOT;
       pursuit.phase = 'resting';

@@ -47,6 +47,8 @@ export class Pursuit {
   /** Prepare first: the last attempt met others. */
   careful = false;
   tries = 0;
+  /** Attempts that too few answered in time. */
+  unanswered = 0;
   /** Rounds of messages so far. */
   trips = 0;
   ballot: BallotTime = NO_BALLOT;
@@ -193,9 +195,9 @@ export class Pursuit {
   }
 
   snapshot(): Snapshot {
-    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, trips, ballot, startMono, startWall } = this;
+    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } = this;
     const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
-    const attempt = { phase, careful, tries, trips, ballot, startMono, startWall, until, messages, watched };
+    const attempt = { phase, careful, tries, unanswered, trips, ballot, startMono, startWall, until, messages, watched };
     const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
     return {
       lease,

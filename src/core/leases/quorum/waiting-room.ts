@@ -31,7 +31,7 @@ type QueueSnapshot = [string, MonoUs, MonoUs, readonly (readonly [NodeId, Incarn
 
 export class WaitingRoom {
   readonly #names: NameTable;
-  readonly #timing: Timing;
+  #timing: Timing;
   readonly #leases: LeaseView;
   readonly #rules: QuorumRules;
   readonly #queues = new Map<number, WaitQueue>();
@@ -47,6 +47,10 @@ export class WaitingRoom {
 
   get wakeAt(): MonoUs {
     return this.#due.nextAt;
+  }
+
+  retime(timing: Timing): void {
+    this.#timing = timing;
   }
 
   enter(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
