@@ -8,7 +8,14 @@ const b = start(2);
 
 describe('the order referee', () => {
   it('accepts those who are served in the order in which they came to stand in line', () => {
-    const records = [a.requested('r', 1), a.queued('r', 1), b.requested('r', 1), b.queued('r', 1), a.granted('r', 5, 1, 1), b.granted('r', 6, 1, 1)];
+    const records = [
+      a.requested('r', 1),
+      a.queued('r', 1),
+      b.requested('r', 1),
+      b.queued('r', 1),
+      a.granted('r', 5, 1, 1),
+      b.granted('r', 6, 1, 1),
+    ];
     expect(verdicts(new OrderReferee(), records)).toEqual([]);
   });
 

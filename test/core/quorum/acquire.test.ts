@@ -92,7 +92,7 @@ describe('an acquire', () => {
     cell.deliver((packet) => packet.to === packet.from - 3);
     cell.settle();
     expect(cell.tally()['PREPARE']).toBeUndefined();
-    expect(clients.map((client) => client.said('granted').length).sort()).toEqual([0, 0, 1]);
+    expect(clients.flatMap((client) => client.said('granted'))).toHaveLength(1);
     expect(clients.every((client) => client.said('queued').length === 1)).toBe(true);
   });
 

@@ -4,7 +4,17 @@
  * queues in the same step, and gives back what it got. A try that does not wait and meets others rests a
  * random while, and asks before it proposes.
  */
-import { monoAfter, monoUs, NO_BALLOT, spanUs, wallUs, type BallotTime, type MonoUs, type NodeId, type VoterSet } from '../../../kernel/index.ts';
+import {
+  monoAfter,
+  monoUs,
+  NO_BALLOT,
+  spanUs,
+  wallUs,
+  type BallotTime,
+  type MonoUs,
+  type NodeId,
+  type VoterSet,
+} from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';

@@ -195,7 +195,8 @@ export class Pursuit {
   }
 
   snapshot(): Snapshot {
-    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } = this;
+    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } =
+      this;
     const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
     const attempt = { phase, careful, tries, unanswered, trips, ballot, startMono, startWall, until, messages, watched };
     const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
