@@ -19,7 +19,7 @@ const LOAD_MAX = 0.85;
 const LOAD_MIN = 0.3;
 const GROWTH: number = Math.SQRT2;
 /** Names that come and go by the hundred are no reason to make room and take it back each time. */
-const SLOTS_MIN = 1024;
+const SLOTS_MIN = 128;
 /** Shards split at sizes from here to twice this. */
 const SPLIT_MIN = 4096;
 
