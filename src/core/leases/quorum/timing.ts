@@ -40,6 +40,7 @@ const PATIENCE_US = 100_000;
 const ATTEMPT_TRIPS = 3;
 /** Of the longest term: no attempt is more patient, however often it went unanswered. */
 const PATIENCE_PARTS = 8;
+const DOUBLINGS_MAX = 10;
 /** A renewal begins after this part of the term. */
 const RENEW_AT = 1 / 3;
 /** A holder is told to stop this part of the term before its deadline. */
@@ -54,7 +55,9 @@ export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
 
 /** How long an attempt waits after so many that too few answered: more each time, or many who ask again would drown the answers. */
 export function patienceUs({ attemptUs, maxTermUs }: Timing, unanswered: number): SpanUs {
-  return spanUs(Math.max(attemptUs, Math.min(attemptUs * 2 ** unanswered, Math.floor(maxTermUs / PATIENCE_PARTS))));
+  return spanUs(
+    Math.max(attemptUs, Math.min(attemptUs * (1 << Math.min(unanswered, DOUBLINGS_MAX)), Math.floor(maxTermUs / PATIENCE_PARTS))),
+  );
 }
 
 /** How long a renewal waits for answers: so that another fits before the end. */
