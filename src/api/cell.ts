@@ -16,16 +16,18 @@ import {
 } from '../core/index.ts';
 import {
   encodeName,
+  formatDuration,
   hashName,
   nodeId,
   parseDuration,
   quorumOf,
+  spanUs,
   TenureError,
   type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
+import { Driver, KeepAlive, Pacer, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
 import type { Handlers, PeerInfo, PeerStats, Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import type { CellCounters } from './counters.ts';
@@ -48,6 +50,8 @@ interface CellEvents {
   state: [state: CellState];
   /** A peer that could not be trusted or understood. */
   refused: [who: string, error: TenureError];
+  /** Something will go wrong unless it is changed; its code says what. */
+  warning: [warning: TenureError];
   /** This node broke one of its own rules, or its disk failed, and it fell silent. */
   failure: [error: TenureError];
 }
@@ -73,12 +77,16 @@ export interface Kept {
 
 type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 
+/** A term with fewer round trips in it leaves too little room for renewals. */
+const TRIPS_A_TERM = 10;
+
 /** What exists once the timing of the cell is known. */
 interface Engine {
   readonly driver: QuorumDriver;
   readonly core: QuorumCore;
   readonly leases: LeaseService;
   readonly calls: MemberCalls;
+  readonly pacer: Pacer;
 }
 
 export class Cell extends EventEmitter<CellEvents> {
@@ -102,6 +110,7 @@ export class Cell extends EventEmitter<CellEvents> {
   #silent: boolean;
   #hasFailed = false;
   #diskFailure: TenureError | null = null;
+  #isWarned = false;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -178,13 +187,13 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
-  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
-    return this.#alive.during(this.#leases().acquire(name, options));
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#isOpen() ? this.#leases().acquire(name, options) : Promise.reject(closed());
   }
 
   /** Takes the lease if it is free, and says who holds it if not. */
-  async tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
-    return this.#alive.during(this.#leases().tryAcquire(name, options));
+  tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
+    return this.#isOpen() ? this.#leases().tryAcquire(name, options) : Promise.reject(closed());
   }
 
   /** Runs `work` under the lease. Its own error always comes out; if the lease was lost though it succeeded, `TENURE_LEASE_LOST` with the `result`. */
@@ -315,9 +324,16 @@ export class Cell extends EventEmitter<CellEvents> {
     });
     const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
     const calls = new MemberCalls(driver, this.#transport, this.#memberIds, timing);
-    this.#engine = { driver, core, leases, calls };
+    const pacer = new Pacer({
+      clocks,
+      quorum: quorumOf(replication),
+      roundTripsUs: () => this.members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
+      onRoundTrip: (rttUs) => this.#pace(rttUs),
+    });
+    this.#engine = { driver, core, leases, calls, pacer };
     if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
+    pacer.start();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
@@ -336,6 +352,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const error = closed();
     this.#closing ??= Promise.resolve();
     this.#engine?.driver.stop();
+    this.#engine?.pacer.stop();
     this.#engine?.leases.fail(error);
     this.#engine?.calls.fail(error);
     this.#peers.clear();
@@ -380,6 +397,17 @@ export class Cell extends EventEmitter<CellEvents> {
     this.begin(deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US }), replication);
   }
 
+  /** Round trips were measured: the core's patience follows, and whoever asks for terms too short for them is told, once. */
+  #pace(rttUs: number): void {
+    const engine = this.#engine;
+    if (!engine || engine.driver.isStopped) return;
+    engine.driver.command({ kind: 'retime', rttUs });
+    const termUs = engine.leases.shortestTermUs;
+    const isShort = termUs < TRIPS_A_TERM * rttUs;
+    if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', shortTerm(termUs, rttUs)));
+    this.#isWarned = isShort;
+  }
+
   #updateState(): void {
     const members = this.#memberIds.length;
     let connected = this.isMember ? 1 : 0;
@@ -399,6 +427,10 @@ export class Cell extends EventEmitter<CellEvents> {
     } catch (thrown) {
       process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
     }
+  }
+
+  #isOpen(): boolean {
+    return this.#engine !== null && this.#closing === null;
   }
 
   /** What it cannot keep it does not promise: others vote without it. */
@@ -427,12 +459,22 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#engine?.calls.fail(closed());
     await this.#transport.close();
     this.#engine?.driver.stop();
+    this.#engine?.pacer.stop();
     await this.#surroundings.kept?.disk.close?.();
     this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
     await this.#observer.close();
   }
+}
+
+function shortTerm(termUs: number, rttUs: number): TenureError {
+  const [term, rtt] = [formatDuration(spanUs(termUs)), formatDuration(spanUs(rttUs))];
+  return new TenureError(
+    'TENURE_SHORT_TERM',
+    `a term of ${term} was asked for and round trips take ${rtt}: renewals may come too late. Ask for at least ${TRIPS_A_TERM} round trips`,
+    { termUs, rttUs },
+  );
 }
 
 function closed(): TenureError {

@@ -2,60 +2,21 @@
  * The lease service on the quorum engine: turns calls into commands of the core, and what the core says
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
-import {
-  WATCHES_MAX,
-  type QuorumCommand,
-  type QuorumCore,
-  type QuorumEvent,
-  type QuorumMessage,
-  type RefusalReason,
-  type Timing,
-} from '../core/index.ts';
-import { checkName, compareNames, encodeName, encodePrefix, parseDuration, TenureError, type Duration } from '../kernel/index.ts';
+import { WATCHES_MAX, type QuorumCommand, type QuorumCore, type QuorumEvent, type QuorumMessage, type Timing } from '../core/index.ts';
+import { checkName, compareNames, encodeName, encodePrefix, parseDuration, TenureError } from '../kernel/index.ts';
 import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
-import { explain, LeaseLostError, lost } from './lease-errors.ts';
+import { LeaseLostError, lost } from './lease-errors.ts';
 import type { Observer } from './observer.ts';
 import { Proclaims } from './proclaims.ts';
 import { Questions, tellHolder, tellName, type HolderAnswer, type HolderInfo, type Listing } from './questions.ts';
+import { Requests, type AcquireOptions, type Asking, type TryResult } from './requests.ts';
 import { Watch, type WatchOptions } from './watch.ts';
 
 export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './questions.ts';
-
-export interface AcquireOptions {
-  /** How long a grant lasts unless it is renewed; it is renewed until it is released. The longest term of the cell unless told otherwise. */
-  readonly term?: Duration;
-  /** How long to wait while another holds it; without it, as long as it takes. */
-  readonly wait?: Duration;
-  readonly signal?: AbortSignal;
-  /** A few bytes for whoever asks who holds it. */
-  readonly meta?: Uint8Array | string;
-}
-
-export type TryResult =
-  | { readonly ok: true; readonly lease: Lease }
-  | {
-      readonly ok: false;
-      readonly reason: 'held' | 'queued' | 'contended';
-      readonly holder: HolderInfo | null;
-      readonly remainingMsMax: number;
-    };
+export type { AcquireOptions, TryResult } from './requests.ts';
 
 type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
-type Refused = Extract<QuorumEvent, { kind: 'refused' }>;
-
-/** A request that was not answered yet. */
-interface Asking {
-  readonly name: string;
-  readonly nameBytes: Uint8Array;
-  readonly termUs: number;
-  readonly askedUs: number;
-  readonly answered: (outcome: Lease | Refused) => void;
-  readonly failed: (error: unknown) => void;
-  readonly signal: AbortSignal | undefined;
-  readonly onAbort: (() => void) | undefined;
-}
-
 /** Names that one call takes together, at most. */
 export const ACQUIRE_ALL_MAX = 1000;
 /** A wait without limit: a year. The longest duration there is. */
@@ -64,16 +25,16 @@ const WAIT_US_MAX = parseDuration('365d');
 const GIVE_BACK_ATTEMPTS = 4;
 
 const RAN_OUT = 'ran out: no quorum renewed it in time';
+const NO_OPTIONS: AcquireOptions = {};
 
 export class LeaseService implements LeaseSource {
   readonly #driver: QuorumDriver;
   readonly #core: QuorumCore;
   readonly #clocks: Clocks;
   readonly #timing: Timing;
-  readonly #memberIds: readonly string[];
   readonly #alive: KeepAlive;
   readonly #observer: Observer;
-  readonly #asking = new Map<number, Asking>();
+  readonly #requests: Requests;
   readonly #held = new Map<number, Lease>();
   readonly #releasing = new Map<number, () => void>();
   readonly #questions: Questions;
@@ -97,29 +58,28 @@ export class LeaseService implements LeaseSource {
     this.#core = core;
     this.#clocks = clocks;
     this.#timing = timing;
-    this.#memberIds = memberIds;
-    this.#questions = new Questions(
-      (command) => driver.command(command),
-      () => this.#nextNumber++,
-    );
+    const command = (one: QuorumCommand): void => driver.command(one);
+    const nextNumber = (): number => this.#nextNumber++;
+    this.#questions = new Questions(command, nextNumber);
+    this.#requests = new Requests({ command, nextNumber, clocks, timing, memberIds, alive, observer });
   }
 
   /** Waits for the lease, in order: not overtaken by a request that began after this one was queued at a majority. */
-  async acquire(name: string, options: AcquireOptions = {}): Promise<Lease> {
-    const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
-    const outcome = await this.#ask(name, options, Math.max(1, waitUs));
-    if (outcome instanceof Lease) return outcome;
-    throw this.#explain(name, outcome);
+  acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    return new Promise((answered, failed) => {
+      const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
+      // Only a try is answered with anything but a lease.
+      this.#checkOpen();
+      this.#requests.ask(name, options, waitUs, false, answered as Asking['answered'], failed);
+    });
   }
 
   /** Takes it if it is free, and says who holds it if not. */
-  async tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = {}): Promise<TryResult> {
-    const outcome = await this.#ask(name, options, 0);
-    if (outcome instanceof Lease) return { ok: true, lease: outcome };
-    const { reason, holder } = outcome;
-    if (reason !== 'held' && reason !== 'queued' && reason !== 'contended') throw this.#explain(name, outcome);
-    const info = holder ? tellHolder(holder) : null;
-    return { ok: false, reason, holder: info, remainingMsMax: info?.remainingMsMax ?? 0 };
+  tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
+    return new Promise((answered, failed) => {
+      this.#checkOpen();
+      this.#requests.ask(name, options, 0, true, answered as Asking['answered'], failed);
+    });
   }
 
   /**
@@ -248,6 +208,7 @@ export class LeaseService implements LeaseSource {
     else this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, lost(lease, RAN_OUT));
     if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), number);
     return new Promise<void>((resolve) => {
+      this.#alive.hold();
       this.#releasing.set(number, resolve);
       this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
     });
@@ -272,17 +233,17 @@ export class LeaseService implements LeaseSource {
   tell(event: QuorumEvent): void {
     switch (event.kind) {
       case 'granted': {
-        const asking = this.#takeAsking(event.lease);
+        const asking = this.#requests.take(event.lease);
         if (!asking) return;
         const { monoUs } = this.#driver;
         const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs, monoUs);
         this.#held.set(event.lease, lease);
         this.#observer.granted(lease, asking.termUs, monoUs - asking.askedUs, event.waited);
-        asking.answered(lease);
+        asking.answered(asking.isTry ? { ok: true, lease } : lease);
         return;
       }
       case 'refused':
-        this.#cameToNothing(event.lease, event.reason)?.answered(event);
+        this.#requests.refused(event);
         return;
       case 'lost': {
         const lease = this.#held.get(event.lease);
@@ -292,8 +253,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'released':
         this.#held.delete(event.lease);
-        this.#releasing.get(event.lease)?.();
-        this.#releasing.delete(event.lease);
+        this.#endRelease(event.lease);
         return;
       case 'answered':
       case 'listed':
@@ -319,6 +279,9 @@ export class LeaseService implements LeaseSource {
         if (lease) this.#observer.renewalFailed(lease);
         return;
       }
+      case 'queued':
+        this.#requests.queued(event.lease);
+        return;
       case 'stopped':
       case 'ready':
       case 'disk-failed':
@@ -333,12 +296,16 @@ export class LeaseService implements LeaseSource {
   }
 
   get waiting(): number {
-    return this.#asking.size;
+    return this.#requests.count;
+  }
+
+  get shortestTermUs(): number {
+    return this.#requests.shortestTermUs;
   }
 
   /** Whether a call waits for its answer. */
   get isAsked(): boolean {
-    return this.#asking.size + this.#questions.count + this.#proclaims.count + this.#releasing.size > 0;
+    return this.#requests.count + this.#questions.count + this.#proclaims.count + this.#releasing.size > 0;
   }
 
   /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
@@ -353,13 +320,13 @@ export class LeaseService implements LeaseSource {
   async close(why: TenureError, timeoutUs?: number): Promise<void> {
     if (this.#closed) return;
     this.#closed = why;
-    for (const number of this.#asking.keys()) this.#abandon(number, why);
+    this.#requests.abandonAll(why);
     this.#questions.rejectAll(why);
     this.#proclaims.reject(why);
     for (const watch of this.#watches) watch.end();
     await this.#giveBack([...this.#held.values()], timeoutUs);
     // What was not answered ends by itself, without us.
-    for (const done of this.#releasing.values()) done();
+    for (const number of this.#releasing.keys()) this.#endRelease(number);
   }
 
   /**
@@ -393,51 +360,21 @@ export class LeaseService implements LeaseSource {
   /** The node fell silent: everything it held is lost. */
   fail(error: TenureError): void {
     this.#closed ??= error;
-    for (const number of this.#asking.keys()) this.#cameToNothing(number, 'cancelled')?.failed(error);
+    this.#requests.failAll(error);
     this.#questions.rejectAll(error);
     this.#proclaims.reject(error);
     for (const watch of this.#watches) watch.end();
     for (const lease of this.#held.values()) this.#lost(lease, error);
-    for (const done of this.#releasing.values()) done();
-    for (const map of [this.#held, this.#releasing]) map.clear();
+    for (const number of this.#releasing.keys()) this.#endRelease(number);
+    this.#held.clear();
   }
 
-  #ask(name: string, options: AcquireOptions, waitUs: number): Promise<Lease | Refused> {
-    checkName(name);
-    this.#checkOpen();
-    const { signal, meta } = options;
-    const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
-    signal?.throwIfAborted();
-    const number = this.#nextNumber++;
-    const nameBytes = encodeName(name);
-    const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
-    const askedUs = this.#clocks.mono();
-    return new Promise((answered, failed) => {
-      const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
-      if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-      this.#asking.set(number, { name, nameBytes, termUs, askedUs, answered, failed, signal, onAbort });
-      this.#observer.requested(name, number, termUs, askedUs);
-      try {
-        this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
-      } catch (error) {
-        this.#cameToNothing(number, 'cancelled')?.failed(error);
-      }
-    });
-  }
-
-  /** The caller wants it no more. */
-  #abandon(number: number, reason: unknown): void {
-    const asking = this.#cameToNothing(number, 'cancelled');
-    if (!asking) return;
-    this.#driver.command({ kind: 'cancel', lease: number });
-    asking.failed(reason);
-  }
-
-  /** The request, of which no lease comes any more. */
-  #cameToNothing(number: number, reason: RefusalReason): Asking | undefined {
-    const asking = this.#takeAsking(number);
-    if (asking) this.#observer.refused(asking.name, number, reason, this.#clocks.mono() - asking.askedUs);
-    return asking;
+  #endRelease(number: number): void {
+    const done = this.#releasing.get(number);
+    if (!done) return;
+    this.#releasing.delete(number);
+    this.#alive.letGo();
+    done();
   }
 
   #lost(lease: Lease, error: TenureError): void {
@@ -447,25 +384,7 @@ export class LeaseService implements LeaseSource {
     if (this.#proclaims.count > 0) this.#proclaims.reject(error, lease.number);
   }
 
-  /** The request, which is nobody's from here on. */
-  #takeAsking(number: number): Asking | undefined {
-    const asking = this.#asking.get(number);
-    if (!asking) return undefined;
-    this.#asking.delete(number);
-    if (asking.onAbort) asking.signal?.removeEventListener('abort', asking.onAbort);
-    return asking;
-  }
-
   #checkOpen(): void {
     if (this.#closed) throw this.#closed;
   }
-
-  #explain(name: string, { reason, unreached }: Refused): TenureError {
-    return explain(name, reason, unreached.map((member) => this.#memberIds[member] ?? String(member)).join(', '));
-  }
-}
-
-/** Terms are whole milliseconds; a third of something is rounded down. */
-function wholeMs(span: number): number {
-  return Math.floor(span / 1000) * 1000;
 }

@@ -77,6 +77,11 @@ export class Observer {
     }
   }
 
+  /** It stands in line at a quorum. */
+  queued(name: string, request: number): void {
+    this.#history?.tell({ kind: 'queued', resource: name, request });
+  }
+
   granted(lease: Lease, termUs: number, waitUs: number, queued: boolean): void {
     this.#tally.grants++;
     if (queued) this.#tally.queuedGrants++;

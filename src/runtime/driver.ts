@@ -218,7 +218,8 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
       while (told < events.length) onEvent(events[told++] as Event);
     } finally {
       // Whoever throws here harms no event but its own: the rest is told with the next step.
-      events.splice(0, told);
+      if (told === events.length) events.length = 0;
+      else events.splice(0, told);
       this.#isTelling = false;
     }
   }

@@ -5,3 +5,4 @@ export * from './disk.ts';
 export * from './driver.ts';
 export * from './keep-alive.ts';
 export * from './link.ts';
+export * from './pacer.ts';

@@ -13,6 +13,7 @@ import {
   GO,
   GONE,
   HAS_LEASE,
+  IN_LINE,
   LEARN,
   LEARNED,
   LIST,
@@ -77,6 +78,7 @@ function fieldTable(): number[] {
   fields[STATUS] = 0;
   fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
   fields[BIND] = fields[GO] = META;
+  fields[IN_LINE] = CLOCK;
   return fields;
 }
 

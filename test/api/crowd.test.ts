@@ -1,9 +1,20 @@
-/** Many clients after one resource, for a few seconds. The whole minute with a thousand of them is `npm run bench:crowd`. */
+/** Many clients after one resource: on virtual time, where order is judged to the microsecond, and for a few real seconds. The whole minute with a thousand of them is `npm run bench:crowd`. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { DeadlineReferee, gatherHistories, Panel, parseHistory, RequestReferee, WallClockReferee } from '../../src/check/index.ts';
+import { testCell } from '../../src/api/testing.ts';
+import {
+  DeadlineReferee,
+  gatherHistories,
+  OrderReferee,
+  Panel,
+  parseHistory,
+  RequestReferee,
+  WallClockReferee,
+  type HistoryRecord,
+} from '../../src/check/index.ts';
+import { SeededChooser } from '../../src/kernel/index.ts';
 import { realCell } from './real-cell.ts';
 
 const CLIENTS = 60;
@@ -36,4 +47,31 @@ test('every client of a crowd is served, and never two at once', async () => {
   const granted = records.filter(({ kind }) => kind === 'granted');
   expect(new Set(granted.map(({ node }) => node)).size).toBe(CLIENTS);
   expect(granted.length).toBe(records.filter(({ kind }) => kind === 'requested').length);
+});
+
+test.each([1, 2, 3])('nobody of a crowd is served before one that stood in line when it began (seed %i)', async (seed) => {
+  const cell = await testCell({ seed, maxTerm: '2s' });
+  const clients = await Promise.all(Array.from({ length: 20 }, () => cell.client()));
+  const chooser = new SeededChooser(seed);
+  const history: HistoryRecord[] = [];
+  const at = (): number => Math.round(cell.now() * 1000);
+  const lives = clients.map(async (client, node) => {
+    const who = { node, incarnation: client.incarnation };
+    for (let request = 1; request <= 8; request++) {
+      await cell.sleep(chooser.below(40));
+      history.push({ at: at(), ...who, kind: 'requested', resource: RESOURCE, request });
+      const onQueued = (): void => void history.push({ at: at(), ...who, kind: 'queued', resource: RESOURCE, request });
+      const lease = await client.acquire(RESOURCE, { onQueued });
+      history.push({ at: at(), ...who, kind: 'granted', resource: RESOURCE, request, token: lease.token, remainingUs: 1 });
+      await cell.sleep(chooser.below(4));
+      await lease.release();
+    }
+  });
+  await cell.advance('60s');
+  await Promise.all(lives);
+  await cell.close();
+  const referee = new OrderReferee();
+  expect(history.flatMap((record) => referee.observe(record) ?? [])).toEqual([]);
+  expect(history.filter(({ kind }) => kind === 'granted')).toHaveLength(160);
+  expect(history.filter(({ kind }) => kind === 'queued').length).toBeGreaterThan(100);
 });

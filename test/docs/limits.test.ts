@@ -11,6 +11,7 @@ import { ACQUIRE_ALL_MAX } from '../../src/api/lease-service.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
 import { BACKLOG_MAX, Watch } from '../../src/api/watch.ts';
 import {
+  ALL_RULES,
   deriveTiming,
   META_BYTES_MAX,
   MAX_TERM_US_MAX,
@@ -247,7 +248,7 @@ const LIMITS: Record<string, Limit> = {
     cross() {
       const timing = deriveTiming({ maxTermUs: 1_000_000, rateErrorPpm: 0, rttUs: 1000 });
       const held = { isLive: () => true, expiresAt: () => 1_000_000, clock: ballotTime(0) };
-      const room = new WaitingRoom(new NameTable(), timing, held);
+      const room = new WaitingRoom(new NameTable(), timing, held, ALL_RULES);
       const waiters = Array.from({ length: WAITERS_MAX - 1 }, (_, i) => [5, 1, i, i, 1_000_000, false]);
       room.restore([['x', Infinity, Infinity, waiters]]);
       const message = new QuorumMessage();

@@ -31,6 +31,7 @@ describe('error codes', () => {
         "TENURE_LIMIT",
         "TENURE_MISSING_PACKAGE",
         "TENURE_NO_QUORUM",
+        "TENURE_SHORT_TERM",
         "TENURE_SILENT",
         "TENURE_UNKNOWN_MEMBER",
         "TENURE_UNREACHABLE",

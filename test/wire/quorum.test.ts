@@ -11,6 +11,7 @@ import {
   GO,
   GONE,
   HAS_LEASE,
+  IN_LINE,
   KIND_NAMES,
   LEARN,
   LEARNED,
@@ -62,6 +63,7 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [BOUND]: ['token', 'reason', 'remainingUs'],
   [GO]: ['meta'],
   [GONE]: ['token', 'reason', 'remainingUs'],
+  [IN_LINE]: ['clock'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 

@@ -4,7 +4,7 @@ import { ALL_RULES, type Keeps, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings';
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings' | 'orderly';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -187,10 +187,24 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'beginnings',
   },
   {
+    name: 'free-for-all',
+    rule: 'queues',
+    how: 'An acceptor gives a free lease to whoever asks first: newcomers overtake those in line.',
+    without: ['turns'],
+    shape: 'orderly',
+  },
+  {
+    name: 'ticket-from-own-clock',
+    rule: 'queues',
+    how: 'A ticket is taken before anyone was heard: whose wall clock is behind stands before those who came earlier.',
+    without: ['ticketAfterQuorum'],
+    shape: 'orderly',
+  },
+  {
     name: 'no-jitter',
-    rule: 'section 6',
+    rule: 'section 6, with queues off',
     how: 'Contenders that retry at once outbid each other for ever.',
-    without: ['jitter'],
+    without: ['queues', 'jitter'],
     breaksLiveness: true,
     shape: 'lockstep',
   },
@@ -223,7 +237,7 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings'] as const)[chooser.below(20)] ?? 'swarm';
+  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly'] as const)[chooser.below(20)] ?? 'swarm';
 }
 
 /** In one of three worlds members have disks of their own: all of them keep the same, or each what it likes. */

@@ -15,6 +15,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   overtaking,
   outages,
   beginnings,
+  orderly,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -101,4 +102,9 @@ function beginnings(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: Fault
     downUsMax: Math.floor(termUs / 50),
     afterVotePpm: chooser.below(60_000),
   };
+}
+
+/** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */
+function orderly(chooser: Chooser, { ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return { ...noFaults(), latencyUsMin: 500 + chooser.below(4_000), latencyUsSpread: chooser.below(4_000), ratePpmMax, offsetUsMax };
 }

@@ -15,6 +15,8 @@ export interface QuorumHabits {
   readonly lapseOnly: boolean;
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
+  /** Nobody waits then: who is refused tries again, all after the same pause. */
+  readonly trying: boolean;
   readonly livenessUs: number;
   /** For how long a member that was started again keeps silent, unless its votes were kept. */
   readonly silenceUs: number;
@@ -140,6 +142,10 @@ export class QuorumUser implements User<QuorumEvent> {
       case 'granted':
         this.#granted(handle, event);
         return;
+      case 'queued':
+        desk.sometimes('queued');
+        desk.record({ kind: 'queued', resource: handle.resource.text, request: event.lease });
+        return;
       case 'renewed':
         desk.renewed(handle.resource.text, handle.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
         return;
@@ -213,15 +219,17 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
     if (!lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
+    // What a runtime measures may be anything, and changes.
+    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
     if (!lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
   }
 
   #askHealed(handle: Handle): void {
-    const { rush, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
+    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
     if (handle.sinceHealed) return;
     const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
-    this.#acquire(handle, resource, maxTermUs, livenessUs, !lapseOnly);
+    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly);
   }
 
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
@@ -337,8 +345,9 @@ export class QuorumUser implements User<QuorumEvent> {
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
-    const { maxTermUs } = this.#habits;
-    if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
+    const { maxTermUs, trying } = this.#habits;
+    if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
+    else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
   }
 

@@ -15,7 +15,15 @@ import {
   type QuorumEvent,
   type QuorumMessage,
 } from '../../core/index.ts';
-import { DeadlineReferee, ExclusionReferee, FencingReferee, RegularityReferee, RequestReferee, type Referee } from '../../check/index.ts';
+import {
+  DeadlineReferee,
+  ExclusionReferee,
+  FencingReferee,
+  OrderReferee,
+  RegularityReferee,
+  RequestReferee,
+  type Referee,
+} from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
@@ -31,6 +39,8 @@ interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
+  /** Everybody answers in time: the order of waiters is judged. */
+  readonly orderly: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
   /** What each member keeps on its disk. */
@@ -50,6 +60,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     ...WORLD_INTERESTS,
     { name: 'one-round-trip', description: 'an uncontended acquire took one round trip' },
     { name: 'grant-after-split', description: 'a lease was granted after the vote had split' },
+    { name: 'queued', description: 'a request stood in line at a quorum' },
     { name: 'waiter-served', description: 'a lease was granted to one that had waited in the queues' },
     { name: 'renewal-failed', description: 'a renewal found no quorum' },
     { name: 'release-acknowledged', description: 'a quorum answered a release' },
@@ -95,6 +106,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
     const rush = shape === 'lockstep';
+    // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
+    const trying = rush && chooser.below(2) === 0;
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
     const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
@@ -105,7 +118,9 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     // Some cells of five let three members vote on a name (F8).
     const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
-    const keeps = literal ? [] : drawKeeps(chooser, members, mutant);
+    // A disk or a silence would keep waiters from answering within a head start.
+    const orderly = shape === 'orderly';
+    const keeps = literal || orderly ? [] : drawKeeps(chooser, members, mutant);
     const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
     if (keeps.length > 0) {
       // A data directory serves one process at a time.
@@ -113,7 +128,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
       else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
     }
-    const bootstraps = !literal && !rush && drawBootstraps(chooser, shape, mutant);
+    const bootstraps = !literal && !rush && !orderly && drawBootstraps(chooser, shape, mutant);
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
       nodes,
@@ -131,6 +146,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           maxTermUs: TERM_US,
           lapseOnly: literal,
           rush,
+          trying,
           livenessUs,
           silenceUs: timing.silenceUs,
           restarted: false,
@@ -138,6 +154,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           isMember: false,
           opened: { asked: false },
         },
+        orderly,
         handles,
         keeps,
         // With floors that no restart forgets, wall clocks may be anything.
@@ -161,6 +178,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
     ...(config.fenced ? [new FencingReferee()] : []),
+    ...(config.orderly ? [new OrderReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
     new RegularityReferee(),

@@ -100,7 +100,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#watchers = watchers;
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
-    this.#waiting = new WaitingRoom(names, config.timing, this);
+    this.#waiting = new WaitingRoom(names, config.timing, this, rules);
     this.#pages = new Pages(names, this);
   }
 
@@ -197,7 +197,10 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     }
     // A proposal of this lease that is still under way must find no room here.
     if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
-    if ((message.flags & QUIET) === 0) this.#answer(from, RELEASED, message, step);
+    if ((message.flags & QUIET) !== 0) return;
+    // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
+    if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
+    this.#answer(from, RELEASED, message, step);
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -226,6 +229,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   unwait(message: QuorumMessage, step: QuorumStep): void {
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
+  }
+
+  /** Only how long a turn lasts depends on it: votes and silences do not. */
+  retime(timing: Timing): void {
+    this.#waiting.retime(timing);
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────

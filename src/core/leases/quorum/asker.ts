@@ -57,7 +57,7 @@ export class Asker {
   }
 
   ask(question: number, name: Uint8Array, step: QuorumStep): void {
-    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const voters = this.#out.votersOf(name);
     const until = monoAfter(step.monoUs, this.#out.timing.attemptUs);
     this.#questions.set(question, { name, voters, answered: new VoterSet(), told: [], until });
     this.#due.push(until, question);

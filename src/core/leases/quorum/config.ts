@@ -55,6 +55,8 @@ export type QuorumCommand =
   | { readonly kind: 'unlist'; readonly lease: number }
   /** Asks every member how it stands, or ends the silence of a brand-new cell; for at most so long. */
   | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
+  /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
+  | { readonly kind: 'retime'; readonly rttUs: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
@@ -95,6 +97,8 @@ export type QuorumEvent =
       readonly trips: number;
       readonly waited: boolean;
     }
+  /** It stands in line at a quorum: whoever begins after this is served after it. */
+  | { readonly kind: 'queued'; readonly lease: number }
   | { readonly kind: 'renewed'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
   /** A quorum has the metadata of the proclaim with this number, and so of all before it. */
   | { readonly kind: 'proclaimed'; readonly lease: number; readonly number: number }

@@ -16,6 +16,7 @@ import {
   ACCEPTED,
   ANSWER,
   FREE,
+  IN_LINE,
   LEARN,
   LEARNED,
   LIST,
@@ -43,6 +44,7 @@ import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
 import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
+import { retime } from './timing.ts';
 import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
 
@@ -176,6 +178,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case FREE:
         this.#proposer.free(from, message, step);
         return;
+      case IN_LINE:
+        this.#proposer.inLine(from, message, step);
+        return;
       case LEARNED:
         this.#learner.learned(message, step);
         return;
@@ -222,6 +227,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case 'bootstrap':
         this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
         return;
+      case 'retime':
+        this.#retime(command.rttUs);
+        return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
         return;
@@ -229,6 +237,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#learner.unwatch(command.prefix, step);
         return;
     }
+  }
+
+  #retime(rttUs: number): void {
+    this.#out.timing = retime(this.#out.setUp, rttUs);
+    this.#acceptor?.retime(this.#out.timing);
   }
 
   /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */
@@ -265,6 +278,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       acceptor: this.#acceptor?.snapshot() ?? null,
       watchers: this.#watchers.snapshot(),
       ballots: this.#out.ballots.last,
+      rttUs: this.#out.timing.rttUs,
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
@@ -279,6 +293,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
     this.#watchers.restore(told.watchers);
     this.#out.ballots.observe(told.ballots);
+    this.#retime(told.rttUs);
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
@@ -292,6 +307,7 @@ interface CoreSnapshot {
   readonly acceptor: Snapshot;
   readonly watchers: ReturnType<Watchers['snapshot']>;
   readonly ballots: BallotTime;
+  readonly rttUs: number;
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
   readonly asker: Snapshot;

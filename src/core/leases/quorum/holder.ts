@@ -24,7 +24,7 @@ import type { Outgoing } from './outgoing.ts';
 import { Publications, type PublicationsSnapshot } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
-import { renewAfterUs } from './timing.ts';
+import { renewAfterUs, renewalPatienceUs } from './timing.ts';
 
 /** Flags of a hold. */
 const KEEP = 1;
@@ -60,6 +60,8 @@ interface Releasing {
   /** The lease has run out by then, heard or not. */
   readonly overAt: MonoUs;
   until: MonoUs;
+  /** Until it is sent again; doubled each time. */
+  gapUs: number;
 }
 
 type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
@@ -165,6 +167,7 @@ export class Holder {
       answered: new VoterSet(),
       overAt: monoUs(holds.deadlineMono(id)),
       until: step.monoUs,
+      gapUs: this.#out.timing.resendUs,
     };
     this.#releases.set(lease, releasing);
     if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, 0, LET_GO, step);
@@ -255,7 +258,7 @@ export class Holder {
     renewal.startWall = step.wallUs;
     renewal.accepted.clear();
     renewal.refused.clear();
-    this.#renewalUntil(renewal, monoAfter(step.monoUs, this.#out.timing.attemptUs));
+    this.#renewalUntil(renewal, monoAfter(step.monoUs, renewalPatienceUs(this.#out.timing, termUs)));
     // A release must cover every ballot this lease ever sent.
     this.#holds.setBallot(id, renewal.ballot);
     const message = this.#out.compose(PROPOSE, lease, this.#names.toBytes(id));
@@ -328,7 +331,8 @@ export class Holder {
     // The first time nobody has answered, and mostly there is no second.
     const unheard = answered.size === 0 ? voters : voters.filter((voter) => !answered.has(voter));
     this.#out.release(unheard, releasing.lease, releasing.name, releasing.ballot, 0, step);
-    releasing.until = monoUs(Math.min(monoAfter(step.monoUs, this.#out.timing.resendUs), releasing.overAt));
+    releasing.until = monoUs(Math.min(step.monoUs + releasing.gapUs, releasing.overAt));
+    releasing.gapUs *= 2;
     this.#due.push(releasing.until, releasing.lease);
   }
 
@@ -437,13 +441,14 @@ export class Holder {
       accepted: accepted.toArray(),
       refused: refused.toArray(),
     }));
-    const releases = [...this.#releases.values()].sort(byLease).map(({ lease, name, ballot, answered, overAt, until }) => ({
+    const releases = [...this.#releases.values()].sort(byLease).map(({ lease, name, ballot, answered, overAt, until, gapUs }) => ({
       lease,
       name: textOf(name),
       ballot,
       answered: answered.toArray(),
       overAt,
       until,
+      gapUs,
     }));
     return { rows, renewals, releases, published: this.#published.snapshot() };
   }
@@ -463,7 +468,7 @@ export class Holder {
     }
     for (const { name: text, answered, ...rest } of releases) {
       const name = encodeName(text);
-      const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+      const voters = this.#out.votersOf(name);
       this.#releases.set(rest.lease, { ...rest, name, voters, answered: voterSet(answered) });
       this.#due.push(rest.until, rest.lease);
     }

@@ -22,6 +22,8 @@ import { internText, namesInOrder } from './snapshots.ts';
 
 const SWEEP_ROWS = 4096;
 const NO_BYTES = new Uint8Array(0);
+/** `until` of a lease that was let go: its row stays until it is swept, so that an older word come late does not bring it back. */
+const LET_GO_ALREADY = monoUs(0);
 
 interface LearnerSnapshot {
   readonly rows: readonly (readonly [string, Incarnation, number, number, BallotTime, readonly number[]])[];
@@ -90,8 +92,8 @@ export class Learner {
     // Several members pass the same word on, and late: only what is newer is news.
     if (token < knownToken) return;
     if ((message.flags & LET_GO) !== 0) {
-      if (!knows || token !== knownToken) return;
-      this.#forget(found);
+      if (!knows || token !== knownToken || this.#known.until(found) === LET_GO_ALREADY) return;
+      this.#known.setUntil(found, LET_GO_ALREADY);
       step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: null, meta: null });
       return;
     }
@@ -119,7 +121,9 @@ export class Learner {
     const until = monoAfter(step.monoUs, spanUs(holder.remainingUsMax));
     const told = meta.length > 0 ? meta : null;
     if (found >= 0 && this.#known.has(found) && this.#known.token(found) === holder.token) {
-      if (until > this.#known.until(found)) this.#known.setUntil(found, until);
+      const knownUntil = this.#known.until(found);
+      if (knownUntil === LET_GO_ALREADY) return;
+      if (until > knownUntil) this.#known.setUntil(found, until);
       const known = this.#published.get(found);
       if (known ? known.ballot >= ballot : told === null) return;
       const isNews = !isSame(known?.meta ?? NO_BYTES, meta);
@@ -190,8 +194,9 @@ export class Learner {
     for (let id = this.#sweepFrom; id < end; id++) {
       if (!this.#known.has(id) || this.#known.until(id) > step.monoUs) continue;
       const name = this.#names.toBytes(id);
+      const wasTold = this.#known.until(id) === LET_GO_ALREADY;
       this.#forget(id);
-      step.emit({ kind: 'learned', name, holder: null, meta: null });
+      if (!wasTold) step.emit({ kind: 'learned', name, holder: null, meta: null });
     }
     this.#sweepFrom = end >= this.#names.idLimit ? 0 : end;
     this.#sweepAt = NEVER;

@@ -134,7 +134,7 @@ export class Lister {
     const text = textOf(name);
     if (asked.names.has(text) || (message.flags & HAS_LEASE) === 0) return;
     asked.names.add(text);
-    if (!this.#out.electorate.isVoter(asked.member, this.#out.hashOf(name))) return;
+    if (!this.#out.votersOf(name).includes(asked.member)) return;
     const known = listing.told.get(text) ?? { name, by: new Map<NodeId, Told>() };
     listing.told.set(text, known);
     known.by.set(asked.member, {
@@ -167,7 +167,7 @@ export class Lister {
 
   #judge(name: Uint8Array, told: readonly Told[], listing: Listing, step: QuorumStep): ListedLease | null {
     const { quorum } = this.#out.electorate;
-    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const voters = this.#out.votersOf(name);
     const unheard = voters.filter((voter) => listing.asked[voter]?.state !== 'done').length;
     let most: readonly Told[] = [];
     for (const { owner, lease } of told) {

@@ -49,6 +49,8 @@ export const BOUND = 22;
 /** All are bound: end your silence. */
 export const GO = 23;
 export const GONE = 24;
+/** From an acceptor to a waiter: you stand in line here. */
+export const IN_LINE = 25;
 
 /** Why an acceptor refused. */
 export const HELD = 1;
@@ -65,7 +67,7 @@ export const RENEWS = 1;
 export const WATCHED = 2;
 export const HAS_LEASE = 4;
 export const LET_GO = 8;
-/** Of a release: nobody waits for the answer. */
+/** Of a release, and of a waiter that was told where it stands: nobody waits for the answer. */
 export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;
@@ -163,4 +165,5 @@ export const KIND_NAMES: readonly string[] = [
   'BOUND',
   'GO',
   'GONE',
+  'IN_LINE',
 ];

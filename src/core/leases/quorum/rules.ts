@@ -61,6 +61,12 @@ export interface QuorumRules {
   readonly floorKept: boolean;
   /** Bootstrap: a silence ends early only for the life that was asked. */
   readonly bootstrapNamesLives: boolean;
+  /** Queues: who may wait and is refused stands in line. */
+  readonly queues: boolean;
+  /** Queues: a free lease is the first one's in line. */
+  readonly turns: boolean;
+  /** Queues: a ticket is above every ticket that a quorum knows. */
+  readonly ticketAfterQuorum: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
   /** Section 6: an uncontended proposal goes out without prepare. */
@@ -97,6 +103,9 @@ export const ALL_RULES: QuorumRules = {
   restoredInFull: true,
   floorKept: true,
   bootstrapNamesLives: true,
+  queues: true,
+  turns: true,
+  ticketAfterQuorum: true,
   jitter: true,
   oneRoundTrip: true,
 };
