@@ -25,7 +25,7 @@ import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
 
-interface QuorumWorld {
+export interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
