@@ -1,9 +1,8 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
 import type { AnyStage, StageAction } from '../stage/index.ts';
-import type { Cast, NodeState, Post } from './cast.ts';
+import type { Cast, Post } from './cast.ts';
 import type { FoundScript } from './index.ts';
-import type { Offer } from './small-world.ts';
 import type { Move } from './universe.ts';
 
 export function asScript<Message, Command, Event, Config>(
@@ -48,12 +47,14 @@ function actionsOf<Message, Command, Event, Config>(
       return [{ kind: move.kind, message }];
     }
     case 'act': {
-      const { offers } = cast.states[move.state] as NodeState;
-      const [verb, ...words] = offers[move.offer] as Offer;
+      const [verb, ...words] = move.offer;
       return [{ kind: 'act', node: move.node, verb, words }];
     }
-    case 'restart':
-      return [{ kind: 'restart', node: move.node, diskKept: false }];
+    case 'crash':
+      return [
+        { kind: 'crash', node: move.node },
+        { kind: 'restart', node: move.node, diskKept: false },
+      ];
     case 'advance':
       return [{ kind: 'advance', byUs: cast.world.tickUs }, ...move.woken.map((node) => ({ kind: 'wake', node }) as const)];
     default:

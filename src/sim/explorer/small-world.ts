@@ -2,6 +2,7 @@
  * What a protocol declares to be explored: a world of a few nodes, a few instants and a few things its
  * users may do, and which of its nodes are alike. The explorer tries everything that can happen in it.
  */
+import type { MonoUs } from '../../kernel/index.ts';
 import type { Core, Snapshot } from '../../core/index.ts';
 import type { Settings, Staging } from '../stage/staging.ts';
 
@@ -22,6 +23,16 @@ export interface Bounds {
   readonly instants: number;
 }
 
+/** A node that is up, at an instant on its own clock. */
+export interface NodeView {
+  readonly node: number;
+  /** Which start this is, from 0. */
+  readonly life: number;
+  readonly core: Snapshot;
+  readonly actor: Snapshot;
+  readonly monoUs: MonoUs;
+}
+
 /** A line of a script, without its node: a verb and its words. */
 export type Offer = readonly [verb: string, ...words: string[]];
 
@@ -34,14 +45,22 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   readonly tickUs: number;
   /** By how much each node's clocks are off, in parts per million. */
   ratePpm(bounds: Bounds, node: number): number;
-  /** What the actor of a node may do next, by what it remembers. */
-  offers(bounds: Bounds, node: number, actor: Snapshot): readonly Offer[];
+  /** What the actor of a node may do next. */
+  offers(bounds: Bounds, seen: NodeView): readonly Offer[];
+  /** Whether a crash of this node is worth while now. One that has nothing to forget, or nothing to do afterwards, is only late. */
+  mayCrash(bounds: Bounds, seen: NodeView): boolean;
+  /** Whether a node that wants to be woken is, sooner or later. False keeps a world small: the node is not woken any more. */
+  mayWake(bounds: Bounds, node: number, core: Snapshot): boolean;
+  /** Nothing that anybody sends can make this node tell the history anything any more, nor will it ask for anything. */
+  asksNothing(bounds: Bounds, seen: NodeView): boolean;
   /** How many nodes, from 0 on, are alike: permuting them makes no difference to anybody. They must hold nothing themselves. */
   alike(bounds: Bounds): number;
   /** A node's core as it would be if the nodes that are alike had other numbers. Lists that stand for sets stay in order. */
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot;
   /** Nodes woken at the very instant they want to be. For nodes whose waking nobody can see; all others may be woken late, or never. */
   wakesPromptly(bounds: Bounds, node: number): boolean;
-  /** A message that its addressee's present and later lives ignore, so that it makes no difference whether it comes. */
-  isDead(message: Message, to: number, incarnation: number): boolean;
+  /** A node's core without what cannot make a difference from this instant on: what was forgotten a moment later anyway. */
+  tidy(core: Snapshot, node: number, mono: MonoUs): Snapshot;
+  /** A message that its addressee ignores as it is now and ever after, so that it makes no difference whether it comes. `core` is null while it is down. */
+  isDead(bounds: Bounds, message: Message, incarnation: number, core: Snapshot | null): boolean;
 }

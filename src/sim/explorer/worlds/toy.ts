@@ -2,7 +2,7 @@
 import type { Snapshot, ToyCommand, ToyConfig, ToyCore, ToyEvent, ToyMessage } from '../../../core/index.ts';
 import type { Settings } from '../../stage/staging.ts';
 import { toyStaging, type ToyActorSnapshot } from '../../stage/toy.ts';
-import type { Bounds, Offer, SmallWorld } from '../small-world.ts';
+import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
 
 export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, ToyCore> = {
   staging: toyStaging,
@@ -21,7 +21,7 @@ export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, T
   settings: ({ acceptors }: Bounds): Settings => ({ nodes: String(acceptors), term: '2s' }),
   ratePpm: (): number => 0,
 
-  offers({ proposers, attempts, releases }: Bounds, node: number, actor: Snapshot): readonly Offer[] {
+  offers({ proposers, attempts, releases }: Bounds, { node, actor }: NodeView): readonly Offer[] {
     if (node >= proposers) return [];
     const { request, token } = actor as unknown as ToyActorSnapshot;
     const offers: Offer[] = [];
@@ -34,5 +34,9 @@ export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, T
   alike: (): number => 0,
   rename: (core: Snapshot): Snapshot => core,
   wakesPromptly: (): boolean => false,
+  mayCrash: (): boolean => true,
+  mayWake: (): boolean => true,
+  asksNothing: (): boolean => false,
+  tidy: (core: Snapshot): Snapshot => core,
   isDead: (): boolean => false,
 };
