@@ -140,7 +140,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     this.#reader.reset(bytes, 0, bytes.length);
     const message = this.world.staging.protocol.codec.decode(this.#reader);
     invariant(message !== null, 'a message of the explorer does not survive its own codec');
-    const isDead = this.world.isDead(this.bounds, message, this.incarnationOf(state), state.snapshot?.[0] ?? null);
+    const isDead = this.world.isDead(message, this.incarnationOf(state), state.snapshot?.[0] ?? null);
     state.ignores[post] = isDead;
     return isDead;
   }

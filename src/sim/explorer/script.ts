@@ -16,11 +16,11 @@ export function asScript<Message, Command, Event, Config>(
     const line = stage.format(action);
     lines.push({ line, notes: stage.do(action) });
   };
+  stage.startAll();
   for (let node = 0; node < cast.nodes; node++) {
     const ppm = world.ratePpm(bounds, node);
     if (ppm !== 0) perform({ kind: 'rate', node, ppm });
   }
-  stage.startAll();
   for (const move of path) for (const action of actionsOf(cast, move, stage)) perform(action);
   const [violation] = stage.violations;
   invariant(violation !== undefined, 'what the explorer found does not happen on a stage');

@@ -10,8 +10,12 @@ import type { Settings, Staging } from '../stage/staging.ts';
 export interface Bounds {
   readonly acceptors: number;
   readonly proposers: number;
-  /** How often each life of a proposer asks for the lease. */
+  /** How often each proposer asks for the lease; a crash uses one up. */
   readonly attempts: number;
+  /** How often one asking may be tried again after it found no quorum, 1 being the first try. */
+  readonly tries: number;
+  /** How many leases of the same name a proposer may ask for at once, as different handles. */
+  readonly handles: number;
   /** How often a holder renews, for each lease. */
   readonly renewals: number;
   /** Whether a holder may give its lease back. */
@@ -19,6 +23,8 @@ export interface Bounds {
   readonly crashes: number;
   readonly duplicates: number;
   readonly losses: number;
+  /** Clocks of those who vote run fast by this, of those who ask slow: as far apart as the engine is told they may be. */
+  readonly driftPpm: number;
   /** The last instant: time goes from 0 to this, in steps of one. */
   readonly instants: number;
 }
@@ -62,5 +68,5 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   /** A node's core without what cannot make a difference from this instant on: what was forgotten a moment later anyway. */
   tidy(core: Snapshot, node: number, mono: MonoUs): Snapshot;
   /** A message that its addressee ignores as it is now and ever after, so that it makes no difference whether it comes. `core` is null while it is down. */
-  isDead(bounds: Bounds, message: Message, incarnation: number, core: Snapshot | null): boolean;
+  isDead(message: Message, incarnation: number, core: Snapshot | null): boolean;
 }

@@ -172,7 +172,7 @@ export class Universe<Message, Command, Event, Config> {
     this.#dropDead(node);
     for (const post of outcome.sent) {
       const { to } = cast.posts[post] as Post;
-      if (!cast.isDead(post, next[NODES + to] as number)) this.#insert(post);
+      if (!this.#isDead(post, to)) this.#insert(post);
     }
     if (outcome.toldId === 0) return true;
     const incarnation = cast.incarnationOf(cast.states[before] as NodeState);
@@ -188,7 +188,7 @@ export class Universe<Message, Command, Event, Config> {
     this.#woken.length = 0;
     this.next[INSTANT] = instant;
     this.next[PAST] = this.#judge.settled(this.next[PAST] as PastId, instant);
-    if ((this.next[PAST] as number) < 0) return false;
+    if (this.next[PAST] < 0) return false;
     for (let node = 0; node < cast.nodes; node++) {
       this.#become(node, cast.prospects(this.next[NODES + node] as number, instant).tidied);
       if (!cast.world.wakesPromptly(cast.bounds, node)) continue;
@@ -230,8 +230,16 @@ export class Universe<Message, Command, Event, Config> {
     const cast = this.#cast;
     for (let i = this.nextLength - 1; i >= this.#postsAt; i--) {
       const post = this.next[i] as number;
-      if ((cast.posts[post] as Post).to === node && cast.isDead(post, this.next[NODES + node] as number)) this.#removeAt(i);
+      if ((cast.posts[post] as Post).to === node && this.#isDead(post, node)) this.#removeAt(i);
     }
+  }
+
+  /** Whoever only asks, and asks nothing more, listens to nothing. */
+  #isDead(post: number, to: number): boolean {
+    const cast = this.#cast;
+    const state = this.next[NODES + to] as number;
+    if (cast.isDead(post, state)) return true;
+    return !cast.world.wakesPromptly(cast.bounds, to) && cast.prospects(state, this.next[INSTANT] as number).asksNothing;
   }
 
   /** When nobody asks for anything any more, those who only answer, and all messages, make no difference. */

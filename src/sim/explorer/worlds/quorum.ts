@@ -24,39 +24,44 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     acceptors: 3,
     proposers: 2,
     attempts: 1,
+    tries: 1,
+    handles: 1,
     renewals: 1,
     releases: true,
     crashes: 1,
     duplicates: 0,
     losses: 0,
-    instants: 4,
+    driftPpm: 0,
+    instants: 2,
   },
   tickUs: 1_000_000,
 
-  settings: ({ acceptors, proposers }: Bounds): Settings => ({
+  settings: ({ acceptors, proposers, driftPpm }: Bounds): Settings => ({
     acceptors: String(acceptors),
     proposers: String(proposers),
     term: TERM,
     rtt: '1us',
     attempt: '1s',
+    rate: `${driftPpm}ppm`,
   }),
 
-  ratePpm: (): number => 0,
+  ratePpm: ({ acceptors, driftPpm }: Bounds, node: number): number => (node < acceptors ? driftPpm : -driftPpm),
 
-  offers({ acceptors, attempts, renewals, releases }: Bounds, { node, life, core, actor, monoUs }: NodeView): readonly Offer[] {
+  offers({ acceptors, attempts, handles, renewals, releases }: Bounds, { node, life, core, actor, monoUs }: NodeView): readonly Offer[] {
     if (node < acceptors) return [];
     const { asked, leases } = actor as unknown as QuorumActorSnapshot;
     const { holder } = core as unknown as QuorumCoreSnapshot;
     const offers: Offer[] = [];
-    if (asked + life < attempts && leases.length === 0) offers.push(['acquire', NAME, TERM]);
+    if (asked + life < attempts && leases.length < handles) offers.push(['acquire', NAME, TERM]);
     for (const lease of leases) {
       if (lease.state === 'asking') continue;
-      offers.push(['use', NAME]);
+      const which = handles > 1 ? ['lease', String(lease.lease)] : [];
+      offers.push(['use', NAME, ...which]);
       if (lease.state !== 'holding') continue;
       // A renewal that would not move the deadline on is not worth trying.
       const moves = holder.rows.some(([, , , , deadlineMono]) => monoUs + lease.termUs > deadlineMono);
-      if (lease.renewals < renewals && moves) offers.push(['renew', NAME]);
-      if (releases) offers.push(['release', NAME]);
+      if (lease.renewals < renewals && moves) offers.push(['renew', NAME, ...which]);
+      if (releases) offers.push(['release', NAME, ...which]);
     }
     return offers;
   },
@@ -68,16 +73,16 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     return acceptor.rows.length > 0 || acceptor.promises.length > 0;
   },
 
-  mayWake({ acceptors, attempts }: Bounds, node: number, core: Snapshot): boolean {
+  mayWake({ acceptors, tries }: Bounds, node: number, core: Snapshot): boolean {
     const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
-    return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, attempts));
+    return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
   },
 
-  asksNothing({ acceptors, attempts, renewals }: Bounds, { node, life, core, actor }: NodeView): boolean {
+  asksNothing({ acceptors, attempts, tries, renewals }: Bounds, { node, life, core, actor }: NodeView): boolean {
     if (node < acceptors) return true;
     const { asked, leases } = actor as unknown as QuorumActorSnapshot;
     const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
-    if (asked + life < attempts || proposer.some((pursuit) => !isGivenUp(pursuit, attempts))) return false;
+    if (asked + life < attempts || proposer.some((pursuit) => !isGivenUp(pursuit, tries))) return false;
     return holder.renewals.length === 0 && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
   },
 
@@ -85,8 +90,8 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
   rename: renameCore,
   wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
   tidy: tidyCore,
-  isDead: (bounds: Bounds, message: QuorumMessage, incarnation: number, core: Snapshot | null): boolean =>
-    !isRequest(message) && isIgnored(bounds, message, incarnation, core as unknown as QuorumCoreSnapshot | null),
+  isDead: (message: QuorumMessage, incarnation: number, core: Snapshot | null): boolean =>
+    !isRequest(message) && isIgnored(message, incarnation, core as unknown as QuorumCoreSnapshot | null),
 };
 
 /** What this file reads of a core's snapshot. */
@@ -127,16 +132,12 @@ function isGivenUp({ state }: QuorumCoreSnapshot['proposer'][number], attempts: 
 }
 
 /**
- * An answer is ignored for ever if it is for an earlier life; and if nothing under way has its ballot, because
- * ballots only rise, and its clock tells nothing new.
+ * An answer is ignored for ever if it is for an earlier life; if its addressee will ask nothing more; and if nothing
+ * under way has its ballot, because ballots only rise, and its clock tells nothing new.
  */
-function isIgnored({ attempts }: Bounds, message: QuorumMessage, incarnation: number, core: QuorumCoreSnapshot | null): boolean {
+function isIgnored(message: QuorumMessage, incarnation: number, core: QuorumCoreSnapshot | null): boolean {
   if (core === null || message.owner !== incarnation) return true;
   const { proposer, holder, ballots } = core;
-  const isResting = proposer.every((pursuit) => isGivenUp(pursuit, attempts));
-  // Nothing is asked any more, so no ballot will be needed.
-  if (isResting && proposer.length > 0) return true;
-  if (proposer.length === 0 && holder.rows.length === 0 && holder.releases.length > 0) return true;
   const isAwaited =
     proposer.some(({ state }) => state.ballot === message.ballot) || holder.renewals.some(({ ballot }) => ballot === message.ballot);
   return !isAwaited && message.clock <= ballots;
@@ -155,7 +156,7 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
     floors = [base, Math.max(first, ballot)];
   }
   const promises = acceptor.promises.filter(([, , , until]) => mono < until);
-  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } } as unknown as Snapshot;
+  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } };
 }
 
 /** Acceptors are named only in the sets of voters a proposer counts. In which order refusals came makes no difference to what comes of them. */
