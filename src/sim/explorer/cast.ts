@@ -79,6 +79,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   played = 0;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
+  readonly #downs: number[][] = [];
   readonly #stateIds = new Map<string, number>();
   readonly #postIds = new Map<string, number>();
   readonly #toldIds = new Map<string, number>();
@@ -112,7 +113,8 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
 
   /** A node that is not up; its next life has this number. */
   down(node: number, life: number): number {
-    return this.#intern(node, life, null);
+    const downs = (this.#downs[node] ??= []);
+    return (downs[life] ??= this.#intern(node, life, null));
   }
 
   /** What an input makes of a node at an instant. */

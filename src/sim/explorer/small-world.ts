@@ -61,6 +61,8 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   asksNothing(bounds: Bounds, seen: NodeView): boolean;
   /** How many nodes, from 0 on, are alike: permuting them makes no difference to anybody. They must hold nothing themselves. */
   alike(bounds: Bounds): number;
+  /** If those who ask are alike as well, one of them: the first to do anything may as well be this one. Null if they are not. */
+  firstToAct(bounds: Bounds): number | null;
   /** A node's core as it would be if the nodes that are alike had other numbers. Lists that stand for sets stay in order. */
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot;
   /** Nodes woken at the very instant they want to be. For nodes whose waking nobody can see; all others may be woken late, or never. */

@@ -108,10 +108,13 @@ export class Universe<Message, Command, Event, Config> {
         if (!this.#show(() => ({ kind: 'drop', post }), false, visit)) return;
       }
     }
+    const isBeginning = this.#isBeginning(state, length);
+    const first = isBeginning ? cast.world.firstToAct(bounds) : null;
     for (let node = 0; node < cast.nodes; node++) {
+      if (first !== null && node !== first) continue;
       if (!this.#expandNode(state, length, node, visit)) return;
     }
-    if ((state[INSTANT] as number) < bounds.instants && !this.#isBeginning(state, length)) {
+    if ((state[INSTANT] as number) < bounds.instants && !isBeginning) {
       this.#copy(state, length);
       const isClean = this.#advance();
       const woken = [...this.#woken];
@@ -246,7 +249,8 @@ export class Universe<Message, Command, Event, Config> {
   #forget(): void {
     const cast = this.#cast;
     const instant = this.next[INSTANT] as number;
-    for (let node = 0; node < cast.nodes; node++) if (!cast.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
+    // Those who ask come last, and mostly one of them still does.
+    for (let node = cast.nodes - 1; node >= 0; node--) if (!cast.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
     while (this.nextLength > this.#postsAt) this.#removeAt(this.nextLength - 1);
     for (let node = 0; node < cast.nodes; node++) if (cast.world.wakesPromptly(cast.bounds, node)) this.#become(node, cast.down(node, 0));
   }

@@ -87,6 +87,8 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
   },
 
   alike: ({ acceptors }: Bounds): number => acceptors,
+  // Only a PREPARE compares owners, where ballots are equal, and the first try sends none.
+  firstToAct: ({ acceptors, tries }: Bounds): number | null => (tries === 1 ? acceptors : null),
   rename: renameCore,
   wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
   tidy: tidyCore,

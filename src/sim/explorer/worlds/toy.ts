@@ -33,8 +33,9 @@ export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, T
     return offers;
   },
 
-  // Any node may hold, so none is like another.
+  // Any node may hold, so the search does not take one for another; but before anything happened they are all the same.
   alike: (): number => 0,
+  firstToAct: (): number => 0,
   rename: (core: Snapshot): Snapshot => core,
   wakesPromptly: (): boolean => false,
   mayCrash: (): boolean => true,
