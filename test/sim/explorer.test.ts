@@ -94,13 +94,14 @@ describe('what is left out makes no difference', () => {
     { what: 'messages nobody listens to', world: { isDead: () => false } },
     { what: 'what acceptors have forgotten', world: { tidy: (core) => core } },
     { what: 'the end, when nobody asks any more', world: { asksNothing: () => false } },
+    { what: 'that acceptors are woken at once', world: { wakesPromptly: () => false, asksNothing: () => false } },
   ];
 
   test.each(ways)(
     'without using $what, more states come to the same',
     ({ world }) => {
       const slower = exploring({ ...quorumWorld, ...world });
-      const bounds = { ...TINY, proposers: 2, acceptors: 2 };
+      const bounds = { ...TINY, acceptors: 2, crashes: 1, releases: true };
       const [with_, without] = [explore(quorum, bounds), explore(slower, bounds)];
       expect(without).toMatchObject({ exhausted: true, found: null });
       expect(without.states).toBeGreaterThan(with_.states);
