@@ -35,7 +35,7 @@ const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
 const MILLION = 1_000_000;
 
-interface QuorumWorld {
+export interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
