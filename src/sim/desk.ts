@@ -73,6 +73,7 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
     const hold = this.#world.holds.find(resource, this.#process.index, token);
     const remainingUs = hold ? this.#world.remainingUs(this.#process.index, hold.deadline) : 0;
     this.#world.settleHolds(resource);
+    this.#world.tape?.did(this.#process, { kind: 'use', resource, token });
     this.record({ kind: 'used', resource, token, remainingUs });
   }
 

@@ -33,7 +33,10 @@ export class Population<Message, Command, Event, Config> {
     for (let node = 0; node < nodes; node++) {
       const { offsetUsMax } = this.#world.faults;
       const offsetUs = chooser.below(2 * offsetUsMax + 1) - offsetUsMax;
-      this.clocks.push(new MachineClock(chooser.below(MONO_START_US_MAX), offsetUs, this.#drawRatePpm()));
+      const monoUs = chooser.below(MONO_START_US_MAX);
+      const ratePpm = this.#drawRatePpm();
+      this.clocks.push(new MachineClock(monoUs, offsetUs, ratePpm));
+      this.#world.tape?.clocks.push({ monoUs, wallOffsetUs: offsetUs, ratePpm });
       this.current.push(null);
       this.#asleepUntilUs.push(0);
       this.#disksKept.push(false);
@@ -58,6 +61,7 @@ export class Population<Message, Command, Event, Config> {
     const { node } = process;
     world.counts.crash++;
     world.trace?.crashed(process);
+    world.tape?.did(process, { kind: 'crash' });
     this.#end(process);
     if (this.current[node] !== process) return;
     this.current[node] = null;
@@ -93,11 +97,14 @@ export class Population<Message, Command, Event, Config> {
     world.trace?.slept(node, untilUs);
     this.#asleepUntilUs[node] = untilUs;
     clock.sleep(world.nowUs);
+    world.tape?.befell(node, { kind: 'sleep' });
     for (const process of this.processes) {
       if (process.node === node && process.alive) process.blockedUntilUs = Math.max(process.blockedUntilUs, untilUs);
     }
     world.at(untilUs, () => {
-      if (!this.#isAsleep(node)) clock.awake(world.nowUs);
+      if (this.#isAsleep(node)) return;
+      clock.awake(world.nowUs);
+      world.tape?.befell(node, { kind: 'awake' });
     });
   }
 
@@ -105,6 +112,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     world.counts['wall-step']++;
     world.trace?.wallStepped(node, byUs);
+    world.tape?.befell(node, { kind: 'wall', byUs });
     (this.clocks[node] as MachineClock).stepWall(world.nowUs, byUs);
   }
 
@@ -112,7 +120,9 @@ export class Population<Message, Command, Event, Config> {
   changeRate(node: number): void {
     const world = this.#world;
     const clock = this.clocks[node] as MachineClock;
-    clock.setRate(world.nowUs, this.#drawRatePpm());
+    const ppm = this.#drawRatePpm();
+    clock.setRate(world.nowUs, ppm);
+    world.tape?.befell(node, { kind: 'rate', ppm });
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
   }
 
@@ -162,6 +172,7 @@ export class Population<Message, Command, Event, Config> {
     this.processes.push(process);
     this.current[node] = process;
     world.trace?.started(process, boot);
+    world.tape?.did(process, { kind: 'start', node, restarted, diskKept });
     world.enter(process);
     core.start(world);
     process.user.start();
@@ -183,6 +194,7 @@ export class Population<Message, Command, Event, Config> {
     if (!isUp) {
       this.#asleepUntilUs[node] = 0;
       (this.clocks[node] as MachineClock).restartMono(world.nowUs, world.chooser.below(MONO_START_US_MAX));
+      world.tape?.befell(node, { kind: 'awake' });
     }
     const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
     if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {

@@ -18,6 +18,7 @@ import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
+import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -39,6 +40,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   readonly mutant: string | null;
   readonly chooser: Chooser;
   readonly trace: Trace | null;
+  /** Filled in by who wants the run's inputs one by one. */
+  tape: Tape<Command> | null = null;
   readonly panel: Panel;
   readonly sometimes: Sometimes;
   readonly counts: WorldCounts = noCounts();
@@ -133,10 +136,13 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.trace?.sent(this.#running as SimProcess<Message, Command, Event>, to, copies, () => this.protocol.describeMessage(message));
     const { afterVotePpm, lastWordsLatePpm } = this.faults;
     const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
-    if (copies === 0) this.counts.loss++;
-    else {
+    if (copies === 0) {
+      this.counts.loss++;
+      this.tape?.sent(null);
+    } else {
       if (copies > 1) this.counts.duplicate++;
       const index = this.#slab.put(node, this.nowUs, message, copies);
+      this.tape?.sent(index);
       for (let copy = 0; copy < copies; copy++) {
         let latencyUs = to === node ? 0 : this.network.latencyUs();
         if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
@@ -275,6 +281,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     if (this.nowUs - slab.sentAt(index) > this.#termUs) this.counts['late-message']++;
     const message = slab.read(index);
     this.trace?.received(process, from, () => this.protocol.describeMessage(message));
+    this.tape?.delivered(process, index);
     this.enter(process);
     process.core.receive(nodeId(from), message, this);
     this.leave(process);
@@ -290,6 +297,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     process.wakeDueUs = Infinity;
     if (this.monoOf(process.node) >= process.core.wakeAt) {
       this.trace?.woken(process);
+      this.tape?.did(process, { kind: 'wake' });
       this.enter(process);
       process.core.wake(this);
       this.leave(process);
@@ -326,6 +334,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.storage.answer(access);
     if (!process.alive) return;
     this.trace?.completed(process, access);
+    this.tape?.did(process, { kind: 'completed' });
     this.enter(process);
     process.core.completed({ op: access.op, ok: access.ok, value: access.ok ? access.found : null }, this);
     this.leave(process);
@@ -360,6 +369,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       }
       const command = outbox.shift() as Command;
       this.trace?.commanded(process, () => this.protocol.describeCommand(command));
+      this.tape?.did(process, { kind: 'command', command });
       this.events++;
       process.core.command(command, this);
     }

@@ -1,0 +1,79 @@
+/**
+ * A tape of one run: every input a process got and everything that befell its clocks, with the instant. It is
+ * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
+ * A message is known by the step that sent it and its number among that step's messages.
+ */
+import type { SimProcess } from './process.ts';
+
+/** Which message: the number of the step on the tape that sent it, and which of that step's messages it is. */
+export interface TapedMessage {
+  readonly step: number;
+  readonly nth: number;
+}
+
+export type TapedDeed<Command> =
+  | { readonly kind: 'start'; readonly node: number; readonly restarted: boolean; readonly diskKept: boolean }
+  | { readonly kind: 'crash' }
+  | { readonly kind: 'deliver'; readonly message: TapedMessage }
+  | { readonly kind: 'wake' }
+  | { readonly kind: 'command'; readonly command: Command }
+  /** The application acted under a lease. */
+  | { readonly kind: 'use'; readonly resource: string; readonly token: number }
+  /** An access to storage was answered. The tape has no storage: a run with this cannot be staged. */
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'wall'; readonly byUs: number }
+  | { readonly kind: 'rate'; readonly ppm: number }
+  | { readonly kind: 'sleep' }
+  | { readonly kind: 'awake' };
+
+export interface TapedStep<Command> {
+  readonly atUs: number;
+  /** Which machine. */
+  readonly node: number;
+  /** Which of all processes that ever were; -1 where it is the machine. */
+  readonly process: number;
+  readonly deed: TapedDeed<Command>;
+}
+
+/** What a machine's clocks were at the beginning. */
+export interface TapedClock {
+  readonly monoUs: number;
+  readonly wallOffsetUs: number;
+  readonly ratePpm: number;
+}
+
+export class Tape<Command> {
+  readonly clocks: TapedClock[] = [];
+  readonly steps: TapedStep<Command>[] = [];
+  readonly #now: () => number;
+  /** By place in the world's slab: the message that is there now. */
+  readonly #messages: TapedMessage[] = [];
+  #sent = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  did<Message, Event>(process: SimProcess<Message, Command, Event>, deed: TapedDeed<Command>): void {
+    this.#add(process.node, process.index, deed);
+  }
+
+  befell(node: number, deed: TapedDeed<Command>): void {
+    this.#add(node, -1, deed);
+  }
+
+  /** The step under way sends a message; null if it is lost. */
+  sent(place: number | null): void {
+    const message = { step: this.steps.length - 1, nth: this.#sent++ };
+    if (place !== null) this.#messages[place] = message;
+  }
+
+  delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
+    this.did(process, { kind: 'deliver', message: this.#messages[place] as TapedMessage });
+  }
+
+  #add(node: number, process: number, deed: TapedDeed<Command>): void {
+    this.steps.push({ atUs: this.#now(), node, process, deed });
+    this.#sent = 0;
+  }
+}
