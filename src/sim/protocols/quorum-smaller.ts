@@ -1,20 +1,8 @@
-/** What a world of the quorum engine consists of, and the worlds with a member, client, handle or name less. */
-import type { QuorumConfig } from '../../core/index.ts';
+/** Worlds of the quorum engine with a member, client, handle or name less. */
 import type { Scenario, SmallerScenario } from '../protocol.ts';
-import type { QuorumHabits } from './quorum-user.ts';
+import type { QuorumWorld } from './quorum.ts';
 
-export interface QuorumWorld {
-  readonly members: number;
-  readonly core: QuorumConfig;
-  readonly habits: QuorumHabits;
-  readonly tame: boolean;
-  /** How many handles each node has. */
-  readonly handles: readonly number[];
-}
-
-export type QuorumScenario = Scenario<QuorumWorld>;
-
-export function smallerWorlds(scenario: QuorumScenario): SmallerScenario<QuorumWorld>[] {
+export function smallerWorlds(scenario: Scenario<QuorumWorld>): SmallerScenario<QuorumWorld>[] {
   const { config } = scenario;
   const { members, handles, habits } = config;
   const smaller: SmallerScenario<QuorumWorld>[] = [];

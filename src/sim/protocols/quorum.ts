@@ -10,20 +10,32 @@ import {
   REFUSED,
   type Boot,
   type QuorumCommand,
+  type QuorumConfig,
   type QuorumEvent,
   type QuorumMessage,
 } from '../../core/index.ts';
 import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
-import type { Desk, SimProtocol, User } from '../protocol.ts';
+import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 import { drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { shapeFaults } from './quorum-shapes.ts';
-import { smallerWorlds, type QuorumScenario, type QuorumWorld } from './quorum-smaller.ts';
-import { QuorumUser } from './quorum-user.ts';
+import { smallerWorlds } from './quorum-smaller.ts';
+import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
+
+export interface QuorumWorld {
+  readonly members: number;
+  readonly core: QuorumConfig;
+  readonly habits: QuorumHabits;
+  readonly tame: boolean;
+  /** How many handles each node has. */
+  readonly handles: readonly number[];
+}
+
+type QuorumScenario = Scenario<QuorumWorld>;
 
 export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   name: 'quorum',

@@ -13,7 +13,7 @@ import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../prot
 
 const TERM_US = 1_000_000;
 
-interface RegisterWorld {
+export interface RegisterWorld {
   readonly units: number;
   readonly keys: number;
   /** How long a client thinks before its next operation, at most. */
