@@ -4,9 +4,10 @@
  * A message is known by the step that sent it and its number among that step's messages.
  */
 import type { SimProcess } from './process.ts';
+import type { Access } from './storage.ts';
 
-/** Which message: the number of the step on the tape that sent it, and which of that step's messages it is. */
-export interface TapedMessage {
+/** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's it is. */
+export interface TapedOrigin {
   readonly step: number;
   readonly nth: number;
 }
@@ -14,13 +15,12 @@ export interface TapedMessage {
 export type TapedDeed<Command> =
   | { readonly kind: 'start'; readonly node: number; readonly restarted: boolean; readonly diskKept: boolean }
   | { readonly kind: 'crash' }
-  | { readonly kind: 'deliver'; readonly message: TapedMessage }
+  | { readonly kind: 'deliver'; readonly message: TapedOrigin }
   | { readonly kind: 'wake' }
   | { readonly kind: 'command'; readonly command: Command }
-  /** The application acted under a lease. */
-  | { readonly kind: 'use'; readonly resource: string; readonly token: number }
-  /** An access to storage was answered. The tape has no storage: a run with this cannot be staged. */
-  | { readonly kind: 'completed' }
+  /** The application acted under the lease that answered this request. */
+  | { readonly kind: 'use'; readonly resource: string; readonly request: number }
+  | { readonly kind: 'completed'; readonly access: TapedOrigin; readonly ok: boolean }
   | { readonly kind: 'wall'; readonly byUs: number }
   | { readonly kind: 'rate'; readonly ppm: number }
   | { readonly kind: 'sleep' }
@@ -47,8 +47,12 @@ export class Tape<Command> {
   readonly steps: TapedStep<Command>[] = [];
   readonly #now: () => number;
   /** By place in the world's slab: the message that is there now. */
-  readonly #messages: TapedMessage[] = [];
+  readonly #messages: TapedOrigin[] = [];
+  readonly #accesses = new Map<Access, TapedOrigin>();
+  /** The request that each token answered. */
+  readonly #requests = new Map<string, number>();
   #sent = 0;
+  #asked = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -69,11 +73,30 @@ export class Tape<Command> {
   }
 
   delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
-    this.did(process, { kind: 'deliver', message: this.#messages[place] as TapedMessage });
+    this.did(process, { kind: 'deliver', message: this.#messages[place] as TapedOrigin });
+  }
+
+  /** The step under way reads or writes; null if nothing will come of it. */
+  asked(access: Access | null): void {
+    const origin = { step: this.steps.length - 1, nth: this.#asked++ };
+    if (access) this.#accesses.set(access, origin);
+  }
+
+  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
+    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok: access.ok });
+  }
+
+  granted<Message, Event>(process: SimProcess<Message, Command, Event>, request: number, token: number): void {
+    this.#requests.set(`${process.index} ${token}`, request);
+  }
+
+  used<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string, token: number): void {
+    this.did(process, { kind: 'use', resource, request: this.#requests.get(`${process.index} ${token}`) ?? 0 });
   }
 
   #add(node: number, process: number, deed: TapedDeed<Command>): void {
     this.steps.push({ atUs: this.#now(), node, process, deed });
     this.#sent = 0;
+    this.#asked = 0;
   }
 }

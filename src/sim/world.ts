@@ -334,7 +334,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.storage.answer(access);
     if (!process.alive) return;
     this.trace?.completed(process, access);
-    this.tape?.did(process, { kind: 'completed' });
+    this.tape?.completed(process, access);
     this.enter(process);
     process.core.completed({ op: access.op, ok: access.ok, value: access.ok ? access.found : null }, this);
     this.leave(process);
@@ -417,6 +417,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   #begin(unit: UnitId, key: string, op: number, value: Uint8Array | null): void {
     const { index, node } = this.#running as SimProcess<Message, Command, Event>;
     const access = this.storage.begin(index, node, unit, key, op, value, this.nowUs);
+    this.tape?.asked(access);
     if (access) this.#queue.schedule(access.effectUs, COMPLETE, index, this.#accesses.park(access));
   }
 

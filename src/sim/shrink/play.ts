@@ -1,0 +1,129 @@
+/**
+ * A play: what happened in a run, beat by beat, in a form that survives having beats taken out. A message is
+ * known by the beat that sent it, a lease by the beat that asked for it; every beat keeps its instant. What
+ * can no longer be done when its turn comes is passed over.
+ */
+import { TenureError } from '../../kernel/index.ts';
+import type { Violation } from '../../check/index.ts';
+import type { AnyStage, MessageRef, StageAction } from '../stage/index.ts';
+
+/** Which message or storage access: that of the nth effect of its kind in a beat, from 0. */
+export interface Origin {
+  readonly beat: number;
+  readonly nth: number;
+}
+
+export type Deed =
+  /** Something that refers to nothing before it. */
+  | { readonly kind: 'plain'; readonly action: StageAction }
+  | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
+  | { readonly kind: 'answer' | 'fail'; readonly access: Origin; readonly node: number }
+  | {
+      readonly kind: 'act';
+      readonly node: number;
+      readonly verb: string;
+      readonly words: readonly string[];
+      /** It takes a number of its own among its node's requests. */
+      readonly asks: boolean;
+      /** The beat whose request it is about; said in words when the beat is played. */
+      readonly about: number | null;
+    };
+
+export interface Beat {
+  readonly id: number;
+  readonly atUs: number;
+  readonly deed: Deed;
+}
+
+export interface Performance {
+  /** What was done, as a script says it. */
+  readonly actions: readonly StageAction[];
+  /** The beats that could be done. */
+  readonly beats: readonly Beat[];
+  /** The first; the play ends with it. */
+  readonly violation: Violation | null;
+}
+
+export function perform(open: () => AnyStage, beats: readonly Beat[]): Performance {
+  const stage = open();
+  const messages = new Map<string, MessageRef>();
+  const accesses = new Map<string, number>();
+  const requests = new Map<number, { readonly node: number; readonly number: number }>();
+  const asked: number[] = [];
+  const actions: StageAction[] = [];
+  const done: Beat[] = [];
+  const asAction = ({ deed }: Beat): StageAction | null => {
+    switch (deed.kind) {
+      case 'plain':
+        return deed.action;
+      case 'deliver':
+      case 'duplicate': {
+        const message = messages.get(keyOf(deed.message));
+        return message ? { kind: deed.kind, message } : null;
+      }
+      case 'answer':
+      case 'fail': {
+        const access = accesses.get(keyOf(deed.access));
+        return access === undefined ? null : { kind: deed.kind, node: deed.node, access };
+      }
+      case 'act': {
+        const { node, verb, words, about } = deed;
+        if (about === null) return { kind: 'act', node, verb, words };
+        const request = requests.get(about);
+        return request?.node === node ? { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] } : null;
+      }
+    }
+  };
+
+  stage.startAll();
+  for (const beat of beats) {
+    const action = asAction(beat);
+    if (!action) continue;
+    const gapUs = beat.atUs - stage.nowUs;
+    if (gapUs > 0) {
+      const advance = { kind: 'advance', byUs: gapUs } as const;
+      stage.do(advance);
+      actions.push(advance);
+    }
+    const notes = attempt(stage, action);
+    if (!notes) {
+      if (gapUs > 0) {
+        // Time went by for nothing; the next beat finds it so.
+        actions.pop();
+      }
+      continue;
+    }
+    actions.push(action);
+    done.push(beat);
+    const sent = notes.filter(({ kind }) => kind === 'sent').length;
+    stage.underWay.slice(stage.underWay.length - sent).forEach((message, nth) => {
+      messages.set(keyOf({ beat: beat.id, nth }), { ...message });
+    });
+    notes
+      .filter(({ kind }) => kind === 'asked')
+      .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, nth }), Number(/#(\d+):/.exec(text)?.[1])));
+    if (action.kind === 'restart') asked[action.node] = 0;
+    if (beat.deed.kind === 'act' && beat.deed.asks) {
+      const number = (asked[beat.deed.node] ?? 0) + 1;
+      asked[beat.deed.node] = number;
+      requests.set(beat.id, { node: beat.deed.node, number });
+    }
+    const [violation] = stage.violations;
+    if (violation) return { actions: withoutGaps(actions, done, stage), beats: done, violation };
+  }
+  return { actions, beats: done, violation: null };
+}
+
+/** Null if it cannot be done now. */
+function attempt(stage: AnyStage, action: StageAction): ReturnType<AnyStage['do']> | null {
+  try {
+    return stage.do(action);
+  } catch (error) {
+    if (error instanceof TenureError && error.code === 'TENURE_BAD_ARGUMENT') return null;
+    throw error;
+  }
+}
+
+function keyOf({ beat, nth }: Origin): string {
+  return `${beat} ${nth}`;
+}
