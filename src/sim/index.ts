@@ -5,4 +5,5 @@ export * from './interest.ts';
 export * from './protocol.ts';
 export * from './protocols/index.ts';
 export * from './run.ts';
+export * from './stage/index.ts';
 export * from './trace.ts';
