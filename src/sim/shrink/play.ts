@@ -79,20 +79,9 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
   for (const beat of beats) {
     const action = asAction(beat);
     if (!action) continue;
-    const gapUs = beat.atUs - stage.nowUs;
-    if (gapUs > 0) {
-      const advance = { kind: 'advance', byUs: gapUs } as const;
-      stage.do(advance);
-      actions.push(advance);
-    }
+    if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
     const notes = attempt(stage, action);
-    if (!notes) {
-      if (gapUs > 0) {
-        // Time went by for nothing; the next beat finds it so.
-        actions.pop();
-      }
-      continue;
-    }
+    if (!notes) continue;
     actions.push(action);
     done.push(beat);
     const sent = notes.filter(({ kind }) => kind === 'sent').length;
@@ -109,9 +98,19 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
       requests.set(beat.id, { node: beat.deed.node, number });
     }
     const [violation] = stage.violations;
-    if (violation) return { actions: withoutGaps(actions, done, stage), beats: done, violation };
+    if (violation) return { actions: inTime(actions, done), beats: done, violation };
   }
-  return { actions, beats: done, violation: null };
+  return { actions: inTime(actions, done), beats: done, violation: null };
+}
+
+/** With the time that goes by in between. */
+function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageAction[] {
+  let nowUs = 0;
+  return actions.flatMap((action, i) => {
+    const byUs = (beats[i] as Beat).atUs - nowUs;
+    nowUs += Math.max(0, byUs);
+    return byUs > 0 ? [{ kind: 'advance', byUs }, action] : [action];
+  });
 }
 
 /** Null if it cannot be done now. */
