@@ -118,7 +118,7 @@ function attempt(stage: AnyStage, action: StageAction): ReturnType<AnyStage['do'
   try {
     return stage.do(action);
   } catch (error) {
-    if (error instanceof TenureError && error.code === 'TENURE_BAD_ARGUMENT') return null;
+    if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') return null;
     throw error;
   }
 }
