@@ -10,7 +10,6 @@ import type { SimProcess } from './process.ts';
 import type { World } from './world.ts';
 
 const MILLION = 1_000_000;
-const MONO_START_US_MAX = 1000 * MILLION;
 
 export class Population<Message, Command, Event, Config> {
   /** Every process that ever was, by its index. */
@@ -31,9 +30,9 @@ export class Population<Message, Command, Event, Config> {
   startAll(nodes: number): void {
     const { chooser } = this.#world;
     for (let node = 0; node < nodes; node++) {
-      const { offsetUsMax } = this.#world.faults;
+      const { offsetUsMax, uptimeUsMax } = this.#world.faults;
       const offsetUs = chooser.below(2 * offsetUsMax + 1) - offsetUsMax;
-      const monoUs = chooser.below(MONO_START_US_MAX);
+      const monoUs = uptimeUsMax > 0 ? chooser.below(uptimeUsMax) : 0;
       const ratePpm = this.#drawRatePpm();
       this.clocks.push(new MachineClock(monoUs, offsetUs, ratePpm));
       this.#world.tape?.clocks.push({ monoUs, wallOffsetUs: offsetUs, ratePpm });
@@ -193,7 +192,10 @@ export class Population<Message, Command, Event, Config> {
     if (!diskKept) world.storage.wipeDisk(node);
     if (!isUp) {
       this.#asleepUntilUs[node] = 0;
-      (this.clocks[node] as MachineClock).restartMono(world.nowUs, world.chooser.below(MONO_START_US_MAX));
+      const clock = this.clocks[node] as MachineClock;
+      const { uptimeUsMax } = world.faults;
+      if (uptimeUsMax > 0) clock.restartMono(world.nowUs, world.chooser.below(uptimeUsMax));
+      else clock.awake(world.nowUs);
       world.tape?.befell(node, { kind: 'awake' });
     }
     const { wallSetAtBootPpm, wallStepUsMax } = world.faults;

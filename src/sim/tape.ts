@@ -1,14 +1,16 @@
 /**
  * A tape of one run: every input a process got and everything that befell its clocks, with the instant. It is
  * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
- * A message is known by the step that sent it and its number among that step's messages.
+ * A message is known by the step that sent it and its number among that step's messages of the same kind.
  */
 import type { SimProcess } from './process.ts';
 import type { Access } from './storage.ts';
 
-/** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's it is. */
+/** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's of this kind it is. */
 export interface TapedOrigin {
   readonly step: number;
+  /** Of a message: to whom, and its label. Of an access: empty. */
+  readonly kind: string;
   readonly nth: number;
 }
 
@@ -33,6 +35,8 @@ export interface TapedStep<Command> {
   /** Which of all processes that ever were; -1 where it is the machine. */
   readonly process: number;
   readonly deed: TapedDeed<Command>;
+  /** The numbers the core drew in this step. */
+  readonly choices: number[];
 }
 
 /** What a machine's clocks were at the beginning. */
@@ -51,8 +55,8 @@ export class Tape<Command> {
   readonly #accesses = new Map<Access, TapedOrigin>();
   /** The request that each token answered. */
   readonly #requests = new Map<string, number>();
-  #sent = 0;
-  #asked = 0;
+  /** How many of each kind the step under way has sent or asked. */
+  readonly #counts = new Map<string, number>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -67,9 +71,14 @@ export class Tape<Command> {
   }
 
   /** The step under way sends a message; null if it is lost. */
-  sent(place: number | null): void {
-    const message = { step: this.steps.length - 1, nth: this.#sent++ };
+  sent(place: number | null, kind: string): void {
+    const message = this.#origin(kind);
     if (place !== null) this.#messages[place] = message;
+  }
+
+  /** The core drew a number. */
+  chose(choice: number): void {
+    this.steps.at(-1)?.choices.push(choice);
   }
 
   delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
@@ -78,7 +87,7 @@ export class Tape<Command> {
 
   /** The step under way reads or writes; null if nothing will come of it. */
   asked(access: Access | null): void {
-    const origin = { step: this.steps.length - 1, nth: this.#asked++ };
+    const origin = this.#origin('');
     if (access) this.#accesses.set(access, origin);
   }
 
@@ -94,9 +103,19 @@ export class Tape<Command> {
     this.did(process, { kind: 'use', resource, request: this.#requests.get(`${process.index} ${token}`) ?? 0 });
   }
 
-  #add(node: number, process: number, deed: TapedDeed<Command>): void {
-    this.steps.push({ atUs: this.#now(), node, process, deed });
-    this.#sent = 0;
-    this.#asked = 0;
+  #origin(kind: string): TapedOrigin {
+    const nth = this.#counts.get(kind) ?? 0;
+    this.#counts.set(kind, nth + 1);
+    return { step: this.steps.length - 1, kind, nth };
   }
+
+  #add(node: number, process: number, deed: TapedDeed<Command>): void {
+    this.steps.push({ atUs: this.#now(), node, process, deed, choices: [] });
+    this.#counts.clear();
+  }
+}
+
+/** The word a message is called by: the first of its description. */
+export function labelOf(description: string): string {
+  return /^[A-Za-z-]+/.exec(description)?.[0] ?? 'message';
 }

@@ -18,7 +18,7 @@ import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
-import type { Tape } from './tape.ts';
+import { labelOf, type Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -126,7 +126,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   // ── Step: what a core may do ───────────────────────────────────────────────────────────────────────
 
   choose(bound: number): number {
-    return this.chooser.below(bound);
+    const choice = this.chooser.below(bound);
+    this.tape?.chose(choice);
+    return choice;
   }
 
   send(to: NodeId, message: Message): void {
@@ -138,11 +140,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
     if (copies === 0) {
       this.counts.loss++;
-      this.tape?.sent(null);
+      this.tape?.sent(null, this.#kindOf(to, message));
     } else {
       if (copies > 1) this.counts.duplicate++;
       const index = this.#slab.put(node, this.nowUs, message, copies);
-      this.tape?.sent(index);
+      this.tape?.sent(index, this.#kindOf(to, message));
       for (let copy = 0; copy < copies; copy++) {
         let latencyUs = to === node ? 0 : this.network.latencyUs();
         if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
@@ -153,6 +155,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       this.#effectsLeft = 0;
       this.#hasVoted = true;
     }
+  }
+
+  /** How the tape tells the messages of one step apart. */
+  #kindOf(to: number, message: Message): string {
+    return `${to} ${labelOf(this.protocol.describeMessage(message))}`;
   }
 
   read(unit: UnitId, key: string, op: number): void {

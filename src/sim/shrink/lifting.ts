@@ -3,7 +3,7 @@
  * has no network and no faults of its own: a loss is a message that no beat delivers, a cut is many, a stall is time.
  */
 import type { Scenario } from '../protocol.ts';
-import type { Settings } from '../stage/index.ts';
+import type { Settings, StageAction } from '../stage/index.ts';
 import type { Tape, TapedOrigin, TapedStep } from '../tape.ts';
 import type { Beat, Deed, Origin } from './play.ts';
 
@@ -35,24 +35,24 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
   /** Which process of a node the stage has; one that lives on beside its successor is left out. */
   const current: number[] = [];
   const deliveries = countDeliveries(tape.steps);
-  const add = (atUs: number, deed: Deed): number => {
-    beats.push({ id: beats.length, atUs, deed });
+  const add = (atUs: number, deed: Deed, choices: readonly number[] = []): number => {
+    beats.push({ id: beats.length, atUs, deed, choices });
     return beats.length - 1;
   };
-  const plain = (atUs: number, action: Extract<Deed, { kind: 'plain' }>['action']): number => add(atUs, { kind: 'plain', action });
-  const origin = ({ step, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? -1, nth });
+  const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number => add(atUs, { kind: 'plain', action }, choices);
+  const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? -1, kind, nth });
 
   tape.clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
     if (ratePpm !== 0) plain(0, { kind: 'rate', node, ppm: ratePpm });
     if (wallOffsetUs !== 0) plain(0, { kind: 'set', node, byUs: wallOffsetUs });
   });
   tape.steps.forEach((step, index) => {
-    const { atUs, node, process, deed } = step;
+    const { atUs, node, process, deed, choices } = step;
     if (process >= 0 && deed.kind !== 'start' && current[node] !== process) return;
     const act = ({ verb, words, asks, about }: Said): void => {
       const aboutBeat = about === undefined ? null : (requests.get(`${process} ${about}`) ?? null);
       if (about !== undefined && aboutBeat === null) return;
-      const id = add(atUs, { kind: 'act', node, verb, words, asks: asks !== undefined, about: aboutBeat });
+      const id = add(atUs, { kind: 'act', node, verb, words, asks: asks !== undefined, about: aboutBeat }, choices);
       if (asks !== undefined) requests.set(`${process} ${asks}`, id);
       beatOf.set(index, id);
     };
@@ -72,14 +72,14 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
         return;
       case 'deliver': {
         const { message } = deed;
-        const key = `${message.step} ${message.nth}`;
+        const key = keyOf(message);
         for (let copies = deliveries.get(key) ?? 1; copies > 1; copies--) add(atUs, { kind: 'duplicate', message: origin(message) });
         deliveries.set(key, 1);
-        beatOf.set(index, add(atUs, { kind: 'deliver', message: origin(message) }));
+        beatOf.set(index, add(atUs, { kind: 'deliver', message: origin(message) }, choices));
         return;
       }
       case 'wake':
-        beatOf.set(index, plain(atUs, { kind: 'wake', node }));
+        beatOf.set(index, plain(atUs, { kind: 'wake', node }, choices));
         return;
       case 'command': {
         const said = lifting.say(deed.command);
@@ -92,7 +92,7 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
         return;
       }
       case 'completed':
-        beatOf.set(index, add(atUs, { kind: deed.ok ? 'answer' : 'fail', node, access: origin(deed.access) }));
+        beatOf.set(index, add(atUs, { kind: deed.ok ? 'answer' : 'fail', node, access: origin(deed.access) }, choices));
         return;
       case 'wall':
         plain(atUs, { kind: 'set', node, byUs: deed.byUs });
@@ -113,8 +113,12 @@ function countDeliveries<Command>(steps: readonly TapedStep<Command>[]): Map<str
   const counts = new Map<string, number>();
   for (const { deed } of steps) {
     if (deed.kind !== 'deliver') continue;
-    const key = `${deed.message.step} ${deed.message.nth}`;
+    const key = keyOf(deed.message);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;
+}
+
+function keyOf({ step, kind, nth }: TapedOrigin): string {
+  return `${step} ${kind} ${nth}`;
 }

@@ -45,6 +45,7 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       case 'query':
         return { verb: 'query', words: [nameText(command.name)], asks: command.lease };
       case 'watch':
+        return { verb: 'watch', words: command.prefix.length > 0 ? [nameText(command.prefix)] : [] };
       case 'unwatch':
         return null;
     }

@@ -3,6 +3,7 @@ import { noFaults, type FaultPlan } from '../faults.ts';
 
 /** The kinds of faults, each with the fields that make it; a kind is there when one of the fields is not as in a calm world. */
 const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
+  ['machines that were up before', ['uptimeUsMax']],
   ['cut links', ['cutEveryUs', 'cutUsMax', 'oneWayPpm', 'flapPpm']],
   ['crashes', ['crashEveryUs', 'twinPpm', 'midStepPpm', 'afterVotePpm', 'lastWordsLatePpm', 'wallSetAtBootPpm']],
   ['twins', ['twinPpm']],
@@ -26,19 +27,24 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['weak reads', ['weakReads']],
 ];
 
+/** What a stage does not have: it is worth many dice to get rid of. */
+const OFF_STAGE = new Set(['machines that were up before', 'twins', 'crashes in the middle of a step', 'weak reads']);
+
 export interface Milder {
   /** What is gone, for people. */
   readonly without: string;
+  readonly offStage: boolean;
   readonly faults: FaultPlan;
 }
 
 /** Every plan that lacks one kind of fault that this one has. */
 export function milderPlans(faults: FaultPlan): Milder[] {
-  const calm = noFaults();
+  // Machines whose clocks begin with the run are what a stage has.
+  const calm = { ...noFaults(), uptimeUsMax: 0 };
   return KINDS.flatMap(([without, fields]) => {
     if (fields.every((field) => faults[field] === calm[field])) return [];
     const gone = Object.fromEntries(fields.map((field) => [field, calm[field]]));
-    return [{ without, faults: { ...faults, ...gone } }];
+    return [{ without, offStage: OFF_STAGE.has(without), faults: { ...faults, ...gone } }];
   });
 }
 

@@ -7,9 +7,11 @@ import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { AnyStage, MessageRef, StageAction } from '../stage/index.ts';
 
-/** Which message or storage access: that of the nth effect of its kind in a beat, from 0. */
+/** Which message or storage access: the nth of its kind that came of a beat, from 0. */
 export interface Origin {
   readonly beat: number;
+  /** Of a message: to whom, and its label. */
+  readonly kind: string;
   readonly nth: number;
 }
 
@@ -33,6 +35,8 @@ export interface Beat {
   readonly id: number;
   readonly atUs: number;
   readonly deed: Deed;
+  /** Numbers the core draws in it; what is not said is 0. */
+  readonly choices?: readonly number[];
 }
 
 export interface Performance {
@@ -77,20 +81,25 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
 
   stage.startAll();
   for (const beat of beats) {
-    const action = asAction(beat);
-    if (!action) continue;
+    const bare = asAction(beat);
+    if (!bare) continue;
+    const action = beat.choices && beat.choices.length > 0 ? ({ ...bare, choices: beat.choices } as StageAction) : bare;
     if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
     const notes = attempt(stage, action);
     if (!notes) continue;
     actions.push(action);
     done.push(beat);
     const sent = notes.filter(({ kind }) => kind === 'sent').length;
-    stage.underWay.slice(stage.underWay.length - sent).forEach((message, nth) => {
-      messages.set(keyOf({ beat: beat.id, nth }), { ...message });
-    });
+    const counts = new Map<string, number>();
+    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
+      const kind = `${message.to} ${message.label}`;
+      const nth = counts.get(kind) ?? 0;
+      counts.set(kind, nth + 1);
+      messages.set(keyOf({ beat: beat.id, kind, nth }), { ...message });
+    }
     notes
       .filter(({ kind }) => kind === 'asked')
-      .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, nth }), Number(/#(\d+):/.exec(text)?.[1])));
+      .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, kind: '', nth }), Number(/#(\d+):/.exec(text)?.[1])));
     if (action.kind === 'restart') asked[action.node] = 0;
     if (beat.deed.kind === 'act' && beat.deed.asks) {
       const number = (asked[beat.deed.node] ?? 0) + 1;
@@ -123,6 +132,6 @@ function attempt(stage: AnyStage, action: StageAction): ReturnType<AnyStage['do'
   }
 }
 
-function keyOf({ beat, nth }: Origin): string {
-  return `${beat} ${nth}`;
+function keyOf({ beat, kind, nth }: Origin): string {
+  return `${beat} ${kind} ${nth}`;
 }

@@ -15,7 +15,7 @@ export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): { beats: readonly Beat[]; settings: Settings } {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
-  const passesAll = [roundTime, roundClocks, fewerWords];
+  const passesAll = [withoutChoices, roundTime, roundClocks, fewerWords];
   return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
 }
 
@@ -32,6 +32,19 @@ function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Set
   for (const name of ['proposers', 'clients']) {
     for (let count = Number(kept[name] ?? '0') - 1; count >= 0 && attempt(name, String(count)); count--);
   }
+  return kept;
+}
+
+/** All choices at once, then one beat after the other. */
+function withoutChoices(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  const none = beats.map((beat) => ({ ...beat, choices: [] }));
+  if (passes(none)) return none;
+  let kept = beats;
+  beats.forEach((beat, i) => {
+    if (!beat.choices || beat.choices.length === 0) return;
+    const attempt = kept.with(i, { ...beat, choices: [] });
+    if (passes(attempt)) kept = attempt;
+  });
   return kept;
 }
 

@@ -10,8 +10,9 @@ import type { Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { milderPlans } from './milder.ts';
 
-/** How many dice a smaller world is tried with. */
-const DICE = 8;
+/** How many dice a smaller world is tried with; and one that lacks what no stage has, until it breaks. */
+const DICE = 16;
+const DICE_OFF_STAGE = 400;
 
 export interface ReducedWorld<Config> {
   readonly scenario: Scenario<Config>;
@@ -27,6 +28,10 @@ export interface ReductionWatch {
   /** Called after every try. */
   readonly tried: (events: number, note: string) => void;
   readonly outOfTime: () => boolean;
+}
+
+interface Candidate<Config> extends SmallerScenario<Config> {
+  readonly offStage?: boolean;
 }
 
 /** Null if the seed breaks nothing. */
@@ -50,12 +55,13 @@ export function reduceWorld<Message, Command, Event, Config>(
   if (!violation) return null;
   let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [] };
 
-  const dice = [asDrawn, ...Array.from({ length: DICE }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)))];
+  const dice = Array.from({ length: DICE_OFF_STAGE }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)));
+  dice.unshift(asDrawn);
   /** The shortest run of the smaller world that breaks the same property. */
-  const attempt = ({ without, scenario: smaller }: SmallerScenario<Config>): ReducedWorld<Config> | null => {
+  const attempt = ({ without, scenario: smaller, offStage }: Candidate<Config>): ReducedWorld<Config> | null => {
     let found: ReducedWorld<Config> | null = null;
-    for (const chooser of dice) {
-      if (watch.outOfTime()) break;
+    for (const [die, chooser] of dice.entries()) {
+      if (watch.outOfTime() || (die > DICE && (found || !offStage))) break;
       const world = run(smaller, chooser);
       const broken = world.panel.violations[0];
       watch.tried(best.events, `without ${without}`);
@@ -84,9 +90,9 @@ export function reduceWorld<Message, Command, Event, Config>(
 function candidatesFor<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
   scenario: Scenario<Config>,
-): SmallerScenario<Config>[] {
+): Candidate<Config>[] {
   const fewer = protocol.smaller?.(scenario) ?? [];
-  const milder = milderPlans(scenario.faults).map(({ without, faults }) => ({ without, scenario: { ...scenario, faults } }));
+  const milder = milderPlans(scenario.faults).map(({ faults, ...rest }) => ({ ...rest, scenario: { ...scenario, faults } }));
   const halfUs = Math.floor(scenario.safetyUs / 2);
   const shorter = halfUs >= scenario.termUs ? [{ without: 'half of the time', scenario: { ...scenario, safetyUs: halfUs } }] : [];
   return [...fewer, ...milder, ...shorter];

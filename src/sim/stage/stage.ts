@@ -9,6 +9,7 @@ import { formatRecord, type HistoryRecord, type Violation } from '../../check/in
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import { bad, formatAction, formatMessageRef, formatSpan, parseAction, type MessageRef, type StageAction } from './actions.ts';
+import { labelOf } from '../tape.ts';
 import { Chronicle } from './chronicle.ts';
 import { Player, type Asked, type Input } from './player.ts';
 import type { Settings, Staging } from './staging.ts';
@@ -143,6 +144,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   #perform(action: StageAction): void {
+    if ('node' in action && this.names[action.node] === undefined) throw this.#cannot(action, 'there is no such node');
     switch (action.kind) {
       case 'start':
       case 'restart':
@@ -336,11 +338,6 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 /** The incarnation of a node's first life (0), second (1) and so on: it depends on nobody else. */
 export function incarnationOf(node: number, life: number, nodes: number): Incarnation {
   return incarnation(1 + node + life * nodes);
-}
-
-/** The word a message is called by in scripts: the first of its description. */
-export function labelOf(description: string): string {
-  return /^[A-Za-z-]+/.exec(description)?.[0] ?? 'message';
 }
 
 /** Closes over a protocol's types, as `simulation` does. */
