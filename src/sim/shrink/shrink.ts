@@ -54,13 +54,17 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
   return {
     protocol: protocol.name,
     shrink(seed, mutant, watch) {
-      const world = reduceWorld(protocol, seed, mutant, watch);
+      const runs = reduceWorld(protocol, seed, mutant, watch);
+      const [world] = runs;
       if (!world) return null;
       const { violation, events, scenario, without } = world;
-      const script =
-        violation.property === 'liveness'
-          ? null
-          : shrinkPlay(tapeOf(protocol, world, mutant), lifting, world, staging.defaults, watch, (settings) => openStage(staging, settings, mutant));
+      const open = (settings: Settings): AnyStage => openStage(staging, settings, mutant);
+      const scripts = runs.flatMap((run) => {
+        if (violation.property === 'liveness') return [];
+        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open) ?? [];
+      });
+      // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
+      const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
       const eventsBefore = simulation(staging.protocol).run(seed, mutant).events;
       return { violation, eventsBefore, events, nodes: scenario.nodes, without, faults: kindsIn(scenario.faults), script };
     },

@@ -14,6 +14,10 @@ import { milderPlans } from './milder.ts';
 const DICE = 16;
 const DICE_OFF_STAGE = 400;
 
+/** In the smallest world so many dice are rolled, and so many of the shortest runs handed on. */
+const DICE_LAST = 400;
+const RUNS_HANDED_ON = 12;
+
 export interface ReducedWorld<Config> {
   readonly scenario: Scenario<Config>;
   /** The chooser as it was after the plan was drawn, or one with dice of its own. */
@@ -34,13 +38,13 @@ interface Candidate<Config> extends SmallerScenario<Config> {
   readonly offStage?: boolean;
 }
 
-/** Null if the seed breaks nothing. */
+/** The shortest runs of the smallest world found, best first. Empty if the seed breaks nothing. */
 export function reduceWorld<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
   seed: number,
   mutant: string | null,
   watch: ReductionWatch,
-): ReducedWorld<Config> | null {
+): ReducedWorld<Config>[] {
   const asDrawn = (): Chooser => {
     const chooser = new SeededChooser(seed);
     protocol.plan(chooser, mutant);
@@ -52,7 +56,7 @@ export function reduceWorld<Message, Command, Event, Config>(
   const scenario = protocol.plan(new SeededChooser(seed), mutant);
   const first = run(scenario, asDrawn);
   const violation = first.panel.violations[0];
-  if (!violation) return null;
+  if (!violation) return [];
   let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [] };
 
   const dice = Array.from({ length: DICE_OFF_STAGE }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)));
@@ -84,7 +88,16 @@ export function reduceWorld<Message, Command, Event, Config>(
       i--;
     }
   }
-  return best;
+
+  const runs = [best];
+  for (const chooser of dice.slice(0, DICE_LAST)) {
+    if (watch.outOfTime() || violation.property === 'liveness') break;
+    const world = run(best.scenario, chooser);
+    const broken = world.panel.violations[0];
+    watch.tried(best.events, 'the shortest run');
+    if (broken?.property === violation.property) runs.push({ ...best, chooser, violation: broken, events: world.events });
+  }
+  return runs.toSorted((a, b) => a.events - b.events).slice(0, RUNS_HANDED_ON);
 }
 
 function candidatesFor<Message, Command, Event, Config>(
