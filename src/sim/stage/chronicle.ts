@@ -14,15 +14,18 @@ export interface ChronicleClocks {
   wallOf(node: number): WallUs;
 }
 
+/** Is shown each record as it is written; a grant or renewal with its deadline. */
+type Written = (record: HistoryRecord, deadline: HoldDeadline | null) => void;
+
 export class Chronicle {
   readonly panel: Panel;
   readonly #clocks: ChronicleClocks;
   readonly #ledger = new HoldLedger();
   /** The node of each incarnation that was ever heard of. */
   readonly #nodes = new Map<number, number>();
-  readonly #written: (record: HistoryRecord) => void;
+  readonly #written: Written;
 
-  constructor(referees: readonly Referee[], clocks: ChronicleClocks, written: (record: HistoryRecord) => void = () => undefined) {
+  constructor(referees: readonly Referee[], clocks: ChronicleClocks, written: Written = () => undefined) {
     this.panel = new Panel(referees);
     this.#clocks = clocks;
     this.#written = written;
@@ -39,22 +42,19 @@ export class Chronicle {
     const hold = this.#ledger.find(resource, incarnation, token);
     switch (told.kind) {
       case 'granted':
+      case 'renewed': {
+        const { deadline } = told;
+        const remainingUs = this.#remainingUs(node, deadline);
         this.settle(resource);
-        this.#write({
-          ...who,
-          kind: 'granted',
-          resource,
-          request: told.request,
-          token,
-          remainingUs: this.#remainingUs(node, told.deadline),
-        });
-        this.#ledger.open(resource, incarnation, token, told.deadline);
+        if (told.kind === 'granted') {
+          this.#write({ ...who, kind: 'granted', resource, request: told.request, token, remainingUs }, deadline);
+          this.#ledger.open(resource, incarnation, token, deadline);
+        } else {
+          this.#write({ ...who, kind: 'renewed', resource, token, remainingUs }, deadline);
+          if (hold) hold.deadline = deadline;
+        }
         return;
-      case 'renewed':
-        this.settle(resource);
-        this.#write({ ...who, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, told.deadline) });
-        if (hold) hold.deadline = told.deadline;
-        return;
+      }
       case 'used': {
         const remainingUs = hold ? this.#remainingUs(node, hold.deadline) : 0;
         this.settle(resource);
@@ -89,8 +89,8 @@ export class Chronicle {
     return Math.min(deadline.monoUs - this.#clocks.monoOf(node), deadline.wallUs - this.#clocks.wallOf(node));
   }
 
-  #write(record: HistoryRecord): void {
-    this.#written(record);
+  #write(record: HistoryRecord, deadline: HoldDeadline | null = null): void {
+    this.#written(record, deadline);
     this.panel.observe(record);
   }
 }

@@ -46,6 +46,8 @@ export interface AnyStage {
   parse(text: string): StageAction;
   format(action: StageAction): string;
   describe(message: MessageRef): string;
+  /** The oldest message under way with just these bytes. */
+  find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
   isUp(node: number): boolean;
   /** Until a node wants to be woken, on its own clock; 0 or less: now. Infinity: it does not, or it is down. */
   wakesInUs(node: number): number;
@@ -122,6 +124,12 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 
   describe(message: MessageRef): string {
     return this.#describe(this.#flight(message, `describe ${formatMessageRef(message, this.names)}`).bytes);
+  }
+
+  find(from: number, to: number, bytes: Uint8Array): MessageRef | null {
+    const isThis = (flight: Flight): boolean =>
+      flight.from === from && flight.to === to && flight.bytes.length === bytes.length && flight.bytes.every((byte, i) => byte === bytes[i]);
+    return this.#flights.find(isThis) ?? null;
   }
 
   isUp(node: number): boolean {
