@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TenureError } from '../kernel/index.ts';
 import { checkCommand } from './commands/check.ts';
+import { scriptCommand } from './commands/script.ts';
+import { shrinkCommand } from './commands/shrink.ts';
 import { simCommand } from './commands/sim.ts';
 import { timingCommand } from './commands/timing.ts';
 import { EXIT } from './exit-codes.ts';
@@ -25,6 +27,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
   program.addCommand(inherit(program, simCommand(setExit)));
+  program.addCommand(inherit(program, shrinkCommand(setExit)));
+  program.addCommand(inherit(program, scriptCommand(setExit)));
   program.addCommand(inherit(program, checkCommand(setExit)));
   program.addCommand(inherit(program, timingCommand(setExit)));
   try {

@@ -48,6 +48,8 @@ export interface AnyStage {
   describe(message: MessageRef): string;
   /** The oldest message under way with just these bytes. */
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
+  /** The nodes that hold a resource, by their own clocks. */
+  holdersOf(resource: string): readonly number[];
   isUp(node: number): boolean;
   /** Until a node wants to be woken, on its own clock; 0 or less: now. Infinity: it does not, or it is down. */
   wakesInUs(node: number): number;
@@ -130,6 +132,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const isThis = (flight: Flight): boolean =>
       flight.from === from && flight.to === to && flight.bytes.length === bytes.length && flight.bytes.every((byte, i) => byte === bytes[i]);
     return this.#flights.find(isThis) ?? null;
+  }
+
+  holdersOf(resource: string): readonly number[] {
+    return this.#chronicle.holdersOf(resource);
   }
 
   isUp(node: number): boolean {
