@@ -87,7 +87,7 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
   const { violation, eventsBefore, nodes, without, faults } = shrunk;
   const lines = [
     `${run}: ${violation.property} breaks after ${eventsBefore} events`,
-    `${tries} smaller runs tried; the world does without ${without.join(', ') || 'nothing it has'}`,
+    `${tries} smaller runs tried; the world does without ${[...new Set(without)].join(', ') || 'nothing it has'}`,
   ];
   if (script === null) {
     // What is left cannot be told step by step: the smallest world is all there is to show.

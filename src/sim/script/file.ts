@@ -50,7 +50,7 @@ export function parseScriptText(text: string): ScriptText {
     // Actions that were never run end with an empty line, too.
     if (line === '' && actions.length > 0) end(null);
     source.push(line);
-    const action = line.replace(/(^|\s)#.*$/, '').trim();
+    const action = line.replace(/(^|\s)#(\s.*|$)/, '').trim();
     if (action !== '') actions.push({ number: i + 1, text: action });
   }
   if (actions.length > 0) end(null);
