@@ -12,7 +12,8 @@ export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
   for (const { kind, text, record } of notes) {
     switch (kind) {
       case 'sent': {
-        const [, from = '', to = '', what = ''] = /^(.+)→(\S+) (.+)$/.exec(text) ?? [];
+        // The label is in the reference and begins the description: once is enough.
+        const [, from = '', to = '', what = ''] = /^(.+)→(\S+) (.+)$/.exec(text.replace(/(\S+) (#\d+): \1\s*/, '$1 $2 ')) ?? [];
         const last = sends.find((one) => one.from === from && one.what === what);
         if (last) last.to.push(to);
         else sends.push({ from, what, to: [to] });
