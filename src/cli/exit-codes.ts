@@ -5,6 +5,8 @@ export const EXIT = {
   violation: 2,
   /** A campaign never reached something that must happen sometimes. */
   unreached: 3,
+  /** A search was ended by a budget before it had seen everything. */
+  unfinished: 3,
   usage: 64,
   internal: 70,
   badConfig: 78,

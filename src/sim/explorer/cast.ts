@@ -21,11 +21,23 @@ export interface NodeState {
   /** Which start this is, from 0; of a node that is down, the next. */
   readonly life: number;
   /** Null: it is down. */
-  readonly snapshot: Snapshot | null;
+  readonly snapshot: readonly [core: Snapshot, actor: Snapshot] | null;
   readonly wakeAt: number;
-  readonly offers: readonly Offer[];
   /** Outcomes of inputs, by input and instant. */
   readonly outcomes: Map<number, Outcome>;
+  /** Posts it will never listen to, as far as that was asked. */
+  readonly ignores: boolean[];
+  /** By instant, as far as that was asked. */
+  readonly prospects: Prospects[];
+}
+
+/** What may become of a node at an instant. */
+interface Prospects {
+  readonly offers: readonly Offer[];
+  readonly mayCrash: boolean;
+  readonly asksNothing: boolean;
+  /** What is left of it without what makes no difference any more. */
+  readonly tidied: number;
 }
 
 export interface Post {
@@ -50,6 +62,8 @@ export const FIRST_OFFER = -3;
 
 const INPUT_SHIFT = 64;
 
+const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
+
 export class Cast<Message, Command, Event, Config> implements InstantClocks {
   readonly world: SmallWorld<Message, Command, Event, Config>;
   readonly bounds: Bounds;
@@ -65,11 +79,10 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   played = 0;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
+  readonly #downs: number[][] = [];
   readonly #stateIds = new Map<string, number>();
   readonly #postIds = new Map<string, number>();
   readonly #toldIds = new Map<string, number>();
-  /** Of each post, whether each life of its addressee ignores it. */
-  readonly #dead: boolean[][] = [];
   readonly #reader = new ByteReader();
 
   constructor(world: SmallWorld<Message, Command, Event, Config>, bounds: Bounds, mutant: string | null) {
@@ -100,7 +113,8 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
 
   /** A node that is not up; its next life has this number. */
   down(node: number, life: number): number {
-    return this.#intern(node, life, null);
+    const downs = (this.#downs[node] ??= []);
+    return (downs[life] ??= this.#intern(node, life, null));
   }
 
   /** What an input makes of a node at an instant. */
@@ -109,7 +123,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     const key = (input - FIRST_OFFER + 16) * INPUT_SHIFT + instant;
     const known = before.outcomes.get(key);
     if (known) return known;
-    const outcome = this.#play(before, this.#input(before, input), instant);
+    const outcome = this.#play(before, this.#input(state, input, instant), instant);
     before.outcomes.set(key, outcome);
     return outcome;
   }
@@ -119,28 +133,47 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     return wakeAt <= this.monoOf(node, instant);
   }
 
-  /** Nobody on the other side will ever listen to it. */
+  /** Its addressee, as it is now, will never listen to it. */
   isDead(post: number, addressee: number): boolean {
     const state = this.states[addressee] as NodeState;
-    const known = this.#dead[post]?.[state.life];
+    const known = state.ignores[post];
     if (known !== undefined) return known;
-    const { to, bytes } = this.posts[post] as Post;
+    const { bytes } = this.posts[post] as Post;
     this.#reader.reset(bytes, 0, bytes.length);
     const message = this.world.staging.protocol.codec.decode(this.#reader);
     invariant(message !== null, 'a message of the explorer does not survive its own codec');
-    const isDead = this.world.isDead(message, to, this.incarnationOf(state));
-    (this.#dead[post] ??= [])[state.life] = isDead;
+    const isDead = this.world.isDead(message, this.incarnationOf(state), state.snapshot?.[0] ?? null);
+    state.ignores[post] = isDead;
     return isDead;
   }
 
-  #input(state: NodeState, input: number): Input {
+  /** What may become of a node that is up. */
+  prospects(state: number, instant: number): Prospects {
+    const { node, life, snapshot, prospects } = this.states[state] as NodeState;
+    const known = prospects[instant];
+    if (known) return known;
+    if (snapshot === null) return { ...NO_PROSPECTS, tidied: state };
+    const { world, bounds } = this;
+    const [core, actor] = snapshot;
+    const seen = { node, life, core, actor, monoUs: this.monoOf(node, instant) };
+    const found = {
+      offers: world.offers(bounds, seen),
+      mayCrash: world.mayCrash(bounds, seen),
+      asksNothing: world.asksNothing(bounds, seen),
+      tidied: this.#intern(node, life, [world.tidy(core, node, seen.monoUs), actor]),
+    };
+    prospects[instant] = found;
+    return found;
+  }
+
+  #input(state: number, input: number, instant: number): Input {
     if (input === WAKE) return { kind: 'wake' };
     if (input === START) return { kind: 'start' };
     if (input >= 0) {
       const { from, bytes } = this.posts[input] as Post;
       return { kind: 'receive', from, bytes };
     }
-    const [verb, ...words] = state.offers[FIRST_OFFER - input] as Offer;
+    const [verb, ...words] = this.prospects(state, instant).offers[FIRST_OFFER - input] as Offer;
     return { kind: 'act', verb, words };
   }
 
@@ -151,38 +184,40 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     invariant(player.asked.length === 0, 'the explorer has no storage');
     const told = [...player.told];
     return {
-      state: this.#intern(node, life, player),
+      state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
       sent: player.sent.map(({ to, bytes }) => this.#post(node, to, bytes)),
       told,
       toldId: told.length === 0 ? 0 : this.#toldId(told),
     };
   }
 
-  #player(node: number, life: number, snapshot: Snapshot | null): Player<Message, Command, Event, Config> {
+  #player(node: number, life: number, snapshot: NodeState['snapshot']): Player<Message, Command, Event, Config> {
     const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.nodes), restarted: life > 0, diskKept: false };
     const player = new Player(this.world.staging, this.scenario, boot, this.#mutant);
     if (snapshot !== null) player.restore(snapshot);
     return player;
   }
 
-  #intern(node: number, life: number, player: Player<Message, Command, Event, Config> | null): number {
-    const snapshot = player?.snapshot() ?? null;
+  #intern(node: number, life: number, snapshot: NodeState['snapshot']): number {
     const key = stateHash([node, life, snapshot]);
     const known = this.#stateIds.get(key);
     if (known !== undefined) return known;
     const id = this.states.length;
-    // What a core planned in vain is not part of its state, so it is asked as it is after a restore.
-    const wakeAt = snapshot === null ? Infinity : this.#player(node, life, snapshot).core.wakeAt;
-    const offers = snapshot === null ? [] : this.world.offers(this.bounds, node, (snapshot as readonly Snapshot[])[1] ?? null);
-    this.states.push({ node, life, snapshot, wakeAt, offers, outcomes: new Map() });
+    this.states.push({ node, life, snapshot, wakeAt: this.#wakeAt(node, life, snapshot), outcomes: new Map(), ignores: [], prospects: [] });
     this.#stateIds.set(key, id);
     this.stateHashes.set(id, (i) => this.#renamed(node, life, snapshot, this.renumberings[i] as readonly number[]));
     return id;
   }
 
-  #renamed(node: number, life: number, snapshot: Snapshot | null, to: readonly number[]): Json {
+  /** What a core planned in vain is not part of its state, so it is asked as it is after a restore. */
+  #wakeAt(node: number, life: number, snapshot: NodeState['snapshot']): number {
+    if (snapshot === null || !this.world.mayWake(this.bounds, node, snapshot[0])) return Infinity;
+    return this.#player(node, life, snapshot).core.wakeAt;
+  }
+
+  #renamed(node: number, life: number, snapshot: NodeState['snapshot'], to: readonly number[]): Json {
     if (snapshot === null) return [to[node] as number, life, null];
-    const [core, actor] = snapshot as readonly [Snapshot, Snapshot];
+    const [core, actor] = snapshot;
     return [to[node] as number, life, this.world.rename(core, (one) => to[one] ?? one), actor];
   }
 

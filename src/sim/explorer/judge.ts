@@ -70,7 +70,9 @@ export class Judge {
   }
 
   crashed(past: PastId, instant: number, node: number, incarnation: number): PastId {
-    return this.#answer(`${past} ${instant} ${node} ${incarnation} crashed`, past, instant, (chronicle) => chronicle.crashed(node, incarnation));
+    return this.#answer(`${past} ${instant} ${node} ${incarnation} crashed`, past, instant, (chronicle) =>
+      chronicle.crashed(node, incarnation),
+    );
   }
 
   /** Holds that are over by the clocks of their holders are over. */

@@ -1,9 +1,8 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
 import type { AnyStage, StageAction } from '../stage/index.ts';
-import type { Cast, NodeState, Post } from './cast.ts';
+import type { Cast, Post } from './cast.ts';
 import type { FoundScript } from './index.ts';
-import type { Offer } from './small-world.ts';
 import type { Move } from './universe.ts';
 
 export function asScript<Message, Command, Event, Config>(
@@ -17,11 +16,11 @@ export function asScript<Message, Command, Event, Config>(
     const line = stage.format(action);
     lines.push({ line, notes: stage.do(action) });
   };
+  stage.startAll();
   for (let node = 0; node < cast.nodes; node++) {
     const ppm = world.ratePpm(bounds, node);
     if (ppm !== 0) perform({ kind: 'rate', node, ppm });
   }
-  stage.startAll();
   for (const move of path) for (const action of actionsOf(cast, move, stage)) perform(action);
   const [violation] = stage.violations;
   invariant(violation !== undefined, 'what the explorer found does not happen on a stage');
@@ -48,12 +47,14 @@ function actionsOf<Message, Command, Event, Config>(
       return [{ kind: move.kind, message }];
     }
     case 'act': {
-      const { offers } = cast.states[move.state] as NodeState;
-      const [verb, ...words] = offers[move.offer] as Offer;
+      const [verb, ...words] = move.offer;
       return [{ kind: 'act', node: move.node, verb, words }];
     }
-    case 'restart':
-      return [{ kind: 'restart', node: move.node, diskKept: false }];
+    case 'crash':
+      return [
+        { kind: 'crash', node: move.node },
+        { kind: 'restart', node: move.node, diskKept: false },
+      ];
     case 'advance':
       return [{ kind: 'advance', byUs: cast.world.tickUs }, ...move.woken.map((node) => ({ kind: 'wake', node }) as const)];
     default:

@@ -6,6 +6,7 @@
 import type { Post, Cast, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
+import type { Offer } from './small-world.ts';
 
 // Where things are in a state.
 const INSTANT = 0;
@@ -20,8 +21,8 @@ const POSTS_MAX = 512;
 /** One thing that happened. */
 export type Move =
   | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly post: number }
-  | { readonly kind: 'act'; readonly node: number; readonly offer: number; readonly state: number }
-  | { readonly kind: 'wake' | 'crash' | 'restart'; readonly node: number }
+  | { readonly kind: 'act'; readonly node: number; readonly offer: Offer }
+  | { readonly kind: 'wake' | 'crash'; readonly node: number }
   /** With the nodes that are woken at that very instant. */
   | { readonly kind: 'advance'; readonly woken: readonly number[] };
 
@@ -33,6 +34,7 @@ export class Universe<Message, Command, Event, Config> {
   readonly #judge: Judge;
   readonly #postsAt: number;
   readonly #woken: number[] = [];
+  #firstNodes: readonly number[] = [];
   /** The hash of the state under expansion, for each renumbering, nothing but nodes and posts. */
   readonly #sums: Uint32Array;
   /** The same of the state it leads to. */
@@ -70,6 +72,7 @@ export class Universe<Message, Command, Event, Config> {
       this.#addState(this.next[NODES + node] as number, 1);
     }
     for (let node = 0; node < cast.nodes; node++) this.#take(node, START);
+    this.#firstNodes = [...this.next.subarray(NODES, this.#postsAt)];
     this.#finish();
   }
 
@@ -105,10 +108,13 @@ export class Universe<Message, Command, Event, Config> {
         if (!this.#show(() => ({ kind: 'drop', post }), false, visit)) return;
       }
     }
+    const isBeginning = this.#isBeginning(state, length);
+    const first = isBeginning ? cast.world.firstToAct(bounds) : null;
     for (let node = 0; node < cast.nodes; node++) {
+      if (first !== null && node !== first) continue;
       if (!this.#expandNode(state, length, node, visit)) return;
     }
-    if ((state[INSTANT] as number) < bounds.instants) {
+    if ((state[INSTANT] as number) < bounds.instants && !isBeginning) {
       this.#copy(state, length);
       const isClean = this.#advance();
       const woken = [...this.#woken];
@@ -119,13 +125,11 @@ export class Universe<Message, Command, Event, Config> {
   #expandNode(state: Int32Array, length: number, node: number, visit: Visitor): boolean {
     const cast = this.#cast;
     const id = state[NODES + node] as number;
-    const { snapshot, offers, life } = cast.states[id] as NodeState;
-    if (snapshot === null) {
-      this.#copy(state, length);
-      const isClean = this.#take(node, START);
-      return this.#show(() => ({ kind: 'restart', node }), !isClean, visit);
-    }
-    if (cast.wantsWaking(id, state[INSTANT] as number) && !cast.world.wakesPromptly(cast.bounds, node)) {
+    const { snapshot, life } = cast.states[id] as NodeState;
+    if (snapshot === null) return true;
+    const instant = state[INSTANT] as number;
+    const { offers, mayCrash } = cast.prospects(id, instant);
+    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node)) {
       this.#copy(state, length);
       const isClean = this.#take(node, WAKE);
       if (!this.#show(() => ({ kind: 'wake', node }), !isClean, visit)) return false;
@@ -133,18 +137,23 @@ export class Universe<Message, Command, Event, Config> {
     for (let offer = 0; offer < offers.length; offer++) {
       this.#copy(state, length);
       const isClean = this.#take(node, FIRST_OFFER - offer);
-      if (!this.#show(() => ({ kind: 'act', node, offer, state: id }), !isClean, visit)) return false;
+      if (!this.#show(() => ({ kind: 'act', node, offer: offers[offer] as Offer }), !isClean, visit)) return false;
     }
-    if ((state[CRASHES] as number) < cast.bounds.crashes) {
+    if (mayCrash && (state[CRASHES] as number) < cast.bounds.crashes) {
       this.#copy(state, length);
-      const past = this.#judge.crashed(state[PAST] as PastId, state[INSTANT] as number, node, cast.incarnationOf(cast.states[id] as NodeState));
+      const past = this.#judge.crashed(state[PAST] as PastId, instant, node, cast.incarnationOf(cast.states[id] as NodeState));
       this.next[CRASHES] = (state[CRASHES] as number) + 1;
       this.next[PAST] = past;
       this.#become(node, cast.down(node, life + 1));
-      this.#dropDead(node);
-      if (!this.#show(() => ({ kind: 'crash', node }), past < 0, visit)) return false;
+      const isClean = past >= 0 && this.#take(node, START);
+      if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
     }
     return true;
+  }
+
+  /** Nobody has done anything yet. Time may as well begin with the first who does: all that matters are spans. */
+  #isBeginning(state: Int32Array, length: number): boolean {
+    return length === this.#postsAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
   }
 
   // ── Making the next state ──────────────────────────────────────────────────────────────────────────
@@ -162,10 +171,11 @@ export class Universe<Message, Command, Event, Config> {
     const instant = next[INSTANT] as number;
     const before = next[NODES + node] as number;
     const outcome: Outcome = cast.outcome(before, input, instant);
-    this.#become(node, outcome.state);
+    this.#become(node, cast.prospects(outcome.state, instant).tidied);
+    this.#dropDead(node);
     for (const post of outcome.sent) {
       const { to } = cast.posts[post] as Post;
-      if (!cast.isDead(post, next[NODES + to] as number)) this.#insert(post);
+      if (!this.#isDead(post, to)) this.#insert(post);
     }
     if (outcome.toldId === 0) return true;
     const incarnation = cast.incarnationOf(cast.states[before] as NodeState);
@@ -181,8 +191,9 @@ export class Universe<Message, Command, Event, Config> {
     this.#woken.length = 0;
     this.next[INSTANT] = instant;
     this.next[PAST] = this.#judge.settled(this.next[PAST] as PastId, instant);
-    if ((this.next[PAST] as number) < 0) return false;
+    if (this.next[PAST] < 0) return false;
     for (let node = 0; node < cast.nodes; node++) {
+      this.#become(node, cast.prospects(this.next[NODES + node] as number, instant).tidied);
       if (!cast.world.wakesPromptly(cast.bounds, node)) continue;
       // A wake may plan the next one for the same instant, but not for ever.
       for (let times = 0; times < 4 && cast.wantsWaking(this.next[NODES + node] as number, instant); times++) {
@@ -217,13 +228,31 @@ export class Universe<Message, Command, Event, Config> {
     for (let i = index; i < this.nextLength; i++) next[i] = next[i + 1] as number;
   }
 
-  /** A node began another life: what only its earlier one would have listened to goes. */
+  /** A node is not what it was: what it will not listen to any more goes. */
   #dropDead(node: number): void {
     const cast = this.#cast;
     for (let i = this.nextLength - 1; i >= this.#postsAt; i--) {
       const post = this.next[i] as number;
-      if ((cast.posts[post] as Post).to === node && cast.isDead(post, this.next[NODES + node] as number)) this.#removeAt(i);
+      if ((cast.posts[post] as Post).to === node && this.#isDead(post, node)) this.#removeAt(i);
     }
+  }
+
+  /** Whoever only asks, and asks nothing more, listens to nothing. */
+  #isDead(post: number, to: number): boolean {
+    const cast = this.#cast;
+    const state = this.next[NODES + to] as number;
+    if (cast.isDead(post, state)) return true;
+    return !cast.world.wakesPromptly(cast.bounds, to) && cast.prospects(state, this.next[INSTANT] as number).asksNothing;
+  }
+
+  /** When nobody asks for anything any more, those who only answer, and all messages, make no difference. */
+  #forget(): void {
+    const cast = this.#cast;
+    const instant = this.next[INSTANT] as number;
+    // Those who ask come last, and mostly one of them still does.
+    for (let node = cast.nodes - 1; node >= 0; node--) if (!cast.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
+    while (this.nextLength > this.#postsAt) this.#removeAt(this.nextLength - 1);
+    for (let node = 0; node < cast.nodes; node++) if (cast.world.wakesPromptly(cast.bounds, node)) this.#become(node, cast.down(node, 0));
   }
 
   #isUp(state: Int32Array, node: number): boolean {
@@ -231,6 +260,7 @@ export class Universe<Message, Command, Event, Config> {
   }
 
   #show(move: () => Move, breaks: boolean, visit: Visitor): boolean {
+    if (!breaks) this.#forget();
     this.#finish();
     return visit(move, breaks);
   }
@@ -272,7 +302,8 @@ export class Universe<Message, Command, Event, Config> {
       high = itsHigh;
       low = itsLow;
     }
-    const budgets = ((next[INSTANT] as number) << 12) | ((next[CRASHES] as number) << 8) | ((next[DUPLICATES] as number) << 4) | (next[LOSSES] as number);
+    const budgets =
+      ((next[INSTANT] as number) << 12) | ((next[CRASHES] as number) << 8) | ((next[DUPLICATES] as number) << 4) | (next[LOSSES] as number);
     high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1) ^ mix((next[PAST] as number) + 0x2545);
     low = Math.imul(low ^ mix((next[PAST] as number) + 0x7f4a), 0x85ebca77) ^ mix(budgets + 0x1b87);
     // Each word depends on both, so that either alone spreads well.

@@ -130,7 +130,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null {
     const isThis = (flight: Flight): boolean =>
-      flight.from === from && flight.to === to && flight.bytes.length === bytes.length && flight.bytes.every((byte, i) => byte === bytes[i]);
+      flight.from === from &&
+      flight.to === to &&
+      flight.bytes.length === bytes.length &&
+      flight.bytes.every((byte, i) => byte === bytes[i]);
     return this.#flights.find(isThis) ?? null;
   }
 
