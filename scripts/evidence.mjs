@@ -1,6 +1,6 @@
-// Writes docs/evidence.md: what was exhausted, what was sampled, and what kills each mutant, from docs/evidence.json,
+// Writes docs/evidence.md: what was exhausted, what was sampled, and what kills each mutant, from docs/evidence.jsonl,
 // docs/mutants.md and test/scripts. `--check` only compares. `--record sim quorum --runs 5000 --seed 1` runs that
-// command (`sim` or `explore`) with --json and keeps what came of it in docs/evidence.json.
+// command (`sim` or `explore`) with --json and keeps what came of it in docs/evidence.jsonl.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,14 +8,14 @@ import { SeededChooser } from '../dist/kernel/index.js';
 import { runScript, simulations } from '../dist/sim/index.js';
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
-const DATA = at('docs/evidence.json');
+const DATA = at('docs/evidence.jsonl');
 const PAGE = at('docs/evidence.md');
 /** So many worlds are drawn to learn which properties a protocol is judged by. */
 const PLANS = 200;
 
 const [option, ...words] = process.argv.slice(2);
 if (option === '--record') record(words);
-else if (option === '--check') check();
+else if (option === '--check') await check();
 else writeFileSync(PAGE, await page());
 
 function record(args) {
@@ -52,11 +52,11 @@ function record(args) {
           grants: found.grants,
           liveness: found.liveness,
           violations: found.violations.length,
-          properties: [...new Set(found.violations.map(({ property }) => property))].sort(),
+          properties: [...new Set(found.violations.map(({ property }) => property))].toSorted((a, b) => (a < b ? -1 : 1)),
           unreached: Object.entries(found.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : [])),
         };
   const entries = [...read().filter((one) => one.command !== command), entry].sort((a, b) => (a.command < b.command ? -1 : 1));
-  writeFileSync(DATA, `${JSON.stringify(entries, null, 2)}\n`);
+  writeFileSync(DATA, entries.map((one) => `${JSON.stringify(one)}\n`).join(''));
 }
 
 async function check() {
@@ -66,16 +66,21 @@ async function check() {
 }
 
 function read() {
-  return JSON.parse(readFileSync(DATA, 'utf8'));
+  return readFileSync(DATA, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
 }
 
 async function page() {
   const entries = read();
   const scripts = readScripts();
   const seeds = new Map(
-    [...readFileSync(at('docs/mutants.md'), 'utf8').matchAll(/^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim (\w+) --replay \d+ [^`]*)` \|$/gm)].map(
-      ([, mutant, property, run, replay, protocol]) => [`${protocol} ${mutant}`, { property, run, replay }],
-    ),
+    [
+      ...readFileSync(at('docs/mutants.md'), 'utf8').matchAll(
+        /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim (\w+) --replay \d+ [^`]*)` \|$/gm,
+      ),
+    ].map(([, mutant, property, run, replay, protocol]) => [`${protocol} ${mutant}`, { property, run, replay }]),
   );
   const lines = [
     '# Evidence',
@@ -83,7 +88,7 @@ async function page() {
     'What there is to show for each promise: small worlds searched to their end, large worlds sampled, and mutants, cores with one rule taken',
     'out, that the same referees must catch. A promise no mutant breaks would be one the referees may be blind to.',
     '',
-    'This page is written by `npm run docs:evidence` and held to its data by a test. The figures are in [evidence.json](evidence.json), each with the',
+    'This page is written by `npm run docs:evidence` and held to its data by a test. The figures are in [evidence.jsonl](evidence.jsonl), each with the',
     'command that made it; `node scripts/evidence.mjs --record sim quorum --runs 5000 --seed 1` makes one anew. Scripts are explained in',
     '[scripts.md](scripts.md), the simulator in [simulator.md](simulator.md), the mutants in [mutants.md](mutants.md).',
     '',
@@ -94,7 +99,15 @@ async function page() {
     const explored = mine.filter(({ kind }) => kind === 'explore');
     const killed = mutants.map((mutant) => ({ ...mutant, ...deathOf(mutant.name, name, seeds, scripts, explored) }));
     lines.push(`## ${name}`, '', `${summary[0].toUpperCase()}${summary.slice(1)}.`, '');
-    lines.push(...properties(await propertiesOf(name), sampled, explored, killed, scripts.filter(({ protocol }) => protocol === name)));
+    lines.push(
+      ...properties(
+        await propertiesOf(name),
+        sampled,
+        explored,
+        killed,
+        scripts.filter(({ protocol }) => protocol === name),
+      ),
+    );
     lines.push(...worlds(explored), ...samples(sampled), ...deaths(killed));
   }
   return `${lines.join('\n').trimEnd()}\n`;
@@ -121,7 +134,8 @@ function properties(names, sampled, explored, killed, scripts) {
     const broken = clean.filter(({ properties: found }) => found.includes(name)).length > 0;
     const killers = killed.filter(({ broken: found }) => found.includes(name)).map(({ name: mutant }) => `\`${mutant}\``);
     const shown = scripts.filter(({ mutant, breaks }) => mutant === null && breaks === name).map((script) => link(script));
-    const worldsOf = name === 'liveness' ? 'not explored' : exhausted.length > 0 ? `${exhausted.length}, ${number(states)} states, clean` : 'none';
+    const worldsOf =
+      name === 'liveness' ? 'not explored' : exhausted.length > 0 ? `${exhausted.length}, ${number(states)} states, clean` : 'none';
     const sample = runs === 0 ? 'none' : `${number(runs)} runs, ${broken ? '**broken**' : 'clean'}`;
     return `| ${name} | ${worldsOf} | ${sample} | ${[...killers, ...shown].join(', ') || 'none'} |`;
   });
@@ -132,10 +146,18 @@ function worlds(explored) {
   if (explored.length === 0) return [];
   const rows = explored.map(({ command, bounds, states, transitions, depth, exhausted, property, steps }) => {
     const parameters = Object.entries(bounds).map(([name, value]) => `${name} ${value}`);
-    const outcome = property === null ? (exhausted ? 'exhausted, clean' : 'not exhausted, clean so far') : `${property} breaks in ${steps} steps`;
+    const outcome =
+      property === null ? (exhausted ? 'exhausted, clean' : 'not exhausted, clean so far') : `${property} breaks in ${steps} steps`;
     return `| \`${command}\` | ${parameters.join(', ')} | ${number(states)} | ${number(transitions)} | ${depth} | ${outcome} |`;
   });
-  return ['### Worlds explored', '', '| command | parameters | states | transitions | depth | outcome |', '|---|---|---|---|---|---|', ...rows, ''];
+  return [
+    '### Worlds explored',
+    '',
+    '| command | parameters | states | transitions | depth | outcome |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+    '',
+  ];
 }
 
 function samples(sampled) {
@@ -153,7 +175,9 @@ function deathOf(mutant, protocol, seeds, scripts, explored) {
   const seed = seeds.get(`${protocol} ${mutant}`);
   const told = scripts.filter((script) => script.protocol === protocol && script.mutant === mutant);
   const found = explored.filter((one) => one.mutant === mutant && one.property !== null);
-  const broken = [...new Set([...(seed ? [seed.property] : []), ...told.map(({ breaks }) => breaks), ...found.map(({ property }) => property)])];
+  const broken = [
+    ...new Set([...(seed ? [seed.property] : []), ...told.map(({ breaks }) => breaks), ...found.map(({ property }) => property)]),
+  ];
   return { seed, told, found, broken };
 }
 

@@ -31,7 +31,10 @@ describe('tenure script', () => {
 
   test('exits 2 when an expectation is not met, rewriting or not', () => {
     const file = fileWith('wrong.txt', `${bare}expect b holds the-lease\n`);
-    expect(tenure(['script', '--rewrite', file])).toMatchObject({ code: 2, stdout: expect.stringMatching(/line 7: the-lease is held by a/) });
+    expect(tenure(['script', '--rewrite', file])).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/line 7: the-lease is held by a/),
+    });
   });
 
   test('exits 64 on what is no script, and on a file that is not there', () => {

@@ -30,7 +30,9 @@ const BREAKS = 'stage toy term=1s breaks=exclusion\nstart\nacquire a\ndeliver al
 
 describe('a script', () => {
   it('that is rewritten is up to date', () => {
-    const written = runScript(`# a comment\n${BREAKS}\n\n# another\nacquire b  # and one more\n# the end\n`.replace(' breaks=exclusion', ''));
+    const written = runScript(
+      `# a comment\n${BREAKS}\n\n# another\nacquire b  # and one more\n# the end\n`.replace(' breaks=exclusion', ''),
+    );
     const again = runScript(written.text);
     expect(again.failures).toEqual([]);
     expect(again.changes).toEqual([]);

@@ -1,7 +1,16 @@
 /** Shrinking: a seed that breaks something becomes a short script in which the same thing breaks, the same every time. */
 import { describe, expect, it } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import { runScript, shrinkers, simulations, theatres, writeScript, type Shrinker, type Shrunk, type Simulation } from '../../src/sim/index.ts';
+import {
+  runScript,
+  shrinkers,
+  simulations,
+  theatres,
+  writeScript,
+  type Shrinker,
+  type Shrunk,
+  type Simulation,
+} from '../../src/sim/index.ts';
 import { reduceList } from '../../src/sim/shrink/ddmin.ts';
 import { milderPlans } from '../../src/sim/shrink/milder.ts';
 import { drawFaults, noFaults } from '../../src/sim/faults.ts';
@@ -60,7 +69,10 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     let tries = 0;
     const hasty = { tried: (): void => void tries++, outOfTime: (): boolean => tries > 20 };
     const seed = failingSeed('quorum', 'promise-blocks-owner', 'liveness');
-    expect(shrinkerOf('quorum').shrink(seed, 'promise-blocks-owner', hasty)).toMatchObject({ violation: { property: 'liveness' }, script: null });
+    expect(shrinkerOf('quorum').shrink(seed, 'promise-blocks-owner', hasty)).toMatchObject({
+      violation: { property: 'liveness' },
+      script: null,
+    });
   });
 
   it('is given back as it is when there is no time', () => {

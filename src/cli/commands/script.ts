@@ -28,7 +28,10 @@ export function scriptCommand(setExit: (code: number) => void): Command {
     .option('--show', 'print each script with what came of it')
     .option('--verbs', 'list what can be done on each stage')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExit codes: 0 all as written, 2 something is not, 64 usage or a script that cannot be read, 70 internal error.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 all as written, 2 something is not, 64 usage or a script that cannot be read, 70 internal error.',
+    )
     .action((files: readonly string[], options: ScriptOptions, command: Command) => {
       if (options.verbs) {
         list(options.json === true);
@@ -50,7 +53,9 @@ function isRight({ failures, changes }: Ran, { rewrite }: ScriptOptions): boolea
 function report(ran: Ran, options: ScriptOptions): string {
   const { file, header, steps, failures, changes, violation, text } = ran;
   const without = header.mutant === null ? '' : `, without ${header.mutant}`;
-  const broken = violation ? `${violation.property} breaks${header.mutant === null ? '' : ', and does not with all rules'}` : 'nothing breaks';
+  const broken = violation
+    ? `${violation.property} breaks${header.mutant === null ? '' : ', and does not with all rules'}`
+    : 'nothing breaks';
   const lines = [`${isRight(ran, options) ? 'ok    ' : 'FAILED'} ${file}: ${steps} steps${without}: ${broken}`];
   lines.push(...failures.map((failure) => `  ${failure}`));
   if (changes.length > 0) lines.push(options.rewrite ? '  rewritten:' : '  not as written (--rewrite writes it down):', ...changes);

@@ -63,9 +63,11 @@ export const register: SimProtocol<never, RegisterCommand, RegisterEvent, Regist
     const { nodes, units, config } = scenario;
     const smaller: SmallerScenario<RegisterWorld>[] = [];
     if (nodes > 1) smaller.push({ without: 'a client', scenario: { ...scenario, nodes: nodes - 1 } });
-    if (units > 1) smaller.push({ without: 'a unit', scenario: { ...scenario, units: units - 1, config: { ...config, units: units - 1 } } });
+    if (units > 1)
+      smaller.push({ without: 'a unit', scenario: { ...scenario, units: units - 1, config: { ...config, units: units - 1 } } });
     if (config.keys > 1) smaller.push({ without: 'a register', scenario: { ...scenario, config: { ...config, keys: 1 } } });
-    if (config.atOnce > 1) smaller.push({ without: 'operations side by side', scenario: { ...scenario, config: { ...config, atOnce: 1 } } });
+    if (config.atOnce > 1)
+      smaller.push({ without: 'operations side by side', scenario: { ...scenario, config: { ...config, atOnce: 1 } } });
     return smaller;
   },
 

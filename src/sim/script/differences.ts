@@ -11,7 +11,7 @@ export function differences(before: readonly string[], after: readonly string[])
   }
   const lines: string[] = [];
   let changed = false;
-  for (let i = 0, j = 0; i < before.length || j < after.length; ) {
+  for (let i = 0, j = 0; i < before.length || j < after.length;) {
     if (i < before.length && j < after.length && before[i] === after[j]) {
       lines.push(`  ${before[i++]}`);
       j++;

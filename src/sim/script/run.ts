@@ -61,12 +61,18 @@ function headerOf({ blocks }: ScriptText): ScriptHeader {
   const theatre = theatres.find((one) => one.protocol === protocol);
   if (word !== 'stage' || !theatre) {
     const known = theatres.map((one) => one.protocol).join(', ');
-    throw new TenureError('TENURE_BAD_ARGUMENT', `a script begins with 'stage PROTOCOL [setting=value …]', where PROTOCOL is one of ${known}`);
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `a script begins with 'stage PROTOCOL [setting=value …]', where PROTOCOL is one of ${known}`,
+    );
   }
   const option = (name: string): string | null => words.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
   const mutant = option('mutant');
   if (mutant !== null && !theatre.mutants.includes(mutant)) {
-    throw new TenureError('TENURE_BAD_ARGUMENT', `${theatre.protocol} has no mutant '${mutant}'. It has ${theatre.mutants.join(', ') || 'none'}`);
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `${theatre.protocol} has no mutant '${mutant}'. It has ${theatre.mutants.join(', ') || 'none'}`,
+    );
   }
   const settings = theatre.settings(words.filter((one) => !/^(mutant|breaks)=/.test(one)));
   return { theatre, settings, mutant, breaks: option('breaks') };

@@ -55,7 +55,9 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
     case 'crashed':
       return `${who} is gone, with all it held`;
     case 'responded':
-      return record.value === undefined ? `${who} has written ${record.register}` : `${who} read ${record.register}: ${record.value ?? 'nothing'}`;
+      return record.value === undefined
+        ? `${who} has written ${record.register}`
+        : `${who} read ${record.register}: ${record.value ?? 'nothing'}`;
     default:
       return null;
   }

@@ -18,12 +18,16 @@ const FOLLOWS = /^(deliver|drop|duplicate|wake|answer|fail) /;
 
 export function writeScript({ comment, protocol, settings, defaults, mutant, breaks, lines }: ScriptParts): string {
   const set = Object.entries(settings).filter(([name, value]) => defaults[name] !== value);
-  const words = [...set, ...(mutant === null ? [] : [['mutant', mutant] as const]), ...(breaks === null ? [] : [['breaks', breaks] as const])];
+  const words = [
+    ...set,
+    ...(mutant === null ? [] : [['mutant', mutant] as const]),
+    ...(breaks === null ? [] : [['breaks', breaks] as const]),
+  ];
   const header = ['stage', protocol, ...words.map(([name, value]) => `${name}=${value}`)].join(' ');
   const source = [...comment.map((line) => `# ${line}`), header, 'start'];
   lines.forEach((line, i) => {
     // A pause belongs to what comes after it.
-    const isPause = /^advance /.test(lines[i - 1] ?? '');
+    const isPause = (lines[i - 1] ?? '').startsWith('advance ');
     source.push(...(isPause || FOLLOWS.test(line) ? [line] : ['', line]));
   });
   return runScript(source.join('\n')).text;

@@ -4,7 +4,7 @@
  */
 export function reduceList<T>(list: readonly T[], passes: (shorter: readonly T[]) => boolean): readonly T[] {
   let kept = list;
-  for (let size = Math.ceil(kept.length / 2); kept.length > 0 && size >= 1; ) {
+  for (let size = Math.ceil(kept.length / 2); kept.length > 0 && size >= 1;) {
     let removed = false;
     // From the end: what comes late depends on what came early, not the other way round.
     for (let end = kept.length; end > 0; end -= size) {

@@ -39,7 +39,8 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
     beats.push({ id: beats.length, atUs, deed, choices });
     return beats.length - 1;
   };
-  const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number => add(atUs, { kind: 'plain', action }, choices);
+  const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
+    add(atUs, { kind: 'plain', action }, choices);
   const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? -1, kind, nth });
 
   tape.clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {

@@ -47,8 +47,9 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       case 'watch':
         return { verb: 'watch', words: command.prefix.length > 0 ? [nameText(command.prefix)] : [] };
       case 'unwatch':
-        return null;
+        break;
     }
+    return null;
   },
 
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),

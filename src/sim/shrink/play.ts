@@ -74,9 +74,11 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
         const { node, verb, words, about } = deed;
         if (about === null) return { kind: 'act', node, verb, words };
         const request = requests.get(about);
-        return request?.node === node ? { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] } : null;
+        if (request?.node === node) return { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] };
+        break;
       }
     }
+    return null;
   };
 
   stage.startAll();

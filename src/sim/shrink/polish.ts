@@ -12,7 +12,12 @@ const UNITS_US = [1000, 500, 100, 50, 10, 5, 1, 0.1, 0.01].map((ms) => ms * MILL
 
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
-export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): { beats: readonly Beat[]; settings: Settings } {
+export function polish(
+  beats: readonly Beat[],
+  settings: Settings,
+  defaults: Settings,
+  passes: Passes,
+): { beats: readonly Beat[]; settings: Settings } {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
   const passesAll = [withoutChoices, roundTime, roundClocks, fewerWords];
@@ -98,7 +103,7 @@ function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
       return deed.kind === 'act' ? deed : null;
     };
     for (const length of [2, 1]) {
-      for (let at = 1; at + length <= (act()?.words.length ?? 0); ) {
+      for (let at = 1; at + length <= (act()?.words.length ?? 0);) {
         const deed = act() as Extract<Deed, { kind: 'act' }>;
         if (!attempt(i, { ...deed, words: deed.words.toSpliced(at, length) })) at++;
       }

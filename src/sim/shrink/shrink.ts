@@ -109,7 +109,7 @@ function shrinkPlay<Command, Config>(
       throw error;
     }
   };
-  for (let before = Infinity; beats.length < before; ) {
+  for (let before = Infinity; beats.length < before;) {
     before = beats.length;
     const on: Settings = settings;
     beats = play(

@@ -75,7 +75,7 @@ export function reduceWorld<Message, Command, Event, Config>(
     return found;
   };
 
-  for (let improved = true; improved && !watch.outOfTime(); ) {
+  for (let improved = true; improved && !watch.outOfTime();) {
     improved = false;
     // What worked is gone from the next list; what failed is tried again in the smaller world.
     for (let i = 0; ; i++) {
