@@ -6,6 +6,9 @@ import { shrinkers, simulations, theatres, writeScript, type Shrinker, type Shru
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 
+/** Of a story that is no script, the last so many steps are shown. */
+const STORY_LINES = 100;
+
 interface ShrinkOptions {
   seed: number;
   mutant?: string;
@@ -90,11 +93,13 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
     `${tries} smaller runs tried; the world does without ${[...new Set(without)].join(', ') || 'nothing it has'}`,
   ];
   if (script === null) {
-    // What is left cannot be told step by step: the smallest world is all there is to show.
+    const cut = shrunk.story.length - STORY_LINES;
     lines.push(
       `${nodes} nodes are left, ${shrunk.events} events, and these faults: ${faults.join(', ') || 'none'}`,
-      `${violation.property} at ${formatDuration(spanUs(violation.at))}: ${violation.message}`,
-      `this one has no script: ${violation.property === 'liveness' ? 'progress that does not come has no last step' : 'the stage has no twins, and no crash in the middle of a step'}`,
+      `it has no script: ${violation.property === 'liveness' ? 'progress that does not come has no last step' : 'a stage has no twins, and no crash in the middle of a step'}. The run of the smallest world:`,
+      ...(cut > 0 ? [`… ${cut} steps before`] : []),
+      ...shrunk.story.slice(-STORY_LINES),
+      `VIOLATION of ${violation.property} at ${formatDuration(spanUs(violation.at))}: ${violation.message}`,
     );
   } else {
     lines.push('', script.trimEnd());
@@ -120,6 +125,7 @@ function asJson(protocol: string, mutant: string | null, seed: number, shrunk: S
     tries,
     steps: shrunk.script?.lines.length ?? null,
     script,
+    story: shrunk.story,
   };
 }
 

@@ -13,8 +13,19 @@ export interface ScriptParts {
   readonly lines: readonly string[];
 }
 
-/** Deliveries follow what sent the messages; everything else begins a block. */
-const FOLLOWS = /^(deliver|drop|duplicate|wake|answer|fail) /;
+type Kind = 'message' | 'world' | 'act';
+
+function kindOf(line: string): Kind {
+  if (/^(deliver|drop|duplicate|wake|answer|fail) /.test(line)) return 'message';
+  return /^(advance|crash|restart|set|rate|sleep|awake|pause|resume) /.test(line) ? 'world' : 'act';
+}
+
+/** Messages follow what sent them; what the world does goes before what is asked for in it. */
+function beginsBlock(line: string, before: string | undefined): boolean {
+  const kind = kindOf(line);
+  if (before === undefined) return true;
+  return kind !== 'message' && (kindOf(before) === 'message' || (kind === 'act' && kindOf(before) === 'act'));
+}
 
 export function writeScript({ comment, protocol, settings, defaults, mutant, breaks, lines }: ScriptParts): string {
   const set = Object.entries(settings).filter(([name, value]) => defaults[name] !== value);
@@ -25,10 +36,6 @@ export function writeScript({ comment, protocol, settings, defaults, mutant, bre
   ];
   const header = ['stage', protocol, ...words.map(([name, value]) => `${name}=${value}`)].join(' ');
   const source = [...comment.map((line) => `# ${line}`), header, 'start'];
-  lines.forEach((line, i) => {
-    // A pause belongs to what comes after it.
-    const isPause = (lines[i - 1] ?? '').startsWith('advance ');
-    source.push(...(isPause || FOLLOWS.test(line) ? [line] : ['', line]));
-  });
+  lines.forEach((line, i) => source.push(...(beginsBlock(line, lines[i - 1]) ? ['', line] : [line])));
   return runScript(source.join('\n')).text;
 }

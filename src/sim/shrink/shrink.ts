@@ -10,6 +10,7 @@ import type { SimProtocol } from '../protocol.ts';
 import { simulation } from '../run.ts';
 import { openStage, type AnyStage, type Settings, type StageAction, type Staging } from '../stage/index.ts';
 import { Tape } from '../tape.ts';
+import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
 import { lift, type Lifting } from './lifting.ts';
@@ -29,6 +30,8 @@ export interface Shrunk {
   readonly faults: readonly string[];
   /** Null where the story cannot be told on a stage: progress that does not come has no last step. */
   readonly script: ShrunkScript | null;
+  /** The steps of the smallest world's shortest run, where there is no script. */
+  readonly story: readonly string[];
 }
 
 export interface ShrunkScript {
@@ -66,9 +69,30 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
       const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
       const eventsBefore = simulation(staging.protocol).run(seed, mutant).events;
-      return { violation, eventsBefore, events, nodes: scenario.nodes, without, faults: kindsIn(scenario.faults), script };
+      return {
+        violation,
+        eventsBefore,
+        events,
+        nodes: scenario.nodes,
+        without,
+        faults: kindsIn(scenario.faults),
+        script,
+        story: script ? [] : storyOf(protocol, world, mutant),
+      };
     },
   };
+}
+
+function storyOf<Message, Command, Event, Config>(
+  protocol: SimProtocol<Message, Command, Event, Config>,
+  { scenario, chooser }: ReducedWorld<Config>,
+  mutant: string | null,
+): string[] {
+  const nameOf = (node: number): string => protocol.nodeName(scenario, node);
+  const trace = new Trace(nameOf, () => world.nowUs);
+  const world: World<Message, Command, Event, Config> = new World(protocol, scenario, chooser(), mutant, trace);
+  world.run();
+  return trace.entries.map((entry) => formatEntry(entry, nameOf));
 }
 
 function tapeOf<Message, Command, Event, Config>(

@@ -6,7 +6,6 @@
 import { deriveSeed, SeededChooser, type Chooser } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { Scenario, SimProtocol, SmallerScenario } from '../protocol.ts';
-import type { Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { milderPlans } from './milder.ts';
 
@@ -50,8 +49,11 @@ export function reduceWorld<Message, Command, Event, Config>(
     protocol.plan(chooser, mutant);
     return chooser;
   };
-  const run = (scenario: Scenario<Config>, chooser: () => Chooser): World<Message, Command, Event, Config> =>
-    runWorld(protocol, scenario, chooser(), mutant, null);
+  const run = (scenario: Scenario<Config>, chooser: () => Chooser): World<Message, Command, Event, Config> => {
+    const world = new World(protocol, scenario, chooser(), mutant, null);
+    world.run();
+    return world;
+  };
 
   const scenario = protocol.plan(new SeededChooser(seed), mutant);
   const first = run(scenario, asDrawn);
@@ -109,16 +111,4 @@ function candidatesFor<Message, Command, Event, Config>(
   const halfUs = Math.floor(scenario.safetyUs / 2);
   const shorter = halfUs >= scenario.termUs ? [{ without: 'half of the time', scenario: { ...scenario, safetyUs: halfUs } }] : [];
   return [...fewer, ...milder, ...shorter];
-}
-
-export function runWorld<Message, Command, Event, Config>(
-  protocol: SimProtocol<Message, Command, Event, Config>,
-  scenario: Scenario<Config>,
-  chooser: Chooser,
-  mutant: string | null,
-  trace: Trace | null,
-): World<Message, Command, Event, Config> {
-  const world = new World(protocol, scenario, chooser, mutant, trace);
-  world.run();
-  return world;
 }
