@@ -45,7 +45,7 @@ export interface Exploring {
 /** Every protocol that declares a small world. */
 export const explorings: readonly Exploring[] = [exploring(quorumWorld), exploring(toyWorld)];
 
-function exploring<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
+export function exploring<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
   world: SmallWorld<Message, Command, Event, Config, Node>,
 ): Exploring {
   const { staging } = world;
