@@ -96,7 +96,7 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
     const cut = shrunk.story.length - STORY_LINES;
     lines.push(
       `${nodes} nodes are left, ${shrunk.events} events, and these faults: ${faults.join(', ') || 'none'}`,
-      `it has no script: ${violation.property === 'liveness' ? 'progress that does not come has no last step' : 'a stage has no twins, and no crash in the middle of a step'}. The run of the smallest world:`,
+      `it has no script: ${violation.property === 'liveness' ? 'progress that does not come has no last step' : 'what it needs is not on a stage (docs/simulator.md#shrinking)'}. The run of the smallest world:`,
       ...(cut > 0 ? [`… ${cut} steps before`] : []),
       ...shrunk.story.slice(-STORY_LINES),
       `VIOLATION of ${violation.property} at ${formatDuration(spanUs(violation.at))}: ${violation.message}`,

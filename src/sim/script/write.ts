@@ -17,7 +17,7 @@ type Kind = 'message' | 'world' | 'act';
 
 function kindOf(line: string): Kind {
   if (/^(deliver|drop|duplicate|wake|answer|fail) /.test(line)) return 'message';
-  return /^(advance|crash|restart|set|rate|sleep|awake|pause|resume) /.test(line) ? 'world' : 'act';
+  return /^(advance|crash|restart|twin|set|rate|sleep|awake|pause|resume) /.test(line) ? 'world' : 'act';
 }
 
 /** Messages follow what sent them; what the world does goes before what is asked for in it. */

@@ -32,11 +32,13 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
   const requests = new Map<string, number>();
   const isUp: boolean[] = [];
   const wasUp: boolean[] = [];
-  /** Which process of a node the stage has; one that lives on beside its successor is left out. */
+  /** The process that is in its node's place, and the beat by which each that is not was replaced. */
   const current: number[] = [];
+  const replacedBy = new Map<number, number>();
+  let doer: number | undefined;
   const deliveries = countDeliveries(tape.steps);
   const add = (atUs: number, deed: Deed, choices: readonly number[] = []): number => {
-    beats.push({ id: beats.length, atUs, deed, choices });
+    beats.push({ id: beats.length, atUs, deed, choices, ...(doer === undefined ? {} : { replacedBy: doer }) });
     return beats.length - 1;
   };
   const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
@@ -49,7 +51,7 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
   });
   tape.steps.forEach((step, index) => {
     const { atUs, node, process, deed, choices } = step;
-    if (process >= 0 && deed.kind !== 'start' && current[node] !== process) return;
+    doer = replacedBy.get(process);
     const act = ({ verb, words, asks, about }: Said): void => {
       const aboutBeat = about === undefined ? null : (requests.get(`${process} ${about}`) ?? null);
       if (about !== undefined && aboutBeat === null) return;
@@ -61,15 +63,17 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
       case 'start':
         // The first starts are the stage's own.
         if (wasUp[node]) {
-          if (isUp[node]) plain(atUs, { kind: 'crash', node });
-          beatOf.set(index, plain(atUs, { kind: 'restart', node, diskKept: deed.diskKept }));
+          const isTwin = isUp[node] === true;
+          const id = plain(atUs, isTwin ? { kind: 'twin', node } : { kind: 'restart', node, diskKept: deed.diskKept });
+          if (isTwin) replacedBy.set(current[node] as number, id);
+          beatOf.set(index, id);
         }
         isUp[node] = wasUp[node] = true;
         current[node] = process;
         return;
       case 'crash':
-        isUp[node] = false;
         plain(atUs, { kind: 'crash', node });
+        if (doer === undefined) isUp[node] = false;
         return;
       case 'deliver': {
         const { message } = deed;

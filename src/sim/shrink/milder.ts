@@ -28,7 +28,7 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
 ];
 
 /** What a stage does not have: it is worth many dice to get rid of. */
-const OFF_STAGE = new Set(['machines that were up before', 'twins', 'crashes in the middle of a step', 'weak reads']);
+const OFF_STAGE = new Set(['machines that were up before', 'crashes in the middle of a step', 'weak reads']);
 
 export interface Milder {
   /** What is gone, for people. */

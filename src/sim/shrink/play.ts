@@ -33,6 +33,8 @@ export type Deed =
 
 export interface Beat {
   readonly id: number;
+  /** Done by the process that the twin of this beat has replaced, not by the one in its place. */
+  readonly replacedBy?: number;
   readonly atUs: number;
   readonly deed: Deed;
   /** Numbers the core draws in it; what is not said is 0. */
@@ -54,6 +56,8 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
   const accesses = new Map<string, number>();
   const requests = new Map<number, { readonly node: number; readonly number: number }>();
   const asked: number[] = [];
+  /** Where each process that was replaced goes on, by the beat that replaced it. */
+  const replaced = new Map<number, number>();
   const actions: StageAction[] = [];
   const done: Beat[] = [];
   const asAction = ({ deed }: Beat): StageAction | null => {
@@ -83,7 +87,8 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
 
   stage.startAll();
   for (const beat of beats) {
-    const bare = asAction(beat);
+    const told = asAction(beat);
+    const bare = told && beat.replacedBy !== undefined ? by(replaced.get(beat.replacedBy), told) : told;
     if (!bare) continue;
     const action = beat.choices && beat.choices.length > 0 ? ({ ...bare, choices: beat.choices } as StageAction) : bare;
     if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
@@ -102,8 +107,9 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     notes
       .filter(({ kind }) => kind === 'asked')
       .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, kind: '', nth }), Number(/#(\d+):/.exec(text)?.[1])));
-    if (action.kind === 'restart') asked[action.node] = 0;
-    if (beat.deed.kind === 'act' && beat.deed.asks) {
+    if (action.kind === 'twin') replaced.set(beat.id, stage.names.length - 1);
+    if (action.kind === 'restart' || action.kind === 'twin') asked[action.node] = 0;
+    if (beat.deed.kind === 'act' && beat.deed.asks && beat.replacedBy === undefined) {
       const number = (asked[beat.deed.node] ?? 0) + 1;
       asked[beat.deed.node] = number;
       requests.set(beat.id, { node: beat.deed.node, number });
@@ -122,6 +128,11 @@ function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageA
     nowUs += Math.max(0, byUs);
     return byUs > 0 ? [{ kind: 'advance', byUs }, action] : [action];
   });
+}
+
+/** The same, done by another. */
+function by(node: number | undefined, action: StageAction): StageAction | null {
+  return node !== undefined && 'node' in action ? { ...action, node } : null;
 }
 
 /** Null if it cannot be done now. */

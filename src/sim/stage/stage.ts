@@ -56,12 +56,15 @@ export interface AnyStage {
 }
 
 export class Stage<Message, Command, Event, Config> implements AnyStage {
-  readonly names: readonly string[];
+  /** Of the nodes, then of processes that live on beside their successors. */
+  readonly names: string[];
   readonly scenario: Scenario<Config>;
   readonly #staging: Staging<Message, Command, Event, Config>;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
   readonly #players: (Player<Message, Command, Event, Config> | null)[];
+  /** The machine of each process that lives on beside its successor, counted from the number of nodes on. */
+  readonly #twinsOn: number[] = [];
   readonly #starts: number[];
   readonly #paused: Set<number> = new Set();
   readonly #flights: Flight[] = [];
@@ -170,6 +173,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'crash':
         this.#crash(action.node, action);
         return;
+      case 'twin':
+        this.#twin(action.node, action);
+        return;
       case 'pause':
         this.#up(action.node, action);
         this.#paused.add(action.node);
@@ -235,7 +241,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const diskKept = action.kind === 'restart' && action.diskKept;
     if (!diskKept) (this.#disks[node] as Map<string, Uint8Array>).clear();
     const life = this.#starts[node] as number;
-    const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.names.length), restarted, diskKept };
+    const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.scenario.nodes), restarted, diskKept };
     const player = new Player(this.#staging, this.scenario, boot, this.#mutant);
     this.#players[node] = player;
     this.#starts[node] = life + 1;
@@ -246,7 +252,20 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const player = this.#up(node, action);
     this.#players[node] = null;
     this.#paused.delete(node);
-    this.#chronicle.crashed(node, player.incarnation);
+    this.#chronicle.crashed(player.node, player.incarnation);
+  }
+
+  #twin(node: number, action: StageAction): void {
+    const player = this.#up(node, action);
+    if (node >= this.scenario.nodes) throw this.#cannot(action, 'it has been replaced already');
+    this.#players[node] = null;
+    this.#players.push(player);
+    this.#twinsOn.push(node);
+    this.names.push(`${this.names[node]}${"'".repeat(this.#twinsOn.filter((machine) => machine === node).length)}`);
+    // What stood still goes on standing still.
+    if (this.#paused.delete(node)) this.#paused.add(this.names.length - 1);
+    const restart = { kind: 'restart', node, diskKept: true } as const;
+    this.#start(node, restart);
   }
 
   #up(node: number, action: StageAction): Player<Message, Command, Event, Config> {
@@ -268,7 +287,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const { node } = player;
     player.play(input, this.#monoOf(node), this.#wallOf(node), choices);
     for (const event of player.events) {
-      this.#notes.push({ kind: 'told', text: `${this.names[node]} is told: ${this.#staging.protocol.describeEvent(event)}` });
+      this.#notes.push({
+        kind: 'told',
+        text: `${this.names[this.#players.indexOf(player)]} is told: ${this.#staging.protocol.describeEvent(event)}`,
+      });
     }
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
     for (const { to, bytes } of player.sent) this.#send(node, to, bytes);
@@ -336,7 +358,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   // ── Clocks ─────────────────────────────────────────────────────────────────────────────────────────
 
   #clock(node: number): MachineClock {
-    return this.#clocks[node] as MachineClock;
+    return this.#clocks[this.#twinsOn[node - this.scenario.nodes] ?? node] as MachineClock;
   }
 
   #monoOf(node: number): MonoUs {
