@@ -120,6 +120,16 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
   return { actions: inTime(actions, done), beats: done, violation: null };
 }
 
+/** Whether anything breaks when these actions are done as far as they can be. */
+export function isBroken(stage: AnyStage, actions: readonly StageAction[]): boolean {
+  stage.startAll();
+  for (const action of actions) {
+    attempt(stage, action);
+    if (stage.violations.length > 0) return true;
+  }
+  return false;
+}
+
 /** With the time that goes by in between. */
 function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageAction[] {
   let nowUs = 0;

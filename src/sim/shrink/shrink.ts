@@ -15,7 +15,7 @@ import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
 import { lift, type Lifting } from './lifting.ts';
 import { kindsIn } from './milder.ts';
-import { perform, type Beat, type Performance } from './play.ts';
+import { isBroken, perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
 import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
 
@@ -61,10 +61,11 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const [world] = runs;
       if (!world) return null;
       const { violation, events, scenario, without } = world;
-      const open = (settings: Settings): AnyStage => openStage(staging, settings, mutant);
+      const open = (settings: Settings, rules = mutant): AnyStage => openStage(staging, settings, rules);
+      const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
       const scripts = runs.flatMap((run) => {
         if (violation.property === 'liveness') return [];
-        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open) ?? [];
+        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, product) ?? [];
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
       const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
@@ -114,11 +115,16 @@ function shrinkPlay<Command, Config>(
   defaults: Settings,
   watch: ReductionWatch,
   open: (settings: Settings) => AnyStage,
+  product: ((settings: Settings) => AnyStage) | null,
 ): ShrunkScript | null {
   let settings = lifting.settings(scenario);
   if (!settings) return null;
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
-  const breaks = (beats: readonly Beat[], on: Settings): boolean => play(beats, on).violation?.property === violation.property;
+  /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
+  const breaks = (beats: readonly Beat[], on: Settings): boolean => {
+    const { violation: found, actions } = play(beats, on);
+    return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
+  };
   const first = play(lift(tape, lifting), settings);
   if (first.violation?.property !== violation.property) return null;
   let beats = first.beats;
