@@ -89,7 +89,7 @@ function explore(exploring: Exploring, bounds: Bounds, mutant: string | null, op
   if (options.json) process.stdout.write(`${JSON.stringify(asJson(exploring, bounds, mutant, outcome, figures))}\n`);
   else print(exploring, bounds, mutant, outcome, figures);
   if (outcome.found) return EXIT.violation;
-  return outcome.exhausted ? EXIT.ok : EXIT.unfinished;
+  return outcome.exhausted ? EXIT.ok : EXIT.unreached;
 }
 
 interface Figures {
