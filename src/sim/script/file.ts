@@ -6,7 +6,7 @@ import { TenureError } from '../../kernel/index.ts';
 
 const RULE = '----';
 
-export interface ScriptLine {
+interface ScriptLine {
   /** From 1 on. */
   readonly number: number;
   /** Without the comment at its end. */
@@ -14,7 +14,7 @@ export interface ScriptLine {
 }
 
 /** Actions, and what they gave when the script was written last. */
-export interface ScriptBlock {
+interface ScriptBlock {
   /** As in the file: comments, empty lines and actions up to the rule. */
   readonly source: readonly string[];
   readonly actions: readonly ScriptLine[];
