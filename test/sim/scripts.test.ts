@@ -69,6 +69,14 @@ describe('a script', () => {
     expect(failures).toEqual([]);
   });
 
+  it('can have a process live on beside its successor', () => {
+    const held = `${BREAKS.replace(' breaks=exclusion', '')}twin a\nuse a'\nexpect a holds the-lease\n`;
+    const { failures, text } = runScript(`${held}crash a'\nexpect nobody holds the-lease\n`);
+    expect(failures).toEqual([]);
+    expect(text).toMatch(/a uses the-lease/);
+    expect(runScript(`${held}twin a'\n`).failures).toEqual([expect.stringMatching(/it has been replaced already/)]);
+  });
+
   it('fails when an action cannot be done', () => {
     const { failures } = runScript('stage toy\nstart\ndeliver a→b ask #1\n');
     expect(failures).toEqual([expect.stringMatching(/^line 3: .*only 0 of them were sent/)]);
