@@ -1,7 +1,7 @@
 /** `tenure explore`: everything that can happen in a small world of a protocol, and the shortest script to a violation if there is one. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { parseDuration, spanUs, formatDuration, TenureError } from '../../kernel/index.ts';
-import { explorings, type Bounds, type Exploration, type Exploring, type FoundScript } from '../../sim/index.ts';
+import { explorings, theatres, type Bounds, type Exploration, type Exploring, type FoundScript } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 
@@ -35,7 +35,8 @@ export function exploreCommand(setExit: (code: number) => void): Command {
     .option('--crashes <n>', 'crashes in all', within(0, 8))
     .option('--duplicates <n>', 'messages delivered twice, in all', within(0, 8))
     .option('--losses <n>', 'messages dropped, in all (a message that never comes is covered without)', within(0, 8))
-    .option('--instants <n>', 'the last instant; a lease lasts two', within(0, 15))
+    .option('--term <n>', 'how many instants a lease lasts', within(1, 8))
+    .option('--instants <n>', 'the last instant', within(0, 15))
     .option('--drift <share>', 'how far clocks run apart, as the engine is told: 0.1 is 10 %', share)
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
     .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
@@ -130,10 +131,12 @@ function print(exploring: Exploring, bounds: Bounds, mutant: string | null, outc
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** As a script file has it: the stage, then what happens on it. */
+/** As a script file has it: the stage, where it is not the usual one, then what happens on it. */
 function scriptOf(protocol: string, mutant: string | null, { settings, violation, lines }: FoundScript): string[] {
-  const told = { ...settings, ...(mutant === null ? {} : { mutant }), breaks: violation.property };
-  const stage = ['stage', protocol, ...Object.entries(told).map(([name, value]) => `${name}=${value}`)];
+  const defaults = theatres.find((theatre) => theatre.protocol === protocol)?.defaults ?? {};
+  const unusual = Object.entries(settings).filter(([name, value]) => defaults[name] !== value);
+  const told = [...unusual, ...(mutant === null ? [] : [['mutant', mutant]]), ['breaks', violation.property]];
+  const stage = ['stage', protocol, ...told.map(([name, value]) => `${name}=${value}`)];
   return [stage.join(' '), 'start', ...lines.map(({ line }) => line)];
 }
 

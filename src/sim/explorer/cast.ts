@@ -90,7 +90,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     this.world = world;
     this.bounds = bounds;
     this.#mutant = mutant;
-    this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds) });
+    this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds, mutant) });
     this.nodes = this.scenario.nodes;
     this.#clocks = Array.from({ length: this.nodes }, (_, node) => new MachineClock(0, 0, world.ratePpm(bounds, node)));
     const alike = world.alike(bounds);

@@ -59,13 +59,13 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
       const judge = new Judge(() => protocol.referees(cast.scenario, () => undefined), cast);
       const universe = new Universe(cast, judge);
       const { path, ...result } = search(universe, limits);
-      const stage = (): ReturnType<typeof openStage> => openStage(staging, world.settings(bounds), mutant);
+      const settings = world.settings(bounds, mutant);
       return {
         ...result,
         nodeStates: cast.states.length,
         messages: cast.posts.length,
         coreSteps: cast.played,
-        found: path && asScript(cast, path, stage()),
+        found: path && asScript(cast, path, settings, openStage(staging, settings, mutant)),
       };
     },
   };

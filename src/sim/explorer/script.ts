@@ -1,6 +1,6 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
-import type { AnyStage, StageAction } from '../stage/index.ts';
+import type { AnyStage, Settings, StageAction } from '../stage/index.ts';
 import type { Cast, Post } from './cast.ts';
 import type { FoundScript } from './index.ts';
 import type { Move } from './universe.ts';
@@ -8,6 +8,7 @@ import type { Move } from './universe.ts';
 export function asScript<Message, Command, Event, Config>(
   cast: Cast<Message, Command, Event, Config>,
   path: readonly Move[],
+  settings: Settings,
   stage: AnyStage,
 ): FoundScript {
   const { world, bounds } = cast;
@@ -24,7 +25,7 @@ export function asScript<Message, Command, Event, Config>(
   for (const move of path) for (const action of actionsOf(cast, move, stage)) perform(action);
   const [violation] = stage.violations;
   invariant(violation !== undefined, 'what the explorer found does not happen on a stage');
-  return { settings: world.settings(bounds), violation, lines };
+  return { settings, violation, lines };
 }
 
 function actionsOf<Message, Command, Event, Config>(

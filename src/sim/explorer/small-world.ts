@@ -25,6 +25,8 @@ export interface Bounds {
   readonly losses: number;
   /** Clocks of those who vote run fast by this, of those who ask slow: as far apart as the engine is told they may be. */
   readonly driftPpm: number;
+  /** How many instants a lease lasts. */
+  readonly term: number;
   /** The last instant: time goes from 0 to this, in steps of one. */
   readonly instants: number;
 }
@@ -46,7 +48,7 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   readonly staging: Staging<Message, Command, Event, Config, Node>;
   readonly bounds: Bounds;
   /** The stage it plays on. */
-  settings(bounds: Bounds): Settings;
+  settings(bounds: Bounds, mutant: string | null): Settings;
   /** True time between two instants. */
   readonly tickUs: number;
   /** By how much each node's clocks are off, in parts per million. */

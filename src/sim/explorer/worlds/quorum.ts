@@ -1,6 +1,6 @@
 /**
  * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
- * three instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
+ * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
  */
 import {
   isRequest,
@@ -10,13 +10,13 @@ import {
   type QuorumMessage,
   type Snapshot,
 } from '../../../core/index.ts';
+import { isLiteral } from '../../protocols/quorum-mutants.ts';
 import type { QuorumWorld } from '../../protocols/quorum.ts';
 import { quorumStaging, type QuorumActorSnapshot } from '../../stage/quorum.ts';
 import type { Settings } from '../../stage/staging.ts';
 import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
 
 const NAME = 'x';
-const TERM = '2s';
 
 export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   staging: quorumStaging,
@@ -32,27 +32,33 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     duplicates: 0,
     losses: 0,
     driftPpm: 0,
+    term: 2,
     instants: 2,
   },
   tickUs: 1_000_000,
 
-  settings: ({ acceptors, proposers, driftPpm }: Bounds): Settings => ({
+  settings: ({ acceptors, proposers, term, driftPpm }: Bounds, mutant: string | null): Settings => ({
     acceptors: String(acceptors),
     proposers: String(proposers),
-    term: TERM,
+    term: `${term}s`,
     rtt: '1us',
     attempt: '1s',
     rate: `${driftPpm}ppm`,
+    // The paper to the letter promises nothing about tokens.
+    fencing: isLiteral(mutant) ? 'no' : 'yes',
   }),
 
   ratePpm: ({ acceptors, driftPpm }: Bounds, node: number): number => (node < acceptors ? driftPpm : -driftPpm),
 
-  offers({ acceptors, attempts, handles, renewals, releases }: Bounds, { node, life, core, actor, monoUs }: NodeView): readonly Offer[] {
+  offers(
+    { acceptors, attempts, handles, renewals, releases, term }: Bounds,
+    { node, life, core, actor, monoUs }: NodeView,
+  ): readonly Offer[] {
     if (node < acceptors) return [];
     const { asked, leases } = actor as unknown as QuorumActorSnapshot;
     const { holder } = core as unknown as QuorumCoreSnapshot;
     const offers: Offer[] = [];
-    if (asked + life < attempts && leases.length < handles) offers.push(['acquire', NAME, TERM]);
+    if (asked + life < attempts && leases.length < handles) offers.push(['acquire', NAME, `${term}s`]);
     for (const lease of leases) {
       if (lease.state === 'asking') continue;
       const which = handles > 1 ? ['lease', String(lease.lease)] : [];
@@ -109,7 +115,7 @@ interface QuorumCoreSnapshot {
   readonly holder: {
     readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
     readonly renewals: readonly { readonly ballot: number; readonly accepted: readonly number[]; readonly refused: readonly number[] }[];
-    readonly releases: readonly { readonly answered: readonly number[] }[];
+    readonly releases: readonly { readonly ballot: number; readonly answered: readonly number[] }[];
   };
 }
 
@@ -140,8 +146,9 @@ function isGivenUp({ state }: QuorumCoreSnapshot['proposer'][number], attempts: 
 function isIgnored(message: QuorumMessage, incarnation: number, core: QuorumCoreSnapshot | null): boolean {
   if (core === null || message.owner !== incarnation) return true;
   const { proposer, holder, ballots } = core;
-  const isAwaited =
-    proposer.some(({ state }) => state.ballot === message.ballot) || holder.renewals.some(({ ballot }) => ballot === message.ballot);
+  const isAwaited = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases].some(
+    ({ ballot }) => ballot === message.ballot,
+  );
   return !isAwaited && message.clock <= ballots;
 }
 

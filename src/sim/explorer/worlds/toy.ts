@@ -18,10 +18,11 @@ export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, T
     duplicates: 0,
     losses: 0,
     driftPpm: 0,
+    term: 2,
     instants: 3,
   },
   tickUs: 1_000_000,
-  settings: ({ acceptors }: Bounds): Settings => ({ nodes: String(acceptors), term: '2s' }),
+  settings: ({ acceptors, term }: Bounds): Settings => ({ nodes: String(acceptors), term: `${term}s` }),
   ratePpm: (): number => 0,
 
   offers({ proposers, attempts, releases }: Bounds, { node, actor }: NodeView): readonly Offer[] {
