@@ -4,6 +4,8 @@ import { Command, CommanderError } from 'commander';
 import { TenureError } from '../kernel/index.ts';
 import { checkCommand } from './commands/check.ts';
 import { exploreCommand } from './commands/explore.ts';
+import { scriptCommand } from './commands/script.ts';
+import { shrinkCommand } from './commands/shrink.ts';
 import { simCommand } from './commands/sim.ts';
 import { timingCommand } from './commands/timing.ts';
 import { EXIT } from './exit-codes.ts';
@@ -26,6 +28,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
   program.addCommand(inherit(program, simCommand(setExit)));
+  program.addCommand(inherit(program, shrinkCommand(setExit)));
+  program.addCommand(inherit(program, scriptCommand(setExit)));
   program.addCommand(inherit(program, exploreCommand(setExit)));
   program.addCommand(inherit(program, checkCommand(setExit)));
   program.addCommand(inherit(program, timingCommand(setExit)));

@@ -6,5 +6,7 @@ export * from './interest.ts';
 export * from './protocol.ts';
 export * from './protocols/index.ts';
 export * from './run.ts';
+export * from './script/index.ts';
+export * from './shrink/index.ts';
 export * from './stage/index.ts';
 export * from './trace.ts';

@@ -29,6 +29,7 @@ import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts'
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { shapeFaults } from './quorum-shapes.ts';
+import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 
 const TERM_US = 1_000_000;
@@ -162,6 +163,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       },
     };
   },
+
+  smaller: smallerWorlds,
 
   core({ config, nodes }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore {
     // Members of a cell that is to be bootstrapped do not know that they are new.

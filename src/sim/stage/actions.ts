@@ -28,6 +28,8 @@ export type StageAction =
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
   | { readonly kind: 'start' | 'crash' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
+  /** A process is taken for dead and another started in its place; it lives on beside it, gets no more mail, and is called by its name and a prime. */
+  | { readonly kind: 'twin'; readonly node: number }
   | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean }
   /** True time goes by, on every clock; nobody is woken by it. */
   | { readonly kind: 'advance'; readonly byUs: number }
@@ -95,6 +97,7 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       return { kind: verb, byUs: parseDuration(words.join(' ')) };
     case 'start':
     case 'crash':
+    case 'twin':
     case 'pause':
     case 'resume':
     case 'sleep':

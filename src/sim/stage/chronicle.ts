@@ -85,6 +85,12 @@ export class Chronicle {
     );
   }
 
+  /** The nodes that hold a resource by their own clocks, at this instant. */
+  holdersOf(resource: string): number[] {
+    this.settle(resource);
+    return this.#ledger.holdersOf(resource).map((incarnation) => this.#nodes.get(incarnation) ?? 0);
+  }
+
   #remainingUs(node: number, deadline: HoldDeadline): number {
     return Math.min(deadline.monoUs - this.#clocks.monoOf(node), deadline.wallUs - this.#clocks.wallOf(node));
   }

@@ -30,6 +30,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     'use NODE NAME',
     'query NODE NAME',
     'watch NODE [PREFIX]',
+    'retime NODE SPAN',
     '(renew, release, cancel and use take "lease N": the Nth acquire of the node, instead of its last of that name)',
   ],
 
@@ -52,10 +53,25 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
       config: {
         members,
         core: { memberKeys, timing, floorBuckets: 1 },
-        habits: { handles: 0, resources: [], maxTermUs: termUs, lapseOnly: false, rush: false, livenessUs: 0 },
-        // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
-        tame: settings['fencing'] !== 'no',
+        habits: {
+          handles: 0,
+          resources: [],
+          maxTermUs: termUs,
+          lapseOnly: false,
+          rush: false,
+          trying: false,
+          livenessUs: 0,
+          silenceUs: timing.silenceUs,
+          restarted: false,
+          bootstraps: false,
+          isMember: false,
+          opened: { asked: false },
+        },
+        orderly: false,
         handles: [],
+        keeps: [],
+        // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
+        fenced: settings['fencing'] !== 'no',
       },
     };
   },
@@ -127,6 +143,9 @@ export class QuorumActor implements Actor<QuorumEvent> {
         return;
       case 'watch':
         this.#desk.command({ kind: 'watch', prefix: name === '' ? new Uint8Array(0) : encodeName(name) });
+        return;
+      case 'retime':
+        this.#desk.command({ kind: 'retime', rttUs: parseDuration(name) });
         return;
       default:
         throw unknownVerb(verb, quorumStaging.verbs);

@@ -9,6 +9,7 @@ import { formatRecord, type HistoryRecord, type Violation } from '../../check/in
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import { bad, formatAction, formatMessageRef, formatSpan, parseAction, type MessageRef, type StageAction } from './actions.ts';
+import { labelOf } from '../tape.ts';
 import { Chronicle } from './chronicle.ts';
 import { Player, type Asked, type Input } from './player.ts';
 import type { Settings, Staging } from './staging.ts';
@@ -47,18 +48,23 @@ export interface AnyStage {
   describe(message: MessageRef): string;
   /** The oldest message under way with just these bytes. */
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
+  /** The nodes that hold a resource, by their own clocks. */
+  holdersOf(resource: string): readonly number[];
   isUp(node: number): boolean;
   /** Until a node wants to be woken, on its own clock; 0 or less: now. Infinity: it does not, or it is down. */
   wakesInUs(node: number): number;
 }
 
 export class Stage<Message, Command, Event, Config> implements AnyStage {
-  readonly names: readonly string[];
+  /** Of the nodes, then of processes that live on beside their successors. */
+  readonly names: string[];
   readonly scenario: Scenario<Config>;
   readonly #staging: Staging<Message, Command, Event, Config>;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
   readonly #players: (Player<Message, Command, Event, Config> | null)[];
+  /** The machine of each process that lives on beside its successor, counted from the number of nodes on. */
+  readonly #twinsOn: number[] = [];
   readonly #starts: number[];
   readonly #paused: Set<number> = new Set();
   readonly #flights: Flight[] = [];
@@ -134,6 +140,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     return this.#flights.find(isThis) ?? null;
   }
 
+  holdersOf(resource: string): readonly number[] {
+    return this.#chronicle.holdersOf(resource);
+  }
+
   isUp(node: number): boolean {
     return this.#players[node] !== null;
   }
@@ -154,6 +164,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   #perform(action: StageAction): void {
+    if ('node' in action && this.names[action.node] === undefined) throw this.#cannot(action, 'there is no such node');
     switch (action.kind) {
       case 'start':
       case 'restart':
@@ -161,6 +172,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         return;
       case 'crash':
         this.#crash(action.node, action);
+        return;
+      case 'twin':
+        this.#twin(action.node, action);
         return;
       case 'pause':
         this.#up(action.node, action);
@@ -227,7 +241,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const diskKept = action.kind === 'restart' && action.diskKept;
     if (!diskKept) (this.#disks[node] as Map<string, Uint8Array>).clear();
     const life = this.#starts[node] as number;
-    const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.names.length), restarted, diskKept };
+    const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.scenario.nodes), restarted, diskKept };
     const player = new Player(this.#staging, this.scenario, boot, this.#mutant);
     this.#players[node] = player;
     this.#starts[node] = life + 1;
@@ -238,7 +252,20 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const player = this.#up(node, action);
     this.#players[node] = null;
     this.#paused.delete(node);
-    this.#chronicle.crashed(node, player.incarnation);
+    this.#chronicle.crashed(player.node, player.incarnation);
+  }
+
+  #twin(node: number, action: StageAction): void {
+    const player = this.#up(node, action);
+    if (node >= this.scenario.nodes) throw this.#cannot(action, 'it has been replaced already');
+    this.#players[node] = null;
+    this.#players.push(player);
+    this.#twinsOn.push(node);
+    this.names.push(`${this.names[node]}${"'".repeat(this.#twinsOn.filter((machine) => machine === node).length)}`);
+    // What stood still goes on standing still.
+    if (this.#paused.delete(node)) this.#paused.add(this.names.length - 1);
+    const restart = { kind: 'restart', node, diskKept: true } as const;
+    this.#start(node, restart);
   }
 
   #up(node: number, action: StageAction): Player<Message, Command, Event, Config> {
@@ -260,7 +287,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const { node } = player;
     player.play(input, this.#monoOf(node), this.#wallOf(node), choices);
     for (const event of player.events) {
-      this.#notes.push({ kind: 'told', text: `${this.names[node]} is told: ${this.#staging.protocol.describeEvent(event)}` });
+      this.#notes.push({
+        kind: 'told',
+        text: `${this.names[this.#players.indexOf(player)]} is told: ${this.#staging.protocol.describeEvent(event)}`,
+      });
     }
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
     for (const { to, bytes } of player.sent) this.#send(node, to, bytes);
@@ -328,7 +358,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   // ── Clocks ─────────────────────────────────────────────────────────────────────────────────────────
 
   #clock(node: number): MachineClock {
-    return this.#clocks[node] as MachineClock;
+    return this.#clocks[this.#twinsOn[node - this.scenario.nodes] ?? node] as MachineClock;
   }
 
   #monoOf(node: number): MonoUs {
@@ -347,11 +377,6 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 /** The incarnation of a node's first life (0), second (1) and so on: it depends on nobody else. */
 export function incarnationOf(node: number, life: number, nodes: number): Incarnation {
   return incarnation(1 + node + life * nodes);
-}
-
-/** The word a message is called by in scripts: the first of its description. */
-export function labelOf(description: string): string {
-  return /^[A-Za-z-]+/.exec(description)?.[0] ?? 'message';
 }
 
 /** Closes over a protocol's types, as `simulation` does. */
