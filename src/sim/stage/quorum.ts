@@ -68,7 +68,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
 };
 
 /** One acquire of this process, while anything of it is left. */
-export interface ActedLease {
+interface ActedLease {
   readonly lease: number;
   readonly name: string;
   readonly termUs: number;
@@ -82,7 +82,7 @@ export interface QuorumActorSnapshot {
   readonly leases: readonly ActedLease[];
 }
 
-export class QuorumActor implements Actor<QuorumEvent> {
+class QuorumActor implements Actor<QuorumEvent> {
   readonly #core: QuorumCore;
   readonly #desk: Desk<QuorumCommand>;
   #asked = 0;
