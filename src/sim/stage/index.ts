@@ -8,7 +8,7 @@ import { toyStaging } from './toy.ts';
 
 export * from './actions.ts';
 export { parseSettings } from './settings.ts';
-export { openStage, type AnyStage, type StageNote } from './stage.ts';
+export { openStage, Stage, type AnyStage, type StageNote } from './stage.ts';
 export type { Actor, Settings, Staging } from './staging.ts';
 
 /** A protocol that can be staged, with its types closed over. */

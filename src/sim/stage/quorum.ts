@@ -84,7 +84,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
 };
 
 /** One acquire of this process, while anything of it is left. */
-export interface ActedLease {
+interface ActedLease {
   readonly lease: number;
   readonly name: string;
   readonly termUs: number;
@@ -98,7 +98,7 @@ export interface QuorumActorSnapshot {
   readonly leases: readonly ActedLease[];
 }
 
-export class QuorumActor implements Actor<QuorumEvent> {
+class QuorumActor implements Actor<QuorumEvent> {
   readonly #core: QuorumCore;
   readonly #desk: Desk<QuorumCommand>;
   #asked = 0;
