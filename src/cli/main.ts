@@ -1,54 +1,82 @@
-/** The `tenure` command: finds the subcommand, and turns what went wrong into a message and an exit code. */
+/**
+ * The `tenure` command: finds the subcommand, loads only that one, and turns what went wrong into a message and an exit code.
+ * `tenure run` starts often (cron, loops in shells), so nothing is loaded that is not needed.
+ */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TenureError } from '../kernel/index.ts';
-import { checkCommand } from './commands/check.ts';
-import { simCommand } from './commands/sim.ts';
-import { timingCommand } from './commands/timing.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT, exitCodeOf } from './exit-codes.ts';
+
+type Build = (setExit: (code: number) => void) => Command;
+
+interface Entry {
+  readonly summary: string;
+  readonly load: () => Promise<Build>;
+}
+
+/** Every subcommand, in the order in which help lists them. */
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  sim: {
+    summary: 'run a protocol through thousands of faulty worlds',
+    load: async () => (await import('./commands/sim.ts')).simCommand,
+  },
+  check: { summary: 'judge a history', load: async () => (await import('./commands/check.ts')).checkCommand },
+  timing: { summary: 'print the durations derived from a term', load: async () => (await import('./commands/timing.ts')).timingCommand },
+};
 
 /** Runs the command line and answers with the exit code. Never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   process.stdout.on('error', endWithReader);
-  const setExit = (code: number): void => {
-    exitCode = code;
-  };
   const program = new Command('tenure')
     .description('Leases, locks and leaders without a lock server.')
-    .version(packageVersion(), '-V, --version')
+    .usage('<command> [options]')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(tenure --help shows what there is)')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached, 64 usage, 70 internal error, 78 bad configuration.',
-    )
-    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', '\nEach command has --help with examples. Exit codes: docs/cli.md.')
     .exitOverride();
-  program.addCommand(inherit(program, simCommand(setExit)));
-  program.addCommand(inherit(program, checkCommand(setExit)));
-  program.addCommand(inherit(program, timingCommand(setExit)));
   try {
+    const wanted = wantedCommand(argv);
+    for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+      const command = name === wanted ? (await load())((code) => (exitCode = code)) : new Command(name).summary(summary);
+      program.addCommand(
+        command
+          .copyInheritedSettings(program)
+          .helpOption('-h, --help', 'print this help')
+          .showHelpAfterError(`(tenure ${name} --help shows what there is)`),
+      );
+    }
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
-      process.stderr.write(`tenure: ${error.message} (${error.code})\n`);
-      return EXIT.usage;
+      process.stderr.write(`tenure: ${told(error)}\n`);
+      return exitCodeOf(error.code);
     }
     process.stderr.write(`tenure: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return EXIT.internal;
   }
 }
 
+/** The message with its code, which belongs to the first line. */
+function told({ message, code }: TenureError): string {
+  const [first = '', ...rest] = message.split('\n');
+  return [`${first} (${code})`, ...rest].join('\n');
+}
+
+/** The first word that is no option; `tenure help run` is about `run`. */
+function wantedCommand(argv: readonly string[]): string | undefined {
+  const [first, second] = argv.filter((word) => !word.startsWith('-'));
+  return first === 'help' ? second : first;
+}
+
 /** Whoever read our output has seen enough (`tenure … | head`). */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(EXIT.ok);
   throw error;
-}
-
-function inherit(program: Command, command: Command): Command {
-  return command.copyInheritedSettings(program);
 }
 
 function packageVersion(): string {

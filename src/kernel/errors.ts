@@ -6,11 +6,13 @@
 /** Every code there is. A code, once released, keeps its meaning for ever. */
 export const ERROR_CODES = {
   TENURE_BAD_ARGUMENT: 'an argument is of the wrong kind or out of range',
+  TENURE_BAD_CONFIG: 'a config file, a flag or an environment variable cannot be used',
   TENURE_BAD_DURATION: 'a duration cannot be read or is out of range',
   TENURE_BAD_FRAME: 'what came over a connection is not this protocol',
   TENURE_BAD_HISTORY: 'a history is not in the documented schema',
   TENURE_BAD_NAME: 'a resource name breaks the rules for names',
   TENURE_BAD_TIMING: 'terms, rate error and round trips do not fit together',
+  TENURE_CANNOT_LISTEN: 'a member cannot listen at its address',
   TENURE_CLOSED: 'the cell or client was closed',
   TENURE_CONFIG_MISMATCH: 'two members of a cell are configured differently',
   TENURE_DUPLICATE_MEMBER: 'two processes call themselves the same member',

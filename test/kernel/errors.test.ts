@@ -7,11 +7,13 @@ describe('error codes', () => {
     expect(Object.keys(ERROR_CODES)).toMatchInlineSnapshot(`
       [
         "TENURE_BAD_ARGUMENT",
+        "TENURE_BAD_CONFIG",
         "TENURE_BAD_DURATION",
         "TENURE_BAD_FRAME",
         "TENURE_BAD_HISTORY",
         "TENURE_BAD_NAME",
         "TENURE_BAD_TIMING",
+        "TENURE_CANNOT_LISTEN",
         "TENURE_CLOSED",
         "TENURE_CONFIG_MISMATCH",
         "TENURE_DUPLICATE_MEMBER",

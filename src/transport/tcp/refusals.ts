@@ -88,6 +88,23 @@ export function insecureListen(host: string): TenureError {
   return new TenureError('TENURE_INSECURE', message, { host });
 }
 
+const LISTEN_ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process has this port: stop it, or listen elsewhere',
+  EADDRNOTAVAIL: "this address is not this machine's: listen on one that is, or on 0.0.0.0",
+  EACCES: 'this port needs rights that the process does not have: use one from 1024 on',
+  ENOTFOUND: 'there is no host of this name',
+};
+
+export function cannotListen(address: string, cause: NodeJS.ErrnoException): TenureError {
+  const why = cause.code ?? 'unknown';
+  const error = new TenureError('TENURE_CANNOT_LISTEN', `cannot listen on ${address}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`, {
+    address,
+    why,
+  });
+  error.cause = cause;
+  return error;
+}
+
 export function takenOver(id: string, older: number, newer: number): TenureError {
   const message =
     `another process came as member ${id} while the first was connected; the newer one stays. ` +

@@ -17,7 +17,7 @@ import { Dialler } from './dialler.ts';
 import { Accepting, type Outcome } from './greeting.ts';
 import { settle, type Settings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
-import { crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver } from './refusals.ts';
+import { cannotListen, crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver } from './refusals.ts';
 
 export class TcpTransport implements Transport {
   readonly #settings: Settings;
@@ -139,9 +139,10 @@ export class TcpTransport implements Transport {
     }
     if (this.#closing) return;
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      const failed = (error: NodeJS.ErrnoException): void => reject(cannotListen(`${host}:${port}`, error));
+      server.once('error', failed);
       server.listen({ host: where, port }, () => {
-        server.off('error', reject);
+        server.off('error', failed);
         // What fails later is one connection that could not be accepted; its peer dials again.
         server.on('error', () => {});
         server.unref();
