@@ -16,6 +16,7 @@ interface Entry {
 
 /** Every subcommand, in the order in which help lists them. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: { summary: 'run a command under a lease', load: async () => (await import('./commands/run.ts')).runCommand },
   sim: {
     summary: 'run a protocol through thousands of faulty worlds',
     load: async () => (await import('./commands/sim.ts')).simCommand,
