@@ -37,11 +37,6 @@ export class DeadMansSwitch {
     this.#start();
   }
 
-  /** Which process it is; for those who look after us. */
-  get pid(): number | undefined {
-    return this.#process?.pid;
-  }
-
   /**
    * Replaces what it was told before. Resolves when the order has left this process: it will be obeyed even if this process
    * is killed the next moment and the switch is still being loaded.
@@ -54,6 +49,7 @@ export class DeadMansSwitch {
 
   /** Nothing is left to guard. */
   dismiss(): void {
+    if (this.#isDismissed) return;
     this.#isDismissed = true;
     clearTimeout(this.#patience);
     this.#process?.stdin?.end(`${BYE}\n`);
@@ -125,7 +121,7 @@ export class DeadMansSwitch {
       this.#expectAnswer(patienceMs);
     };
     // If it was us who were stopped, the answer is here but not read yet.
-    this.#patience = setTimeout(() => setImmediate(judge), patienceMs);
+    this.#patience = setTimeout(() => setImmediate(judge), patienceMs * Math.max(1, this.#starts));
     this.#patience.unref();
   }
 }

@@ -6,9 +6,9 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { accessSync, constants as files } from 'node:fs';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
-import { TenureError } from '../../kernel/index.ts';
+import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { DeadMansSwitch } from './dead-mans-switch.ts';
+import type { DeadMansSwitch } from './dead-mans-switch.ts';
 import { machineMonoMs } from './orders.ts';
 import type { Plan } from './plan.ts';
 import { ProcessGroup } from './process-group.ts';
@@ -77,7 +77,7 @@ export class GuardedCommand {
     const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
     // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
     const child = spawn(file, args, { detached: true, stdio, env: { ...environment } });
-    const ended = endOf(child);
+    const ended = endOf(child, command[0] ?? '');
     if (child.pid !== undefined) {
       this.#group = new ProcessGroup(child.pid);
       await this.#tellSwitch();
@@ -189,12 +189,12 @@ export class GuardedCommand {
 }
 
 /** The exit code of the command, or why there is none. */
-function endOf(child: ChildProcess): Promise<number | { code: number; why: string }> {
+function endOf(child: ChildProcess, word: string): Promise<number | { code: number; why: string }> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? BY_SIGNAL + (signal ? constants.signals[signal] : 0)));
     child.once('error', (error: NodeJS.ErrnoException) => {
       const isMissing = error.code === 'ENOENT';
-      const why = `${child.spawnfile}: ${isMissing ? 'no such command' : error.message}`;
+      const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
       resolve({ code: isMissing ? EXIT.notFound : EXIT.cannotRun, why });
     });
   });

@@ -122,19 +122,17 @@ function environmentFor(lease: Lease, holder: string): Record<string, string | u
 }
 
 function exitCodeOf(outcome: Outcome, options: RunOptions): number {
-  switch (outcome.kind) {
-    case 'ended':
-      return outcome.code;
-    case 'lost':
-      say(options, { event: 'lost', code: 'TENURE_LEASE_LOST' }, `${outcome.why}; nothing of the command is left (TENURE_LEASE_LOST)`);
-      return EXIT.leaseLost;
-    case 'not-started':
-      say(options, { event: 'not-started' }, outcome.why);
-      return outcome.code;
-    case 'unguarded':
-      say(options, { event: 'unguarded', code: outcome.error.code }, outcome.error.message);
-      return EXIT.internal;
+  if (outcome.kind === 'ended') return outcome.code;
+  if (outcome.kind === 'lost') {
+    say(options, { event: 'lost', code: 'TENURE_LEASE_LOST' }, `${outcome.why}; nothing of the command is left (TENURE_LEASE_LOST)`);
+    return EXIT.leaseLost;
   }
+  if (outcome.kind === 'not-started') {
+    say(options, { event: 'not-started' }, outcome.why);
+    return outcome.code;
+  }
+  say(options, { event: 'unguarded', code: outcome.error.code }, outcome.error.message);
+  return EXIT.internal;
 }
 
 /** Straight to the descriptor: a stream of Node's would make it non-blocking for the command too. */
