@@ -16,6 +16,9 @@ const AFTER_YOU_MS = 250;
 /** What is not dead after so long cannot be killed: it hangs in the kernel, or belongs to another user. */
 const GIVE_UP_MS = 10_000;
 
+// What `ps` shows.
+process.title = 'tenure switch';
+
 let order: Order | null = null;
 let group: ProcessGroup | null = null;
 /** `tenure run` is gone. */
