@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isStopped, livingIn, MembersApart, until } from './run-kit.ts';
 
-const TERM_MS = 3000;
+const TERM_MS = 6000;
 let cell: MembersApart;
 beforeAll(async () => {
   cell = await MembersApart.start(TERM_MS);
@@ -36,8 +36,8 @@ const CASES: readonly Case[] = [
   { code: 64, when: 'there is no such signal', args: ['--on-lost', 'BOO', 'x', '--', 'true'], says: /no signal 'BOO'/ },
   { code: 64, when: 'an exit code is none', args: ['-E', '256', 'x', '--', 'true'], says: /from 0 to 255/ },
   { code: 64, when: 'a shared lease is wanted', args: ['-s', 'x', '--', 'true'], says: /not there yet/ },
-  { code: 64, when: 'the term is too long', args: ['--term', '1m', 'x', '--', 'true'], says: /longer than the longest of this cell, 3s/ },
-  { code: 64, when: 'the grace does not fit', args: ['--grace', '2s', 'x', '--', 'true'], says: /at most 1.35s, or a term of at least/ },
+  { code: 64, when: 'the term is too long', args: ['--term', '1m', 'x', '--', 'true'], says: /longer than the longest of this cell, 6s/ },
+  { code: 64, when: 'the grace does not fit', args: ['--grace', '4s', 'x', '--', 'true'], says: /at most 2.7s, or a term of at least/ },
   { code: 69, when: 'no member is there', args: ['--connect-timeout', '300ms', 'x', '--', 'true'], env: NOBODY, says: /TENURE_NO_QUORUM/ },
   { code: 69, when: 'no member is there, and time is short', args: ['-w', '300ms', 'x', '--', 'true'], env: NOBODY },
   { code: 75, when: 'another has it', args: ['-n', 'held', '--', 'true'], isHeld: true, says: /'held' is taken: held by .+:\d+/ },
@@ -57,7 +57,7 @@ const DEADLY = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM', 'SIGUSR1', 'SIGSEGV'] 
 
 describe('tenure run exits', () => {
   it.each(CASES)('with $code when $when', async ({ args, env, isHeld = false, code, says }) => {
-    writeFileSync(cell.file('wrong'), 'a wrong secret');
+    writeFileSync(cell.file('wrong'), 'a wrong secret of clients');
     const words = args.map((word) => (word === 'WRONG' ? cell.file('wrong') : word));
     const holder = isHeld ? cell.run(['held', '--', 'cat']) : null;
     if (holder) {
@@ -137,7 +137,7 @@ describe('the command of tenure run', () => {
   });
 
   it('is stopped with us by the keyboard, and goes on with us', async () => {
-    const run = cell.run(['x', '--', 'sh', '-c', 'echo $$; while [ ! -e "$0" ]; do sleep 0.02; done', cell.file('go-on')]);
+    const run = cell.run(['x', '--grace', '100ms', '--', 'sh', '-c', 'echo $$; while [ ! -e "$0" ]; do sleep 0.02; done', cell.file('go-on')]);
     const group = Number(await new Promise((resolve) => run.process.stdout?.once('data', resolve)));
     run.process.kill('SIGTSTP');
     await until(() => livingIn(group).every(({ state }) => state.startsWith('T')) && isStopped(run.pid));

@@ -3,9 +3,10 @@
  * always there. A switch that died is started anew, one that is stopped or stuck is replaced.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { TenureError } from '../../kernel/index.ts';
-import { BYE, FIRED, type Order } from './orders.ts';
+import { FIRED, type Order } from './orders.ts';
 
 /** Little memory, few threads: it only waits. */
 const FRUGAL = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'];
@@ -47,12 +48,18 @@ export class DeadMansSwitch {
     this.#expectAnswer(patienceMs);
   }
 
-  /** Nothing is left to guard. */
-  dismiss(): void {
-    if (this.#isDismissed) return;
+  /**
+   * Nothing is left to guard. It is killed, be it still loading, and seen to its grave: where nobody looks after orphans, as
+   * in many containers, it would stay in the list of processes for ever.
+   */
+  async dismiss(): Promise<void> {
     this.#isDismissed = true;
     clearTimeout(this.#patience);
-    this.#process?.stdin?.end(`${BYE}\n`);
+    const dismissed = this.#process;
+    if (!dismissed || dismissed.exitCode !== null || dismissed.signalCode !== null) return;
+    const gone = once(dismissed, 'exit');
+    dismissed.ref();
+    if (dismissed.kill('SIGKILL')) await gone;
   }
 
   #start(): void {

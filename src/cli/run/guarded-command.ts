@@ -91,7 +91,7 @@ export class GuardedCommand {
     const wasOver = this.#lease.remainingMs() <= 0;
     await this.#endRest();
     clearTimeout(this.#timer);
-    this.#switch.dismiss();
+    await this.#switch.dismiss();
     if (this.#hopeless) return { kind: 'unguarded', error: this.#hopeless };
     if (this.#lost !== null) return { kind: 'lost', why: this.#lost };
     if (wasOver) return { kind: 'lost', why: 'the lease was over when the command ended' };

@@ -19,9 +19,6 @@ export interface Order {
   readonly isTold: boolean;
 }
 
-/** The last line: the group is gone, there is nothing to guard any more. */
-export const BYE = 'bye';
-
 /** How a switch ends that had to kill. */
 export const FIRED = 3;
 

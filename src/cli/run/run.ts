@@ -66,7 +66,7 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     if (signals.endsWaiting.aborted && error === signals.endsWaiting.reason) return signals.exitCode;
     throw error;
   } finally {
-    deadMansSwitch.dismiss();
+    await deadMansSwitch.dismiss();
     await cell?.close();
     signals.ignore();
   }

@@ -4,7 +4,7 @@
  * every `tenure run` starts one.
  */
 import { writeSync } from 'node:fs';
-import { BYE, FIRED, machineMonoMs, type Order } from './orders.ts';
+import { FIRED, machineMonoMs, type Order } from './orders.ts';
 import { ProcessGroup } from './process-group.ts';
 
 /** Clocks are looked at so often: after a sleep of the machine only the wall clock tells. */
@@ -29,7 +29,7 @@ let firedMonoMs: number | null = null;
 let timer: NodeJS.Timeout | undefined;
 let unread = '';
 
-// Whoever ends a whole tree of processes politely means the command; the switch goes when there is nothing to guard.
+// Whoever ends a whole tree of processes politely means the command. When nothing is left to guard, the switch is killed.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const)
   process.on(signal, () => {});
 
@@ -43,7 +43,6 @@ process.stdin.on('end', abandon);
 process.stdin.on('error', abandon);
 
 function obey(line: string): void {
-  if (line === BYE) process.exit(0);
   order = JSON.parse(line) as Order;
   if (group?.id !== order.group) group = new ProcessGroup(order.group, order.born);
   answer(order.number);
