@@ -25,6 +25,13 @@ const { output } = await bundle.write({
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
   minify: false,
+  // What every command needs, and what every command that talks to a cell needs: two files are found and linked faster than twenty.
+  codeSplitting: {
+    groups: [
+      { name: 'start', test: /[\\/](?:commander|kernel)[\\/]|[\\/]cli[\\/](?:exit-codes|terminal)\.js$/, priority: 2 },
+      { name: 'cell', test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals)\.js$/, priority: 1 },
+    ],
+  },
   comments: { legal: false },
 });
 await bundle.close();

@@ -112,7 +112,7 @@ function knock(address: string): Promise<string> {
 }
 
 /** Messages of the system in words; others as they are. */
-function inWords(message: string): string {
+export function inWords(message: string): string {
   if (message.includes('ECONNREFUSED')) return 'nobody listens there (ECONNREFUSED); is it started?';
   if (message.includes('ENOTFOUND')) return 'there is no host of this name (ENOTFOUND)';
   if (message.includes('EAI_AGAIN')) return 'the name service does not answer (EAI_AGAIN)';

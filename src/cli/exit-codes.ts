@@ -6,6 +6,8 @@ import type { ErrorCode } from '../kernel/index.ts';
 
 export const EXIT = {
   ok: 0,
+  /** `tenure holder`: nobody holds the lease. */
+  free: 1,
   /** A safety or liveness violation was found. */
   violation: 2,
   /** A campaign never reached something that must happen sometimes. */

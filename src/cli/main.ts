@@ -17,6 +17,16 @@ interface Entry {
 /** Every subcommand, in the order in which help lists them. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: { summary: 'run a command under a lease', load: async () => (await import('./commands/run.ts')).runCommand },
+  serve: { summary: 'be a member of a cell', load: async () => (await import('./commands/serve.ts')).serveCommand },
+  init: { summary: 'write a config file and secrets to start from', load: async () => (await import('./commands/init.ts')).initCommand },
+  config: { summary: 'look at a configuration', load: async () => (await import('./commands/config.ts')).configCommand },
+  acquire: {
+    summary: 'hold a lease until standard input closes',
+    load: async () => (await import('./commands/acquire.ts')).acquireCommand,
+  },
+  holder: { summary: 'ask who holds a lease', load: async () => (await import('./commands/holder.ts')).holderCommand },
+  watch: { summary: 'tell of changes of leases', load: async () => (await import('./commands/watch.ts')).watchCommand },
+  status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
   sim: {
     summary: 'run a protocol through thousands of faulty worlds',
     load: async () => (await import('./commands/sim.ts')).simCommand,
