@@ -104,6 +104,18 @@ export class MembersApart {
     return run;
   }
 
+  /** Somebody who has the lease, and keeps it until it is told to let go. */
+  async hold(name: string): Promise<{ run: Run; letGo: () => Promise<Ended> }> {
+    const run = this.run([name, '--', 'cat']);
+    run.process.stdin?.write('here\n');
+    await new Promise((resolve) => run.process.stdout?.once('data', resolve));
+    const letGo = (): Promise<Ended> => {
+      run.process.stdin?.end();
+      return run.ended;
+    };
+    return { run, letGo };
+  }
+
   /** Of this cell's own folder. */
   file(name: string): string {
     return join(this.folder, name);
@@ -161,9 +173,9 @@ export async function until(holds: () => boolean): Promise<void> {
 
 /**
  * A command that says its group and then writes a line again and again until it is killed, and so does a child of it. Neither
- * listens to anybody: TERM, INT and HUP are ignored.
+ * listens to anybody: TERM, INT and HUP are ignored. The date of a second file tells when they last did.
  */
 export function stubborn(file: string, who: string): string[] {
-  const beat = `while :; do echo "${who} beats" >> "${file}"; sleep 0.02; done`;
+  const beat = `while :; do echo "${who} beats" >> "${file}"; : > "${file}.clock"; sleep 0.02; done`;
   return ['sh', '-c', `trap "" TERM INT HUP; echo "${who} $$ $TENURE_DEADLINE" >> "${file}"; ( ${beat} ) & ${beat}`];
 }

@@ -2,7 +2,8 @@
  * `tenure run` whose lease is lost, or that is killed or stopped itself: nobody of its command is left when another begins.
  * Who was there when is told by the order of the lines that the commands append to one file.
  */
-import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { statSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStopped, livingIn, MembersApart, stubborn, until, type Run } from './run-kit.ts';
 
@@ -26,8 +27,11 @@ async function begin(who: string, args: readonly string[] = []): Promise<{ run: 
   return { run, group: Number(group) };
 }
 
-/** Another takes the lease; when it has, nobody of the first is left, and none of its lines follow. */
-async function nextBegins(group: number): Promise<void> {
+/**
+ * Another takes the lease; when it has, nobody of the first is left, and none of its lines follow. The first was cut off from
+ * renewals at `sinceMs` by the clock of all: it was gone before the last lease it can have had was over.
+ */
+async function nextBegins(group: number, sinceMs: number): Promise<void> {
   const next = cell.run(['lost', '--', 'sh', '-c', `echo next >> "${cell.file(file)}"; ps -A -o pgid=,stat=`]);
   const { code, stdout } = await next.ended;
   expect(code).toBe(0);
@@ -37,33 +41,33 @@ async function nextBegins(group: number): Promise<void> {
   });
   expect(living).toEqual([]);
   expect(cell.lines(file).slice(-1)).toEqual(['next']);
+  expect(statSync(cell.file(`${file}.clock`)).mtimeMs).toBeLessThan(sinceMs + TERM_MS);
 }
 
 describe('a command that ignores every signal is gone before another begins', () => {
   it('when its holder is cut off from all members', async () => {
     const { run, group } = await begin('first', ['--grace', '1s']);
     cell.signal('SIGSTOP');
+    const cutOffMs = Date.now();
     // It is not asked to give up while it could still be renewed; it gives up without a word from anybody.
     const ended = await run.ended;
     expect(ended).toMatchObject({ code: 73, signal: null });
     expect(ended.stderr).toMatch(/TENURE_LEASE_LOST/);
     cell.signal('SIGCONT');
-    await nextBegins(group);
+    await nextBegins(group, cutOffMs);
   });
 
   it('when tenure run is killed', async () => {
     const { run, group } = await begin('first', ['--grace', '500ms']);
-    const waiting = nextBegins(group);
     run.process.kill('SIGKILL');
-    await waiting;
+    await nextBegins(group, Date.now());
     expect((await run.ended).signal).toBe('SIGKILL');
   });
 
   it('when tenure run is stopped', async () => {
     const { run, group } = await begin('first', ['--grace', '500ms']);
-    const waiting = nextBegins(group);
     run.process.kill('SIGSTOP');
-    await waiting;
+    await nextBegins(group, Date.now());
     expect(isStopped(run.pid)).toBe(true);
     run.process.kill('SIGCONT');
     expect((await run.ended).code).toBe(73);
@@ -74,9 +78,9 @@ describe('a command that ignores every signal is gone before another begins', ()
     const first = run.switchPid() ?? 0;
     process.kill(first, 'SIGKILL');
     await until(() => ![first, undefined].includes(run.switchPid()));
-    const waiting = nextBegins(group);
     run.process.kill('SIGKILL');
-    await waiting;
+    await nextBegins(group, Date.now());
+    expect((await run.ended).signal).toBe('SIGKILL');
   });
 
   it('when tenure run is killed after its switch was stopped, and found out', async () => {
@@ -84,9 +88,9 @@ describe('a command that ignores every signal is gone before another begins', ()
     const first = run.switchPid() ?? 0;
     process.kill(first, 'SIGSTOP');
     await until(() => ![first, undefined].includes(run.switchPid()));
-    const waiting = nextBegins(group);
     run.process.kill('SIGKILL');
-    await waiting;
+    await nextBegins(group, Date.now());
+    expect((await run.ended).signal).toBe('SIGKILL');
   });
 });
 
@@ -107,7 +111,7 @@ describe('a command', () => {
     const run = cell.run(['lost', '--', 'sh', '-c', script, cell.file(file)]);
     await cell.line(file, /^ready$/);
     run.process.kill('SIGKILL');
-    await cell.line(file, /^told$/);
+    expect(await cell.line(file, /^told$/)).toBe('told');
   });
 
   it('is killed when all awake after the end of the lease, and the code says that it was lost', async () => {
@@ -122,9 +126,8 @@ describe('a command', () => {
 
   it('outlives a cell whose members are all away for less than the term', async () => {
     file = `beats-${tests++}`;
-    const run = cell.run(['lost', '--grace', '100ms', '--', 'sh', '-c', 'read go; exit 4']);
-    await until(() => run.switchPid() !== undefined);
-    await until(() => cell.lines(file).length === 0);
+    const run = cell.run(['lost', '--grace', '100ms', '--', 'sh', '-c', 'echo ready >> "$0"; read go; exit 4', cell.file(file)]);
+    await cell.line(file, /^ready$/);
     cell.signal('SIGSTOP');
     await sleep(TERM_MS / 4);
     cell.signal('SIGCONT');

@@ -29,6 +29,7 @@ const CASES: readonly Case[] = [
   { code: 255, when: 'the command ends with 255', args: ['x', '--', 'sh', '-c', 'exit 255'] },
   { code: 64, when: 'there is no command', args: ['x'], says: /missing required argument 'command'/ },
   { code: 64, when: 'the command does not follow --', args: ['x', 'true'], says: /put -- before the command/ },
+  { code: 64, when: 'the -- is one of the command', args: ['x', 'echo', '--', 'true'], says: /put -- before the command/ },
   { code: 64, when: 'an option does not exist', args: ['x', '--nonsense', '--', 'true'], says: /unknown option/ },
   { code: 64, when: 'a duration cannot be read', args: ['-w', 'soon', 'x', '--', 'true'], says: /TENURE_BAD_DURATION/ },
   { code: 64, when: 'a name is reserved', args: ['_tenure/x', '--', 'true'], says: /TENURE_BAD_NAME/ },
@@ -56,22 +57,13 @@ const CASES: readonly Case[] = [
 const DEADLY = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM', 'SIGUSR1', 'SIGSEGV'] as const;
 
 describe('tenure run exits', () => {
-  it.each(CASES)('with $code when $when', async ({ args, env, isHeld = false, code, says }) => {
+  it.each(CASES)('with $code when $when', async ({ args, env, isHeld = false, code, says = /^/ }) => {
     writeFileSync(cell.file('wrong'), 'a wrong secret of clients');
     const words = args.map((word) => (word === 'WRONG' ? cell.file('wrong') : word));
-    const holder = isHeld ? cell.run(['held', '--', 'cat']) : null;
-    if (holder) {
-      // It holds the lease as soon as its command answers.
-      holder.process.stdin?.write('here\n');
-      await new Promise((resolve) => holder.process.stdout?.once('data', resolve));
-    }
+    const holder = isHeld ? await cell.hold('held') : null;
     const ended = await cell.run(words, env ? { env } : {}).ended;
-    if (holder) {
-      holder.process.stdin?.end();
-      expect((await holder.ended).code).toBe(0);
-    }
-    expect({ ...ended, stderr: '' }).toEqual({ code, signal: null, stdout: '', stderr: '' });
-    if (says) expect(ended.stderr).toMatch(says);
+    await holder?.letGo();
+    expect(ended).toEqual({ code, signal: null, stdout: '', stderr: expect.stringMatching(says) });
   });
 
   it.each(DEADLY)('with 128 and its number when %s killed the command', async (signal) => {
@@ -80,16 +72,13 @@ describe('tenure run exits', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)('with 128 and its number when %s ended the waiting', async (signal) => {
-    const holder = cell.run(['waited-for', '--', 'cat']);
-    holder.process.stdin?.write('here\n');
-    await new Promise((resolve) => holder.process.stdout?.once('data', resolve));
+    const holder = await cell.hold('waited-for');
     const waiting = cell.run(['waited-for', '--', 'true']);
     // Its handlers are there once its switch is.
     await until(() => waiting.switchPid() !== undefined);
     waiting.process.kill(signal);
     expect((await waiting.ended).code).toBe(128 + constants.signals[signal]);
-    holder.process.stdin?.end();
-    await holder.ended;
+    await holder.letGo();
   });
 });
 
@@ -137,7 +126,16 @@ describe('the command of tenure run', () => {
   });
 
   it('is stopped with us by the keyboard, and goes on with us', async () => {
-    const run = cell.run(['x', '--grace', '100ms', '--', 'sh', '-c', 'echo $$; while [ ! -e "$0" ]; do sleep 0.02; done', cell.file('go-on')]);
+    const run = cell.run([
+      'x',
+      '--grace',
+      '100ms',
+      '--',
+      'sh',
+      '-c',
+      'echo $$; while [ ! -e "$0" ]; do sleep 0.02; done',
+      cell.file('go-on'),
+    ]);
     const group = Number(await new Promise((resolve) => run.process.stdout?.once('data', resolve)));
     run.process.kill('SIGTSTP');
     await until(() => livingIn(group).every(({ state }) => state.startsWith('T')) && isStopped(run.pid));
@@ -160,12 +158,9 @@ describe('the command of tenure run', () => {
   });
 
   it('is told of what went wrong as JSON, if that is wanted', async () => {
-    const holder = cell.run(['held', '--', 'cat']);
-    holder.process.stdin?.write('here\n');
-    await new Promise((resolve) => holder.process.stdout?.once('data', resolve));
+    const holder = await cell.hold('held');
     const { stderr } = await cell.run(['--json', '-n', 'held', '--', 'true']).ended;
-    holder.process.stdin?.end();
-    await holder.ended;
+    await holder.letGo();
     expect(JSON.parse(stderr)).toMatchObject({ event: 'conflict', code: 'TENURE_HELD', name: 'held' });
   });
 });

@@ -50,7 +50,8 @@ export function runCommand(setExit: (code: number) => void): Command {
     .option('--json', 'what tenure itself has to say is one JSON object a line, on standard error')
     .addHelpText('after', HELP)
     .action(async (name: string, words: string[], flags: RunFlags) => {
-      requireDashes();
+      requireGroups();
+      requireDashes(words);
       checkName(name);
       setExit(
         await runUnderLease({
@@ -68,9 +69,16 @@ export function runCommand(setExit: (code: number) => void): Command {
     });
 }
 
+/** Killing all that a command has started needs them. */
+function requireGroups(): void {
+  if (process.platform === 'win32') throw usage('tenure run needs process groups, which Windows does not have');
+}
+
 /** Without them, options of the command would be taken for ours, and the other way round. */
-function requireDashes(): void {
-  if (!process.argv.includes('--')) throw usage('put -- before the command: tenure run NAME [options] -- command');
+function requireDashes(words: readonly string[]): void {
+  const dashes = process.argv.indexOf('--');
+  if (dashes < 0 || process.argv.length - dashes - 1 !== words.length)
+    throw usage('put -- before the command: tenure run NAME [options] -- command');
 }
 
 function waitOf({ nonblock, wait, shared }: RunFlags): number | undefined {

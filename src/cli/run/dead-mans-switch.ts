@@ -31,11 +31,17 @@ export class DeadMansSwitch {
   #starts = 0;
   #patience: NodeJS.Timeout | undefined;
   #isDismissed = false;
+  #failure: TenureError | null = null;
 
   /** Starts it at once, so that it is up when it is needed. */
   constructor(events: SwitchEvents) {
     this.#events = events;
     this.#start();
+  }
+
+  /** There is none, and none can be started. */
+  get failure(): TenureError | null {
+    return this.#failure;
   }
 
   /**
@@ -74,7 +80,7 @@ export class DeadMansSwitch {
     started.stdin.on('error', () => {});
     started.stdout.on('data', (text: Buffer) => {
       if (this.#process !== started) return;
-      this.#answered = Number(text.toString().trim().split('\n').at(-1));
+      this.#answered = Math.max(this.#answered, Number(text.toString().trim().split('\n').at(-1)));
       this.#starts = 0;
     });
     started.once('error', () => this.#gone(started, null));
@@ -90,12 +96,9 @@ export class DeadMansSwitch {
       return;
     }
     if (this.#starts >= STARTS_MAX) {
-      this.#events.onHopeless(
-        new TenureError(
-          'TENURE_INTERNAL',
-          `the process that guards the command cannot be started (${process.execPath}, tried ${STARTS_MAX} times)`,
-        ),
-      );
+      const message = `the process that guards the command cannot be started (${process.execPath}, tried ${STARTS_MAX} times)`;
+      this.#failure = new TenureError('TENURE_INTERNAL', message);
+      this.#events.onHopeless(this.#failure);
       return;
     }
     setTimeout(() => this.#replace(), this.#starts > 1 ? RESTART_MS : 0);

@@ -71,6 +71,7 @@ export class GuardedCommand {
 
   /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
   async run(): Promise<Outcome> {
+    if (this.#switch.failure) return { kind: 'unguarded', error: this.#switch.failure };
     const { command, environment } = this.#options;
     const isGated = passesShell(environment);
     const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];

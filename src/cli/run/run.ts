@@ -94,7 +94,8 @@ async function take(cell: Cell, options: RunOptions, holder: string, signal: Abo
   if (waitMs === 0) {
     const taken = await cell.tryAcquire(name, terms);
     if (taken.ok) return taken.lease;
-    say(options, { event: 'conflict', code: 'TENURE_HELD' }, `'${name}' is taken: ${await whoHas(cell, name)}`);
+    const why = taken.reason === 'held' ? await whoHas(cell, name) : `others ${taken.reason === 'queued' ? 'wait for it' : 'want it too'}`;
+    say(options, { event: 'conflict', code: 'TENURE_HELD' }, `'${name}' is taken: ${why}`);
     return undefined;
   }
   const note = new WaitingNote(cell, name);

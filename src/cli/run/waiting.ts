@@ -43,7 +43,7 @@ export class WaitingNote {
 /** In words for people. */
 export async function whoHas(cell: Cell, name: string): Promise<string> {
   const { holder, certain, meta } = await cell.holder(name);
-  if (!holder) return certain ? 'it is free' : 'too few members answer to tell who holds it';
+  if (!holder) return certain ? 'its holder has just left' : 'too few members answer to tell who holds it';
   const who = meta && meta.length > 0 ? Buffer.from(meta).toString() : `client ${holder.incarnation}`;
   return `held by ${printable(who)}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
 }
