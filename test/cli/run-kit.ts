@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { ROOT } from '../support/tree.ts';
 import { freePort } from '../transport/cell.ts';
 
@@ -98,8 +99,9 @@ export class MembersApart {
     for (const member of this.#running.values()) member.kill(signal);
   }
 
+  /** With little grace, unless a test wants more: what a busy machine delays is then left to renewals. */
   run(args: readonly string[], { input, env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Run {
-    const run = new Run(args, { ...this.env, ...env }, input);
+    const run = new Run(['--grace', '100ms', ...args], { ...this.env, ...env }, input);
     this.#runs.push(run);
     return run;
   }
@@ -113,6 +115,7 @@ export class MembersApart {
       run.process.stdin?.end();
       return run.ended;
     };
+    onTestFinished(async () => void (await letGo()));
     return { run, letGo };
   }
 

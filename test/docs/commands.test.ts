@@ -58,7 +58,7 @@ class Shell {
   }
 }
 
-describe.each(['README.md', 'docs/cli.md', 'docs/simulator.md', 'docs/errors.md'])('the commands of %s', (page) => {
+describe.each(['README.md', 'docs/cli.md', 'docs/run.md', 'docs/simulator.md', 'docs/errors.md'])('the commands of %s', (page) => {
   const blocks = blocksOf(readPage(page)).filter(({ language }) => language === 'console');
 
   it.each(blocks)('do what is shown from line $line on', { timeout: 120_000 }, ({ text }) => {
