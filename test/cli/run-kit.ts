@@ -176,9 +176,9 @@ export async function until(holds: () => boolean): Promise<void> {
 
 /**
  * A command that says its group and then writes a line again and again until it is killed, and so does a child of it. Neither
- * listens to anybody: TERM, INT and HUP are ignored. The date of a second file tells when they last did.
+ * listens to anybody: TERM, INT and HUP are ignored. Should they survive the test, they end with its folder. The date of a second file tells when they last did.
  */
 export function stubborn(file: string, who: string): string[] {
-  const beat = `while :; do echo "${who} beats" >> "${file}"; : > "${file}.clock"; sleep 0.02; done`;
+  const beat = `while echo "${who} beats" >> "${file}"; do : > "${file}.clock"; sleep 0.02; done`;
   return ['sh', '-c', `trap "" TERM INT HUP; echo "${who} $$ $TENURE_DEADLINE" >> "${file}"; ( ${beat} ) & ${beat}`];
 }
