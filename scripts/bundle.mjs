@@ -29,7 +29,11 @@ const { output } = await bundle.write({
   codeSplitting: {
     groups: [
       { name: 'start', test: /[\\/](?:commander|kernel)[\\/]|[\\/]cli[\\/](?:exit-codes|terminal)\.js$/, priority: 2 },
-      { name: 'cell', test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals)\.js$/, priority: 1 },
+      {
+        name: 'cell',
+        test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals)\.js$/,
+        priority: 1,
+      },
     ],
   },
   comments: { legal: false },

@@ -31,7 +31,12 @@ import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } f
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
+import type { CellCounters } from './counters.ts';
+import type { HistoryOptions } from './history-file.ts';
 import type { Lease } from './lease.ts';
+import type { Logger } from './logging.ts';
+import { Observer } from './observer.ts';
+import { TOO_LATE, unreachable, within } from './unreachable.ts';
 import type { Watch } from './watch.ts';
 
 export interface ConnectOptions {
@@ -43,9 +48,15 @@ export interface ConnectOptions {
   readonly clientSecret?: Secret;
   /** Tells people which client this is. */
   readonly name?: string;
+  /** How long `connect` tries to reach a member: 30s. */
+  readonly timeout?: Duration;
+  /** Where to log, in pino's shape; nowhere unless told otherwise. */
+  readonly logger?: Logger;
+  /** A file for the history of this process, which `tenure check` judges; or a directory. */
+  readonly history?: string | HistoryOptions;
 }
 
-export interface JoinOptions extends Omit<ConnectOptions, 'name'> {
+export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'timeout'> {
   /** Which of the members this is. */
   readonly self: string;
   /** Where to listen; its address among the members unless told otherwise. */
@@ -86,6 +97,7 @@ export const ENGINE = 'quorum';
 export const VIEW = 1;
 export const RATE_ERROR = 0.001;
 export const MAX_TERM = '15s';
+export const CONNECT_TIMEOUT = '30s';
 /** Timing starts from a round trip like this; it matters only for how patient attempts are. */
 export const RTT_US = 2000;
 export const RATE_PPM = 1_000_000;
@@ -115,9 +127,16 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     secrets: secretsOf(options.secret, options.clientSecret),
     ...(options.listen === undefined ? {} : { listen: options.listen }),
   });
-  const cell = new Cell(transport, ids, self, born);
+  const { cell: name, self: node, logger, history } = options;
+  const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
+  const cell = new Cell(transport, ids, self, born, realSurroundings(), observer);
   cell.begin(timing, replication);
-  await cell.open();
+  try {
+    await cell.open();
+  } catch (error) {
+    await cell.close();
+    throw error;
+  }
   return cell;
 }
 
@@ -125,23 +144,27 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
 export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
   const ids = idsOf(options.members);
   const born = freshIncarnation();
+  const { cell: cellName, name: node = `client-${born}`, logger, history } = options;
+  const timeoutUs = parseDuration(options.timeout ?? CONNECT_TIMEOUT);
   const transport = new TcpTransport({
     cell: options.cell,
     role: 'client',
-    id: options.name ?? `client-${born}`,
+    id: node,
     incarnation: born,
     members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
     config: { engine: ENGINE, view: VIEW },
     secrets: secretsOf(undefined, options.clientSecret),
   });
   // A client is numbered after the members; its peers know it by the number they gave its connection.
-  const cell = new Cell(transport, ids, ids.length, born);
+  const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
+  const cell = new Cell(transport, ids, ids.length, born, realSurroundings(), observer);
   try {
     await cell.open();
-    await cell.begun(signal);
+    await within(timeoutUs, signal, (either) => cell.begun(either));
   } catch (error) {
+    const members = cell.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
     await cell.close();
-    throw error;
+    throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
   }
   return cell;
 }
@@ -160,9 +183,12 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #self: number;
   readonly #incarnation: Incarnation;
   readonly #surroundings: Surroundings;
+  readonly #observer: Observer;
   readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
+  /** What clients that dialled in call themselves. */
+  readonly #clientNames = new Map<number, string>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   readonly #news = new EventEmitter<{ news: [] }>();
@@ -179,6 +205,7 @@ export class Cell extends EventEmitter<CellEvents> {
     self: number,
     born: Incarnation,
     surroundings: Surroundings = realSurroundings(),
+    observer: Observer = new Observer({ cell: '', node: memberIds[self] ?? `client-${born}`, incarnation: born }),
   ) {
     super();
     this.#transport = transport;
@@ -186,6 +213,16 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#self = self;
     this.#incarnation = born;
     this.#surroundings = surroundings;
+    this.#observer = observer;
+    observer.watchOver(() => ({
+      state: this.#state,
+      isMember: this.isMember,
+      held: this.#engine?.leases.held ?? 0,
+      waiting: this.#engine?.leases.waiting ?? 0,
+      clocks: this.clockCounts,
+      nowUs: surroundings.clocks.mono(),
+      peers: this.members().filter((member) => !member.self),
+    }));
     this.#silent = this.isMember && surroundings.restarted;
   }
 
@@ -255,6 +292,11 @@ export class Cell extends EventEmitter<CellEvents> {
     }));
   }
 
+  /** What was counted so far: a plain object, cheap enough to be asked for every second. */
+  counters(): CellCounters {
+    return this.#observer.counters();
+  }
+
   /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
   get clockCounts(): Readonly<ClockWatchCounts> | null {
     return this.#engine?.driver.clockCounts ?? null;
@@ -302,20 +344,26 @@ export class Cell extends EventEmitter<CellEvents> {
       clocks,
       chooser,
       admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
+      onClockNotice: (kind, us) => this.#observer.stalled(kind, us),
       onEvent: (event) => {
-        if (event.kind === 'ready') this.#silent = false;
-        if (event.kind === 'ready') this.#updateState();
+        if (event.kind === 'ready') {
+          this.#silent = false;
+          this.#observer.silenceEnded(clocks.mono());
+          this.#updateState();
+        }
         leases.tell(event);
       },
       onFailure: (error) => {
         leases.fail(error);
+        this.#observer.failed(error);
         this.#hasFailed = true;
         this.#updateState();
         this.#announce(() => this.emit('failure', error));
       },
     });
-    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive);
+    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
     this.#engine = { driver, leases };
+    if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
   }
 
@@ -343,13 +391,18 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #handlers: Handlers = {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
+      const isMember = peer < this.#memberIds.length;
+      if (!isMember) this.#clientNames.set(peer, info.id);
+      this.#observer.peer(info.id, true, null, isMember);
       if (!this.#engine && info.role === 'member') this.#learn(info);
       this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
-    down: (peer) => {
+    down: (peer, why) => {
       this.#peers.delete(peer);
+      this.#observer.peer(this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '', false, why, peer < this.#memberIds.length);
+      this.#clientNames.delete(peer);
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
@@ -359,6 +412,7 @@ export class Cell extends EventEmitter<CellEvents> {
     refused: (who, error) => {
       if (this.#memberIds.includes(who)) this.#refusals.set(who, error);
       this.#news.emit('news');
+      this.#observer.peerRefused(who, error);
       this.#announce(() => this.emit('refused', who, error));
     },
   };
@@ -377,6 +431,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const state =
       this.#hasFailed || connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
     if (state === this.#state) return;
+    this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
     this.#announce(() => this.emit('state', state));
   }
@@ -399,8 +454,10 @@ export class Cell extends EventEmitter<CellEvents> {
     await this.#engine?.leases.close(closed());
     await this.#transport.close();
     this.#engine?.driver.stop();
+    this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
+    await this.#observer.close();
   }
 }
 

@@ -2,12 +2,21 @@
  * The lease service on the quorum engine: turns calls into commands of the core, and what the core says
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
-import type { QuorumCommand, QuorumCore, QuorumEvent, QuorumMessage, RefusalReason, Timing } from '../core/index.ts';
+import {
+  WATCHES_MAX,
+  type QuorumCommand,
+  type QuorumCore,
+  type QuorumEvent,
+  type QuorumMessage,
+  type RefusalReason,
+  type Timing,
+} from '../core/index.ts';
 import {
   checkName,
   compareNames,
   decodeName,
   encodeName,
+  encodePrefix,
   parseDuration,
   TenureError,
   type Duration,
@@ -16,6 +25,7 @@ import {
 } from '../kernel/index.ts';
 import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
+import type { Observer } from './observer.ts';
 import { Watch } from './watch.ts';
 
 export interface AcquireOptions {
@@ -60,12 +70,15 @@ interface Asking {
   readonly name: string;
   readonly nameBytes: Uint8Array;
   readonly termUs: number;
+  readonly askedUs: number;
   readonly answered: (outcome: Lease | Refused) => void;
   readonly failed: (error: unknown) => void;
   readonly signal: AbortSignal | undefined;
   readonly onAbort: (() => void) | undefined;
 }
 
+/** Names that one call takes together, at most. */
+export const ACQUIRE_ALL_MAX = 1000;
 /** A wait without limit: a year. The longest duration there is. */
 const WAIT_US_MAX = parseDuration('365d');
 /** A question that found no certain answer is asked again so often. */
@@ -78,6 +91,7 @@ export class LeaseService implements LeaseSource {
   readonly #timing: Timing;
   readonly #memberIds: readonly string[];
   readonly #alive: KeepAlive;
+  readonly #observer: Observer;
   readonly #asking = new Map<number, Asking>();
   readonly #held = new Map<number, Lease>();
   readonly #releasing = new Map<number, () => void>();
@@ -86,7 +100,16 @@ export class LeaseService implements LeaseSource {
   #nextNumber = 1;
   #closed: TenureError | null = null;
 
-  constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[], alive: KeepAlive) {
+  constructor(
+    driver: QuorumDriver,
+    core: QuorumCore,
+    clocks: Clocks,
+    timing: Timing,
+    memberIds: readonly string[],
+    alive: KeepAlive,
+    observer: Observer,
+  ) {
+    this.#observer = observer;
     this.#alive = alive;
     this.#driver = driver;
     this.#core = core;
@@ -160,8 +183,16 @@ export class LeaseService implements LeaseSource {
     const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
     const endUs = this.#clocks.mono() + waitUs;
     const leases: Lease[] = [];
+    const wanted = [...new Set(names)];
+    for (const name of wanted) checkName(name);
+    if (wanted.length > ACQUIRE_ALL_MAX) {
+      throw new TenureError('TENURE_LIMIT', `${wanted.length} names at once, and ${ACQUIRE_ALL_MAX} are the limit: take them in parts`, {
+        limit: 'names of acquireAll',
+        max: ACQUIRE_ALL_MAX,
+      });
+    }
     try {
-      for (const name of [...new Set(names)].sort(compareNames)) {
+      for (const name of wanted.sort(compareNames)) {
         // What is left of the time given for all.
         const wait = Math.max(1, endUs - this.#clocks.mono()) / 1000;
         leases.push(await this.acquire(name, { ...options, wait }));
@@ -178,7 +209,13 @@ export class LeaseService implements LeaseSource {
   /** Tells of grants and ends of all names with the prefix, as hints, until the loop over it ends. What may have been missed is told as a gap. */
   watch(prefix = ''): Watch {
     this.#checkOpen();
-    const bytes = Buffer.from(prefix);
+    const bytes = encodePrefix(prefix);
+    if (this.#watches.size >= WATCHES_MAX) {
+      throw new TenureError('TENURE_LIMIT', `${WATCHES_MAX} watches are open: end some, or watch a shorter prefix`, {
+        limit: 'watches',
+        max: WATCHES_MAX,
+      });
+    }
     const watch = new Watch(prefix, this.#alive, () => {
       this.#watches.delete(watch);
       if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
@@ -212,6 +249,9 @@ export class LeaseService implements LeaseSource {
     const { number } = lease;
     if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
     lease.stop();
+    // Before the others can hear of it: in a history, whoever comes next comes after this.
+    if (lease.isGivenBack) this.#observer.released(lease, this.#clocks.mono() - lease.grantedUs);
+    else this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, ranOut(lease));
     const released = new Promise<void>((resolve) => {
       this.#releasing.set(number, resolve);
       this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
@@ -226,18 +266,20 @@ export class LeaseService implements LeaseSource {
       case 'granted': {
         const asking = this.#takeAsking(event.lease);
         if (!asking) return;
-        const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs);
+        const { monoUs } = this.#driver;
+        const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs, monoUs);
         this.#held.set(event.lease, lease);
+        this.#observer.granted(lease, asking.termUs, monoUs - asking.askedUs, event.waited);
         asking.answered(lease);
         return;
       }
       case 'refused':
-        this.#takeAsking(event.lease)?.answered(event);
+        this.#cameToNothing(event.lease, event.reason)?.answered(event);
         return;
       case 'lost': {
         const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
-        lease?.end(new TenureError('TENURE_LEASE_LOST', `the lease on '${lease.name}' ran out: no quorum renewed it in time`));
+        if (lease) this.#lost(lease, ranOut(lease));
         return;
       }
       case 'released':
@@ -257,12 +299,28 @@ export class LeaseService implements LeaseSource {
         for (const watch of this.#watches) watch.hear({ name, holder });
         return;
       }
-      case 'renewed':
-      case 'renewal-failed':
+      case 'renewed': {
+        const lease = this.#held.get(event.lease);
+        if (lease) this.#observer.renewed(lease, this.#driver.monoUs);
+        return;
+      }
+      case 'renewal-failed': {
+        const lease = this.#held.get(event.lease);
+        if (lease) this.#observer.renewalFailed(lease);
+        return;
+      }
       case 'stopped':
       case 'ready':
         return;
     }
+  }
+
+  get held(): number {
+    return this.#held.size;
+  }
+
+  get waiting(): number {
+    return this.#asking.size;
   }
 
   /** Whether a call waits for its answer. */
@@ -292,9 +350,9 @@ export class LeaseService implements LeaseSource {
   /** The node fell silent: everything it held is lost. */
   fail(error: TenureError): void {
     this.#closed ??= error;
-    for (const number of this.#asking.keys()) this.#takeAsking(number)?.failed(error);
+    for (const number of this.#asking.keys()) this.#cameToNothing(number, 'cancelled')?.failed(error);
     for (const { reject } of this.#questions.values()) reject(error);
-    for (const lease of this.#held.values()) lease.end(error);
+    for (const lease of this.#held.values()) this.#lost(lease, error);
     for (const done of this.#releasing.values()) done();
     for (const map of [this.#questions, this.#held, this.#releasing]) map.clear();
   }
@@ -308,24 +366,39 @@ export class LeaseService implements LeaseSource {
     const number = this.#nextNumber++;
     const nameBytes = encodeName(name);
     const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
+    const askedUs = this.#clocks.mono();
     return new Promise((answered, failed) => {
       const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
       if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-      this.#asking.set(number, { name, nameBytes, termUs, answered, failed, signal, onAbort });
+      this.#asking.set(number, { name, nameBytes, termUs, askedUs, answered, failed, signal, onAbort });
+      this.#observer.requested(name, number, termUs, askedUs);
       try {
         this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
       } catch (error) {
-        this.#takeAsking(number)?.failed(error);
+        this.#cameToNothing(number, 'cancelled')?.failed(error);
       }
     });
   }
 
   /** The caller wants it no more. */
   #abandon(number: number, reason: unknown): void {
-    const asking = this.#takeAsking(number);
+    const asking = this.#cameToNothing(number, 'cancelled');
     if (!asking) return;
     this.#driver.command({ kind: 'cancel', lease: number });
     asking.failed(reason);
+  }
+
+  /** The request, of which no lease comes any more. */
+  #cameToNothing(number: number, reason: RefusalReason): Asking | undefined {
+    const asking = this.#takeAsking(number);
+    if (asking) this.#observer.refused(asking.name, number, reason, this.#clocks.mono() - asking.askedUs);
+    return asking;
+  }
+
+  #lost(lease: Lease, error: TenureError): void {
+    // One that is being given back was told of already.
+    if (!lease.isOver) this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, error);
+    lease.end(error);
   }
 
   /** The request, which is nobody's from here on. */
@@ -378,6 +451,10 @@ export class LeaseLostError extends TenureError {
     );
     this.result = result;
   }
+}
+
+function ranOut({ name }: Lease): TenureError {
+  return new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' ran out: no quorum renewed it in time`);
 }
 
 /** Terms are whole milliseconds; a third of something is rounded down. */

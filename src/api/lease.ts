@@ -19,6 +19,8 @@ export class Lease {
   readonly name: string;
   /** The fencing token: a positive safe integer that rises with every grant of this name, for ever. Pass it to whatever the lease protects. */
   readonly token: number;
+  /** For the service: when it was granted, on the monotonic clock. */
+  readonly grantedUs: number;
   readonly #source: LeaseSource;
   readonly #number: number;
   readonly #nameBytes: Uint8Array;
@@ -31,12 +33,13 @@ export class Lease {
   #isGivenBack = false;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
-  constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number) {
+  constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number, grantedUs: number) {
     this.#source = source;
     this.#number = number;
     this.name = name;
     this.#nameBytes = nameBytes;
     this.token = token;
+    this.grantedUs = grantedUs;
     this.#termUs = termUs;
   }
 

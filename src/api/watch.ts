@@ -12,7 +12,7 @@ export type Change =
   | { readonly kind: 'gap' };
 
 /** A reader that is so many changes behind is told of a gap instead. */
-const BACKLOG_MAX = 10_000;
+export const BACKLOG_MAX = 10_000;
 
 export class Watch implements AsyncIterableIterator<Change, undefined> {
   readonly #prefix: string;

@@ -78,6 +78,11 @@ export function crowdedOut(remote: string, strangersMax: number): TenureError {
   return new TenureError('TENURE_HANDSHAKE_TIMEOUT', message, { remote, strangersMax });
 }
 
+export function tooMany(remote: string, connectionsMax: number): TenureError {
+  const message = `${remote} was turned away: ${connectionsMax} connections are open, which is the limit; look who opens so many`;
+  return new TenureError('TENURE_LIMIT', message, { remote, limit: 'connections', max: connectionsMax });
+}
+
 export function insecureAddress(id: string, host: string, ip: string): TenureError {
   const message = `the address of ${id}, ${host}, leads to ${ip}, off this machine, and there is no secret: set a secret`;
   return new TenureError('TENURE_INSECURE', message, { id, host, ip });

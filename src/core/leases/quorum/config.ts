@@ -17,6 +17,10 @@ export interface QuorumConfig {
 }
 
 export const META_BYTES_MAX = 1024;
+/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
+export const WAITERS_MAX = 65_536;
+/** Prefixes that a member keeps for one process. A process opens no more watches than that. */
+export const WATCHES_MAX = 1000;
 export const FLOOR_BUCKETS = 4096;
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
