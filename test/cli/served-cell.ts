@@ -38,7 +38,7 @@ export class ServedCell {
   }
 
   /** Writes its config file and secrets; starts nobody. */
-  async prepare(maxTerm = '1s'): Promise<this> {
+  async prepare(maxTerm = '2s'): Promise<this> {
     this.ports = await freePorts(this.ids.length);
     writeFileSync(join(this.folder, 'member.secret'), 'a secret of the members only\n');
     writeFileSync(join(this.folder, 'client.secret'), 'a secret of all the clients\n');

@@ -1,0 +1,182 @@
+/** The commands that use a cell: holder, acquire, watch, status; against three real members. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BIN, freePorts, ServedCell } from './served-cell.ts';
+import { tenure, type Ended } from './tenure.ts';
+
+const cell = new ServedCell();
+const running: ChildProcess[] = [];
+beforeAll(async () => void (await cell.start()));
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await cell.end();
+});
+
+const run = (...args: string[]): Ended => tenure(args, '', cell.env);
+
+interface Live {
+  readonly child: ChildProcess;
+  /** The next line of its output. */
+  line(): Promise<string>;
+  readonly ended: Promise<number | string | null>;
+}
+
+/** A command that goes on until it is told to end. */
+function start(...args: string[]): Live {
+  const child = spawn(process.execPath, [BIN, ...args], { env: { ...process.env, ...cell.env }, stdio: ['pipe', 'pipe', 'inherit'] });
+  running.push(child);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? null);
+  return { child, ended, line: async () => String((await lines.next()).value) };
+}
+
+describe('tenure acquire', () => {
+  it('holds the lease until its standard input closes', async () => {
+    const held = start('acquire', 'stdin', '--json');
+    const acquired = JSON.parse(await held.line()) as { token: number };
+    expect(acquired).toMatchObject({ event: 'acquired', name: 'stdin' });
+    expect(run('holder', 'stdin')).toMatchObject({ code: 0 });
+    held.child.stdin?.end();
+    expect(JSON.parse(await held.line())).toEqual({ event: 'released', name: 'stdin', token: acquired.token });
+    expect(await held.ended).toBe(0);
+    expect(run('holder', 'stdin')).toEqual({ code: 1, stdout: 'stdin free\n', stderr: '' });
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('gives the lease back on %s, and exits with 0', async (signal) => {
+    const held = start('acquire', signal);
+    expect(await held.line()).toMatch(new RegExp(`^${signal} acquired, token \\d+ `));
+    held.child.kill(signal);
+    expect(await held.line()).toBe(`${signal} released`);
+    expect(await held.ended).toBe(0);
+    expect(run('holder', '-q', signal)).toEqual({ code: 1, stdout: '', stderr: '' });
+  });
+
+  it('exits with 75 if another holds it and waiting is not wanted, with 76 if it was not free in time', async () => {
+    const held = start('acquire', 'taken', '--meta', 'the first');
+    await held.line();
+    const refused = run('acquire', '-n', 'taken');
+    expect(refused).toMatchObject({ code: 75, stdout: '' });
+    expect(refused.stderr).toMatch(/^tenure: 'taken' is not free: process \d+ holds it, for .* at most unless renewed \(TENURE_HELD\)\n$/);
+    expect(run('acquire', '-w', '200ms', 'taken')).toMatchObject({ code: 76, stdout: '' });
+    expect(run('holder', 'taken').stdout).toMatch(/^taken held by the first \(process \d+\), token \d+, for \S+ at most unless renewed\n$/);
+    held.child.stdin?.end();
+    await held.ended;
+  });
+
+  it('exits with 73 when the lease is lost', async () => {
+    const held = start('acquire', 'lost', '--term', '1s');
+    await held.line();
+    // Asleep for longer than its term: it wakes up to a lease that is over.
+    held.child.kill('SIGSTOP');
+    const next = start('acquire', 'lost');
+    expect(await next.line()).toMatch(/^lost acquired/);
+    held.child.kill('SIGCONT');
+    expect(await held.ended).toBe(73);
+    next.child.stdin?.end();
+    await next.ended;
+  });
+});
+
+describe('tenure holder', () => {
+  it('prints one JSON object', async () => {
+    expect(JSON.parse(run('holder', 'json', '--json').stdout)).toEqual({ name: 'json', state: 'free', holder: null });
+    const held = start('acquire', 'json', '--json', '--meta', 'me');
+    const { token } = JSON.parse(await held.line()) as { token: number };
+    const answer = JSON.parse(run('holder', 'json', '--json').stdout) as { holder: { remainingMsMax: number; incarnation: number } };
+    expect(answer).toMatchObject({ name: 'json', state: 'held', holder: { token, meta: 'me' } });
+    expect(Object.keys(answer.holder)).toEqual(['incarnation', 'token', 'remainingMsMax', 'meta']);
+    held.child.stdin?.end();
+    await held.ended;
+  });
+
+  it('refuses what is no name, with 64', () => {
+    expect(run('holder', '_tenure/x')).toMatchObject({ code: 64, stdout: '' });
+  });
+});
+
+describe('tenure watch', () => {
+  it('tells of what is taken and given back under its prefix, and of nothing else', async () => {
+    const watch = start('watch', 'watched/', '--json');
+    // A watch tells of nothing before it began; a gap at the start is allowed.
+    const next = async (): Promise<Record<string, unknown>> => {
+      const line = JSON.parse(await watch.line()) as Record<string, unknown>;
+      return line['kind'] === 'gap' ? next() : line;
+    };
+    let first: Promise<Record<string, unknown>> | undefined;
+    for (let i = 0, isHeard = false; !isHeard; i++) {
+      first ??= next();
+      run('acquire', `watched/${i}`);
+      isHeard = await Promise.race([first.then(() => true), new Promise<boolean>((resolve) => setTimeout(resolve, 50, false))]);
+    }
+    const { kind, name, holder } = (await first) as { kind: string; name: string; holder?: object };
+    expect(name).toMatch(/^watched\/\d+$/);
+    if (kind === 'held') expect(Object.keys(holder ?? {})).toEqual(['incarnation', 'token', 'remainingMsMax']);
+    run('acquire', 'elsewhere');
+    const held = start('acquire', 'watched/last');
+    await held.line();
+    let line = await next();
+    while (line['name'] !== 'watched/last') line = await next();
+    expect(line).toMatchObject({ kind: 'held', name: 'watched/last' });
+    held.child.stdin?.end();
+    expect(await next()).toMatchObject({ kind: 'ended', name: 'watched/last' });
+    watch.child.kill('SIGINT');
+    expect(await watch.ended).toBe(0);
+  });
+});
+
+describe('tenure status', () => {
+  it('lists every member, reached or not, and exits with 0 while a majority is', async () => {
+    const whole = JSON.parse(run('status', '--json').stdout) as { members: { id: string; rttMs: number }[] };
+    expect(whole).toMatchObject({ cell: 'test', majority: 2, reached: 3 });
+    expect(whole.members.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+    expect(whole.members.every(({ rttMs }) => rttMs > 0)).toBe(true);
+  });
+});
+
+describe('a command that cannot reach its cell', () => {
+  it('says of each member why, and exits with 69', async () => {
+    const [p, q] = await freePorts(2);
+    const { code, stdout, stderr } = tenure([
+      'holder',
+      'x',
+      '--cell',
+      'test',
+      '--members',
+      `a=127.0.0.1:${p},b=127.0.0.1:${q}`,
+      '--connect-timeout',
+      '300ms',
+    ]);
+    expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
+    expect(stderr).toBe(
+      `tenure: no member of cell test was reached in 300ms (TENURE_UNREACHABLE)\n` +
+        `  a (127.0.0.1:${p}): nobody listens there (ECONNREFUSED); is it started?\n` +
+        `  b (127.0.0.1:${q}): nobody listens there (ECONNREFUSED); is it started?\n`,
+    );
+  });
+
+  it('because it lacks the secret exits with 77, because of another cell with 78', () => {
+    const wrong = join(cell.folder, 'wrong.secret');
+    writeFileSync(wrong, 'not the secret of the clients');
+    const refused = run('holder', 'x', '--client-secret-file', wrong);
+    expect(refused).toMatchObject({ code: 77, stdout: '' });
+    expect(refused.stderr).toContain('(TENURE_WRONG_SECRET)');
+    expect(run('holder', 'x', '--cell', 'other')).toMatchObject({ code: 78, stdout: '' });
+  });
+});
+
+describe('a typing error', () => {
+  it.each([
+    [['holdr', 'x'], 'Did you mean holder?'],
+    [['holder', '--jsno', 'x'], 'Did you mean --json?'],
+    [['serve', '--max-trm', '1s'], 'Did you mean --max-term?'],
+    [['config', 'chek'], 'Did you mean check?'],
+  ])('%j is answered with what was meant, and 64', (args, told) => {
+    const { code, stderr } = run(...args);
+    expect(stderr).toContain(told);
+    expect(code).toBe(64);
+  });
+});
