@@ -49,10 +49,11 @@ export class Observer {
   #silentSinceUs: number | null = null;
   #silenceUs = 0;
 
-  constructor({ cell, node, incarnation, logger, history }: ObserverOptions) {
+  /** Tests bring a disk of their own. */
+  constructor({ cell, node, incarnation, logger, history }: ObserverOptions, open: typeof openHistory = openHistory) {
     this.#origin = { cell, node, incarnation };
     this.#log = new Log(logger, { cell, node });
-    this.#history = history === undefined ? null : openHistory(history, this.#origin, (error) => this.#historyFailed(error));
+    this.#history = history === undefined ? null : open(history, this.#origin, (error) => this.#historyFailed(error));
   }
 
   /** Whom it observes. */

@@ -12,7 +12,7 @@ export const ERROR_CODES = {
   TENURE_BAD_HISTORY: 'a history is not in the documented schema',
   TENURE_BAD_NAME: 'a resource name breaks the rules for names',
   TENURE_BAD_TIMING: 'terms, rate error and round trips do not fit together',
-  TENURE_CANNOT_LISTEN: 'a member cannot listen at its address',
+  TENURE_CANNOT_LISTEN: 'the address of this member cannot be listened on',
   TENURE_CLOSED: 'the cell or client was closed',
   TENURE_CONFIG_MISMATCH: 'two members of a cell are configured differently',
   TENURE_DUPLICATE_MEMBER: 'two processes call themselves the same member',

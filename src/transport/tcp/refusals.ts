@@ -100,12 +100,10 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no host of this name',
 };
 
-export function cannotListen(address: string, cause: NodeJS.ErrnoException): TenureError {
+export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): TenureError {
   const why = cause.code ?? 'unknown';
-  const error = new TenureError('TENURE_CANNOT_LISTEN', `cannot listen on ${address}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`, {
-    address,
-    why,
-  });
+  const message = `cannot listen on ${host}:${port}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`;
+  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port, why });
   error.cause = cause;
   return error;
 }

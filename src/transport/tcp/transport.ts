@@ -141,12 +141,16 @@ export class TcpTransport implements Transport {
   async #listen(server: Server, { host, port }: Address): Promise<void> {
     let where = host;
     if (this.#settings.insecure) {
-      where = (await lookup(host)).address;
+      where = (
+        await lookup(host).catch((error: Error) => {
+          throw cannotListen(host, port, error);
+        })
+      ).address;
       if (!isLoopback(where)) throw insecureListen(host);
     }
     if (this.#closing) return;
     await new Promise<void>((resolve, reject) => {
-      const failed = (error: NodeJS.ErrnoException): void => reject(cannotListen(`${host}:${port}`, error));
+      const failed = (error: Error): void => reject(cannotListen(host, port, error));
       server.once('error', failed);
       server.listen({ host: where, port }, () => {
         server.off('error', failed);
