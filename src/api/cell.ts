@@ -3,7 +3,7 @@
  * transport, a core and a driver; leases themselves are the lease service's.
  */
 import { randomBytes } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import {
   deriveTiming,
   isRequest,
@@ -30,14 +30,16 @@ import {
 import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
-import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
 import type { CellCounters } from './counters.ts';
+import { Election, type ElectionOptions } from './election.ts';
 import type { HistoryOptions } from './history-file.ts';
+import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
 import type { Logger } from './logging.ts';
 import { Observer } from './observer.ts';
+import { nextEvent } from './signals.ts';
 import { TOO_LATE, unreachable, within } from './unreachable.ts';
-import type { Watch } from './watch.ts';
+import type { Watch, WatchOptions } from './watch.ts';
 
 export interface ConnectOptions {
   /** The name of the cell: members and clients of another are turned away. */
@@ -243,7 +245,7 @@ export class Cell extends EventEmitter<CellEvents> {
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     while (this.#state !== 'ready' && this.#state !== 'degraded') {
       this.#leases();
-      await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
+      await this.#alive.during(nextEvent(this, 'state', signal));
     }
   }
 
@@ -273,14 +275,24 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#alive.during(this.#leases().acquireAll(names, options));
   }
 
-  /** Tells of changes of all names with the prefix, as hints; what may have been missed is told as a gap. */
-  watch(prefix?: string): Watch {
-    return this.#leases().watch(prefix);
+  /** An election: candidates, a leader, and those who want to know who leads. */
+  elect(name: string, options?: ElectionOptions): Election {
+    return new Election(this, name, options);
+  }
+
+  /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
+  watch(prefix?: string, options?: WatchOptions): Watch {
+    return this.#leases().watch(prefix, options);
   }
 
   /** Asks a quorum who holds the lease. */
-  async holder(name: string): Promise<HolderAnswer> {
-    return this.#alive.during(this.#leases().holder(name));
+  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+    return this.#alive.during(this.#leases().holder(name, options));
+  }
+
+  /** Asks a quorum who holds what, under a prefix or at all. */
+  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+    return this.#alive.during(this.#leases().list(prefix, options));
   }
 
   /** How each member is reached: connection, round trip, clock offset. */
@@ -302,9 +314,13 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#engine?.driver.clockCounts ?? null;
   }
 
-  /** Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Any number of calls. */
-  close(): Promise<void> {
-    this.#closing ??= this.#alive.during(this.#close());
+  /**
+   * Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Waits until a quorum has
+   * what was given back; if no answers come it leaves after a moment, or after `timeout`. Any number of calls.
+   */
+  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+    const timeoutUs = timeout === undefined ? undefined : parseDuration(timeout);
+    this.#closing ??= this.#alive.during(this.#close(timeoutUs));
     return this.#closing;
   }
 
@@ -323,7 +339,7 @@ export class Cell extends EventEmitter<CellEvents> {
     while (!this.#engine) {
       const [refusal] = this.#refusals.values();
       if (refusal && this.#refusals.size >= quorumOf(this.#memberIds.length)) throw refusal;
-      await this.#alive.during(once(this.#news, 'news', signal ? { signal } : {}));
+      await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
 
@@ -450,8 +466,8 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#engine.leases;
   }
 
-  async #close(): Promise<void> {
-    await this.#engine?.leases.close(closed());
+  async #close(timeoutUs: number | undefined): Promise<void> {
+    await this.#engine?.leases.close(closed(), timeoutUs);
     await this.#transport.close();
     this.#engine?.driver.stop();
     this.#observer.state('no-quorum', this.#state, true);

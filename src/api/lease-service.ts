@@ -11,22 +11,16 @@ import {
   type RefusalReason,
   type Timing,
 } from '../core/index.ts';
-import {
-  checkName,
-  compareNames,
-  decodeName,
-  encodeName,
-  encodePrefix,
-  parseDuration,
-  TenureError,
-  type Duration,
-  type ErrorCode,
-  type Incarnation,
-} from '../kernel/index.ts';
+import { checkName, compareNames, encodeName, encodePrefix, parseDuration, TenureError, type Duration } from '../kernel/index.ts';
 import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
+import { explain, LeaseLostError, lost } from './lease-errors.ts';
 import type { Observer } from './observer.ts';
-import { Watch } from './watch.ts';
+import { Proclaims } from './proclaims.ts';
+import { Questions, tellHolder, tellName, type HolderAnswer, type HolderInfo, type Listing } from './questions.ts';
+import { Watch, type WatchOptions } from './watch.ts';
+
+export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './questions.ts';
 
 export interface AcquireOptions {
   /** How long a grant lasts unless it is renewed; it is renewed until it is released. The longest term of the cell unless told otherwise. */
@@ -36,21 +30,6 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
-}
-
-export interface HolderInfo {
-  /** Which start of which process: changes with every restart. */
-  readonly incarnation: number;
-  readonly token: number;
-  /** It cannot last longer than this unless it is renewed. */
-  readonly remainingMsMax: number;
-}
-
-export interface HolderAnswer {
-  readonly holder: HolderInfo | null;
-  /** False if too few members answered to be sure. */
-  readonly certain: boolean;
-  readonly meta: Uint8Array | null;
 }
 
 export type TryResult =
@@ -81,8 +60,8 @@ interface Asking {
 export const ACQUIRE_ALL_MAX = 1000;
 /** A wait without limit: a year. The longest duration there is. */
 const WAIT_US_MAX = parseDuration('365d');
-/** A question that found no certain answer is asked again so often. */
-const QUESTIONS_AGAIN = 2;
+/** What is given back in passing is waited for as long as so many attempts take. */
+const GIVE_BACK_ATTEMPTS = 4;
 
 export class LeaseService implements LeaseSource {
   readonly #driver: QuorumDriver;
@@ -95,7 +74,8 @@ export class LeaseService implements LeaseSource {
   readonly #asking = new Map<number, Asking>();
   readonly #held = new Map<number, Lease>();
   readonly #releasing = new Map<number, () => void>();
-  readonly #questions = new Map<number, { resolve: (answer: HolderAnswer) => void; reject: (error: unknown) => void }>();
+  readonly #questions: Questions;
+  readonly #proclaims = new Proclaims();
   readonly #watches = new Set<Watch>();
   #nextNumber = 1;
   #closed: TenureError | null = null;
@@ -116,6 +96,10 @@ export class LeaseService implements LeaseSource {
     this.#clocks = clocks;
     this.#timing = timing;
     this.#memberIds = memberIds;
+    this.#questions = new Questions(
+      (command) => driver.command(command),
+      () => this.#nextNumber++,
+    );
   }
 
   /** Waits for the lease, in order: not overtaken by a request that began after this one was queued at a majority. */
@@ -152,30 +136,26 @@ export class LeaseService implements LeaseSource {
     try {
       result = await work(lease);
     } catch (error) {
-      await lease.release();
+      await this.#giveBack([lease]);
       throw error;
     }
     const wasLost = !lease.valid && !lease.isGivenBack;
-    await lease.release();
+    await this.#giveBack([lease]);
     if (wasLost) throw new LeaseLostError(name, result);
     return result;
   }
 
   /** Asks a quorum who holds it; asks again if too few answered in time. */
-  async holder(name: string): Promise<HolderAnswer> {
+  async holder(name: string, { signal }: { signal?: AbortSignal } = {}): Promise<HolderAnswer> {
     checkName(name);
-    let answer = await this.#question(name);
-    for (let again = 0; again < QUESTIONS_AGAIN && !answer.certain; again++) answer = await this.#question(name);
-    return answer;
+    this.#checkOpen();
+    return this.#questions.holder(name, signal);
   }
 
-  #question(name: string): Promise<HolderAnswer> {
+  /** Asks a quorum what is held under the prefix. No snapshot: what begins or ends meanwhile may be on the list or not. */
+  async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
     this.#checkOpen();
-    const number = this.#nextNumber++;
-    return new Promise((resolve, reject) => {
-      this.#questions.set(number, { resolve, reject });
-      this.#driver.command({ kind: 'query', lease: number, name: encodeName(name) });
-    });
+    return this.#questions.list(prefix, signal);
   }
 
   /** Takes all of them, or none: in one order everywhere (of their bytes), so that two who want the same names never wait for each other. */
@@ -201,14 +181,16 @@ export class LeaseService implements LeaseSource {
       if (lost) throw new TenureError('TENURE_LEASE_LOST', `the lease on '${lost.name}' was lost while others were waited for`);
       return leases;
     } catch (error) {
-      await Promise.all(leases.map((lease) => lease.release()));
+      await this.#giveBack(leases);
       throw error;
     }
   }
 
-  /** Tells of grants and ends of all names with the prefix, as hints, until the loop over it ends. What may have been missed is told as a gap. */
-  watch(prefix = ''): Watch {
+  /** Tells what is held under the prefix and then, as hints, what begins, ends and is proclaimed, until the loop over it ends. */
+  watch(prefix = '', options: WatchOptions = {}): Watch {
     this.#checkOpen();
+    options.signal?.throwIfAborted();
+    if (options.exact) checkName(prefix);
     const bytes = encodePrefix(prefix);
     if (this.#watches.size >= WATCHES_MAX) {
       throw new TenureError('TENURE_LIMIT', `${WATCHES_MAX} watches are open: end some, or watch a shorter prefix`, {
@@ -216,13 +198,23 @@ export class LeaseService implements LeaseSource {
         max: WATCHES_MAX,
       });
     }
-    const watch = new Watch(prefix, this.#alive, () => {
-      this.#watches.delete(watch);
-      if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
+    const watch: Watch = new Watch(prefix, options, this.#alive, {
+      present: () => (options.exact ? this.#listOne(prefix) : this.list(prefix)),
+      after: (delayUs, act) => this.after(delayUs, act),
+      ended: () => {
+        this.#watches.delete(watch);
+        if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
+      },
     });
     this.#watches.add(watch);
     this.#driver.command({ kind: 'watch', prefix: bytes });
+    watch.begin();
     return watch;
+  }
+
+  async #listOne(name: string): Promise<Listing> {
+    const { holder, certain, meta } = await this.holder(name);
+    return { leases: holder ? [{ name, holder, certain, meta }] : [], certain };
   }
 
   /** A member was lost, or came back: changes may have been missed. */
@@ -249,14 +241,28 @@ export class LeaseService implements LeaseSource {
     const { number } = lease;
     if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
     lease.stop();
+    if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), number);
     // Before the others can hear of it: in a history, whoever comes next comes after this.
     if (lease.isGivenBack) this.#observer.released(lease, this.#clocks.mono() - lease.grantedUs);
     else this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, ranOut(lease));
-    const released = new Promise<void>((resolve) => {
+    return new Promise<void>((resolve) => {
       this.#releasing.set(number, resolve);
       this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
     });
-    return this.#alive.during(released);
+  }
+
+  async proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkOpen();
+    if (!lease.valid) throw lost(lease, 'is over');
+    const number = this.#nextNumber++;
+    const bytes = typeof meta === 'string' ? Buffer.from(meta) : meta.slice();
+    await this.#proclaims.wait(lease.number, number, signal, () =>
+      this.#driver.command({ kind: 'proclaim', lease: lease.number, name: lease.nameBytes, meta: bytes, number }),
+    );
+  }
+
+  during<T>(promise: Promise<T>): Promise<T> {
+    return this.#alive.during(promise);
   }
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────
@@ -279,7 +285,10 @@ export class LeaseService implements LeaseSource {
       case 'lost': {
         const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
-        if (lease) this.#lost(lease, ranOut(lease));
+        if (!lease) return;
+        const error = ranOut(lease);
+        this.#lost(lease, error);
+        if (this.#proclaims.count > 0) this.#proclaims.reject(error, event.lease);
         return;
       }
       case 'released':
@@ -287,16 +296,18 @@ export class LeaseService implements LeaseSource {
         this.#releasing.get(event.lease)?.();
         this.#releasing.delete(event.lease);
         return;
-      case 'answered': {
-        const { holder, certain, meta } = event;
-        this.#questions.get(event.lease)?.resolve({ holder: holder ? tellHolder(holder) : null, certain, meta });
-        this.#questions.delete(event.lease);
+      case 'answered':
+      case 'listed':
+        this.#questions.tell(event);
         return;
-      }
+      case 'proclaimed':
+        this.#proclaims.done(event.lease, event.number);
+        return;
       case 'learned': {
-        const name = decodeName(event.name, 0, event.name.length) ?? '';
-        const holder = event.holder ? tellHolder(event.holder) : null;
-        for (const watch of this.#watches) watch.hear({ name, holder });
+        const { meta } = event;
+        const holder: HolderInfo | null = event.holder && tellHolder(event.holder);
+        const name = tellName(event.name);
+        for (const watch of this.#watches) watch.hear({ kind: 'change', name, holder, meta });
         return;
       }
       case 'renewed': {
@@ -325,7 +336,7 @@ export class LeaseService implements LeaseSource {
 
   /** Whether a call waits for its answer. */
   get isAsked(): boolean {
-    return this.#asking.size + this.#questions.size + this.#releasing.size > 0;
+    return this.#asking.size + this.#questions.count + this.#proclaims.count + this.#releasing.size > 0;
   }
 
   /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
@@ -336,25 +347,57 @@ export class LeaseService implements LeaseSource {
     return true;
   }
 
-  /** Gives back all that is held; every waiting call ends with `why`. */
-  async close(why: TenureError): Promise<void> {
+  /** Gives back all that is held; every waiting call ends with `why`. Waits for the answers, at most as long as told. */
+  async close(why: TenureError, timeoutUs?: number): Promise<void> {
     if (this.#closed) return;
     this.#closed = why;
     for (const number of this.#asking.keys()) this.#abandon(number, why);
-    for (const { reject } of this.#questions.values()) reject(why);
-    this.#questions.clear();
+    this.#questions.rejectAll(why);
+    this.#proclaims.reject(why);
     for (const watch of this.#watches) watch.end();
-    await Promise.all([...this.#held.values()].map((lease) => lease.release()));
+    await this.#giveBack([...this.#held.values()], timeoutUs);
+    // What was not answered ends by itself, without us.
+    for (const done of this.#releasing.values()) done();
+  }
+
+  /**
+   * Gives leases back and waits for the answers, but not for members that do not answer: as long as answers
+   * keep coming, or at most for the time given. Whatever is not answered by then ends by itself.
+   */
+  async #giveBack(leases: readonly Lease[], timeoutUs?: number): Promise<void> {
+    let left = leases.length;
+    const all = Promise.all(
+      leases.map(async (lease) => {
+        await lease.letGo();
+        left--;
+      }),
+    );
+    const patienceUs = GIVE_BACK_ATTEMPTS * this.#timing.attemptUs;
+    for (let before = Infinity; left > 0 && left < before;) {
+      before = timeoutUs === undefined ? left : 0;
+      await this.#atMost(all, timeoutUs ?? patienceUs);
+    }
+  }
+
+  async #atMost(promise: Promise<unknown>, delayUs: number): Promise<void> {
+    let enough = (): void => {};
+    const passed = new Promise<void>((resolve) => {
+      enough = this.after(delayUs, resolve);
+    });
+    await Promise.race([promise, passed]);
+    enough();
   }
 
   /** The node fell silent: everything it held is lost. */
   fail(error: TenureError): void {
     this.#closed ??= error;
     for (const number of this.#asking.keys()) this.#cameToNothing(number, 'cancelled')?.failed(error);
-    for (const { reject } of this.#questions.values()) reject(error);
+    this.#questions.rejectAll(error);
+    this.#proclaims.reject(error);
+    for (const watch of this.#watches) watch.end();
     for (const lease of this.#held.values()) this.#lost(lease, error);
     for (const done of this.#releasing.values()) done();
-    for (const map of [this.#questions, this.#held, this.#releasing]) map.clear();
+    for (const map of [this.#held, this.#releasing]) map.clear();
   }
 
   #ask(name: string, options: AcquireOptions, waitUs: number): Promise<Lease | Refused> {
@@ -415,53 +458,15 @@ export class LeaseService implements LeaseSource {
   }
 
   #explain(name: string, { reason, unreached }: Refused): TenureError {
-    const missing = unreached.map((member) => this.#memberIds[member] ?? String(member)).join(', ');
-    const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none');
-    return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : {});
+    return explain(name, reason, unreached.map((member) => this.#memberIds[member] ?? String(member)).join(', '));
   }
 }
 
-/** Why a request came to nothing, and what to do next. */
-const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
-  timeout: (name) => ['TENURE_WAIT_TIMEOUT', `${name} was not free in time; wait longer, or ask holder() who has it`],
-  'no-quorum': (name, missing) => [
-    'TENURE_NO_QUORUM',
-    `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
-  ],
-  silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
-  'too-long': (name) => [
-    'TENURE_CONFIG_MISMATCH',
-    `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
-  ],
-  held: (name) => ['TENURE_HELD', `${name} is held by another`],
-  queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
-  contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
-  cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
-};
-
-/** The lease ran out while the work under it went on and, in its own eyes, succeeded. */
-export class LeaseLostError extends TenureError {
-  /** What the work returned. */
-  readonly result: unknown;
-
-  constructor(name: string, result: unknown) {
-    super(
-      'TENURE_LEASE_LOST',
-      `the lease on '${name}' was lost before the work under it was done: someone else may have worked at the same time`,
-    );
-    this.result = result;
-  }
-}
-
-function ranOut({ name }: Lease): TenureError {
-  return new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' ran out: no quorum renewed it in time`);
+function ranOut(lease: Lease): TenureError {
+  return lost(lease, 'ran out: no quorum renewed it in time');
 }
 
 /** Terms are whole milliseconds; a third of something is rounded down. */
 function wholeMs(span: number): number {
   return Math.floor(span / 1000) * 1000;
-}
-
-function tellHolder({ owner, token, remainingUsMax }: { owner: Incarnation; token: number; remainingUsMax: number }): HolderInfo {
-  return { incarnation: owner, token, remainingMsMax: remainingUsMax / 1000 };
 }

@@ -13,6 +13,9 @@ export interface LeaseSource {
   /** Runs `act` once, after so long; what it returns calls that off. */
   after(delayUs: number, act: () => void): () => void;
   release(lease: Lease): Promise<void>;
+  proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void>;
+  /** Keeps the process alive while somebody waits. */
+  during<T>(promise: Promise<T>): Promise<T>;
 }
 
 export class Lease {
@@ -83,6 +86,19 @@ export class Lease {
 
   /** Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless. */
   release(): Promise<void> {
+    return this.#source.during(this.letGo());
+  }
+
+  /**
+   * Replaces the metadata, without giving the lease up. Resolves when a quorum has it: whoever asks from then on
+   * is told. If the lease ends first it rejects with TENURE_LEASE_LOST, and others may have been told or not.
+   */
+  proclaim(meta: Uint8Array | string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    return this.#source.during(this.#source.proclaim(this, meta, signal));
+  }
+
+  /** For the service: a release that nobody waits for. */
+  letGo(): Promise<void> {
     this.#released ??= this.#source.release(this);
     return this.#released;
   }

@@ -90,7 +90,9 @@ describe('a client is told', () => {
   test('of its own signal rather than of the time, if that came first', async () => {
     const [port] = await freePorts(1);
     const signal = AbortSignal.timeout(50);
-    await expect(connect({ cell: 'test', members: { a: `127.0.0.1:${port}` } }, { signal })).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(connect({ cell: 'test', members: { a: `127.0.0.1:${port}` } }, { signal })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
   });
 
   test.each([

@@ -99,31 +99,44 @@ describe('tenure holder', () => {
 });
 
 describe('tenure watch', () => {
-  it('tells of what is taken and given back under its prefix, and of nothing else', async () => {
+  it('tells what is held under its prefix, then of what is taken and given back there, and of nothing else', async () => {
+    const first = start('acquire', 'watched/first', '--meta', 'me');
+    await first.line();
     const watch = start('watch', 'watched/', '--json');
-    // A watch tells of nothing before it began; a gap at the start is allowed.
-    const next = async (): Promise<Record<string, unknown>> => {
-      const line = JSON.parse(await watch.line()) as Record<string, unknown>;
-      return line['kind'] === 'gap' ? next() : line;
-    };
-    let first: Promise<Record<string, unknown>> | undefined;
-    for (let i = 0, isHeard = false; !isHeard; i++) {
-      first ??= next();
-      run('acquire', `watched/${i}`);
-      isHeard = await Promise.race([first.then(() => true), new Promise<boolean>((resolve) => setTimeout(resolve, 50, false))]);
-    }
-    expect((await first)?.['name']).toMatch(/^watched\/\d+$/);
+    const next = async (): Promise<Record<string, unknown>> => JSON.parse(await watch.line()) as Record<string, unknown>;
+    const told = await next();
+    expect(Object.keys(told)).toEqual(['at', 'kind', 'name', 'holder']);
+    expect(told).toMatchObject({ kind: 'held', name: 'watched/first', holder: { meta: 'me' } });
+    expect(await next()).toMatchObject({ kind: 'current' });
+
     run('acquire', 'elsewhere');
-    const held = start('acquire', 'watched/last');
-    await held.line();
-    let line = await next();
-    while (line['name'] !== 'watched/last') line = await next();
-    expect(line).toMatchObject({ kind: 'held', name: 'watched/last' });
-    expect(Object.keys(line['holder'] as object)).toEqual(['incarnation', 'token', 'remainingMsMax']);
-    held.child.stdin?.end();
-    expect(await next()).toMatchObject({ kind: 'ended', name: 'watched/last' });
+    const second = start('acquire', 'watched/second');
+    await second.line();
+    expect(await next()).toMatchObject({ kind: 'held', name: 'watched/second' });
+    second.child.stdin?.end();
+    expect(await next()).toMatchObject({ kind: 'ended', name: 'watched/second' });
     watch.child.kill('SIGINT');
     expect(await watch.ended).toBe(0);
+    first.child.stdin?.end();
+    await first.ended;
+  });
+});
+
+describe('tenure ls', () => {
+  it('lists what is held under a prefix, in the order of names, and exits with 0', async () => {
+    const held = [start('acquire', 'ls/b', '--meta', 'second'), start('acquire', 'ls/a', '--meta', 'first')];
+    await Promise.all(held.map((each) => each.line()));
+    const { leases, certain } = JSON.parse(run('ls', 'ls/', '--json').stdout) as {
+      leases: { name: string; holder: object }[];
+      certain: boolean;
+    };
+    expect(certain).toBe(true);
+    expect(leases.map(({ name }) => name)).toEqual(['ls/a', 'ls/b']);
+    expect(Object.keys(leases[0]?.holder ?? {})).toEqual(['incarnation', 'token', 'remainingMsMax', 'meta']);
+    expect(run('ls', 'ls/').stdout).toMatch(/^NAME {2}TOKEN +AT MOST {2}HOLDER\nls\/a  \d+ +\S+ +first\nls\/b  \d+ +\S+ +second\n$/);
+    for (const each of held) each.child.stdin?.end();
+    await Promise.all(held.map((each) => each.ended));
+    expect(run('ls', 'ls/')).toEqual({ code: 0, stdout: '', stderr: "nothing is held under 'ls/'\n" });
   });
 });
 

@@ -234,8 +234,9 @@ const LIMITS: Record<string, Limit> = {
     value: String(BACKLOG_MAX),
     standard: '',
     async cross() {
-      const watch = new Watch('', new KeepAlive(), () => undefined);
-      for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ name: `n${i}`, holder: null });
+      const source = { present: () => new Promise<never>(() => {}), after: () => () => {}, ended: () => {} };
+      const watch = new Watch('', {}, new KeepAlive(), source);
+      for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ kind: 'change', name: `n${i}`, holder: null, meta: null });
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'gap' } });
     },
   },

@@ -69,7 +69,11 @@ export class Watchers {
       relay.token = message.token;
       relay.remainingUs = message.termUs;
       relay.flags = (message.flags & LET_GO) | HAS_LEASE;
+      relay.ballot = message.ballot;
       relay.setName(name, nameStart, nameEnd);
+      relay.meta = message.meta;
+      relay.metaStart = message.metaStart;
+      relay.metaEnd = message.metaEnd;
       step.send(watcher.node, relay);
     }
   }
