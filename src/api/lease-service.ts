@@ -177,8 +177,8 @@ export class LeaseService implements LeaseSource {
         const wait = Math.max(1, endUs - this.#clocks.mono()) / 1000;
         leases.push(await this.acquire(name, { ...options, wait }));
       }
-      const lost = leases.find((lease) => !lease.valid);
-      if (lost) throw new TenureError('TENURE_LEASE_LOST', `the lease on '${lost.name}' was lost while others were waited for`);
+      const gone = leases.find((lease) => !lease.valid);
+      if (gone) throw lost(gone, 'was lost while others were waited for');
       return leases;
     } catch (error) {
       await this.#giveBack(leases);

@@ -105,7 +105,7 @@ export class Questions {
         this.#open.set(number, { resolve, reject });
         calm = onAbort(signal, (reason) => {
           if (command.kind === 'list') this.#command({ kind: 'unlist', lease: number });
-          reject(reason as Error);
+          reject(reason);
         });
         this.#command(command);
       });

@@ -2,9 +2,10 @@
 import { once, type EventEmitter } from 'node:events';
 
 /** Calls `act` when the signal aborts, at most once; what it returns takes that back. */
-export function onAbort(signal: AbortSignal | undefined, act: (reason: unknown) => void): () => void {
+export function onAbort(signal: AbortSignal | undefined, act: (reason: Error) => void): () => void {
   if (!signal) return () => {};
-  const listener = (): void => act(signal.reason);
+  // A reason can be anything; it is an error unless somebody went out of their way.
+  const listener = (): void => act(signal.reason as Error);
   signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);
 }

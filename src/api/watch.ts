@@ -55,7 +55,7 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
   #askAgain: (() => void) | null = null;
   #ended = false;
   /** Why it was given up, until a reader was told. */
-  #givenUp: { readonly reason: unknown } | null = null;
+  #givenUp: { readonly reason: Error } | null = null;
 
   /** Watches are made by `watch`. */
   constructor(prefix: string, { exact = false, signal }: WatchOptions, alive: KeepAlive, source: WatchSource) {
@@ -72,14 +72,19 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
     this.#askAgain = null;
     const heard = new Set<string>();
     this.#heard = heard;
-    this.#source.present().then(
-      (listing) => {
-        // Asked anew since: that answer counts.
-        if (this.#heard === heard && !this.#ended) this.#tellPresent(listing, heard);
-      },
+    void this.#ask(heard);
+  }
+
+  async #ask(heard: Set<string>): Promise<void> {
+    let listing: Listing;
+    try {
+      listing = await this.#source.present();
+    } catch {
       // The service is closed, and ends its watches.
-      () => {},
-    );
+      return;
+    }
+    // Asked anew since: that answer counts.
+    if (this.#heard === heard && !this.#ended) this.#tellPresent(listing, heard);
   }
 
   /** For the service: what a learner heard. */
@@ -109,7 +114,7 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
     if (this.#givenUp) {
       const { reason } = this.#givenUp;
       this.#givenUp = null;
-      return Promise.reject(reason as Error);
+      return Promise.reject(reason);
     }
     const value = this.#take();
     if (value !== undefined) return Promise.resolve({ done: false, value });
@@ -141,7 +146,9 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
       this.#askAgain = this.#source.after(ASK_AGAIN_US, () => this.begin());
       return;
     }
-    const present: Change[] = [];
+    // What was heard meanwhile is part of what is held; what comes after a gap is told after it.
+    const gap = this.#backlog.findIndex(({ kind }) => kind === 'gap');
+    const present = this.#backlog.splice(0, gap < 0 ? Infinity : gap);
     for (const lease of leases) {
       const { name, holder, meta } = lease;
       if (lease.certain && !heard.has(name)) present.push({ kind: 'change', name, holder, meta });
@@ -185,7 +192,7 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
     else this.#backlog.push(change);
   }
 
-  #giveUp(reason: unknown): void {
+  #giveUp(reason: Error): void {
     if (this.#ended) return;
     const waiting = this.#waiting;
     this.#waiting = [];
