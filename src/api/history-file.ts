@@ -67,8 +67,7 @@ export class HistoryFile {
       return;
     }
     const { node, incarnation } = this.#origin;
-    // Spreading a union loses which of its kinds it is.
-    const line = `${formatRecord({ at: this.#clock.now(), node, incarnation, ...entry } as HistoryRecord)}\n`;
+    const line = `${formatRecord({ at: this.#clock.now(), node, incarnation, ...entry })}\n`;
     if (this.#batchBytes + this.#flyingBytes + line.length > HISTORY_QUEUE_BYTES_MAX) {
       this.dropped++;
       this.#fail(`the disk is ${HISTORY_QUEUE_BYTES_MAX} bytes behind`);

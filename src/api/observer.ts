@@ -172,7 +172,8 @@ export class Observer {
   state(state: CellState, before: CellState, isClosing: boolean): void {
     const channel = CHANNELS['tenure:cell:state'];
     if (channel.hasSubscribers) channel.publish({ ...this.#origin, state, before } satisfies TenureEvents['tenure:cell:state']);
-    const isFine = isClosing || state === 'ready' || state === 'silent';
+    // On the way up it passes through lesser states: that is nothing to warn of.
+    const isFine = isClosing || ASCENDING.indexOf(state) > ASCENDING.indexOf(before);
     this.#log.say(isFine ? 'info' : 'warn', { state, before }, isClosing ? 'left the cell' : STATES[state]);
   }
 
@@ -304,6 +305,8 @@ const NOTHING: Observed = { state: 'no-quorum', isMember: false, held: 0, waitin
 function toMs(us: number | null | undefined): number | null {
   return us === null || us === undefined ? null : us / 1000;
 }
+
+const ASCENDING: readonly CellState[] = ['no-quorum', 'silent', 'degraded', 'ready'];
 
 const STATES: Readonly<Record<CellState, string>> = {
   silent: 'a majority is connected; this member keeps its restart silence',

@@ -27,7 +27,7 @@ export interface TestCellOptions {
 const HOP_US = 250;
 /** So many attempts may follow each other before a call needs `advance` to be answered. */
 const ATTEMPTS_ANSWERED = 5;
-export const MEMBERS_MAX = 26;
+const MEMBERS_MAX = 26;
 
 /** One member or client, and what it lives on. */
 interface Node {

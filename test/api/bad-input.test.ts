@@ -2,6 +2,7 @@
  * Whatever comes to a cell that should not: each gets a clear error with its code, over real sockets and through the
  * public API, and nobody else notices: a lease held meanwhile stays held, and a third client gets another.
  */
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect, joinCell, observe, type Cell, type Lease, type TenureError } from '../../src/api/index.ts';
@@ -9,7 +10,10 @@ import { incarnation } from '../../src/kernel/index.ts';
 import { Transcript } from '../../src/transport/tcp/proof.ts';
 import { CHALLENGE, PROOF, VERSIONS, writeProof } from '../../src/wire/index.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
-import { freePorts, MAX_TERM_MS, realCell, type RealCell } from './real-cell.ts';
+import { freePorts, realCell, type RealCell } from './real-cell.ts';
+
+/** Long enough that a busy machine is no reason to lose the lease. */
+const MAX_TERM_MS = 2000;
 
 let cell: RealCell;
 let end: () => Promise<void> = () => Promise.resolve();
@@ -18,7 +22,7 @@ let third: Cell;
 let lease: Lease;
 
 beforeAll(async () => {
-  cell = await realCell(3, (over) => (end = over));
+  cell = await realCell(3, (over) => (end = over), MAX_TERM_MS);
   [holder, third] = await Promise.all([cell.client({ name: 'holder' }), cell.client({ name: 'third' })]);
   await Promise.all([holder.ready(), third.ready()]);
   lease = await holder.acquire('kept/throughout');
@@ -31,12 +35,13 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  expect(lease.valid && !lease.signal.aborted).toBe(true);
-  await third.using('taken/meanwhile', (other) => expect(other.valid).toBe(true));
+  assert.ok(lease.valid && !lease.signal.aborted);
+  await third.using('taken/meanwhile', (other) => assert.ok(other.valid));
   // It is not just old: it is still being renewed.
   while (holder.counters().renewals === renewals) await new Promise((resolve) => setTimeout(resolve, MAX_TERM_MS / 20));
-  expect(holder.counters().losses).toBe(0);
-  expect(await third.tryAcquire('kept/throughout')).toMatchObject({ ok: false, holder: { token: lease.token } });
+  assert.equal(holder.counters().losses, 0);
+  const taken = await third.tryAcquire('kept/throughout');
+  assert.ok(!taken.ok && taken.holder?.token === lease.token);
 });
 
 const member = (id: string): Cell => {
@@ -55,9 +60,7 @@ async function* observedRefusals(by: Cell): AsyncGenerator<[string, TenureError]
   for (;;) yield (await once(by, 'refused')) as [string, TenureError];
 }
 
-async function portOf(id: string): Promise<number> {
-  return Promise.resolve(Number(cell.options.members[id]?.split(':')[1]));
-}
+const portOf = (id: string): number => Number(cell.options.members[id]?.split(':')[1]);
 
 const clientOptions = (): Parameters<typeof connect>[0] => {
   const { cell: name, members, clientSecret } = cell.options;
@@ -96,7 +99,7 @@ describe('a client is told', () => {
   });
 
   test.each([
-    ['a term is above maxTerm', () => third.acquire('x', { term: MAX_TERM_MS + 1 }), 'TENURE_BAD_ARGUMENT', /at most 1000/],
+    ['a term is above maxTerm', () => third.acquire('x', { term: MAX_TERM_MS + 1 }), 'TENURE_BAD_ARGUMENT', /at most 2000/],
     ['a term is nothing', () => third.acquire('x', { term: 0 }), 'TENURE_BAD_ARGUMENT', /at least one/],
     ['a name is empty', () => third.acquire(''), 'TENURE_BAD_NAME', /empty/],
     ['a name has 10 KB', () => third.acquire('x'.repeat(10_240)), 'TENURE_BAD_NAME', /255 bytes/],
@@ -151,7 +154,7 @@ describe('bytes that are no peer are refused', () => {
     ['a connection that stops in the middle', Buffer.from([50, 0, 0, 0, 16, 0x54]), 'TENURE_HANDSHAKE_TIMEOUT'],
   ])('%s', async (_what, bytes, code) => {
     const seen = reported(member('a'), code);
-    const raw = new RawPeer(await portOf('a'));
+    const raw = new RawPeer(portOf('a'));
     if (bytes.length > 0) raw.bytes(bytes);
     await raw.closed;
     expect(await seen).toMatchObject({ code, message: expect.stringMatching(/127\.0\.0\.1|frame/) as unknown });
@@ -159,7 +162,7 @@ describe('bytes that are no peer are refused', () => {
 
   test('a version of the protocol that is not ours', async () => {
     const seen = reported(member('a'), 'TENURE_VERSION_MISMATCH');
-    const raw = new RawPeer(await portOf('a'));
+    const raw = new RawPeer(portOf('a'));
     raw.hello({ cell: 'test', versions: { min: VERSIONS.max + 1, max: VERSIONS.max + 1 } });
     await raw.closed;
     expect(raw.refusals.map(({ code }) => code)).toEqual(['TENURE_VERSION_MISMATCH']);
@@ -178,7 +181,7 @@ describe('bytes that are no peer are refused', () => {
           resolve(event.reason);
         });
       });
-      const raw = new RawPeer(await portOf('a'));
+      const raw = new RawPeer(portOf('a'));
       raw.hello({ cell: 'test', incarnation: incarnation(4711) });
       const transcript = new Transcript();
       for (const frame of [...raw.sent, await raw.frame(CHALLENGE)]) transcript.add(frame);

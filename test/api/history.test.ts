@@ -172,7 +172,7 @@ describe('a disk', () => {
     const disk = new SlowDisk();
     const observer = new Observer(
       { ...ORIGIN, logger, history: 'h' },
-      (file, origin, failed) => new HistoryFile(String(file), disk, origin, failed),
+      (_file, origin, failed) => new HistoryFile('h', disk, origin, failed),
     );
     observer.requested('x', 1, 1000, 0);
     const closing = observer.close();

@@ -55,7 +55,7 @@ describe('counters', () => {
     await second.release();
     expect(await one.tryAcquire('x')).toMatchObject({ ok: true });
     expect(await two.tryAcquire('x')).toMatchObject({ ok: false });
-    await expect(two.acquire('x', { signal: AbortSignal.abort() })).rejects.toThrow();
+    await expect(two.acquire('x', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
     expect(two.counters().refusals).toMatchObject({ held: 1, cancelled: 0 });
   });
 
@@ -186,13 +186,11 @@ describe('diagnostics channels', () => {
     const warnings = heardOn('tenure:cell:short-term');
     const observer = new Observer({ ...ORIGIN, logger: writingTo(lines) });
     let rttUs: number | null = null;
-    const stats = (us: number | null) =>
-      ({
-        ...{ connected: true, rttUs: us, offsetUs: null, queuedBytes: 0, messagesIn: 0, messagesOut: 0 },
-        ...{ dropped: 0, writes: 0, reconnects: 0, lastError: null },
-      }) as const;
+    const counts = { queuedBytes: 0, messagesIn: 0, messagesOut: 0, dropped: 0, writes: 0, reconnects: 0 };
+    const stats = (us: number | null) => ({ ...counts, connected: true, rttUs: us, offsetUs: null, lastError: null });
+    const member = { state: 'ready', isMember: true, held: 0, waiting: 0, clocks: null, nowUs: 0 } as const;
     observer.watchOver(() => ({
-      ...{ state: 'ready', isMember: true, held: 0, waiting: 0, clocks: null, nowUs: 0 },
+      ...member,
       // The nearer of the two makes a majority with this member.
       peers: [
         { id: 'b', stats: stats(rttUs) },

@@ -15,11 +15,15 @@ export interface RealCell {
 }
 
 /** A cell whose members have all ended their silence; it ends with the test, unless told otherwise. */
-export async function realCell(size = 3, whenOver: (end: () => Promise<void>) => void = onTestFinished): Promise<RealCell> {
+export async function realCell(
+  size = 3,
+  whenOver: (end: () => Promise<void>) => void = onTestFinished,
+  maxTerm: number = MAX_TERM_MS,
+): Promise<RealCell> {
   const ids = Array.from({ length: size }, (_, i) => String.fromCodePoint(97 + i));
   const ports = await freePorts(size);
   const addresses = Object.fromEntries(ids.map((id, i) => [id, `127.0.0.1:${ports[i]}`]));
-  const options = { cell: 'test', members: addresses, maxTerm: MAX_TERM_MS, ...SECRETS };
+  const options = { cell: 'test', members: addresses, maxTerm, ...SECRETS };
   const members = new Map<string, Cell>();
   const opened: Cell[] = [];
   whenOver(async () => {

@@ -33,6 +33,19 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     expect(run(projectOf('docs/api.md'), 'cell.js')).toBe('token true, valid true, free for others false\n');
   });
 
+  it('a cell tells what it does in four ways', () => {
+    expect(run(projectOf('docs/observability.md'), 'seeing.js')).toBe(
+      [
+        'log: lease granted reports/nightly',
+        'channel: reports/nightly was held true',
+        'log: lease released reports/nightly',
+        'counters: { grants: 1, releases: 1, losses: 0, waits: 1 }',
+        'history: 1 file',
+        '',
+      ].join('\n'),
+    );
+  });
+
   it('a core stepped by hand grants a lease after one round trip', () => {
     const output = run(projectOf('docs/architecture.md'), 'by-hand.js');
     expect(output).toMatch(/^granted after 1 round trip, token \d+, 10000 ms left$/m);
