@@ -14,7 +14,7 @@ const to = join(root, 'dist', 'command');
 const LEFT_OUT = ['lmdb'];
 
 const bundle = await rolldown({
-  input: { main: join(from, 'main.js'), 'sim-worker': join(from, 'sim-worker.js') },
+  input: { main: join(from, 'main.js'), 'sim-worker': join(from, 'sim-worker.js'), switch: join(from, 'run', 'switch.js') },
   platform: 'node',
   external: LEFT_OUT,
 });

@@ -175,6 +175,7 @@ type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 
 /** What exists once the timing of the cell is known. */
 interface Engine {
+  readonly timing: Timing;
   readonly driver: QuorumDriver;
   readonly leases: LeaseService;
 }
@@ -239,6 +240,11 @@ export class Cell extends EventEmitter<CellEvents> {
 
   get state(): CellState {
     return this.#state;
+  }
+
+  /** The longest term of any lease here, as all members were told. */
+  get maxTermMs(): number {
+    return (this.#engine?.timing.maxTermUs ?? 0) / 1000;
   }
 
   /** Waits until leases can be had: the silence is over and a majority is connected. */
@@ -378,7 +384,7 @@ export class Cell extends EventEmitter<CellEvents> {
       },
     });
     const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
-    this.#engine = { driver, leases };
+    this.#engine = { timing, driver, leases };
     if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
   }

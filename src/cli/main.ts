@@ -16,6 +16,7 @@ interface Entry {
 
 /** Every subcommand, in the order in which help lists them. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: { summary: 'run a command under a lease', load: async () => (await import('./commands/run.ts')).runCommand },
   serve: { summary: 'be a member of a cell', load: async () => (await import('./commands/serve.ts')).serveCommand },
   init: { summary: 'write a config file and secrets to start from', load: async () => (await import('./commands/init.ts')).initCommand },
   config: { summary: 'look at a configuration', load: async () => (await import('./commands/config.ts')).configCommand },

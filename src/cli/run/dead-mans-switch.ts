@@ -1,0 +1,137 @@
+/**
+ * The side of `tenure run` of its dead-man's switch: starts the second process, hands it orders, and sees to it that one is
+ * always there. A switch that died is started anew, one that is stopped or stuck is replaced.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { TenureError } from '../../kernel/index.ts';
+import { FIRED, type Order } from './orders.ts';
+
+/** Little memory, few threads: it only waits. */
+const FRUGAL = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'];
+/** So many starts in a row that came to nothing are too many. */
+const STARTS_MAX = 5;
+const RESTART_MS = 50;
+
+export interface SwitchEvents {
+  /** It had to kill the command. */
+  onFired(): void;
+  /** There is none, and none can be started: the command must not go on unguarded. */
+  onHopeless(error: TenureError): void;
+}
+
+export class DeadMansSwitch {
+  readonly #events: SwitchEvents;
+  #process: ChildProcess | null = null;
+  #order: Order | null = null;
+  #nextNumber = 1;
+  #answered = 0;
+  /** Starts since one last answered. */
+  #starts = 0;
+  #patience: NodeJS.Timeout | undefined;
+  #isDismissed = false;
+  #failure: TenureError | null = null;
+
+  /** Starts it at once, so that it is up when it is needed. */
+  constructor(events: SwitchEvents) {
+    this.#events = events;
+    this.#start();
+  }
+
+  /** There is none, and none can be started. */
+  get failure(): TenureError | null {
+    return this.#failure;
+  }
+
+  /**
+   * Replaces what it was told before. Resolves when the order has left this process: it will be obeyed even if this process
+   * is killed the next moment and the switch is still being loaded.
+   */
+  async tell(order: Omit<Order, 'number'>, patienceMs: number): Promise<void> {
+    this.#order = { ...order, number: this.#nextNumber++ };
+    await this.#hand(this.#order);
+    this.#expectAnswer(patienceMs);
+  }
+
+  /**
+   * Nothing is left to guard. It is killed, be it still loading, and seen to its grave: where nobody looks after orphans, as
+   * in many containers, it would stay in the list of processes for ever.
+   */
+  async dismiss(): Promise<void> {
+    this.#isDismissed = true;
+    clearTimeout(this.#patience);
+    const dismissed = this.#process;
+    if (!dismissed || dismissed.exitCode !== null || dismissed.signalCode !== null) return;
+    const gone = once(dismissed, 'exit');
+    dismissed.ref();
+    if (dismissed.kill('SIGKILL')) await gone;
+  }
+
+  #start(): void {
+    this.#starts++;
+    const program = fileURLToPath(new URL('./switch.js', import.meta.url));
+    // A session of its own: what is meant for our group, or comes from the keyboard, is not meant for it. No settings of
+    // the user's Node, and no folder that it would keep busy.
+    const { NODE_OPTIONS: _, ...env } = process.env;
+    const started = spawn(process.execPath, [...FRUGAL, program], { detached: true, cwd: '/', env, stdio: ['pipe', 'pipe', 'ignore'] });
+    this.#process = started;
+    started.unref();
+    started.stdin.on('error', () => {});
+    started.stdout.on('data', (text: Buffer) => {
+      if (this.#process !== started) return;
+      this.#answered = Math.max(this.#answered, Number(text.toString().trim().split('\n').at(-1)));
+      this.#starts = 0;
+    });
+    started.once('error', () => this.#gone(started, null));
+    started.once('exit', (code) => this.#gone(started, code));
+    for (const stream of [started.stdin, started.stdout]) (stream as unknown as { unref(): void }).unref();
+  }
+
+  #gone(which: ChildProcess, code: number | null): void {
+    if (this.#isDismissed || this.#process !== which) return;
+    this.#process = null;
+    if (code === FIRED) {
+      this.#events.onFired();
+      return;
+    }
+    if (this.#starts >= STARTS_MAX) {
+      const message = `the process that guards the command cannot be started (${process.execPath}, tried ${STARTS_MAX} times)`;
+      this.#failure = new TenureError('TENURE_INTERNAL', message);
+      this.#events.onHopeless(this.#failure);
+      return;
+    }
+    setTimeout(() => this.#replace(), this.#starts > 1 ? RESTART_MS : 0);
+  }
+
+  #replace(): void {
+    if (this.#isDismissed) return;
+    this.#start();
+    if (this.#order) void this.#hand(this.#order);
+  }
+
+  #hand(order: Order): Promise<void> {
+    const input = this.#process?.stdin;
+    if (!input) return Promise.resolve();
+    return new Promise((resolve) => input.write(`${JSON.stringify(order)}\n`, () => resolve()));
+  }
+
+  #expectAnswer(patienceMs: number): void {
+    if (this.#patience) return;
+    const wanted = this.#nextNumber - 1;
+    const judge = (): void => {
+      this.#patience = undefined;
+      if (this.#isDismissed) return;
+      if (this.#answered >= wanted) return;
+      // Stopped, or stuck. What is stopped can be killed.
+      const stuck = this.#process;
+      this.#process = null;
+      stuck?.kill('SIGKILL');
+      this.#replace();
+      this.#expectAnswer(patienceMs);
+    };
+    // If it was us who were stopped, the answer is here but not read yet.
+    this.#patience = setTimeout(() => setImmediate(judge), patienceMs * Math.max(1, this.#starts));
+    this.#patience.unref();
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * What a person at a terminal sees while `tenure run` waits for its lease: after two seconds, who holds it. Elsewhere
+ * nothing is written. Writes go straight to the descriptor, because a stream of Node's would make it non-blocking for the command too.
+ */
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import type { Cell } from '../../api/index.ts';
+
+const PATIENCE_MS = 2000;
+const STDERR = 2;
+
+export class WaitingNote {
+  #timer: NodeJS.Timeout | undefined;
+  #isShown = false;
+  #isOver = false;
+
+  constructor(cell: Cell, name: string) {
+    if (isatty(STDERR)) this.#after(cell, name);
+  }
+
+  clear(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    if (this.#isShown) writeSync(STDERR, '\r\x1b[2K');
+  }
+
+  #after(cell: Cell, name: string): void {
+    this.#timer = setTimeout(() => void this.#show(cell, name), PATIENCE_MS);
+    this.#timer.unref();
+  }
+
+  async #show(cell: Cell, name: string): Promise<void> {
+    const note = await whoHas(cell, name).catch(() => null);
+    if (this.#isOver) return;
+    if (note !== null) {
+      this.#isShown = true;
+      writeSync(STDERR, `\r\x1b[2Ktenure: waiting for '${name}': ${note}`);
+    }
+    this.#after(cell, name);
+  }
+}
+
+/** In words for people. */
+export async function whoHas(cell: Cell, name: string): Promise<string> {
+  const { holder, certain, meta } = await cell.holder(name);
+  if (!holder) return certain ? 'its holder has just left' : 'too few members answer to tell who holds it';
+  const who = meta && meta.length > 0 ? Buffer.from(meta).toString() : `client ${holder.incarnation}`;
+  return `held by ${printable(who)}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
+}
+
+/** What others have written may try to draw on our terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{C}/gu, '?');
+}
