@@ -20,7 +20,7 @@ describe('a member that is served', () => {
       level: 'info',
       cell: 'test',
       node: 'a',
-      maxTerm: '1s',
+      maxTerm: '2s',
       secrets: ['members', 'clients'],
     });
     await a.says(/^silent for/);

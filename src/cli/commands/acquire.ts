@@ -1,5 +1,4 @@
 /** `tenure acquire`: holds a lease until standard input closes or a signal comes, for scripts that cannot be a child of `tenure run`. */
-import { hostname, userInfo } from 'node:os';
 import { Command } from 'commander';
 import type { AcquireOptions, Cell, Lease } from '../../api/index.ts';
 import { TenureError } from '../../kernel/index.ts';
@@ -8,6 +7,7 @@ import { openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { StoppedBySignal, stopSignals } from '../stop-signals.ts';
 import { glance, paletteFor, printJson } from '../terminal.ts';
+import { whoAmI } from '../who-am-i.ts';
 
 interface AcquireFlags extends CellFlags {
   readonly term?: string;
@@ -108,15 +108,4 @@ async function told(lease: Lease, signal: AbortSignal): Promise<void> {
   // An open standard input would keep the process.
   process.stdin.pause();
   process.stdin.unref?.();
-}
-
-/** Who asks `tenure holder` wants to know whom to call. */
-export function whoAmI(): string {
-  let user = '';
-  try {
-    user = `${userInfo().username}@`;
-  } catch {
-    // A container may run as a user that has no name.
-  }
-  return `${user}${hostname()} pid ${process.pid}`;
 }

@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly onLost: NodeJS.Signals;
   readonly conflictCode: number;
   readonly json: boolean;
+  /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
+  readonly onOutcome?: (outcome: Outcome) => void;
 }
 
 const STDERR = 2;
@@ -61,6 +63,7 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     const outcome = await signals.command.run();
     signals.command = null;
     await lease.release();
+    options.onOutcome?.(outcome);
     return exitCodeOf(outcome, options);
   } catch (error) {
     if (signals.endsWaiting.aborted && error === signals.endsWaiting.reason) return signals.exitCode;
