@@ -1,4 +1,6 @@
 /** The history that a process writes of itself: what is in it, who judges it, and what becomes of it when the disk fails. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +11,7 @@ import { Observer } from '../../src/api/observer.ts';
 import { gatherHistories, parseHistory, withoutTornLine, type HistoryRecord } from '../../src/check/index.ts';
 import type { TenureError } from '../../src/kernel/index.ts';
 import { tenure } from '../cli/tenure.ts';
+import { ROOT } from '../support/tree.ts';
 import { realCell } from './real-cell.ts';
 
 const ORIGIN = { cell: 'orders', node: 'a', incarnation: 7 };
@@ -88,6 +91,28 @@ describe('a history', () => {
     });
   });
 
+  test('of a process that was killed is judged with those of others', async () => {
+    const folder = freshFolder();
+    const cell = await realCell();
+    const { cell: name, members, clientSecret } = cell.options;
+    const options = { cell: name, members, clientSecret, name: 'victim', history: { file: folder, clockBound: '3ms' } };
+    const script = join(ROOT, 'test/api/processes/holder.mjs');
+    const victim = spawn(process.execPath, [script, JSON.stringify(options), 'x', '500'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(victim.stdout, 'data');
+    const written = (): readonly HistoryRecord[] => {
+      const [file = ''] = readdirSync(folder);
+      return parseHistory(withoutTornLine(readFileSync(join(folder, file), 'utf8'))).records;
+    };
+    while (written().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    victim.kill('SIGKILL');
+    const next = await cell.client({ history: { file: folder, clockBound: '3ms' } });
+    await next.using('x', () => undefined);
+    await next.close();
+    const { code, stdout } = tenure(['check', ...readdirSync(folder).map((file) => join(folder, file))]);
+    expect(stdout).toMatch(/^\d+ records, 0 violations\n/);
+    expect(code).toBe(0);
+  });
+
   test('accuses nobody of what a crashed process did not live to write', () => {
     const told = (node: string, records: object[]): ReturnType<typeof parseHistory> => ({
       header: { 'tenure-history': 1, clock: 'wall', clockBoundUs: 0 },
@@ -97,6 +122,11 @@ describe('a history', () => {
     const next = told('b', [{ at: 20, kind: 'granted', request: 1, token: 2, remainingUs: 1000 }]);
     const { records, header } = gatherHistories([crashed, next]);
     expect(header.clockBoundUs).toBe(0);
+    // Of the bounds the largest counts; where one states none, nobody vouches for the whole.
+    expect(gatherHistories([crashed, { ...next, header: { ...next.header, clockBoundUs: 7 } }]).header.clockBoundUs).toBe(7);
+    expect(gatherHistories([crashed, { ...next, header: { 'tenure-history': 1, clock: 'wall' } }]).header.clockBoundUs).toBeUndefined();
+    const simulated = { ...next, header: { 'tenure-history': 1, clock: 'true' } } as const;
+    expect(() => gatherHistories([simulated, next])).toThrow(expect.objectContaining({ code: 'TENURE_BAD_HISTORY' }));
     expect(records.map(({ node, kind, at }) => `${at} ${String(node)} ${kind}`)).toEqual([
       '10 a granted',
       '10 a crashed',

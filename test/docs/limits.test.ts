@@ -287,7 +287,7 @@ const LIMITS: Record<string, Limit> = {
     cross: () =>
       member({ handshakeMs: 20 }, async (port, a) => {
         await new RawPeer(port).closed;
-        await a.refusal('TENURE_HANDSHAKE_TIMEOUT');
+        expect((await a.refusal('TENURE_HANDSHAKE_TIMEOUT')).details).toMatchObject({ ms: 20 });
       }),
   },
   'silence of a connection': {
@@ -323,7 +323,7 @@ const LIMITS: Record<string, Limit> = {
         header.writeUInt32LE(HANDSHAKE_BYTES_MAX + 1);
         raw.bytes(header);
         await raw.closed;
-        await a.refusal('TENURE_FRAME_TOO_LARGE');
+        expect((await a.refusal('TENURE_FRAME_TOO_LARGE')).details).toMatchObject({ bytesMax: HANDSHAKE_BYTES_MAX });
       }),
   },
   'what waits to be sent to a peer': {
