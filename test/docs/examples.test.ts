@@ -46,6 +46,10 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     );
   });
 
+  it('an election has one leader after the other, and what it proclaims is told', () => {
+    expect(run(projectOf('docs/api.md'), 'elections.js')).toBe('host-1, serving\ntrue, token rises: true\nhost-2\n');
+  });
+
   it('a core stepped by hand grants a lease after one round trip', () => {
     const output = run(projectOf('docs/architecture.md'), 'by-hand.js');
     expect(output).toMatch(/^granted after 1 round trip, token \d+, 10000 ms left$/m);
