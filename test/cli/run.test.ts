@@ -56,6 +56,12 @@ const CASES: readonly Case[] = [
 
 const DEADLY = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM', 'SIGUSR1', 'SIGSEGV'] as const;
 
+/** Whether the process has a handler for the signal yet. */
+function catches(pid: number, signal: NodeJS.Signals): boolean {
+  const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? '0';
+  return ((BigInt(`0x${caught}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
+}
+
 describe('tenure run exits', () => {
   it.each(CASES)('with $code when $when', async ({ args, env, isHeld = false, code, says = /^/ }) => {
     writeFileSync(cell.file('wrong'), 'a wrong secret of clients');
@@ -74,8 +80,7 @@ describe('tenure run exits', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)('with 128 and its number when %s ended the waiting', async (signal) => {
     const holder = await cell.hold('waited-for');
     const waiting = cell.run(['waited-for', '--', 'true']);
-    // Its handlers are there once its switch is.
-    await until(() => waiting.switchPid() !== undefined);
+    await until(() => catches(waiting.pid, signal));
     waiting.process.kill(signal);
     expect((await waiting.ended).code).toBe(128 + constants.signals[signal]);
     await holder.letGo();

@@ -2,8 +2,10 @@
  * The side of `tenure run` of its dead-man's switch: starts the second process, hands it orders, and sees to it that one is
  * always there. A switch that died is started anew, one that is stopped or stuck is replaced.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TenureError } from '../../kernel/index.ts';
 import { FIRED, type Order } from './orders.ts';
@@ -33,7 +35,7 @@ export class DeadMansSwitch {
   #isDismissed = false;
   #failure: TenureError | null = null;
 
-  /** Starts it at once, so that it is up when it is needed. */
+  /** Starts it. While it loads, it can be told things already. */
   constructor(events: SwitchEvents) {
     this.#events = events;
     this.#start();
@@ -49,8 +51,10 @@ export class DeadMansSwitch {
    * is killed the next moment and the switch is still being loaded.
    */
   async tell(order: Omit<Order, 'number'>, patienceMs: number): Promise<void> {
-    this.#order = { ...order, number: this.#nextNumber++ };
-    await this.#hand(this.#order);
+    const next = { ...order, number: this.#nextNumber++ };
+    this.#order = next;
+    // One that came to nothing is being started anew, and is told the newest order first.
+    while (this.#order === next && !this.#failure && !this.#isDismissed && !(await this.#hand(next))) await sleep(RESTART_MS);
     this.#expectAnswer(patienceMs);
   }
 
@@ -74,18 +78,26 @@ export class DeadMansSwitch {
     // A session of its own: what is meant for our group, or comes from the keyboard, is not meant for it. No settings of
     // the user's Node, and no folder that it would keep busy.
     const { NODE_OPTIONS: _, ...env } = process.env;
-    const started = spawn(process.execPath, [...FRUGAL, program], { detached: true, cwd: '/', env, stdio: ['pipe', 'pipe', 'ignore'] });
+    const options = { detached: true, cwd: '/', env, stdio: ['pipe', 'pipe', 'ignore'] } satisfies SpawnOptions;
+    let started: ChildProcess;
+    try {
+      started = spawn(process.execPath, [...FRUGAL, program], options);
+    } catch {
+      this.#failed();
+      return;
+    }
     this.#process = started;
     started.unref();
-    started.stdin.on('error', () => {});
-    started.stdout.on('data', (text: Buffer) => {
+    started.once('error', () => this.#gone(started, null));
+    started.once('exit', (code) => this.#gone(started, code));
+    // Where descriptors have run out, there are no streams.
+    const { stdin, stdout } = started as unknown as { stdin?: Socket; stdout?: Socket };
+    stdin?.on('error', () => {}).unref();
+    stdout?.unref().on('data', (text: Buffer) => {
       if (this.#process !== started) return;
       this.#answered = Math.max(this.#answered, Number(text.toString().trim().split('\n').at(-1)));
       this.#starts = 0;
     });
-    started.once('error', () => this.#gone(started, null));
-    started.once('exit', (code) => this.#gone(started, code));
-    for (const stream of [started.stdin, started.stdout]) (stream as unknown as { unref(): void }).unref();
   }
 
   #gone(which: ChildProcess, code: number | null): void {
@@ -95,6 +107,11 @@ export class DeadMansSwitch {
       this.#events.onFired();
       return;
     }
+    this.#failed();
+  }
+
+  /** Tried again, a few times. */
+  #failed(): void {
     if (this.#starts >= STARTS_MAX) {
       const message = `the process that guards the command cannot be started (${process.execPath}, tried ${STARTS_MAX} times)`;
       this.#failure = new TenureError('TENURE_INTERNAL', message);
@@ -110,10 +127,12 @@ export class DeadMansSwitch {
     if (this.#order) void this.#hand(this.#order);
   }
 
-  #hand(order: Order): Promise<void> {
-    const input = this.#process?.stdin;
-    if (!input) return Promise.resolve();
-    return new Promise((resolve) => input.write(`${JSON.stringify(order)}\n`, () => resolve()));
+  /** Whether the order has left this process, to one that is there to read it. */
+  #hand(order: Order): Promise<boolean> {
+    const told = this.#process;
+    if (told?.pid === undefined || !told.stdin) return Promise.resolve(false);
+    const { stdin } = told;
+    return new Promise((resolve) => stdin.write(`${JSON.stringify(order)}\n`, (error) => resolve(!error)));
   }
 
   #expectAnswer(patienceMs: number): void {

@@ -8,7 +8,7 @@ import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { DeadMansSwitch } from './dead-mans-switch.ts';
+import { DeadMansSwitch } from './dead-mans-switch.ts';
 import { machineMonoMs } from './orders.ts';
 import type { Plan } from './plan.ts';
 import { ProcessGroup } from './process-group.ts';
@@ -52,7 +52,7 @@ const GIVE_UP_MS = 10_000;
 export class GuardedCommand {
   readonly #lease: Tenancy;
   readonly #options: CommandOptions;
-  readonly #switch: DeadMansSwitch;
+  #switch: DeadMansSwitch | null = null;
   #group: ProcessGroup | null = null;
   /** Why it is being ended. */
   #lost: string | null = null;
@@ -62,41 +62,48 @@ export class GuardedCommand {
   #toldIsTold = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** The switch may have been started long before, while the lease was waited for. */
-  constructor(lease: Tenancy, deadMansSwitch: DeadMansSwitch, options: CommandOptions) {
+  constructor(lease: Tenancy, options: CommandOptions) {
     this.#lease = lease;
-    this.#switch = deadMansSwitch;
     this.#options = options;
   }
 
   /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
   async run(): Promise<Outcome> {
-    if (this.#switch.failure) return { kind: 'unguarded', error: this.#switch.failure };
     const { command, environment } = this.#options;
-    const isGated = passesShell(environment);
-    const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
-    const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
-    // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
-    const child = spawn(file, args, { detached: true, stdio, env: { ...environment } });
-    const ended = endOf(child, command[0] ?? '');
-    if (child.pid !== undefined) {
-      this.#group = new ProcessGroup(child.pid);
-      await this.#tellSwitch();
-      this.#look();
+    // Only now: who waits for a lease needs no guard, and what the switch is told waits for it until it is loaded.
+    this.#switch = new DeadMansSwitch({ onFired: () => this.#switchFired(), onHopeless: (error) => this.#switchIsHopeless(error) });
+    try {
+      const isGated = passesShell(environment);
+      const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
+      const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
+      // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
+      const child = started(() => spawn(file, args, { detached: true, stdio, env: { ...environment } }));
+      if (child instanceof Error) return notStarted(child, command);
+      const ended = endOf(child);
+      if (child.pid !== undefined) {
+        this.#group = new ProcessGroup(child.pid);
+        await this.#tellSwitch();
+        this.#look();
+      }
+      // Where descriptors have run out, there are no streams at all.
+      const gate = (child.stdio as ChildProcess['stdio'] | undefined)?.[3] as Writable | undefined;
+      gate?.on('error', () => {});
+      gate?.end(this.#hopeless ? '' : 'go\n');
+      const end = await ended;
+      if (typeof end === 'object') return notStarted(end, command);
+      const wasOver = this.#lease.remainingMs() <= 0;
+      await this.#endRest();
+      return this.#outcome(end, wasOver);
+    } finally {
+      clearTimeout(this.#timer);
+      await this.#switch.dismiss();
     }
-    const gate = child.stdio[3] as Writable | undefined;
-    gate?.on('error', () => {});
-    gate?.end('go\n');
-    const end = await ended;
-    if (typeof end === 'object') return { kind: 'not-started', ...end };
-    const wasOver = this.#lease.remainingMs() <= 0;
-    await this.#endRest();
-    clearTimeout(this.#timer);
-    await this.#switch.dismiss();
+  }
+
+  #outcome(code: number, wasOver: boolean): Outcome {
     if (this.#hopeless) return { kind: 'unguarded', error: this.#hopeless };
     if (this.#lost !== null) return { kind: 'lost', why: this.#lost };
-    if (wasOver) return { kind: 'lost', why: 'the lease was over when the command ended' };
-    return { kind: 'ended', code: end };
+    return wasOver ? { kind: 'lost', why: 'the lease was over when the command ended' } : { kind: 'ended', code };
   }
 
   /** Passes a signal on to the whole group. */
@@ -120,13 +127,13 @@ export class GuardedCommand {
   }
 
   /** The switch has killed the group in our place. */
-  switchFired(): void {
+  #switchFired(): void {
     this.#lose('the lease ran out while tenure run was stopped or stuck');
     this.#look();
   }
 
   /** The switch cannot be had: the command is ended at once, while we still can. */
-  switchIsHopeless(error: TenureError): void {
+  #switchIsHopeless(error: TenureError): void {
     this.#hopeless = error;
     this.#lose(error.message);
     this.#look();
@@ -185,20 +192,31 @@ export class GuardedCommand {
     this.#toldIsTold = isTold;
     const { id, born } = this.#group;
     const when = { killAtMonoMs: monoMs + untilKillMs, killAtWallMs: wallMs + untilKillMs };
-    await this.#switch.tell({ group: id, born, ...when, graceMs: plan.graceMs, signal: onLost, isTold }, plan.switchPatienceMs);
+    await this.#switch?.tell({ group: id, born, ...when, graceMs: plan.graceMs, signal: onLost, isTold }, plan.switchPatienceMs);
+  }
+}
+
+/** Some failures to start are thrown, others are told later. */
+function started(start: () => ChildProcess): ChildProcess | Error {
+  try {
+    return start();
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 
 /** The exit code of the command, or why there is none. */
-function endOf(child: ChildProcess, word: string): Promise<number | { code: number; why: string }> {
+function endOf(child: ChildProcess): Promise<number | Error> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? BY_SIGNAL + (signal ? constants.signals[signal] : 0)));
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      const isMissing = error.code === 'ENOENT';
-      const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
-      resolve({ code: isMissing ? EXIT.notFound : EXIT.cannotRun, why });
-    });
+    child.once('error', resolve);
   });
+}
+
+function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]): Outcome {
+  const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
+  const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
+  return { kind: 'not-started', code: isMissing ? EXIT.notFound : EXIT.cannotRun, why };
 }
 
 /** A shell drops variables whose names are no identifiers, and some images have none: then the command is started without one. */

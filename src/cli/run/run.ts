@@ -1,5 +1,5 @@
 /**
- * `tenure run`, from the flags to the exit code: starts the switch, finds the cell, waits for the lease, runs the command
+ * `tenure run`, from the flags to the exit code: finds the cell, waits for the lease, runs the command
  * under it and gives the lease back. Signals go to the command once there is one; before, they end the waiting.
  */
 import { writeSync } from 'node:fs';
@@ -9,7 +9,6 @@ import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel
 import type { CellFlags } from '../config.ts';
 import { openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
-import { DeadMansSwitch } from './dead-mans-switch.ts';
 import { GuardedCommand, type Outcome } from './guarded-command.ts';
 import { planFor, type Plan } from './plan.ts';
 import { WaitingNote, whoHas } from './waiting.ts';
@@ -41,11 +40,6 @@ const ENDS_WAITING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP'
 /** Answers with the exit code. Throws `TenureError` for all that went wrong before there was a command. */
 export async function runUnderLease(options: RunOptions): Promise<number> {
   const signals = new Signals();
-  // Loads while we connect, and is up when the command starts.
-  const deadMansSwitch = new DeadMansSwitch({
-    onFired: () => signals.command?.switchFired(),
-    onHopeless: (error) => signals.command?.switchIsHopeless(error),
-  });
   let cell: Cell | undefined;
   try {
     const startedMs = performance.now();
@@ -54,7 +48,7 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     const plan = planOf(cell, options);
     const lease = await take(cell, options, holder, signals.endsWaiting, performance.now() - startedMs);
     if (!lease) return options.conflictCode;
-    signals.command = new GuardedCommand(lease, deadMansSwitch, {
+    signals.command = new GuardedCommand(lease, {
       command: options.command,
       environment: environmentFor(lease, holder),
       plan,
@@ -69,7 +63,6 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     if (signals.endsWaiting.aborted && error === signals.endsWaiting.reason) return signals.exitCode;
     throw error;
   } finally {
-    await deadMansSwitch.dismiss();
     await cell?.close();
     signals.ignore();
   }
