@@ -3,7 +3,7 @@
  * transport, a core and a driver; leases themselves are the lease service's.
  */
 import { randomBytes } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import {
   deriveTiming,
   isRequest,
@@ -30,9 +30,16 @@ import {
 import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
 import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
-import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
+import type { CellCounters } from './counters.ts';
+import { Election, type ElectionOptions } from './election.ts';
+import type { HistoryOptions } from './history-file.ts';
+import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
-import type { Watch } from './watch.ts';
+import type { Logger } from './logging.ts';
+import { Observer } from './observer.ts';
+import { nextEvent } from './signals.ts';
+import { TOO_LATE, unreachable, within } from './unreachable.ts';
+import type { Watch, WatchOptions } from './watch.ts';
 
 export interface ConnectOptions {
   /** The name of the cell: members and clients of another are turned away. */
@@ -43,9 +50,15 @@ export interface ConnectOptions {
   readonly clientSecret?: Secret;
   /** Tells people which client this is. */
   readonly name?: string;
+  /** How long `connect` tries to reach a member: 30s. */
+  readonly timeout?: Duration;
+  /** Where to log, in pino's shape; nowhere unless told otherwise. */
+  readonly logger?: Logger;
+  /** A file for the history of this process, which `tenure check` judges; or a directory. */
+  readonly history?: string | HistoryOptions;
 }
 
-export interface JoinOptions extends Omit<ConnectOptions, 'name'> {
+export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'timeout'> {
   /** Which of the members this is. */
   readonly self: string;
   /** Where to listen; its address among the members unless told otherwise. */
@@ -86,6 +99,7 @@ export const ENGINE = 'quorum';
 export const VIEW = 1;
 export const RATE_ERROR = 0.001;
 export const MAX_TERM = '15s';
+export const CONNECT_TIMEOUT = '30s';
 /** Timing starts from a round trip like this; it matters only for how patient attempts are. */
 export const RTT_US = 2000;
 export const RATE_PPM = 1_000_000;
@@ -115,9 +129,16 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     secrets: secretsOf(options.secret, options.clientSecret),
     ...(options.listen === undefined ? {} : { listen: options.listen }),
   });
-  const cell = new Cell(transport, ids, self, born);
+  const { cell: name, self: node, logger, history } = options;
+  const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
+  const cell = new Cell(transport, ids, self, born, realSurroundings(), observer);
   cell.begin(timing, replication);
-  await cell.open();
+  try {
+    await cell.open();
+  } catch (error) {
+    await cell.close();
+    throw error;
+  }
   return cell;
 }
 
@@ -125,23 +146,27 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
 export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
   const ids = idsOf(options.members);
   const born = freshIncarnation();
+  const { cell: cellName, name: node = `client-${born}`, logger, history } = options;
+  const timeoutUs = parseDuration(options.timeout ?? CONNECT_TIMEOUT);
   const transport = new TcpTransport({
     cell: options.cell,
     role: 'client',
-    id: options.name ?? `client-${born}`,
+    id: node,
     incarnation: born,
     members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
     config: { engine: ENGINE, view: VIEW },
     secrets: secretsOf(undefined, options.clientSecret),
   });
   // A client is numbered after the members; its peers know it by the number they gave its connection.
-  const cell = new Cell(transport, ids, ids.length, born);
+  const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
+  const cell = new Cell(transport, ids, ids.length, born, realSurroundings(), observer);
   try {
     await cell.open();
-    await cell.begun(signal);
+    await within(timeoutUs, signal, (either) => cell.begun(either));
   } catch (error) {
+    const members = cell.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
     await cell.close();
-    throw error;
+    throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
   }
   return cell;
 }
@@ -161,9 +186,12 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #self: number;
   readonly #incarnation: Incarnation;
   readonly #surroundings: Surroundings;
+  readonly #observer: Observer;
   readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
+  /** What clients that dialled in call themselves. */
+  readonly #clientNames = new Map<number, string>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   readonly #news = new EventEmitter<{ news: [] }>();
@@ -180,6 +208,7 @@ export class Cell extends EventEmitter<CellEvents> {
     self: number,
     born: Incarnation,
     surroundings: Surroundings = realSurroundings(),
+    observer: Observer = new Observer({ cell: '', node: memberIds[self] ?? `client-${born}`, incarnation: born }),
   ) {
     super();
     this.#transport = transport;
@@ -187,6 +216,16 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#self = self;
     this.#incarnation = born;
     this.#surroundings = surroundings;
+    this.#observer = observer;
+    observer.watchOver(() => ({
+      state: this.#state,
+      isMember: this.isMember,
+      held: this.#engine?.leases.held ?? 0,
+      waiting: this.#engine?.leases.waiting ?? 0,
+      clocks: this.clockCounts,
+      nowUs: surroundings.clocks.mono(),
+      peers: this.members().filter((member) => !member.self),
+    }));
     this.#silent = this.isMember && surroundings.restarted;
   }
 
@@ -212,7 +251,7 @@ export class Cell extends EventEmitter<CellEvents> {
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     while (this.#state !== 'ready' && this.#state !== 'degraded') {
       this.#leases();
-      await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
+      await this.#alive.during(nextEvent(this, 'state', signal));
     }
   }
 
@@ -242,14 +281,24 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#alive.during(this.#leases().acquireAll(names, options));
   }
 
-  /** Tells of changes of all names with the prefix, as hints; what may have been missed is told as a gap. */
-  watch(prefix?: string): Watch {
-    return this.#leases().watch(prefix);
+  /** An election: candidates, a leader, and those who want to know who leads. */
+  elect(name: string, options?: ElectionOptions): Election {
+    return new Election(this, name, options);
+  }
+
+  /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
+  watch(prefix?: string, options?: WatchOptions): Watch {
+    return this.#leases().watch(prefix, options);
   }
 
   /** Asks a quorum who holds the lease. */
-  async holder(name: string): Promise<HolderAnswer> {
-    return this.#alive.during(this.#leases().holder(name));
+  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+    return this.#alive.during(this.#leases().holder(name, options));
+  }
+
+  /** Asks a quorum who holds what, under a prefix or at all. */
+  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+    return this.#alive.during(this.#leases().list(prefix, options));
   }
 
   /** How each member is reached: connection, round trip, clock offset. */
@@ -261,14 +310,23 @@ export class Cell extends EventEmitter<CellEvents> {
     }));
   }
 
+  /** What was counted so far: a plain object, cheap enough to be asked for every second. */
+  counters(): CellCounters {
+    return this.#observer.counters();
+  }
+
   /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
   get clockCounts(): Readonly<ClockWatchCounts> | null {
     return this.#engine?.driver.clockCounts ?? null;
   }
 
-  /** Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Any number of calls. */
-  close(): Promise<void> {
-    this.#closing ??= this.#alive.during(this.#close());
+  /**
+   * Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Waits until a quorum has
+   * what was given back; if no answers come it leaves after a moment, or after `timeout`. Any number of calls.
+   */
+  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+    const timeoutUs = timeout === undefined ? undefined : parseDuration(timeout);
+    this.#closing ??= this.#alive.during(this.#close(timeoutUs));
     return this.#closing;
   }
 
@@ -287,7 +345,7 @@ export class Cell extends EventEmitter<CellEvents> {
     while (!this.#engine) {
       const [refusal] = this.#refusals.values();
       if (refusal && this.#refusals.size >= quorumOf(this.#memberIds.length)) throw refusal;
-      await this.#alive.during(once(this.#news, 'news', signal ? { signal } : {}));
+      await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
 
@@ -308,20 +366,26 @@ export class Cell extends EventEmitter<CellEvents> {
       clocks,
       chooser,
       admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
+      onClockNotice: (kind, us) => this.#observer.stalled(kind, us),
       onEvent: (event) => {
-        if (event.kind === 'ready') this.#silent = false;
-        if (event.kind === 'ready') this.#updateState();
+        if (event.kind === 'ready') {
+          this.#silent = false;
+          this.#observer.silenceEnded(clocks.mono());
+          this.#updateState();
+        }
         leases.tell(event);
       },
       onFailure: (error) => {
         leases.fail(error);
+        this.#observer.failed(error);
         this.#hasFailed = true;
         this.#updateState();
         this.#announce(() => this.emit('failure', error));
       },
     });
-    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive);
+    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
     this.#engine = { timing, driver, leases };
+    if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
   }
 
@@ -349,13 +413,18 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #handlers: Handlers = {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
+      const isMember = peer < this.#memberIds.length;
+      if (!isMember) this.#clientNames.set(peer, info.id);
+      this.#observer.peer(info.id, true, null, isMember);
       if (!this.#engine && info.role === 'member') this.#learn(info);
       this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
-    down: (peer) => {
+    down: (peer, why) => {
       this.#peers.delete(peer);
+      this.#observer.peer(this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '', false, why, peer < this.#memberIds.length);
+      this.#clientNames.delete(peer);
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
@@ -365,6 +434,7 @@ export class Cell extends EventEmitter<CellEvents> {
     refused: (who, error) => {
       if (this.#memberIds.includes(who)) this.#refusals.set(who, error);
       this.#news.emit('news');
+      this.#observer.peerRefused(who, error);
       this.#announce(() => this.emit('refused', who, error));
     },
   };
@@ -383,6 +453,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const state =
       this.#hasFailed || connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
     if (state === this.#state) return;
+    this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
     this.#announce(() => this.emit('state', state));
   }
@@ -401,12 +472,14 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#engine.leases;
   }
 
-  async #close(): Promise<void> {
-    await this.#engine?.leases.close(closed());
+  async #close(timeoutUs: number | undefined): Promise<void> {
+    await this.#engine?.leases.close(closed(), timeoutUs);
     await this.#transport.close();
     this.#engine?.driver.stop();
+    this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
+    await this.#observer.close();
   }
 }
 

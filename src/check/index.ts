@@ -3,6 +3,7 @@ export * from './agreement.ts';
 export * from './deadline.ts';
 export * from './exclusion.ts';
 export * from './fencing.ts';
+export * from './gather.ts';
 export * from './history.ts';
 export * from './jsonl.ts';
 export * from './panel.ts';

@@ -2,10 +2,8 @@
  * Turns what a command was told into a connected client of the cell, or into an error that says which members could not be
  * reached, why, and what to do. Exit codes follow from the error: 69 no quorum, 77 not allowed, 78 bad configuration.
  */
-import { connect as dial } from 'node:net';
 import { connect, type Cell, type ConnectOptions } from '../api/index.ts';
 import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
-import { parseAddress } from '../transport/index.ts';
 import { clientConfig, type CellFlags } from './config.ts';
 
 export interface OpenOptions {
@@ -20,18 +18,17 @@ export interface OpenOptions {
 const CONNECT_TIMEOUT = '5s';
 /** A person at a terminal hears after so long what is waited for. */
 const PATIENCE_MS = 1000;
-const PROBE_MS = 1000;
 
 /** Connects as the flags, the environment or the config file say. Throws `TenureError` with words for people. */
 export async function openCell(flags: CellFlags, { signal, name, needs = 'majority' }: OpenOptions = {}): Promise<Cell> {
-  const config = { ...(await clientConfig(flags)), ...(name === undefined ? {} : { name }) };
-  const timeoutMs = parseDuration(flags.connectTimeout ?? CONNECT_TIMEOUT) / 1000;
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const limit = flags.connectTimeout ?? CONNECT_TIMEOUT;
+  const config = { ...(await clientConfig(flags)), timeout: limit, ...(name === undefined ? {} : { name }) };
+  const timeout = AbortSignal.timeout(parseDuration(limit) / 1000);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   const note = noteOfPatience(config);
   try {
-    const cell = await connect(config, { signal: either }).catch(async (error: unknown) => {
-      throw isOver(timeout, signal) ? await nobodyReached(config, timeoutMs) : asTold(error, signal);
+    const cell = await connect(config, signal ? { signal } : {}).catch((error: unknown) => {
+      throw error instanceof TenureError && error.code === 'TENURE_UNREACHABLE' ? inLines(error, config) : error;
     });
     if (needs === 'member') return cell;
     return await cell.ready({ signal: either }).then(
@@ -74,41 +71,30 @@ function noteOfPatience({ cell, members }: ConnectOptions): { clear: () => void 
   };
 }
 
-/** `connect` does not say why it got nowhere, so each address is knocked at. */
-async function nobodyReached(config: ConnectOptions, timeoutMs: number): Promise<TenureError> {
-  const members = Object.entries(config.members);
-  const findings = await Promise.all(members.map(async ([id, address]) => `  ${id} at ${address}: ${await knock(address)}`));
-  return new TenureError(
-    'TENURE_NO_QUORUM',
-    `no member of cell ${config.cell} was reached in ${timeoutMs / 1000} s\n${findings.join('\n')}`,
-    { unreached: members.map(([id]) => id).join(', ') },
-  );
+/** The same with a line for each member: whoever has five wants to see which. */
+function inLines(error: TenureError, { cell, members, timeout }: ConnectOptions): TenureError {
+  const heads = Object.entries(members).map(([id, address]) => `${id} (${address}): `);
+  const reasons = String(error.details['reasons']);
+  // Each part begins with its member's head and goes on to the next one's.
+  const starts = heads.map((head) => reasons.indexOf(head)).sort((a, b) => a - b);
+  const parts = starts.map((start, index) => reasons.slice(start, starts[index + 1]).replace(/; $/, ''));
+  const findings = parts.map((part) => {
+    const head = heads.find((one) => part.startsWith(one)) ?? '';
+    return `  ${head}${inWords(part.slice(head.length))}`;
+  });
+  return new TenureError(error.code, `no member of cell ${cell} was reached in ${timeout}\n${findings.join('\n')}`, error.details);
 }
 
 function noMajority(cell: Cell, config: ConnectOptions): TenureError {
   const members = cell.members();
   const missing = members.filter(({ stats }) => stats?.connected !== true);
   const findings = missing.map(
-    ({ id, stats }) => `  ${id} at ${config.members[id]}: ${stats?.lastError ? inWords(stats.lastError) : 'no answer yet'}`,
+    ({ id, stats }) => `  ${id} (${config.members[id]}): ${stats?.lastError ? inWords(stats.lastError) : 'no answer yet'}`,
   );
   const message =
     `cell ${config.cell} has no majority: ${members.length - missing.length} of ${members.length} members are reached, ` +
     `${quorumOf(members.length)} are needed\n${findings.join('\n')}`;
   return new TenureError('TENURE_NO_QUORUM', message, { unreached: missing.map(({ id }) => id).join(', ') });
-}
-
-function knock(address: string): Promise<string> {
-  return new Promise((resolve) => {
-    const { host, port } = parseAddress(address);
-    const socket = dial({ host, port, timeout: PROBE_MS });
-    const end = (finding: string): void => {
-      socket.destroy();
-      resolve(finding);
-    };
-    socket.once('connect', () => end('somebody listens there, but did not let us in; its log says why'));
-    socket.once('timeout', () => end('no answer; is the host up, and the port open in firewalls?'));
-    socket.once('error', (error) => end(inWords(error.message)));
-  });
 }
 
 /** Messages of the system in words; others as they are. */

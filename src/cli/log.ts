@@ -12,12 +12,12 @@ export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Fields that are the same in every line of one process. */
-const OWN_FIELDS = new Set(['level', 'time', 'msg', 'cell', 'self']);
+const OWN_FIELDS = new Set(['level', 'time', 'msg', 'cell', 'node']);
 
-export function openLog(format: LogFormat, level: LogLevel, base: Readonly<Record<string, string>>, beforeLine: () => void): Logger {
+export function openLog(format: LogFormat, level: LogLevel, beforeLine: () => void): Logger {
   const options = {
     level,
-    base,
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };

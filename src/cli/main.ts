@@ -25,6 +25,8 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/acquire.ts')).acquireCommand,
   },
   holder: { summary: 'ask who holds a lease', load: async () => (await import('./commands/holder.ts')).holderCommand },
+  elect: { summary: 'lead, or see who leads', load: async () => (await import('./commands/elect.ts')).electCommand },
+  ls: { summary: 'list the leases that are held', load: async () => (await import('./commands/ls.ts')).lsCommand },
   watch: { summary: 'tell of changes of leases', load: async () => (await import('./commands/watch.ts')).watchCommand },
   status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
   sim: {

@@ -6,7 +6,7 @@
 import { NEVER, TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Core, Step, UnitId } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
-import { ClockWatch, type ClockWatchCounts, type Clocks } from './clocks.ts';
+import { ClockWatch, type ClockNotice, type ClockWatchCounts, type Clocks } from './clocks.ts';
 import type { Link } from './link.ts';
 
 export interface DriverOptions<Message, Command, Event> {
@@ -22,6 +22,7 @@ export interface DriverOptions<Message, Command, Event> {
   /** Whether the peer may send this: nobody speaks for another. */
   readonly admit?: (from: NodeId, message: Message) => boolean;
   readonly onEvent: (event: Event) => void;
+  readonly onClockNotice?: ClockNotice;
   /** The core failed an assertion: this node is silent from here on. */
   readonly onFailure: (error: TenureError) => void;
 }
@@ -47,7 +48,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   constructor(options: DriverOptions<Message, Command, Event>) {
     this.#options = options;
     this.#core = options.core;
-    this.#watch = new ClockWatch(options.clocks.mono(), options.clocks.wall());
+    this.#watch = new ClockWatch(options.clocks.mono(), options.clocks.wall(), options.onClockNotice);
   }
 
   get clockCounts(): Readonly<ClockWatchCounts> {

@@ -41,7 +41,7 @@ const CASES: readonly Case[] = [
   { code: 64, when: 'the grace does not fit', args: ['--grace', '4s', 'x', '--', 'true'], says: /at most 2.7s, or a term of at least/ },
   { code: 69, when: 'no member is there', args: ['--connect-timeout', '300ms', 'x', '--', 'true'], env: NOBODY, says: /TENURE_NO_QUORUM/ },
   { code: 69, when: 'no member is there, and time is short', args: ['-w', '300ms', 'x', '--', 'true'], env: NOBODY },
-  { code: 75, when: 'another has it', args: ['-n', 'held', '--', 'true'], isHeld: true, says: /'held' is taken: held by .+:\d+/ },
+  { code: 75, when: 'another has it', args: ['-n', 'held', '--', 'true'], isHeld: true, says: /'held' is taken: held by .+ pid \d+/ },
   { code: 9, when: 'another has it, with -E 9', args: ['-n', '-E', '9', 'held', '--', 'true'], isHeld: true },
   { code: 0, when: 'another has it, with -E 0', args: ['-n', '-E', '0', 'held', '--', 'false'], isHeld: true },
   { code: 76, when: 'another has it for long', args: ['-w', '200ms', 'held', '--', 'true'], isHeld: true, says: /TENURE_WAIT_TIMEOUT/ },
@@ -101,7 +101,7 @@ describe('the command of tenure run', () => {
       const before = Date.now();
       const { stdout } = await cell.run(['some/name', '--', process.execPath, '-e', print], { env }).ended;
       const found = JSON.parse(stdout) as Record<string, string>;
-      expect(found).toMatchObject({ ...env, TENURE_NAME: 'some/name', TENURE_HOLDER: expect.stringMatching(/^.+:\d+$/) });
+      expect(found).toMatchObject({ ...env, TENURE_NAME: 'some/name', TENURE_HOLDER: expect.stringMatching(/^.+ pid \d+$/) });
       expect(Number(found['TENURE_DEADLINE'])).toBeGreaterThan(before);
       expect(Number(found['TENURE_DEADLINE'])).toBeLessThanOrEqual(Date.now() + TERM_MS);
       tokens.push(Number(found['TENURE_TOKEN']));

@@ -1,6 +1,5 @@
 /** `tenure acquire`: holds a lease until standard input closes or a signal comes, for scripts that cannot be a child of `tenure run`. */
-import { hostname, userInfo } from 'node:os';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { AcquireOptions, Cell, Lease } from '../../api/index.ts';
 import { TenureError } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
@@ -8,12 +7,12 @@ import { openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { StoppedBySignal, stopSignals } from '../stop-signals.ts';
 import { glance, paletteFor, printJson } from '../terminal.ts';
+import { whoAmI } from '../who-am-i.ts';
 
 interface AcquireFlags extends CellFlags {
   readonly term?: string;
-  readonly noWait?: boolean;
-  /** What commander makes of `--no-wait` and `--wait` together. */
-  readonly wait?: string | boolean;
+  readonly nonblock?: boolean;
+  readonly wait?: string;
   readonly meta?: string;
   readonly json?: boolean;
 }
@@ -29,7 +28,7 @@ export function acquireCommand(setExit: (code: number) => void): Command {
       )
       .argument('<name>', 'the name of the lease')
       .option('-w, --wait <duration>', 'wait at most this long while another holds it (default: as long as it takes)')
-      .addOption(new Option('-n, --no-wait', 'do not wait: exit with 75 if another holds it'))
+      .option('-n, --nonblock', 'do not wait: exit with 75 if another holds it')
       .option('--term <duration>', "how long a grant lasts unless renewed (default: the cell's longest)")
       .option('--meta <text>', 'a note for whoever asks who holds it (default: user@host and process id)')
       .option('--json', 'print JSON lines'),
@@ -47,6 +46,9 @@ With standard input from /dev/null it would be given back at once.
 Exit codes: 0 held and given back, 69 no quorum, 73 lost, 75 another holds it (-n), 76 not free in time (-w), 77 not allowed, 78 bad configuration.`,
     )
     .action(async (name: string, flags: AcquireFlags) => {
+      if (flags.nonblock && flags.wait !== undefined) {
+        throw new TenureError('TENURE_BAD_ARGUMENT', '-n does not wait and -w does: give one of them');
+      }
       const stop = stopSignals();
       try {
         const cell = await openCell(flags, { signal: stop.signal });
@@ -83,7 +85,7 @@ async function holdUntilTold(cell: Cell, name: string, flags: AcquireFlags, sign
 }
 
 async function take(cell: Cell, name: string, flags: AcquireFlags, options: AcquireOptions): Promise<Lease> {
-  if (flags.wait !== false) return cell.acquire(name, { ...options, ...(typeof flags.wait === 'string' ? { wait: flags.wait } : {}) });
+  if (!flags.nonblock) return cell.acquire(name, { ...options, ...(flags.wait === undefined ? {} : { wait: flags.wait }) });
   const outcome = await cell.tryAcquire(name, options);
   if (outcome.ok) return outcome.lease;
   const { holder, reason } = outcome;
@@ -106,15 +108,4 @@ async function told(lease: Lease, signal: AbortSignal): Promise<void> {
   // An open standard input would keep the process.
   process.stdin.pause();
   process.stdin.unref?.();
-}
-
-/** Who asks `tenure holder` wants to know whom to call. */
-export function whoAmI(): string {
-  let user = '';
-  try {
-    user = `${userInfo().username}@`;
-  } catch {
-    // A container may run as a user that has no name.
-  }
-  return `${user}${hostname()} pid ${process.pid}`;
 }

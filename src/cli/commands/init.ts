@@ -5,11 +5,12 @@ import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { TenureError } from '../../kernel/index.ts';
 import { findSettings } from '../config.ts';
+import type { Settings } from '../settings.ts';
 import { printJson } from '../terminal.ts';
 
 interface InitFlags {
-  readonly cell: string;
-  readonly members: string;
+  readonly cell?: string;
+  readonly members?: string;
   readonly json?: boolean;
 }
 
@@ -24,8 +25,8 @@ export function initCommand(): Command {
         'The same files go to every member; clients get tenure.yaml and client.secret, but not member.secret.',
     )
     .argument('[folder]', 'where to write', '.')
-    .option('--cell <name>', 'the name of the cell', 'main')
-    .option('--members <list>', 'every member with its address', THREE_HERE)
+    .option('--cell <name>', 'the name of the cell (TENURE_CELL): main unless told otherwise')
+    .option('--members <list>', `every member with its address (TENURE_MEMBERS): ${THREE_HERE} unless told otherwise`)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -37,8 +38,7 @@ Examples:
 Exit codes: 0 written, 64 usage, 78 a file is there already or a value cannot be used.`,
     )
     .action(async (folder: string, flags: InitFlags) => {
-      const { settings } = await findSettings({ cell: flags.cell, members: flags.members }, {});
-      const { cell = '', members = {} } = settings;
+      const { cell = '', members = {} } = await wanted(flags);
       const files = {
         'tenure.yaml': { text: starterConfig(cell, members), mode: 0o644 },
         'member.secret': { text: freshSecret(), mode: 0o600 },
@@ -56,6 +56,14 @@ Exit codes: 0 written, 64 usage, 78 a file is there already or a value cannot be
       if (flags.json) printJson({ cell, files: Object.values(paths) });
       else process.stdout.write(nextSteps(paths, Object.keys(members)));
     });
+}
+
+/** Of the environment only these two count: a config file is what is about to be written. */
+async function wanted({ cell, members }: InitFlags): Promise<Settings> {
+  const { TENURE_CELL, TENURE_MEMBERS } = process.env;
+  const flags = { ...(cell === undefined ? {} : { cell }), ...(members === undefined ? {} : { members }) };
+  const { settings } = await findSettings(flags, { TENURE_CELL: TENURE_CELL || 'main', TENURE_MEMBERS: TENURE_MEMBERS || THREE_HERE });
+  return settings;
 }
 
 function starterConfig(cell: string, members: Readonly<Record<string, string>>): string {

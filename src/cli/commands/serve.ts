@@ -15,6 +15,7 @@ interface ServeFlags extends CellFlags {
   readonly logFormat?: LogFormat;
   readonly logLevel: LogLevel;
   readonly readyFile?: string;
+  readonly history?: string;
 }
 
 /** A log that says nothing for long looks like a hang; so often the silence is told of. */
@@ -35,6 +36,7 @@ export function serveCommand(setExit: (code: number) => void): Command {
     .addOption(new Option('--log-format <format>', 'text or json (default: text on a terminal, json elsewhere)').choices(['text', 'json']))
     .addOption(new Option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
     .option('--ready-file <file>', 'a file that is there while this member votes, for probes')
+    .option('--history <file>', 'write what happens to this member into a file that tenure check can judge')
     .addHelpText(
       'after',
       `
@@ -57,27 +59,28 @@ async function serve(flags: ServeFlags): Promise<number> {
   const options = await memberConfig(flags);
   const line = new StatusLine();
   const format = flags.logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
-  const log = openLog(format, flags.logLevel, { cell: options.cell, self: options.self }, () => line.clear());
+  const log = openLog(format, flags.logLevel, () => line.clear());
+  const own = log.child({ cell: options.cell, node: options.self });
   const ready = new ReadyFile(flags.readyFile);
   const stop = stopSignals();
   try {
-    const silenceMs = tellOptions(options, log);
-    const cell = await joinCell(options);
+    const silenceMs = tellOptions(options, own);
+    const cell = await joinCell({ ...options, logger: log, ...(flags.history === undefined ? {} : { history: flags.history }) });
     const failed = new AbortController();
-    follow(cell, log, ready, failed);
-    log.info({ listen: options.listen ?? options.members[options.self] }, 'listening');
-    const silence = new SilenceNews(cell, silenceMs, log, line);
+    follow(cell, ready, failed);
+    own.info({ address: options.listen ?? options.members[options.self] }, 'listening');
+    const silence = new SilenceNews(cell, silenceMs, own, line);
     await aborted(AbortSignal.any([stop.signal, failed.signal]));
     silence.end();
     ready.remove();
     if (failed.signal.aborted) return EXIT.internal;
-    log.info({ signal: (stop.signal.reason as StoppedBySignal).signal }, 'stopping: giving back what is held');
+    own.info({ signal: (stop.signal.reason as StoppedBySignal).signal }, 'stopping: giving back what is held');
     await Promise.race([cell.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
-    log.info('stopped');
+    own.info('stopped');
     return EXIT.ok;
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
-    log.fatal({ code: error.code }, error.message);
+    own.fatal({ code: error.code }, error.message);
     return exitCodeOf(error.code);
   } finally {
     line.clear();
@@ -98,33 +101,20 @@ function tellOptions(options: JoinOptions, log: Logger): number {
       silence: formatDuration(spanUs(timing.silenceUs)),
       secrets: [options.secret ? 'members' : null, options.clientSecret ? 'clients' : null].filter((who) => who !== null),
       pid: process.pid,
-      node: process.version,
+      version: process.version,
     },
     'starting',
   );
   return timing.silenceUs / 1000;
 }
 
-function follow(cell: Cell, log: Logger, ready: ReadyFile, failed: AbortController): void {
+/** The cell logs what happens to it; here is what the process around it does about that. */
+function follow(cell: Cell, ready: ReadyFile, failed: AbortController): void {
   cell.on('state', (state) => {
-    const connected = cell
-      .members()
-      .filter(({ self, stats }) => self || stats?.connected)
-      .map(({ id }) => id);
-    const missing = cell.members().flatMap(({ id }) => (connected.includes(id) ? [] : [id]));
-    const facts = { state, connected, missing };
-    if (state === 'ready') log.info(facts, 'ready: votes, with all members connected');
-    else if (state === 'degraded') log.warn(facts, 'degraded: votes, but some members are not connected');
-    else if (state === 'silent') log.info(facts, 'silent: votes for nobody yet');
-    else log.warn(facts, 'no quorum: too few members are connected; nothing can be acquired or renewed');
     if (state === 'ready' || state === 'degraded') ready.write();
     else ready.remove();
   });
-  cell.on('refused', (who, error) => log.warn({ who, code: error.code }, error.message));
-  cell.on('failure', (error) => {
-    log.fatal({ code: error.code, stack: error.stack }, error.message);
-    failed.abort();
-  });
+  cell.on('failure', () => failed.abort());
 }
 
 /** Tells of the silence while it lasts: a line that moves on a terminal, now and then a line in a log. */

@@ -147,6 +147,12 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     without: ['tokenAboveFloor'],
   },
   {
+    name: 'stale-metadata',
+    rule: 'proclaiming',
+    how: 'Whoever asks is told what the first voter to answer knows of the holder, though another has what was proclaimed since.',
+    without: ['newestMeta'],
+  },
+  {
     name: 'no-jitter',
     rule: 'section 6',
     how: 'Contenders that retry at once outbid each other for ever.',

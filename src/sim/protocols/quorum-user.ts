@@ -3,6 +3,7 @@
  * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
  * get a lease once more and keep it as long as it wants.
  */
+import { decodeName, encodeName } from '../../kernel/index.ts';
 import type { QuorumCommand, QuorumCore, QuorumEvent } from '../../core/index.ts';
 import type { Desk, User } from '../protocol.ts';
 
@@ -28,6 +29,8 @@ interface Handle {
   /** Told by the core to keep renewing it. */
   keep: boolean;
   usesLeft: number;
+  /** What it has proclaimed since its grant. */
+  proclaims: number;
   sinceHealed: boolean;
   waits: boolean;
 }
@@ -40,6 +43,8 @@ export class QuorumUser implements User<QuorumEvent> {
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
   #nextLease = 1;
+  /** Questions about what a handle of this process says of itself: which register they read. */
+  readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
 
   constructor(habits: QuorumHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
@@ -51,7 +56,17 @@ export class QuorumUser implements User<QuorumEvent> {
     const { handles, maxTermUs, resources, rush } = this.#habits;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
-      const handle: Handle = { state: 'idle', resource, lease: 0, token: 0, keep: false, usesLeft: 0, sinceHealed: false, waits: false };
+      const handle: Handle = {
+        state: 'idle',
+        resource,
+        lease: 0,
+        token: 0,
+        keep: false,
+        usesLeft: 0,
+        proclaims: 0,
+        sinceHealed: false,
+        waits: false,
+      };
       this.#handles.push(handle);
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
@@ -72,6 +87,10 @@ export class QuorumUser implements User<QuorumEvent> {
         return;
       case 'answered':
         if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+        this.#read(event);
+        return;
+      case 'listed':
+        if (event.certain) desk.sometimes(event.leases.length > 0 ? 'list-finds-leases' : 'list-finds-none');
         return;
       case 'learned':
         desk.sometimes('learned');
@@ -87,6 +106,12 @@ export class QuorumUser implements User<QuorumEvent> {
         return;
       case 'renewed':
         desk.renewed(handle.resource.text, handle.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'proclaimed':
+        desk.sometimes('proclaimed');
+        desk.record({ kind: 'responded', register: registerOf(handle), op: event.number });
+        // Some voters may not have heard of it yet.
+        if (desk.choose(2) === 0) this.#readBack(handle);
         return;
       case 'renewal-failed':
         desk.sometimes('renewal-failed');
@@ -152,6 +177,7 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
+    if (!lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
   }
 
   #askHealed(handle: Handle): void {
@@ -180,6 +206,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #granted(handle: Handle, event: Extract<QuorumEvent, { kind: 'granted' }>): void {
     const desk = this.#desk;
     handle.state = 'holding';
+    handle.proclaims = 0;
     handle.token = event.token;
     desk.granted(handle.resource.text, handle.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
     if (event.trips === 1) desk.sometimes('one-round-trip');
@@ -215,12 +242,58 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
         desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
       }
+      if (!this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
     } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
       desk.command({ kind: 'release', lease, name: resource.bytes });
       this.#useLater(handle, lease);
     }
+  }
+
+  /** A holder changes what it says of itself, and asks a quorum what it says: to whoever asks later, that is a register. */
+  #speak(handle: Handle): void {
+    const desk = this.#desk;
+    const { lease, resource } = handle;
+    switch (desk.choose(8)) {
+      case 0: {
+        const number = this.#nextLease++;
+        const value = String(number);
+        if (handle.proclaims++ === 0) this.#spokeFirst(handle);
+        desk.record({ kind: 'invoked', register: registerOf(handle), op: number, action: 'write', value });
+        desk.command({ kind: 'proclaim', lease, name: resource.bytes, meta: encodeName(value), number });
+        return;
+      }
+      case 1:
+        if (handle.proclaims > 0) this.#readBack(handle);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #readBack(handle: Handle): void {
+    const number = this.#nextLease++;
+    this.#reads.set(number, { register: registerOf(handle), token: handle.token });
+    this.#desk.record({ kind: 'invoked', register: registerOf(handle), op: number, action: 'read' });
+    this.#desk.command({ kind: 'query', lease: number, name: handle.resource.bytes });
+  }
+
+  /** What came with the acquire is the first value. */
+  #spokeFirst(handle: Handle): void {
+    const op = this.#nextLease++;
+    const register = registerOf(handle);
+    this.#desk.record({ kind: 'invoked', register, op, action: 'write', value: handle.resource.text });
+    this.#desk.record({ kind: 'responded', register, op });
+  }
+
+  #read(event: Extract<QuorumEvent, { kind: 'answered' }>): void {
+    const read = this.#reads.get(event.lease);
+    this.#reads.delete(event.lease);
+    if (!read || !event.certain || event.holder?.token !== read.token) return;
+    this.#desk.sometimes('proclaim-read');
+    const value = event.meta ? decodeName(event.meta, 0, event.meta.length) : null;
+    this.#desk.record({ kind: 'responded', register: read.register, op: event.lease, value });
   }
 
   #idle(handle: Handle): void {
@@ -242,4 +315,9 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#timers.set(tag, act);
     this.#desk.after(spanUs, tag);
   }
+}
+
+/** What a holder says of itself under one grant. */
+function registerOf({ resource, token }: Handle): string {
+  return `${resource.text} ${token}`;
 }

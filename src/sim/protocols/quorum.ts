@@ -14,7 +14,7 @@ import {
   type QuorumEvent,
   type QuorumMessage,
 } from '../../core/index.ts';
-import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
+import { DeadlineReferee, ExclusionReferee, FencingReferee, RegularityReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
@@ -51,6 +51,10 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     { name: 'silence-over', description: 'a restarted member ended its silence' },
     { name: 'query-finds-holder', description: 'a question to a quorum named the holder' },
     { name: 'query-finds-nobody', description: 'a question to a quorum found the lease free' },
+    { name: 'list-finds-leases', description: 'a list of what is held had leases on it' },
+    { name: 'list-finds-none', description: 'a list of what is held was surely empty' },
+    { name: 'proclaimed', description: 'a quorum has what a holder says of itself anew' },
+    { name: 'proclaim-read', description: 'a question to a quorum told what a holder had proclaimed' },
     { name: 'learned', description: 'a learner was told of a change' },
     { name: 'refused-held', description: 'a try was told who holds the lease' },
     { name: 'refused-contended', description: 'a try gave up after split votes' },
@@ -119,6 +123,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     ...(config.tame ? [new FencingReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
+    new RegularityReferee(),
     new LeaseObserver(sometimes),
   ],
 

@@ -78,6 +78,11 @@ export function crowdedOut(remote: string, strangersMax: number): TenureError {
   return new TenureError('TENURE_HANDSHAKE_TIMEOUT', message, { remote, strangersMax });
 }
 
+export function tooMany(remote: string, connectionsMax: number): TenureError {
+  const message = `${remote} was turned away: ${connectionsMax} connections are open, which is the limit; look who opens so many`;
+  return new TenureError('TENURE_LIMIT', message, { remote, limit: 'connections', max: connectionsMax });
+}
+
 export function insecureAddress(id: string, host: string, ip: string): TenureError {
   const message = `the address of ${id}, ${host}, leads to ${ip}, off this machine, and there is no secret: set a secret`;
   return new TenureError('TENURE_INSECURE', message, { id, host, ip });
@@ -95,12 +100,10 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no host of this name',
 };
 
-export function cannotListen(address: string, cause: NodeJS.ErrnoException): TenureError {
+export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): TenureError {
   const why = cause.code ?? 'unknown';
-  const error = new TenureError('TENURE_CANNOT_LISTEN', `cannot listen on ${address}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`, {
-    address,
-    why,
-  });
+  const message = `cannot listen on ${host}:${port}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`;
+  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port, why });
   error.cause = cause;
   return error;
 }

@@ -42,6 +42,7 @@ import {
   TOO_LONG,
   WATCHED,
 } from './messages.ts';
+import { Pages, type RowView } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from './snapshots.ts';
@@ -64,7 +65,7 @@ interface AcceptorSnapshot {
   readonly sweepFrom: number;
 }
 
-export class Acceptor implements LeaseView {
+export class Acceptor implements LeaseView, RowView {
   readonly #self: NodeId;
   readonly #rules: QuorumRules;
   readonly #timing: Timing;
@@ -75,6 +76,7 @@ export class Acceptor implements LeaseView {
   readonly #watchers: Watchers;
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
+  readonly #pages: Pages;
   readonly #metas = new Map<number, Uint8Array>();
   readonly #reply = new QuorumMessage();
   #silentUntil: MonoUs = monoUs(-Infinity);
@@ -97,6 +99,7 @@ export class Acceptor implements LeaseView {
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
     this.#waiting = new WaitingRoom(names, config.timing, this);
+    this.#pages = new Pages(names, this);
   }
 
   get wakeAt(): MonoUs {
@@ -200,9 +203,12 @@ export class Acceptor implements LeaseView {
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.clock = this.#clock;
-    this.#tellLease(id, step);
-    reply.setMeta(reply.flags & HAS_LEASE ? this.#metas.get(id) : undefined);
+    this.describe(id, reply, step);
     step.send(from, reply);
+  }
+
+  list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (!this.#isSilent(from, step)) this.#pages.send(from, message, step);
   }
 
   // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
@@ -281,8 +287,7 @@ export class Acceptor implements LeaseView {
     leases.setToken(id, message.token);
     leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
     leases.setLease(id, message.lease);
-    // Renewals do not repeat what the lease's first proposal said of its holder.
-    if (message.metaEnd > message.metaStart) this.#keepMeta(id, message);
+    this.#keepMeta(id, message);
   }
 
   #remove(id: number, step: QuorumStep): void {
@@ -464,9 +469,16 @@ export class Acceptor implements LeaseView {
     step.send(from, reply);
   }
 
+  /** All there is to know of the live lease, for those who ask. */
+  describe(id: number, reply: QuorumMessage, step: QuorumStep): void {
+    this.#tellLease(id, step, reply);
+    const isTold = (reply.flags & HAS_LEASE) !== 0;
+    reply.ballot = isTold ? (this.#leases.ballot(id) as BallotTime) : NO_BALLOT;
+    reply.setMeta(isTold ? this.#metas.get(id) : undefined);
+  }
+
   /** Fills in what this acceptor knows of the live lease, if there is one. */
-  #tellLease(id: number, step: QuorumStep): void {
-    const reply = this.#reply;
+  #tellLease(id: number, step: QuorumStep, reply: QuorumMessage = this.#reply): void {
     if (id < 0 || !this.isLive(id, step)) {
       reply.flags = 0;
       return;

@@ -17,6 +17,10 @@ export interface QuorumConfig {
 }
 
 export const META_BYTES_MAX = 1024;
+/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
+export const WAITERS_MAX = 65_536;
+/** Prefixes that a member keeps for one process. A process opens no more watches than that. */
+export const WATCHES_MAX = 1000;
 export const FLOOR_BUCKETS = 4096;
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
@@ -35,8 +39,14 @@ export type QuorumCommand =
   /** Gives up an acquire that was not answered yet: no lease comes of it any more. */
   | { readonly kind: 'cancel'; readonly lease: number }
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
+  /** Replaces the metadata of a lease that is held, by a renewal that begins at once. `number` rises with every call. */
+  | { readonly kind: 'proclaim'; readonly lease: number; readonly name: Uint8Array; readonly meta: Uint8Array; readonly number: number }
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
+  /** All leases of names with the prefix. What is found is also learned if the names are watched. */
+  | { readonly kind: 'list'; readonly lease: number; readonly prefix: Uint8Array }
+  /** Wants the answer no more. */
+  | { readonly kind: 'unlist'; readonly lease: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
@@ -50,6 +60,14 @@ export interface HolderHint {
   readonly remainingUsMax: number;
 }
 
+export interface ListedLease {
+  readonly name: Uint8Array;
+  readonly holder: HolderHint;
+  /** False if too few voters of the name were heard: it may be held. */
+  readonly certain: boolean;
+  readonly meta: Uint8Array | null;
+}
+
 export type QuorumEvent =
   | {
       readonly kind: 'granted';
@@ -61,6 +79,8 @@ export type QuorumEvent =
       readonly waited: boolean;
     }
   | { readonly kind: 'renewed'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
+  /** A quorum has the metadata of the proclaim with this number, and so of all before it. */
+  | { readonly kind: 'proclaimed'; readonly lease: number; readonly number: number }
   | { readonly kind: 'renewal-failed'; readonly lease: number }
   | { readonly kind: 'lost'; readonly lease: number }
   | {
@@ -82,7 +102,9 @@ export type QuorumEvent =
       readonly certain: boolean;
       readonly meta: Uint8Array | null;
     }
-  | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null }
+  | { readonly kind: 'listed'; readonly lease: number; readonly leases: readonly ListedLease[]; readonly certain: boolean }
+  /** `meta` is what the holder says of itself. */
+  | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null; readonly meta: Uint8Array | null }
   /** The restart silence is over. */
   | { readonly kind: 'ready' };
 

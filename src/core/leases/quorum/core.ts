@@ -11,12 +11,16 @@ import { Asker } from './asker.ts';
 import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
 import { Holder } from './holder.ts';
 import { Learner } from './learner.ts';
+import { Lister } from './lister.ts';
 import {
   ACCEPTED,
   ANSWER,
   FREE,
   LEARN,
   LEARNED,
+  LIST,
+  LISTED,
+  PAGED,
   PREPARE,
   PROMISED,
   PROPOSE,
@@ -43,6 +47,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #proposer: Proposer;
   readonly #holder: Holder;
   readonly #asker: Asker;
+  readonly #lister: Lister;
   readonly #learner: Learner;
   readonly #metaBytesMax: number;
 
@@ -57,13 +62,15 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#out = new Outgoing(owner, electorate, config.timing, rules);
     this.#holder = new Holder(this.#out, names);
     this.#proposer = new Proposer(this.#out, this.#holder);
-    this.#asker = new Asker(this.#out);
     this.#learner = new Learner(this.#out, names);
+    this.#asker = new Asker(this.#out, this.#learner);
+    this.#lister = new Lister(this.#out, this.#learner);
   }
 
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
-    return monoUs(Math.min(acceptorAt, this.#proposer.wakeAt, this.#holder.wakeAt, this.#asker.wakeAt, this.#learner.wakeAt));
+    const askersAt = Math.min(this.#asker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt);
+    return monoUs(Math.min(acceptorAt, this.#proposer.wakeAt, this.#holder.wakeAt, askersAt));
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
@@ -93,6 +100,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case QUERY:
         this.#acceptor?.query(from, message, step);
+        return;
+      case LIST:
+        this.#acceptor?.list(from, message, step);
         return;
       case WAIT:
         this.#acceptor?.wait(from, message, step);
@@ -132,6 +142,10 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case ANSWER:
         this.#asker.answered(from, message, step);
         return;
+      case LISTED:
+      case PAGED:
+        this.#lister.listed(from, message, step);
+        return;
       case FREE:
         this.#proposer.free(from, message, step);
         return;
@@ -155,11 +169,21 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#checkTerm(command.termUs);
         this.#holder.renew(command, step);
         return;
+      case 'proclaim':
+        this.#checkMeta(command.meta);
+        this.#holder.proclaim(command, step);
+        return;
       case 'release':
         this.#holder.release(command, step);
         return;
       case 'query':
         this.#asker.ask(command.lease, command.name, step);
+        return;
+      case 'list':
+        this.#lister.list(command.lease, command.prefix, step);
+        return;
+      case 'unlist':
+        this.#lister.unlist(command.lease);
         return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
@@ -190,6 +214,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#proposer.wake(step);
     this.#holder.wake(step);
     this.#asker.wake(step);
+    this.#lister.wake(step);
     this.#learner.wake(step);
   }
 
@@ -203,6 +228,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
+      lister: this.#lister.snapshot(),
       learner: this.#learner.snapshot(),
     };
   }
@@ -215,6 +241,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
+    this.#lister.restore(told.lister);
     this.#learner.restore(told.learner);
   }
 }
@@ -226,5 +253,6 @@ interface CoreSnapshot {
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
   readonly asker: Snapshot;
+  readonly lister: Snapshot;
   readonly learner: Snapshot;
 }

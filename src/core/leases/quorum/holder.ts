@@ -21,6 +21,7 @@ import type { QuorumCommand, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
+import { Publications, type PublicationsSnapshot } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
 import { renewAfterUs } from './timing.ts';
@@ -39,6 +40,8 @@ interface Renewal {
   readonly lease: number;
   readonly id: number;
   readonly termUs: number;
+  /** The newest proclaim it carries. */
+  proclaim: number;
   ballot: BallotTime;
   startMono: MonoUs;
   startWall: WallUs;
@@ -61,14 +64,14 @@ interface Releasing {
 
 type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
 type Release = Extract<QuorumCommand, { kind: 'release' }>;
+type Proclaim = Extract<QuorumCommand, { kind: 'proclaim' }>;
 
 export class Holder {
   readonly #out: Outgoing;
   readonly #names: NameTable;
   readonly #holds: HoldTable;
   readonly #calendar: Calendar;
-  /** Of leases that have metadata, by lease: every renewal carries it, because members may have forgotten it. */
-  readonly #metas = new Map<number, Uint8Array>();
+  readonly #published = new Publications();
   readonly #renewals = new Map<number, Renewal>();
   readonly #releases = new Map<number, Releasing>();
   readonly #due = new DueHeap();
@@ -112,7 +115,7 @@ export class Holder {
       Math.ceil(termUs / 1000),
       (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0),
     );
-    if (pursuit.meta !== undefined && pursuit.meta.length > 0) this.#metas.set(lease, pursuit.meta);
+    this.#published.begin(lease, pursuit.meta, ballot);
     this.#schedule(id);
     if (watched) this.#tellLearners(id, termUs, 0, step);
     step.emit({
@@ -131,6 +134,19 @@ export class Holder {
     if (id < 0) step.emit({ kind: 'renewal-failed', lease });
     // One that is under way is joined: beginning anew with each call would never let one end.
     else if ((this.#renewals.get(lease)?.ballot ?? NO_BALLOT) === NO_BALLOT) this.#startRenewal(id, termUs, step);
+  }
+
+  /** One that is under way is let end, and the next carries it: proclaiming again and again must not keep renewals from ending. */
+  proclaim({ lease, name, meta, number }: Proclaim, step: QuorumStep): void {
+    const id = this.#find(lease, name);
+    if (id < 0) {
+      step.emit({ kind: 'renewal-failed', lease });
+      return;
+    }
+    this.#published.proclaim(lease, meta, number);
+    const renewal = this.#renewals.get(lease);
+    if (!renewal) this.#startRenewal(id, this.#holds.termMs(id) * 1000, step);
+    else if (renewal.ballot === NO_BALLOT) this.#sendRenewal(renewal, step);
   }
 
   release({ lease, name }: Release, step: QuorumStep): void {
@@ -220,6 +236,7 @@ export class Holder {
       lease,
       id,
       termUs,
+      proclaim: 0,
       ballot: NO_BALLOT,
       startMono: step.monoUs,
       startWall: step.wallUs,
@@ -246,7 +263,7 @@ export class Holder {
     message.token = this.#holds.token(id);
     message.termUs = termUs;
     message.flags = RENEWS;
-    message.setMeta(this.#metas.get(lease));
+    renewal.proclaim = this.#published.carry(lease, message);
     this.#out.sendTo(this.#voters(id), step);
   }
 
@@ -270,6 +287,11 @@ export class Holder {
     if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, termUs, 0, step);
     const deadlineWallUs = this.#wallDeadline(wallUs(holds.deadlineWall(id)));
     step.emit({ kind: 'renewed', lease, deadlineMonoUs: monoUs(holds.deadlineMono(id)), deadlineWallUs });
+    if (renewal.proclaim > 0) {
+      this.#published.settle(lease, renewal.proclaim);
+      step.emit({ kind: 'proclaimed', lease, number: renewal.proclaim });
+    }
+    if (this.#published.isUnsent(lease)) this.#startRenewal(id, termUs, step);
   }
 
   /** A failed renewal releases nothing: the old lease lives until its deadline (rule 6). */
@@ -336,7 +358,7 @@ export class Holder {
 
   #forget(id: number, lease: number): void {
     this.#renewals.delete(lease);
-    this.#metas.delete(lease);
+    this.#published.forget(lease);
     this.#holds.remove(id);
   }
 
@@ -387,8 +409,10 @@ export class Holder {
   #tellLearners(id: number, remainingUs: number, flags: number, step: QuorumStep): void {
     const message = this.#out.compose(LEARN, this.#holds.lease(id), this.#names.toBytes(id));
     message.token = this.#holds.token(id);
+    message.ballot = this.#holds.token(id) as BallotTime;
     message.termUs = remainingUs;
     message.flags = flags;
+    if (flags === 0) this.#published.tell(this.#holds.lease(id), message);
     this.#out.sendTo(this.#voters(id), step);
   }
 
@@ -421,13 +445,12 @@ export class Holder {
       overAt,
       until,
     }));
-    const metas = [...this.#metas].sort(([a], [b]) => a - b).map(([lease, meta]) => [lease, [...meta]]);
-    return { rows, renewals, releases, metas };
+    return { rows, renewals, releases, published: this.#published.snapshot() };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, renewals, releases, metas } = snapshot as unknown as HolderSnapshot;
-    for (const [lease, meta] of metas) this.#metas.set(lease, Uint8Array.from(meta));
+    const { rows, renewals, releases, published } = snapshot as unknown as HolderSnapshot;
+    this.#published.restore(published);
     for (const [text, ...row] of rows) {
       const id = internText(this.#names, text);
       this.#holds.add(id, ...row);
@@ -448,7 +471,7 @@ export class Holder {
 }
 
 interface HolderSnapshot {
-  readonly metas: readonly (readonly [number, readonly number[]])[];
+  readonly published: PublicationsSnapshot;
   readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
   readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];

@@ -18,7 +18,7 @@ export const REFUSED = 5;
 /** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one. */
 export const RELEASE = 6;
 export const RELEASED = 7;
-/** Who holds this? Carries name, lease (the number of the question). */
+/** Who holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote: the newest metadata counts. */
 export const QUERY = 8;
 export const ANSWER = 9;
 /** Queue me. Carries name, lease, ballot (the ticket). */
@@ -29,10 +29,16 @@ export const UNWAIT = 11;
 export const FREE = 12;
 /** From a learner to acceptors: tell me of names with this prefix. */
 export const WATCH = 13;
-/** From a holder to acceptors that said the name is watched: pass this on. */
+/** From a holder to acceptors that said the name is watched: pass this on. Carries token, term, metadata, and the ballot that published it. */
 export const LEARN = 14;
 /** The passing on. */
 export const LEARNED = 15;
+/** What do you have under this prefix? Carries the prefix, lease (the number of the question), page, and as token where to go on. */
+export const LIST = 16;
+/** One lease of a page. */
+export const LISTED = 17;
+/** The end of a page. Carries how many were on it, and as token where the next begins; 0 when it was the last. */
+export const PAGED = 18;
 
 /** Why an acceptor refused. */
 export const HELD = 1;
@@ -71,6 +77,10 @@ export class QuorumMessage {
   holder: Incarnation = NOBODY;
   holderLease = 0;
   remainingUs = 0;
+  /** Which page of a listing, as its asker counts them. */
+  page = 0;
+  /** How many leases were on it. */
+  count = 0;
   /** The highest ballot the acceptor has seen: whoever reads it goes above. */
   clock: BallotTime = ballotTime(0);
   name: Uint8Array = NO_BYTES;
@@ -103,7 +113,8 @@ export function isRequest({ kind }: QuorumMessage): boolean {
     kind === WAIT ||
     kind === UNWAIT ||
     kind === WATCH ||
-    kind === LEARN
+    kind === LEARN ||
+    kind === LIST
   );
 }
 
@@ -125,4 +136,7 @@ export const KIND_NAMES: readonly string[] = [
   'WATCH',
   'LEARN',
   'LEARNED',
+  'LIST',
+  'LISTED',
+  'PAGED',
 ];

@@ -49,6 +49,8 @@ export interface QuorumRules {
   readonly votesByMonotonic: boolean;
   /** Rule 12: a holder is dead when either of its clocks says so. */
   readonly holderWatchesWall: boolean;
+  /** Of differing metadata of one lease, what came with the highest ballot is told. */
+  readonly newestMeta: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
   /** Section 6: retries are jittered. */
@@ -81,6 +83,7 @@ export const ALL_RULES: QuorumRules = {
   validByClock: true,
   votesByMonotonic: true,
   holderWatchesWall: true,
+  newestMeta: true,
   tokenAboveFloor: true,
   jitter: true,
   oneRoundTrip: true,

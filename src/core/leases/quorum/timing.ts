@@ -34,6 +34,10 @@ export interface Timing extends TimingInput {
   readonly resendUs: SpanUs;
 }
 
+/** A restarted member keeps silent for as long. */
+export const MAX_TERM_US_MAX = 86_400_000_000;
+export const RATE_ERROR_PPM_MAX = 200_000;
+
 const PPM = 1_000_000;
 const PATIENCE_US = 100_000;
 /** A renewal begins after this part of the term. */
@@ -66,8 +70,8 @@ export function shortestTermUs(timing: Timing): SpanUs {
 export function deriveTiming(input: TimingInput): Timing {
   const { maxTermUs, rateErrorPpm, rttUs } = input;
   if (!Number.isSafeInteger(maxTermUs) || maxTermUs < 1000) throw bad('maxTerm must be at least 1ms', input);
-  if (maxTermUs > 86_400_000_000) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
-  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000)
+  if (maxTermUs > MAX_TERM_US_MAX) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
+  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > RATE_ERROR_PPM_MAX)
     throw bad('the rate error must be from 0 to 0.2', input);
   if (!Number.isSafeInteger(rttUs) || rttUs < 1) throw bad('the round trip must be at least 1us', input);
   // A pause of a few milliseconds is nothing unusual in a process: neither an attempt nor a turn should end over it.

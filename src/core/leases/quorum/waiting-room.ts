@@ -5,7 +5,7 @@
 import { monoAfter, monoUs, NEVER, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
-import type { QuorumStep } from './config.ts';
+import { WAITERS_MAX, type QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { FREE, QuorumMessage } from './messages.ts';
 import { internText, namesInOrder } from './snapshots.ts';
@@ -16,8 +16,6 @@ import { WaitQueue, type Waiter } from './wait-queue.ts';
 const QUEUE_ROLE = 8;
 /** Entries that may be left over before they are swept out. */
 const SPARE_LOOKS = 16;
-/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
-const WAITERS_MAX = 65_536;
 
 /** What the waiting room asks its acceptor. */
 export interface LeaseView {
