@@ -1,77 +1,41 @@
 /**
- * `joinCell` and `connect`: a member, or a client, of a cell of real processes. Here options become a
- * transport, a core and a driver; leases themselves are the lease service's.
+ * A member, or a client, of a cell: a transport, a core and a driver put together, and what they say made into
+ * states and events. Leases themselves are the lease service's; options become a cell in `join.ts`.
  */
-import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import {
   deriveTiming,
+  isForMembers,
   isRequest,
   QuorumCore,
+  type Keeps,
   type QuorumCommand,
   type QuorumEvent,
   type QuorumMessage,
   type Timing,
 } from '../core/index.ts';
 import {
-  compareNames,
   encodeName,
   hashName,
-  incarnation,
   nodeId,
   parseDuration,
   quorumOf,
-  SeededChooser,
   TenureError,
   type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
-import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
+import { Driver, KeepAlive, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
+import type { Handlers, PeerInfo, PeerStats, Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import type { CellCounters } from './counters.ts';
 import { Election, type ElectionOptions } from './election.ts';
-import type { HistoryOptions } from './history-file.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
-import type { Logger } from './logging.ts';
+import { MemberCalls, type MemberStatus } from './member-calls.ts';
 import { Observer } from './observer.ts';
 import { nextEvent } from './signals.ts';
-import { TOO_LATE, unreachable, within } from './unreachable.ts';
 import type { Watch, WatchOptions } from './watch.ts';
-
-export interface ConnectOptions {
-  /** The name of the cell: members and clients of another are turned away. */
-  readonly cell: string;
-  /** Every member and its address. The ids are fixed; addresses may change and are looked up at every attempt. */
-  readonly members: Readonly<Record<string, string>>;
-  /** What proves that a client belongs here. Without one, only this machine is served. */
-  readonly clientSecret?: Secret;
-  /** Tells people which client this is. */
-  readonly name?: string;
-  /** How long `connect` tries to reach a member: 30s. */
-  readonly timeout?: Duration;
-  /** Where to log, in pino's shape; nowhere unless told otherwise. */
-  readonly logger?: Logger;
-  /** A file for the history of this process, which `tenure check` judges; or a directory. */
-  readonly history?: string | HistoryOptions;
-}
-
-export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'timeout'> {
-  /** Which of the members this is. */
-  readonly self: string;
-  /** Where to listen; its address among the members unless told otherwise. */
-  readonly listen?: string;
-  /** What proves that a member belongs here; not the clients' secret. */
-  readonly secret?: Secret;
-  /** The longest term of any lease, the same for all members: 15s. A member that starts keeps silent about as long. */
-  readonly maxTerm?: Duration;
-  /** How far the rate of any clock may be off, the same for all members: 0.001. */
-  readonly rateError?: number;
-  /** How many members vote on a name; all of them unless told otherwise. */
-  readonly replication?: number;
-}
 
 /**
  * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
@@ -83,7 +47,7 @@ interface CellEvents {
   state: [state: CellState];
   /** A peer that could not be trusted or understood. */
   refused: [who: string, error: TenureError];
-  /** This node broke one of its own rules and fell silent. */
+  /** This node broke one of its own rules, or its disk failed, and it fell silent. */
   failure: [error: TenureError];
 }
 
@@ -93,6 +57,17 @@ export interface Surroundings {
   readonly chooser: Chooser;
   /** False only for a member that never was before: it has nothing to keep silent about. */
   readonly restarted: boolean;
+  /** False for a client that cannot prove the members' secret. */
+  readonly mayBootstrap?: boolean;
+  /** What this member keeps, and where. */
+  readonly kept?: Kept | undefined;
+}
+
+export interface Kept {
+  readonly disk: Disk & { close?(): Promise<void> };
+  readonly keeps: Keeps;
+  /** Whether an earlier life has left something there. */
+  readonly isKept: boolean;
 }
 
 export const ENGINE = 'quorum';
@@ -104,80 +79,15 @@ export const CONNECT_TIMEOUT = '30s';
 export const RTT_US = 2000;
 export const RATE_PPM = 1_000_000;
 
-/** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
-export async function joinCell(options: JoinOptions): Promise<Cell> {
-  const ids = idsOf(options.members);
-  const self = ids.indexOf(options.self);
-  const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
-  const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
-  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
-  const replication = options.replication ?? ids.length;
-  if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
-    throw new TenureError(
-      'TENURE_BAD_ARGUMENT',
-      `replication is a number from 1 to ${ids.length}, the number of members; not ${replication}`,
-    );
-  }
-  const born = freshIncarnation();
-  const transport = new TcpTransport({
-    cell: options.cell,
-    role: 'member',
-    id: options.self,
-    incarnation: born,
-    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-    config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
-    secrets: secretsOf(options.secret, options.clientSecret),
-    ...(options.listen === undefined ? {} : { listen: options.listen }),
-  });
-  const { cell: name, self: node, logger, history } = options;
-  const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
-  const cell = new Cell(transport, ids, self, born, realSurroundings(), observer);
-  cell.begin(timing, replication);
-  try {
-    await cell.open();
-  } catch (error) {
-    await cell.close();
-    throw error;
-  }
-  return cell;
-}
-
-/** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
-export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
-  const ids = idsOf(options.members);
-  const born = freshIncarnation();
-  const { cell: cellName, name: node = `client-${born}`, logger, history } = options;
-  const timeoutUs = parseDuration(options.timeout ?? CONNECT_TIMEOUT);
-  const transport = new TcpTransport({
-    cell: options.cell,
-    role: 'client',
-    id: node,
-    incarnation: born,
-    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-    config: { engine: ENGINE, view: VIEW },
-    secrets: secretsOf(undefined, options.clientSecret),
-  });
-  // A client is numbered after the members; its peers know it by the number they gave its connection.
-  const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
-  const cell = new Cell(transport, ids, ids.length, born, realSurroundings(), observer);
-  try {
-    await cell.open();
-    await within(timeoutUs, signal, (either) => cell.begun(either));
-  } catch (error) {
-    const members = cell.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
-    await cell.close();
-    throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
-  }
-  return cell;
-}
-
 type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 
 /** What exists once the timing of the cell is known. */
 interface Engine {
   readonly timing: Timing;
   readonly driver: QuorumDriver;
+  readonly core: QuorumCore;
   readonly leases: LeaseService;
+  readonly calls: MemberCalls;
 }
 
 export class Cell extends EventEmitter<CellEvents> {
@@ -192,12 +102,15 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #peers = new Map<number, Incarnation>();
   /** What clients that dialled in call themselves. */
   readonly #clientNames = new Map<number, string>();
+  /** Clients that may ask for what only members may. */
+  readonly #admins = new Set<number>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   readonly #news = new EventEmitter<{ news: [] }>();
   #engine: Engine | null = null;
   #silent: boolean;
   #hasFailed = false;
+  #diskFailure: TenureError | null = null;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -207,7 +120,7 @@ export class Cell extends EventEmitter<CellEvents> {
     memberIds: readonly string[],
     self: number,
     born: Incarnation,
-    surroundings: Surroundings = realSurroundings(),
+    surroundings: Surroundings,
     observer: Observer = new Observer({ cell: '', node: memberIds[self] ?? `client-${born}`, incarnation: born }),
   ) {
     super();
@@ -251,8 +164,31 @@ export class Cell extends EventEmitter<CellEvents> {
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     while (this.#state !== 'ready' && this.#state !== 'degraded') {
       this.#leases();
+      if (this.#diskFailure) throw this.#diskFailure;
       await this.#alive.during(nextEvent(this, 'state', signal));
     }
+  }
+
+  /** How long this member will still vote for nobody; 0 when it votes and for a client, Infinity if its disk has failed. */
+  get silentForMs(): number {
+    return (this.#engine?.core.silentForUs(this.#surroundings.clocks.mono()) ?? 0) / 1000;
+  }
+
+  /** Asks every member how it stands. */
+  async status(): Promise<MemberStatus[]> {
+    return this.#alive.during(this.#running().calls.status());
+  }
+
+  /**
+   * Ends the silence of a brand-new cell at once. Every member must be present and silent, and nobody may have
+   * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
+   */
+  async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const { calls } = this.#running();
+    if (this.#surroundings.mayBootstrap === false) {
+      throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
+    }
+    return this.#alive.during(calls.bootstrap(signal));
   }
 
   /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
@@ -354,9 +290,9 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, restarted } = this.#surroundings;
-    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: false };
-    const core = new QuorumCore({ memberKeys, replication, timing }, boot);
+    const { clocks, chooser, restarted, kept } = this.#surroundings;
+    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false };
+    const core = new QuorumCore({ memberKeys, replication, timing, keeps: kept?.keeps ?? 'nothing' }, boot);
     const driver: QuorumDriver = new Driver({
       core,
       codec: quorumCodec(),
@@ -365,18 +301,26 @@ export class Cell extends EventEmitter<CellEvents> {
       link: this.#transport,
       clocks,
       chooser,
-      admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
+      disk: kept?.disk,
+      admit: (from, message) => {
+        if (!isRequest(message)) return true;
+        if (message.owner !== this.#peers.get(from)) return false;
+        return !isForMembers(message) || from < this.#memberIds.length || this.#admins.has(from);
+      },
       onClockNotice: (kind, us) => this.#observer.stalled(kind, us),
       onEvent: (event) => {
         if (event.kind === 'ready') {
           this.#silent = false;
           this.#observer.silenceEnded(clocks.mono());
           this.#updateState();
+        } else if (event.kind === 'disk-failed') {
+          this.#diskFailed(event.readable);
         }
-        leases.tell(event);
+        if (!calls.tell(event)) leases.tell(event);
       },
       onFailure: (error) => {
         leases.fail(error);
+        calls.fail(error);
         this.#observer.failed(error);
         this.#hasFailed = true;
         this.#updateState();
@@ -384,15 +328,17 @@ export class Cell extends EventEmitter<CellEvents> {
       },
     });
     const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
-    this.#engine = { timing, driver, leases };
-    if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
+    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, timing);
+    this.#engine = { timing, driver, core, leases, calls };
+    // Whoever has kept its votes has nothing to keep silent about once they are read.
+    if (this.#silent && !(kept?.isKept && kept.keeps === 'votes')) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
 
   get isAsked(): boolean {
-    return this.#engine?.leases.isAsked ?? false;
+    return (this.#engine?.leases.isAsked ?? false) || (this.#engine?.calls.isAsked ?? false);
   }
 
   /** Takes a lease from its holder here; false if it is not held here. */
@@ -406,6 +352,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#closing ??= Promise.resolve();
     this.#engine?.driver.stop();
     this.#engine?.leases.fail(error);
+    this.#engine?.calls.fail(error);
     this.#peers.clear();
     this.#updateState();
   }
@@ -416,6 +363,7 @@ export class Cell extends EventEmitter<CellEvents> {
       const isMember = peer < this.#memberIds.length;
       if (!isMember) this.#clientNames.set(peer, info.id);
       this.#observer.peer(info.id, true, null, isMember);
+      if (info.isAdmin) this.#admins.add(peer);
       if (!this.#engine && info.role === 'member') this.#learn(info);
       this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
@@ -425,6 +373,7 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#peers.delete(peer);
       this.#observer.peer(this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '', false, why, peer < this.#memberIds.length);
       this.#clientNames.delete(peer);
+      this.#admins.delete(peer);
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
@@ -467,15 +416,34 @@ export class Cell extends EventEmitter<CellEvents> {
     }
   }
 
-  #leases(): LeaseService {
+  /** What it cannot keep it does not promise: others vote without it. */
+  #diskFailed(readable: boolean): void {
+    const why = readable ? 'what its data directory holds makes no sense: delete it' : 'its data directory cannot be read or written';
+    this.#diskFailure = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
+    this.#silent = true;
+    this.#updateState();
+    const error = this.#diskFailure;
+    this.#observer.failed(error);
+    this.#announce(() => this.emit('failure', error));
+    // Whoever waits for it to be ready is told, though the state may be the same as before.
+    this.#announce(() => this.emit('state', this.#state));
+  }
+
+  #running(): Engine {
     if (!this.#engine || this.#closing) throw closed();
-    return this.#engine.leases;
+    return this.#engine;
+  }
+
+  #leases(): LeaseService {
+    return this.#running().leases;
   }
 
   async #close(timeoutUs: number | undefined): Promise<void> {
     await this.#engine?.leases.close(closed(), timeoutUs);
+    this.#engine?.calls.fail(closed());
     await this.#transport.close();
     this.#engine?.driver.stop();
+    await this.#surroundings.kept?.disk.close?.();
     this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
@@ -483,24 +451,6 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 }
 
-function realSurroundings(): Surroundings {
-  return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
-}
-
 function closed(): TenureError {
   return new TenureError('TENURE_CLOSED', 'this cell was closed; join or connect again');
-}
-
-/** Members are numbered in the order of their ids, which is the same everywhere. */
-function idsOf(members: Readonly<Record<string, string>>): string[] {
-  return Object.keys(members).sort(compareNames);
-}
-
-function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
-  return { ...(member === undefined ? {} : { member }), ...(client === undefined ? {} : { client }) };
-}
-
-/** 48 random bits and never 0: fresh at every start (rule 3). */
-function freshIncarnation(): Incarnation {
-  return incarnation(randomBytes(6).readUIntBE(0, 6) + 1);
 }

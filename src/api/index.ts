@@ -1,6 +1,6 @@
 /** The public face of the package. */
 export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
-export { connect, joinCell, type Cell, type CellState, type ConnectOptions, type JoinOptions } from './cell.ts';
+export type { Cell, CellState } from './cell.ts';
 export { BUCKETS_MS, type CellCounters, type HistogramSnapshot, type PeerCounters } from './counters.ts';
 export { observe, type Origin, type TenureChannel, type TenureEvents } from './diagnostics.ts';
 export {
@@ -13,8 +13,11 @@ export {
   type Sighting,
 } from './election.ts';
 export type { HistoryOptions } from './history-file.ts';
+export { connect, joinCell } from './join.ts';
 export { Lease } from './lease.ts';
 export { LeaseLostError } from './lease-errors.ts';
 export type { HolderAnswer, HolderInfo, ListedLease, Listing, TryResult, AcquireOptions } from './lease-service.ts';
 export type { Logger } from './logging.ts';
+export type { MemberStatus } from './member-calls.ts';
+export type { ConnectOptions, JoinOptions } from './options.ts';
 export type { Change, Watch, WatchOptions } from './watch.ts';

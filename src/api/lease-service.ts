@@ -322,6 +322,9 @@ export class LeaseService implements LeaseSource {
       }
       case 'stopped':
       case 'ready':
+      case 'disk-failed':
+      case 'status-told':
+      case 'bootstrapped':
         return;
     }
   }

@@ -7,7 +7,11 @@ import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, NOBODY, type Incarnation
 import {
   ACCEPTED,
   ANSWER,
+  BIND,
+  BOUND,
   FREE,
+  GO,
+  GONE,
   HAS_LEASE,
   LEARN,
   LEARNED,
@@ -23,6 +27,8 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  STATUS,
+  STATUS_TOLD,
   UNWAIT,
   WAIT,
   WATCH,
@@ -68,6 +74,9 @@ function fieldTable(): number[] {
   fields[LIST] = TOKEN | PAGE | PREFIX;
   fields[LISTED] = BALLOT | PAGE | LEASE_TOLD | NAME | META;
   fields[PAGED] = TOKEN | PAGE | CLOCK;
+  fields[STATUS] = 0;
+  fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
+  fields[BIND] = fields[GO] = META;
   return fields;
 }
 

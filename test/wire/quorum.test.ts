@@ -14,6 +14,12 @@ import {
   LISTED,
   META_BYTES_MAX,
   PAGED,
+  STATUS_TOLD,
+  STATUS,
+  GONE,
+  GO,
+  BOUND,
+  BIND,
   PREPARE,
   PROMISED,
   PROPOSE,
@@ -50,6 +56,12 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [LIST]: ['token', 'page', 'count', 'prefix'],
   [LISTED]: ['ballot', 'page', 'count', 'told', 'name', 'meta'],
   [PAGED]: ['token', 'page', 'count', 'clock'],
+  [STATUS]: [],
+  [STATUS_TOLD]: ['token', 'reason', 'remainingUs'],
+  [BIND]: ['meta'],
+  [BOUND]: ['token', 'reason', 'remainingUs'],
+  [GO]: ['meta'],
+  [GONE]: ['token', 'reason', 'remainingUs'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 

@@ -16,6 +16,14 @@ export interface QuorumHabits {
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
   readonly livenessUs: number;
+  /** For how long a member that was started again keeps silent, unless its votes were kept. */
+  readonly silenceUs: number;
+  /** Not the first process on its node. */
+  readonly restarted: boolean;
+  /** Members begin silent, and some of them bootstrap the cell as long as nobody has asked for anything: that is what brand-new means. */
+  readonly bootstraps: boolean;
+  readonly isMember: boolean;
+  readonly opened: { asked: boolean };
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -45,6 +53,8 @@ export class QuorumUser implements User<QuorumEvent> {
   #nextLease = 1;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
+  /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
+  #silentWithoutDisk = -Infinity;
 
   constructor(habits: QuorumHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
@@ -53,7 +63,8 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   start(): void {
-    const { handles, maxTermUs, resources, rush } = this.#habits;
+    const { handles, maxTermUs, resources, rush, restarted, silenceUs } = this.#habits;
+    if (restarted) this.#silentWithoutDisk = this.#desk.monoUs + silenceUs;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
       const handle: Handle = {
@@ -70,12 +81,28 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#handles.push(handle);
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
+    this.#bootstrapLater();
     if (this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+  }
+
+  /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
+  #bootstrapLater(): void {
+    const { bootstraps, isMember, restarted, opened, maxTermUs } = this.#habits;
+    const desk = this.#desk;
+    if (!bootstraps || !isMember || restarted || desk.choose(2) === 0) return;
+    this.#later(desk.choose(maxTermUs / 10), () => {
+      if (opened.asked) return;
+      desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(maxTermUs * 4) });
+    });
   }
 
   timer(tag: number): void {
     const act = this.#timers.get(tag);
     this.#timers.delete(tag);
+    if (this.#desk.monoUs < this.#silentWithoutDisk && this.#core.votes > 0) {
+      this.#silentWithoutDisk = -Infinity;
+      this.#desk.sometimes('voted-instead-of-silence');
+    }
     act?.();
   }
 
@@ -83,7 +110,10 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     switch (event.kind) {
       case 'ready':
-        desk.sometimes('silence-over');
+        desk.sometimes(event.restored > 0 ? 'votes-restored' : 'silence-over');
+        return;
+      case 'disk-failed':
+        desk.sometimes('disk-failed');
         return;
       case 'answered':
         if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
@@ -94,6 +124,12 @@ export class QuorumUser implements User<QuorumEvent> {
         return;
       case 'learned':
         desk.sometimes('learned');
+        return;
+      case 'status-told':
+        if (event.members.length > 0) desk.sometimes('status-told');
+        return;
+      case 'bootstrapped':
+        desk.sometimes(event.begun && event.absent.length === 0 ? 'bootstrapped' : 'bootstrap-refused');
         return;
       default:
         break;
@@ -176,6 +212,7 @@ export class QuorumUser implements User<QuorumEvent> {
       const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
+    if (!lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
     if (!lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
   }
@@ -194,6 +231,7 @@ export class QuorumUser implements User<QuorumEvent> {
     handle.token = 0;
     handle.keep = keep;
     handle.waits = waitUs > 0;
+    this.#habits.opened.asked = true;
     this.#desk.requested(resource.text, handle.lease);
     this.#desk.command({ kind: 'acquire', lease: handle.lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
   }

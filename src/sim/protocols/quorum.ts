@@ -9,6 +9,7 @@ import {
   REASONS,
   REFUSED,
   type Boot,
+  type Keeps,
   type QuorumCommand,
   type QuorumConfig,
   type QuorumEvent,
@@ -18,20 +19,24 @@ import { DeadlineReferee, ExclusionReferee, FencingReferee, RegularityReferee, R
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
-import { drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { shapeFaults } from './quorum-shapes.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
+const MILLION = 1_000_000;
 
 interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
-  readonly tame: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
+  /** What each member keeps on its disk. */
+  readonly keeps: readonly Keeps[];
+  /** Fencing tokens rise for ever here. */
+  readonly fenced: boolean;
 }
 
 type QuorumScenario = Scenario<QuorumWorld>;
@@ -49,6 +54,11 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     { name: 'renewal-failed', description: 'a renewal found no quorum' },
     { name: 'release-acknowledged', description: 'a quorum answered a release' },
     { name: 'silence-over', description: 'a restarted member ended its silence' },
+    { name: 'votes-restored', description: 'a restarted member read its votes back' },
+    { name: 'voted-instead-of-silence', description: 'a restarted member that had kept its votes voted when it would have been silent' },
+    { name: 'bootstrapped', description: 'the silence of a brand-new cell was ended early, and every member said so' },
+    { name: 'bootstrap-refused', description: 'a bootstrap was refused, or not every member said that it is done' },
+    { name: 'status-told', description: 'members said how they stand' },
     { name: 'query-finds-holder', description: 'a question to a quorum named the holder' },
     { name: 'query-finds-nobody', description: 'a question to a quorum found the lease free' },
     { name: 'list-finds-leases', description: 'a list of what is held had leases on it' },
@@ -74,7 +84,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const nodes = members + clients;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
-    const tame = !literal && shape !== 'reboots' && chooser.below(2) === 0;
+    const tame = !literal && shape !== 'reboots' && shape !== 'outages' && chooser.below(2) === 0;
     const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
     const faults = shapeFaults(shape, chooser, {
       termUs: TERM_US,
@@ -95,6 +105,16 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     // Some cells of five let three members vote on a name (F8).
     const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
+    const keeps = literal ? [] : drawKeeps(chooser, members, mutant);
+    const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
+    if (keeps.length > 0) {
+      // A data directory serves one process at a time.
+      faults.twinPpm = 0;
+      if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
+      else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
+    }
+    const bootstraps = !literal && !rush && drawBootstraps(chooser, shape, mutant);
+    const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
       nodes,
       units: 0,
@@ -104,23 +124,43 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       livenessUs,
       config: {
         members,
-        core: { memberKeys, replication, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
-        habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, livenessUs },
-        tame,
+        core: { memberKeys, replication, timing, floorBuckets: 4 },
+        habits: {
+          handles: 0,
+          resources,
+          maxTermUs: TERM_US,
+          lapseOnly: literal,
+          rush,
+          livenessUs,
+          silenceUs: timing.silenceUs,
+          restarted: false,
+          bootstraps,
+          isMember: false,
+          opened: { asked: false },
+        },
         handles,
+        keeps,
+        // With floors that no restart forgets, wall clocks may be anything.
+        fenced: tame || (allKept && faults.keepDiskPpm === MILLION),
       },
     };
   },
 
-  core: ({ config }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore => new QuorumCore(config.core, boot, rulesOf(mutant)),
+  core({ config, nodes }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore {
+    // Members of a cell that is to be bootstrapped do not know that they are new.
+    const restarted = boot.restarted || (config.habits.bootstraps && boot.incarnation <= nodes);
+    const keeps = config.keeps[boot.self] ?? 'nothing';
+    return new QuorumCore({ ...config.core, keeps }, { ...boot, restarted }, rulesOf(mutant));
+  },
 
-  user({ config }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
-    return new QuorumUser({ ...config.habits, handles: config.handles[desk.node] ?? 0 }, core, desk);
+  user({ config, nodes }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
+    const [handles, restarted, isMember] = [config.handles[desk.node] ?? 0, desk.incarnation > nodes, desk.node < config.members];
+    return new QuorumUser({ ...config.habits, handles, restarted, isMember }, core, desk);
   },
 
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
-    ...(config.tame ? [new FencingReferee()] : []),
+    ...(config.fenced ? [new FencingReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
     new RegularityReferee(),

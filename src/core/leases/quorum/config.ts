@@ -2,6 +2,7 @@
 import type { BallotTime, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { QuorumMessage } from './messages.ts';
+import type { BootstrapBar } from './standing.ts';
 import type { Timing } from './timing.ts';
 
 export interface QuorumConfig {
@@ -14,7 +15,12 @@ export interface QuorumConfig {
   readonly metaBytesMax?: number;
   /** How finely acceptors remember how high their ballots went. */
   readonly floorBuckets?: number;
+  /** What a member keeps on its own disk; nothing unless told otherwise. */
+  readonly keeps?: Keeps;
 }
+
+/** `floor`: how high its tokens went. `votes`: that, and every vote, so that a restart need not be silent. */
+export type Keeps = 'nothing' | 'floor' | 'votes';
 
 export const META_BYTES_MAX = 1024;
 /** Whoever comes to a longer queue is not taken in; it asks again by itself. */
@@ -47,6 +53,8 @@ export type QuorumCommand =
   | { readonly kind: 'list'; readonly lease: number; readonly prefix: Uint8Array }
   /** Wants the answer no more. */
   | { readonly kind: 'unlist'; readonly lease: number }
+  /** Asks every member how it stands, or ends the silence of a brand-new cell; for at most so long. */
+  | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
@@ -66,6 +74,15 @@ export interface ListedLease {
   /** False if too few voters of the name were heard: it may be held. */
   readonly certain: boolean;
   readonly meta: Uint8Array | null;
+}
+
+/** How a member stands, as it says. */
+export interface MemberStanding {
+  readonly member: number;
+  readonly incarnation: Incarnation;
+  readonly silentForUs: number;
+  /** Why it could take no part in a bootstrap. */
+  readonly bar: BootstrapBar | null;
 }
 
 export type QuorumEvent =
@@ -105,7 +122,21 @@ export type QuorumEvent =
   | { readonly kind: 'listed'; readonly lease: number; readonly leases: readonly ListedLease[]; readonly certain: boolean }
   /** `meta` is what the holder says of itself. */
   | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null; readonly meta: Uint8Array | null }
-  /** The restart silence is over. */
-  | { readonly kind: 'ready' };
+  /** This member may vote from here on; so many votes of an earlier life were read back. */
+  | { readonly kind: 'ready'; readonly restored: number }
+  | { readonly kind: 'status-told'; readonly lease: number; readonly members: readonly MemberStanding[] }
+  /**
+   * A bootstrap is over. It was refused if a member has something against it or is absent, unless it had begun:
+   * then all were bound, and those that are absent have only not said that they are done.
+   */
+  | {
+      readonly kind: 'bootstrapped';
+      readonly lease: number;
+      readonly barred: readonly MemberStanding[];
+      readonly absent: readonly number[];
+      readonly begun: boolean;
+    }
+  /** The own disk failed, or what it holds makes no sense though it could be read: this member is silent from here on. */
+  | { readonly kind: 'disk-failed'; readonly readable: boolean };
 
 export type QuorumStep = Step<QuorumMessage, QuorumEvent>;

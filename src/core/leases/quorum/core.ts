@@ -5,7 +5,7 @@
  */
 import { monoUs, TenureError, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
-import type { Boot, Core, Snapshot } from '../../contract.ts';
+import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
 import { Asker } from './asker.ts';
 import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
@@ -31,16 +31,22 @@ import {
   UNWAIT,
   WAIT,
   WATCH,
+  BIND,
+  BOUND,
+  GO,
+  GONE,
+  STATUS,
+  STATUS_TOLD,
   type QuorumMessage,
 } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
+import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
 import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
 
 export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEvent> {
-  readonly #boot: Boot;
   readonly #acceptor: Acceptor | null;
   readonly #watchers: Watchers;
   readonly #out: Outgoing;
@@ -49,13 +55,14 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #asker: Asker;
   readonly #lister: Lister;
   readonly #learner: Learner;
+  readonly #rollCall: RollCall;
+  readonly #life: Incarnation;
   readonly #metaBytesMax: number;
 
   constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
     const names = new NameTable();
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
-    this.#boot = boot;
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
     this.#watchers = new Watchers(config.timing.waiterUs);
     this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
@@ -65,11 +72,13 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#learner = new Learner(this.#out, names);
     this.#asker = new Asker(this.#out, this.#learner);
     this.#lister = new Lister(this.#out, this.#learner);
+    this.#rollCall = new RollCall(this.#out);
+    this.#life = boot.incarnation;
   }
 
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
-    const askersAt = Math.min(this.#asker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt);
+    const askersAt = Math.min(this.#asker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
     return monoUs(Math.min(acceptorAt, this.#proposer.wakeAt, this.#holder.wakeAt, askersAt));
   }
 
@@ -83,8 +92,21 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     return this.#learner.hint(name, mono);
   }
 
+  /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
+  silentForUs(mono: MonoUs): number {
+    if (!this.#acceptor) return 0;
+    const { standing } = this.#acceptor;
+    // What is read back may make it shorter.
+    return standing.isLoading ? this.#out.timing.silenceUs : standing.silentForUs(mono);
+  }
+
+  /** How often this member has voted in this life. */
+  get votes(): number {
+    return this.#acceptor?.given ?? 0;
+  }
+
   start(step: QuorumStep): void {
-    this.#acceptor?.start(this.#boot.restarted, step);
+    this.#acceptor?.start(step);
   }
 
   receive(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -116,6 +138,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case LEARN:
         if (this.#acceptor) this.#watchers.relay(message, step);
         return;
+      case STATUS:
+      case BIND:
+      case GO:
+        this.#acceptor?.stand(from, message, this.#life, step);
+        return;
       default:
         // An answer to an earlier life of this node is not for us.
         if (message.owner === this.#out.owner) this.#answer(from, message, step);
@@ -123,7 +150,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (message.kind !== LEARNED) this.#out.ballots.observe(message.clock);
+    if (message.kind < LEARNED) this.#out.ballots.observe(message.clock);
     switch (message.kind) {
       case PROMISED:
         this.#proposer.promised(from, message, step);
@@ -152,6 +179,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case LEARNED:
         this.#learner.learned(message, step);
         return;
+      case STATUS_TOLD:
+      case BOUND:
+      case GONE:
+        this.#rollCall.answered(from, message, step);
+        return;
     }
   }
 
@@ -164,6 +196,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case 'cancel':
         this.#proposer.cancel(command.lease, step);
+        this.#rollCall.cancel(command.lease);
         return;
       case 'renew':
         this.#checkTerm(command.termUs);
@@ -184,6 +217,10 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case 'unlist':
         this.#lister.unlist(command.lease);
+        return;
+      case 'status':
+      case 'bootstrap':
+        this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
         return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
@@ -216,9 +253,12 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#asker.wake(step);
     this.#lister.wake(step);
     this.#learner.wake(step);
+    this.#rollCall.wake(step);
   }
 
-  completed(): void {}
+  completed(completion: Completion, step: QuorumStep): void {
+    this.#acceptor?.completed(completion, step);
+  }
 
   snapshot(): Snapshot {
     return {
@@ -230,6 +270,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       asker: this.#asker.snapshot(),
       lister: this.#lister.snapshot(),
       learner: this.#learner.snapshot(),
+      rollCall: this.#rollCall.snapshot(),
     };
   }
 
@@ -243,6 +284,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#asker.restore(told.asker);
     this.#lister.restore(told.lister);
     this.#learner.restore(told.learner);
+    this.#rollCall.restore(told.rollCall);
   }
 }
 
@@ -255,4 +297,5 @@ interface CoreSnapshot {
   readonly asker: Snapshot;
   readonly lister: Snapshot;
   readonly learner: Snapshot;
+  readonly rollCall: Snapshot;
 }

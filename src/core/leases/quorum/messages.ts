@@ -40,6 +40,17 @@ export const LISTED = 17;
 /** The end of a page. Carries how many were on it, and as token where the next begins; 0 when it was the last. */
 export const PAGED = 18;
 
+/** From anyone to members: who are you, and how do you stand? Carries the number of the question. */
+export const STATUS = 19;
+/** Carries the member's incarnation (as token), how long it will be silent, and what keeps it from a bootstrap (as reason). */
+export const STATUS_TOLD = 20;
+/** From whoever bootstraps: will you end your silence with these lives of the members (as metadata), and no others? */
+export const BIND = 21;
+export const BOUND = 22;
+/** All are bound: end your silence. */
+export const GO = 23;
+export const GONE = 24;
+
 /** Why an acceptor refused. */
 export const HELD = 1;
 export const QUEUED = 2;
@@ -114,8 +125,16 @@ export function isRequest({ kind }: QuorumMessage): boolean {
     kind === UNWAIT ||
     kind === WATCH ||
     kind === LEARN ||
-    kind === LIST
+    kind === LIST ||
+    kind === STATUS ||
+    kind === BIND ||
+    kind === GO
   );
+}
+
+/** Whether only members, and whoever knows their secret, may send it. */
+export function isForMembers({ kind }: QuorumMessage): boolean {
+  return kind === BIND || kind === GO;
 }
 
 /** For people. */
@@ -139,4 +158,10 @@ export const KIND_NAMES: readonly string[] = [
   'LIST',
   'LISTED',
   'PAGED',
+  'STATUS',
+  'STATUS_TOLD',
+  'BIND',
+  'BOUND',
+  'GO',
+  'GONE',
 ];

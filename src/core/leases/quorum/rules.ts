@@ -53,6 +53,14 @@ export interface QuorumRules {
   readonly newestMeta: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
+  /** Rule 4, with a disk: a vote is on the disk before its answer leaves. */
+  readonly replyAfterWrite: boolean;
+  /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
+  readonly restoredInFull: boolean;
+  /** Rule 18, with a disk: the floor under tokens is read back. */
+  readonly floorKept: boolean;
+  /** Bootstrap: a silence ends early only for the life that was asked. */
+  readonly bootstrapNamesLives: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
   /** Section 6: an uncontended proposal goes out without prepare. */
@@ -85,6 +93,10 @@ export const ALL_RULES: QuorumRules = {
   holderWatchesWall: true,
   newestMeta: true,
   tokenAboveFloor: true,
+  replyAfterWrite: true,
+  restoredInFull: true,
+  floorKept: true,
+  bootstrapNamesLives: true,
   jitter: true,
   oneRoundTrip: true,
 };
