@@ -4,7 +4,7 @@
  */
 import { connect, type Cell, type ConnectOptions } from '../api/index.ts';
 import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
-import { clientConfig, type CellFlags } from './config.ts';
+import { asAdmin, asClient, findSettings, type CellFlags } from './config.ts';
 
 export interface OpenOptions {
   /** The caller wants it no more; what it throws is the signal's reason. */
@@ -13,6 +13,8 @@ export interface OpenOptions {
   readonly name?: string;
   /** How much of the cell must be there: a `majority`, or any one `member`, to look at a cell that is not well. */
   readonly needs?: 'majority' | 'member';
+  /** Proves the members' secret instead of the clients'. */
+  readonly asAdmin?: boolean;
 }
 
 const CONNECT_TIMEOUT = '5s';
@@ -20,9 +22,13 @@ const CONNECT_TIMEOUT = '5s';
 const PATIENCE_MS = 1000;
 
 /** Connects as the flags, the environment or the config file say. Throws `TenureError` with words for people. */
-export async function openCell(flags: CellFlags, { signal, name, needs = 'majority' }: OpenOptions = {}): Promise<Cell> {
+export async function openCell(
+  flags: CellFlags,
+  { signal, name, needs = 'majority', asAdmin: isAdmin = false }: OpenOptions = {},
+): Promise<Cell> {
   const limit = flags.connectTimeout ?? CONNECT_TIMEOUT;
-  const config = { ...(await clientConfig(flags)), timeout: limit, ...(name === undefined ? {} : { name }) };
+  const found = await findSettings(flags);
+  const config = { ...(isAdmin ? asAdmin(found) : asClient(found)), timeout: limit, ...(name === undefined ? {} : { name }) };
   const timeout = AbortSignal.timeout(parseDuration(limit) / 1000);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   const note = noteOfPatience(config);
