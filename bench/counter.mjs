@@ -66,7 +66,7 @@ const COMMAND = `read n < "$COUNT"; sleep 0.01; echo $((n + 1)) > "$COUNT"; echo
 const SHELL = `i=0
 while [ $i -lt ${times} ]; do
   expected=$(( (i + $1) % ${CODES} ))
-  "$NODE" "$BIN" run counter -- sh -c "$COMMAND" sh $expected
+  "$NODE" "$BIN" run counter --connect-timeout 1m -- sh -c "$COMMAND" sh $expected
   code=$?
   [ $code -eq $expected ] || echo "$code instead of $expected" >> "$WRONG"
   i=$((i + 1))
@@ -103,7 +103,7 @@ const result = {
   expected: shells * times,
   counted: Number(linesOf(count)[0]),
   wrongCodes: linesOf(wrong),
-  tokensRise: told.every((token, i) => i === 0 || token > (told[i - 1] ?? Infinity)) && told.length === shells * times,
+  tokensRise: told.every((token, i) => i === 0 || token > (told[i - 1] ?? Infinity)),
   kills,
   seconds: Math.round(tookMs / 100) / 10,
   loadAfter: load(),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { ROOT } from '../support/tree.ts';
 import { freePort } from '../transport/cell.ts';
 
@@ -98,8 +99,9 @@ export class MembersApart {
     for (const member of this.#running.values()) member.kill(signal);
   }
 
+  /** With little grace, unless a test wants more: what a busy machine delays is then left to renewals. */
   run(args: readonly string[], { input, env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Run {
-    const run = new Run(args, { ...this.env, ...env }, input);
+    const run = new Run(['--grace', '100ms', ...args], { ...this.env, ...env }, input);
     this.#runs.push(run);
     return run;
   }
@@ -113,6 +115,7 @@ export class MembersApart {
       run.process.stdin?.end();
       return run.ended;
     };
+    onTestFinished(async () => void (await letGo()));
     return { run, letGo };
   }
 
@@ -173,9 +176,9 @@ export async function until(holds: () => boolean): Promise<void> {
 
 /**
  * A command that says its group and then writes a line again and again until it is killed, and so does a child of it. Neither
- * listens to anybody: TERM, INT and HUP are ignored. The date of a second file tells when they last did.
+ * listens to anybody: TERM, INT and HUP are ignored. Should they survive the test, they end with its folder. The date of a second file tells when they last did.
  */
 export function stubborn(file: string, who: string): string[] {
-  const beat = `while :; do echo "${who} beats" >> "${file}"; : > "${file}.clock"; sleep 0.02; done`;
+  const beat = `while echo "${who} beats" >> "${file}"; do : > "${file}.clock"; sleep 0.02; done`;
   return ['sh', '-c', `trap "" TERM INT HUP; echo "${who} $$ $TENURE_DEADLINE" >> "${file}"; ( ${beat} ) & ${beat}`];
 }

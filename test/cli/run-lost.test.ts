@@ -98,7 +98,7 @@ describe('a command', () => {
   it('is told to stop before it is killed, and may end in time', async () => {
     file = `beats-${tests++}`;
     const script = `trap 'echo told >> "$0"; exit 0' USR1; echo ready >> "$0"; while :; do sleep 0.02; done`;
-    const run = cell.run(['lost', '--on-lost', 'usr1', '--', 'sh', '-c', script, cell.file(file)]);
+    const run = cell.run(['lost', '--grace', '2s', '--on-lost', 'usr1', '--', 'sh', '-c', script, cell.file(file)]);
     await cell.line(file, /^ready$/);
     cell.signal('SIGSTOP');
     expect((await run.ended).code).toBe(73);
@@ -108,7 +108,7 @@ describe('a command', () => {
   it('is told to stop by the switch if tenure run is killed', async () => {
     file = `beats-${tests++}`;
     const script = `trap 'echo told >> "$0"; exit 0' TERM; echo ready >> "$0"; while :; do sleep 0.02; done`;
-    const run = cell.run(['lost', '--', 'sh', '-c', script, cell.file(file)]);
+    const run = cell.run(['lost', '--grace', '2s', '--', 'sh', '-c', script, cell.file(file)]);
     await cell.line(file, /^ready$/);
     run.process.kill('SIGKILL');
     expect(await cell.line(file, /^told$/)).toBe('told');
@@ -126,7 +126,7 @@ describe('a command', () => {
 
   it('outlives a cell whose members are all away for less than the term', async () => {
     file = `beats-${tests++}`;
-    const run = cell.run(['lost', '--grace', '100ms', '--', 'sh', '-c', 'echo ready >> "$0"; read go; exit 4', cell.file(file)]);
+    const run = cell.run(['lost', '--', 'sh', '-c', 'echo ready >> "$0"; read go; exit 4', cell.file(file)]);
     await cell.line(file, /^ready$/);
     cell.signal('SIGSTOP');
     await sleep(TERM_MS / 4);

@@ -56,7 +56,7 @@ it('Ctrl-C reaches the command, once, and the command decides', async () => {
 it('who waits sees who holds the lease, and Ctrl-C ends the waiting', async () => {
   const holder = await cell.hold('waited-for');
   const terminal = new Terminal(`waited-for -- true`);
-  await terminal.shows(new RegExp(`waiting for 'waited-for': held by .+:${holder.run.pid}, for at most \\d+ s`));
+  await terminal.shows(new RegExp(`waiting for 'waited-for': held by .+ pid ${holder.run.pid}, for at most \\d+ s`));
   terminal.type('\x03');
   expect(await terminal.code).toBe(130);
   await holder.letGo();

@@ -26,6 +26,7 @@ const PAGES: Readonly<Record<string, Surroundings>> = {
   'docs/errors.md': 'nothing',
   'docs/operations.md': 'a cell',
   'docs/quick-start.md': 'free ports',
+  'docs/run.md': 'a cell',
   'docs/simulator.md': 'nothing',
 };
 

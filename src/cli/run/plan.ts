@@ -17,7 +17,7 @@ export interface Plan {
   readonly switchPatienceMs: number;
 }
 
-export const GRACE_MS = 5000;
+const GRACE_MS = 5000;
 const KILL_BEFORE_MS_MAX = 1000;
 const KILL_BEFORE_MS_MIN = 20;
 const LOOK_MS_MAX = 250;

@@ -3,12 +3,13 @@
  * under it and gives the lease back. Signals go to the command once there is one; before, they end the waiting.
  */
 import { writeSync } from 'node:fs';
-import { constants, hostname } from 'node:os';
+import { constants } from 'node:os';
 import type { Cell, Lease } from '../../api/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import type { CellFlags } from '../config.ts';
 import { openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
+import { whoAmI } from '../who-am-i.ts';
 import { GuardedCommand, type Outcome } from './guarded-command.ts';
 import { planFor, type Plan } from './plan.ts';
 import { WaitingNote, whoHas } from './waiting.ts';
@@ -43,7 +44,7 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
   let cell: Cell | undefined;
   try {
     const startedMs = performance.now();
-    const holder = `${hostname()}:${process.pid}`;
+    const holder = whoAmI();
     cell = await openCell(connectFlags(options), { signal: signals.endsWaiting, name: holder });
     const plan = planOf(cell, options);
     const lease = await take(cell, options, holder, signals.endsWaiting, performance.now() - startedMs);

@@ -5,6 +5,7 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Cell } from '../../api/index.ts';
+import { metaText } from '../terminal.ts';
 
 const PATIENCE_MS = 2000;
 const STDERR = 2;
@@ -44,11 +45,6 @@ export class WaitingNote {
 export async function whoHas(cell: Cell, name: string): Promise<string> {
   const { holder, certain, meta } = await cell.holder(name);
   if (!holder) return certain ? 'its holder has just left' : 'too few members answer to tell who holds it';
-  const who = meta && meta.length > 0 ? Buffer.from(meta).toString() : `client ${holder.incarnation}`;
-  return `held by ${printable(who)}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
-}
-
-/** What others have written may try to draw on our terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{C}/gu, '?');
+  const who = metaText(meta) ?? `process ${holder.incarnation}`;
+  return `held by ${who}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
 }
