@@ -31,7 +31,7 @@ const { output } = await bundle.write({
       { name: 'start', test: /[\\/](?:commander|kernel)[\\/]|[\\/]cli[\\/](?:exit-codes|terminal)\.js$/, priority: 2 },
       {
         name: 'cell',
-        test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals)\.js$/,
+        test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals|who-am-i|run[\\/](?:run|dead-mans-switch|guarded-command|plan|waiting))\.js$/,
         priority: 1,
       },
     ],
