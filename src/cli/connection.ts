@@ -2,6 +2,7 @@
  * Turns what a command was told into a connected client of the cell, or into an error that says which members could not be
  * reached, why, and what to do. Exit codes follow from the error: 69 no quorum, 77 not allowed, 78 bad configuration.
  */
+import { once } from 'node:events';
 import { connect, type Cell, type ConnectOptions } from '../api/index.ts';
 import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
 import { asAdmin, asClient, findSettings, type CellFlags } from './config.ts';
@@ -20,6 +21,7 @@ export interface OpenOptions {
 const CONNECT_TIMEOUT = '5s';
 /** A person at a terminal hears after so long what is waited for. */
 const PATIENCE_MS = 1000;
+const MOMENT_MS = 250;
 
 /** Connects as the flags, the environment or the config file say. Throws `TenureError` with words for people. */
 export async function openCell(
@@ -48,6 +50,12 @@ export async function openCell(
   } finally {
     note.clear();
   }
+}
+
+/** For those who watch: a member that comes up after the majority makes a gap, and most come at once. */
+export async function aMomentForAll(cell: Cell): Promise<void> {
+  if (cell.state === 'ready') return;
+  await Promise.race([once(cell, 'state'), new Promise((resolve) => setTimeout(resolve, MOMENT_MS))]);
 }
 
 function isOver(timeout: AbortSignal, signal: AbortSignal | undefined): boolean {
