@@ -28,10 +28,12 @@ const { output } = await bundle.write({
   // What every command needs, and what every command that talks to a cell needs: two files are found and linked faster than twenty.
   codeSplitting: {
     groups: [
+      // The dead-man's switch is a program of its own and must not load the rest.
+      { name: 'guard', test: /[\\/]cli[\\/]run[\\/](?:orders|process-group)\.js$/, priority: 3 },
       { name: 'start', test: /[\\/](?:commander|kernel)[\\/]|[\\/]cli[\\/](?:exit-codes|terminal)\.js$/, priority: 2 },
       {
         name: 'cell',
-        test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals)\.js$/,
+        test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals|who-am-i|run[\\/](?:run|dead-mans-switch|guarded-command|plan|waiting))\.js$/,
         priority: 1,
       },
     ],

@@ -11,7 +11,10 @@ import { TenureError } from '../kernel/index.ts';
 import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
 
 /** What commander has made of the flags that `addCellOptions` and `addMemberOptions` add. */
-export type CellFlags = Partial<Record<SettingKey, string>> & { readonly config?: string; readonly connectTimeout?: string };
+export type CellFlags = Partial<Record<Exclude<SettingKey, 'keepVotes'>, string>> & { readonly keepVotes?: boolean } & {
+  readonly config?: string;
+  readonly connectTimeout?: string;
+};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,7 +41,7 @@ function addOptions(command: Command, isWanted: (setting: (typeof SETTINGS)[Sett
   command.option('--config <file>', 'a config file with any of these settings (TENURE_CONFIG)');
   for (const key of SETTING_KEYS) {
     const { placeholder, meaning } = SETTINGS[key];
-    if (isWanted(SETTINGS[key])) command.option(`${flagOf(key)} ${placeholder}`, `${meaning} (${variableOf(key)})`);
+    if (isWanted(SETTINGS[key])) command.option(`${flagOf(key)} ${placeholder}`.trim(), `${meaning} (${variableOf(key)})`);
   }
   return command;
 }
@@ -77,14 +80,21 @@ export function asClient({ settings, origins }: FoundSettings): ConnectOptions {
   return { cell, members, ...(own === undefined ? {} : { clientSecret: readSecret(own, origin) }) };
 }
 
+/** A client that proves the members' secret may do what only members may. */
+export function asAdmin({ settings, origins }: FoundSettings): ConnectOptions {
+  const { cell, members } = required(settings);
+  const { secretFile } = settings;
+  return { cell, members, ...(secretFile === undefined ? {} : { secret: readSecret(secretFile, origins.secretFile) }) };
+}
+
 /** What a member needs to join. Throws `TENURE_BAD_CONFIG`. */
-export async function memberConfig(flags: CellFlags, env: Environment = process.env): Promise<JoinOptions & { readonly dataDir?: string }> {
+export async function memberConfig(flags: CellFlags, env: Environment = process.env): Promise<JoinOptions> {
   return asMember(await findSettings(flags, env));
 }
 
-export function asMember({ settings, origins }: FoundSettings, host: string = hostname()): JoinOptions & { readonly dataDir?: string } {
+export function asMember({ settings, origins }: FoundSettings, host: string = hostname()): JoinOptions {
   const { cell, members } = required(settings);
-  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir } = settings;
+  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes } = settings;
   const self = settings.self ?? memberOnHost(members, host);
   if (!Object.hasOwn(members, self)) {
     throw new TenureError(
@@ -103,6 +113,7 @@ export function asMember({ settings, origins }: FoundSettings, host: string = ho
     ...(rateError === undefined ? {} : { rateError }),
     ...(replication === undefined ? {} : { replication }),
     ...(dataDir === undefined ? {} : { dataDir }),
+    ...(keepVotes === undefined ? {} : { keepVotes }),
   };
 }
 

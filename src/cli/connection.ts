@@ -2,9 +2,10 @@
  * Turns what a command was told into a connected client of the cell, or into an error that says which members could not be
  * reached, why, and what to do. Exit codes follow from the error: 69 no quorum, 77 not allowed, 78 bad configuration.
  */
+import { once } from 'node:events';
 import { connect, type Cell, type ConnectOptions } from '../api/index.ts';
 import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
-import { clientConfig, type CellFlags } from './config.ts';
+import { asAdmin, asClient, findSettings, type CellFlags } from './config.ts';
 
 export interface OpenOptions {
   /** The caller wants it no more; what it throws is the signal's reason. */
@@ -13,16 +14,23 @@ export interface OpenOptions {
   readonly name?: string;
   /** How much of the cell must be there: a `majority`, or any one `member`, to look at a cell that is not well. */
   readonly needs?: 'majority' | 'member';
+  /** Proves the members' secret instead of the clients'. */
+  readonly asAdmin?: boolean;
 }
 
 const CONNECT_TIMEOUT = '5s';
 /** A person at a terminal hears after so long what is waited for. */
 const PATIENCE_MS = 1000;
+const MOMENT_MS = 250;
 
 /** Connects as the flags, the environment or the config file say. Throws `TenureError` with words for people. */
-export async function openCell(flags: CellFlags, { signal, name, needs = 'majority' }: OpenOptions = {}): Promise<Cell> {
+export async function openCell(
+  flags: CellFlags,
+  { signal, name, needs = 'majority', asAdmin: isAdmin = false }: OpenOptions = {},
+): Promise<Cell> {
   const limit = flags.connectTimeout ?? CONNECT_TIMEOUT;
-  const config = { ...(await clientConfig(flags)), timeout: limit, ...(name === undefined ? {} : { name }) };
+  const found = await findSettings(flags);
+  const config = { ...(isAdmin ? asAdmin(found) : asClient(found)), timeout: limit, ...(name === undefined ? {} : { name }) };
   const timeout = AbortSignal.timeout(parseDuration(limit) / 1000);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   const note = noteOfPatience(config);
@@ -42,6 +50,12 @@ export async function openCell(flags: CellFlags, { signal, name, needs = 'majori
   } finally {
     note.clear();
   }
+}
+
+/** For those who watch: a member that comes up after the majority makes a gap, and most come at once. */
+export async function aMomentForAll(cell: Cell): Promise<void> {
+  if (cell.state === 'ready') return;
+  await Promise.race([once(cell, 'state'), new Promise((resolve) => setTimeout(resolve, MOMENT_MS))]);
 }
 
 function isOver(timeout: AbortSignal, signal: AbortSignal | undefined): boolean {

@@ -38,7 +38,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_BAD_HISTORY: EXIT.usage,
   TENURE_BAD_NAME: EXIT.usage,
   TENURE_BAD_TIMING: EXIT.badConfig,
-  TENURE_BOOTSTRAP_REFUSED: EXIT.conflict,
+  TENURE_BOOTSTRAP_REFUSED: EXIT.notAllowed,
   TENURE_CANNOT_LISTEN: EXIT.badConfig,
   TENURE_CLOSED: EXIT.noQuorum,
   TENURE_CONFIG_MISMATCH: EXIT.badConfig,

@@ -29,6 +29,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   ls: { summary: 'list the leases that are held', load: async () => (await import('./commands/ls.ts')).lsCommand },
   watch: { summary: 'tell of changes of leases', load: async () => (await import('./commands/watch.ts')).watchCommand },
   status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
+  bootstrap: {
+    summary: 'end the silence of a brand-new cell',
+    load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
+  },
   sim: {
     summary: 'run a protocol through thousands of faulty worlds',
     load: async () => (await import('./commands/sim.ts')).simCommand,

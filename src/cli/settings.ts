@@ -67,6 +67,7 @@ export interface Settings {
   self?: string;
   listen?: string;
   dataDir?: string;
+  keepVotes?: boolean;
   engine?: 'quorum';
   maxTerm?: string | number;
   rateError?: number;
@@ -76,7 +77,7 @@ export interface Settings {
 export type SettingKey = keyof Settings;
 
 interface Setting<Value> {
-  /** `<address>` and the like, for help. */
+  /** `<address>` and the like, for help; nothing for a flag that needs no value. */
   readonly placeholder: string;
   readonly meaning: string;
   readonly schema: v.GenericSchema<unknown, Value>;
@@ -102,7 +103,27 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
     schema: address,
     forClients: false,
   },
-  dataDir: { placeholder: '<folder>', meaning: 'where this member keeps what shortens its silence', schema: path, forClients: false },
+  dataDir: {
+    placeholder: '<folder>',
+    meaning: 'a folder of this member alone, so that its tokens rise across every restart; needs the package lmdb',
+    schema: path,
+    forClients: false,
+  },
+  keepVotes: {
+    placeholder: '',
+    meaning: 'keep every vote in --data-dir before it is given: a restart is then not silent',
+    schema: v.union(
+      [
+        v.boolean(),
+        v.pipe(
+          v.picklist(['true', 'false']),
+          v.transform((text) => text === 'true'),
+        ),
+      ],
+      'true or false is needed',
+    ),
+    forClients: false,
+  },
   engine: {
     placeholder: '<name>',
     meaning: 'the lease engine: quorum',

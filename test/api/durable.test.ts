@@ -16,7 +16,7 @@ const SECRETS = { secret: 'a secret of members only', clientSecret: 'a secret of
 
 type Options = Omit<JoinOptions, 'self'> & { readonly members: Readonly<Record<'a' | 'b' | 'c', string>> };
 
-async function optionsFor(more: Partial<JoinOptions> = {}): Promise<Options> {
+async function optionsFor(more: Partial<Pick<JoinOptions, 'dataDir' | 'keepVotes'>> = {}): Promise<Options> {
   const [a, b, c] = [await freePort(), await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`);
   return { cell: 'durable', maxTerm: MAX_TERM, ...SECRETS, ...more, members: { a: a ?? '', b: b ?? '', c: c ?? '' } };
 }

@@ -176,10 +176,10 @@ describe('tenure elect', () => {
 
 describe('tenure status', () => {
   it('lists every member, reached or not, and exits with 0 while a majority is', async () => {
-    const whole = JSON.parse(run('status', '--json').stdout) as { members: { id: string; rttMs: number }[] };
+    const whole = JSON.parse(run('status', '--json').stdout) as { members: { id: string; rttMs: number; silentForMs: number }[] };
     expect(whole).toMatchObject({ cell: 'test', majority: 2, reached: 3 });
     expect(whole.members.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
-    expect(whole.members.every(({ rttMs }) => rttMs > 0)).toBe(true);
+    expect(whole.members.every(({ rttMs, silentForMs }) => rttMs > 0 && silentForMs === 0)).toBe(true);
   });
 });
 

@@ -43,6 +43,26 @@ describe('a member that is served', () => {
     await c.ended;
   });
 
+  it('of a brand-new cell votes at once after a bootstrap, which needs --yes and all members', async () => {
+    const fresh = await new ServedCell().prepare('10m');
+    try {
+      const [a, b] = [fresh.serve('a'), fresh.serve('b')];
+      await Promise.all([a, b].map((member) => member.says(/keeps its restart silence/)));
+      expect(tenure(['bootstrap'], '', fresh.env)).toMatchObject({ code: 64, stdout: '' });
+      const alone = tenure(['bootstrap', '--yes'], '', fresh.env);
+      expect(alone.stderr).toContain('TENURE_BOOTSTRAP_REFUSED');
+      expect(alone.code).toBe(77);
+      const c = fresh.serve('c');
+      await c.says(/keeps its restart silence/);
+      const { members } = JSON.parse(tenure(['status', '--json'], '', fresh.env).stdout) as { members: { silentForMs: number }[] };
+      expect(members.every(({ silentForMs }) => silentForMs > 60_000)).toBe(true);
+      expect(tenure(['bootstrap', '--yes', '--json'], '', fresh.env)).toMatchObject({ code: 0, stdout: '{"bootstrapped":true}\n' });
+      expect(tenure(['acquire', 'x'], '', fresh.env).code).toBe(0);
+    } finally {
+      await fresh.end();
+    }
+  });
+
   it('says who has its port, and exits with 78', async () => {
     const server = createServer().listen(cell.ports[0], '127.0.0.1');
     const a = cell.serve('a');

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { Cell, Election, Leadership, Sighting } from '../../api/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
-import { openCell } from '../connection.ts';
+import { aMomentForAll, openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { runUnderLease } from '../run/run.ts';
 import { stopSignals } from '../stop-signals.ts';
@@ -86,6 +86,7 @@ async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
   const cell = await openCell(flags, { signal: stop.signal });
   const told = new Told(name, flags.json === true);
   try {
+    await aMomentForAll(cell);
     const election = cell.elect(name, flags.term === undefined ? {} : { term: flags.term });
     const looking = look(election, told, stop.signal);
     if (!flags.observe) await lead(cell, election, flags.value ?? whoAmI(), told, stop.signal);

@@ -122,15 +122,14 @@ class SilenceNews {
   readonly #timer: NodeJS.Timeout;
 
   constructor(cell: Cell, silenceMs: number, log: Logger, line: StatusLine) {
-    const startedMs = performance.now();
     this.#timer = setInterval(
       () => {
-        const leftMs = Math.max(0, silenceMs - (performance.now() - startedMs));
+        const leftMs = cell.silentForMs;
         // Without a majority the state says so; the silence goes on all the same.
-        if (leftMs === 0 || cell.state === 'ready' || cell.state === 'degraded') this.end();
+        if (leftMs === 0 || leftMs === Infinity) this.end();
         else if (line.isShown) line.bar(1 - leftMs / silenceMs, `silent for ${(leftMs / 1000).toFixed(1)} s more`);
         else log.info({ leftMs: Math.round(leftMs) }, `silent for ${Math.ceil(leftMs / 1000)} s more`);
-        if (leftMs === 0) line.clear();
+        if (leftMs === 0 || leftMs === Infinity) line.clear();
       },
       line.isShown ? SILENCE_LINE_MS : SILENCE_LOG_MS,
     );

@@ -19,7 +19,9 @@ export function statusCommand(setExit: (code: number) => void): Command {
   return addCellOptions(
     new Command('status')
       .summary('show the members of a cell')
-      .description('Connects to every member and prints who is reached, the round trip to each and how far its wall clock is from ours.')
+      .description(
+        'Connects to every member and prints who is reached, who votes and who is still silent after its\nstart, the round trip to each and how far its wall clock is from ours.',
+      )
       .option('--json', 'print one JSON object'),
   )
     .addHelpText(
@@ -35,10 +37,12 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
       const { cell: name, members: addresses } = await clientConfig(flags);
       const cell = await openCell(flags, { needs: 'member' });
       await measured(cell);
-      const members = cell.members().map(({ id, stats }) => ({
+      const standings = await cell.status();
+      const members = cell.members().map(({ id, stats }, member) => ({
         id,
         address: addresses[id] ?? '',
         connected: stats?.connected ?? false,
+        silentForMs: finite(standings[member]?.silentForMs),
         rttMs: milliseconds(stats?.rttUs),
         offsetMs: milliseconds(stats?.offsetUs),
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
@@ -56,6 +60,8 @@ interface MemberStatus {
   readonly id: string;
   readonly address: string;
   readonly connected: boolean;
+  /** 0 for one that votes; null if it did not answer, or is silent for ever because its disk failed. */
+  readonly silentForMs: number | null;
   readonly rttMs: number | null;
   readonly offsetMs: number | null;
   readonly error: string | null;
@@ -74,14 +80,22 @@ function print(name: string, members: readonly MemberStatus[], reached: number, 
     reached === members.length ? green('all members reached') : reached >= majority ? yellow('a majority is reached') : red('no majority');
   process.stdout.write(`cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})\n`);
   const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
-  const rows = members.map(({ id, address, connected, rttMs, offsetMs, error }) => [
+  const rows = members.map(({ id, address, connected, silentForMs, rttMs, offsetMs, error }) => [
     bold(id),
     address,
-    connected ? green('up') : red('down'),
+    !connected
+      ? red('down')
+      : silentForMs === 0
+        ? green('votes')
+        : yellow(silentForMs === null ? 'silent' : `silent for ${glance(silentForMs)}`),
     rttMs === null ? '-' : glance(rttMs),
     connected ? (offsetMs === null ? '-' : `${offsetMs < 0 ? '-' : '+'}${glance(Math.abs(offsetMs))}`) : dim(error ?? ''),
   ]);
   process.stdout.write(table([head, ...rows]));
+}
+
+function finite(ms: number | null | undefined): number | null {
+  return ms !== null && ms !== undefined && Number.isFinite(ms) ? Math.round(ms) : null;
 }
 
 function milliseconds(us: number | null | undefined): number | null {

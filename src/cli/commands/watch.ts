@@ -1,13 +1,10 @@
 /** `tenure watch`: tells of changes of leases as they happen, and says so when some may have been missed. */
-import { once } from 'node:events';
 import { Command } from 'commander';
-import type { Cell, Change } from '../../api/index.ts';
+import type { Change } from '../../api/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
-import { openCell } from '../connection.ts';
+import { aMomentForAll, openCell } from '../connection.ts';
 import { stopSignals } from '../stop-signals.ts';
 import { metaText, paletteFor, printJson } from '../terminal.ts';
-
-const MOMENT_MS = 250;
 
 interface WatchFlags extends CellFlags {
   readonly json?: boolean;
@@ -49,12 +46,6 @@ Exit codes: 0 ended by a signal, 69 no quorum at the start, 77 not allowed, 78 b
       await cell.close();
       stop.disarm();
     });
-}
-
-/** A member that comes up later makes a gap; most come at once. */
-async function aMomentForAll(cell: Cell): Promise<void> {
-  if (cell.state === 'ready') return;
-  await Promise.race([once(cell, 'state'), new Promise((resolve) => setTimeout(resolve, MOMENT_MS))]);
 }
 
 function asJson(change: Change): object {

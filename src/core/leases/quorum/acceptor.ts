@@ -154,6 +154,7 @@ export class Acceptor implements LeaseView, RowView, LedgerView {
       this.#refuse(from, LOW, id, message, step);
     } else {
       this.#promises.make(message, step);
+      this.#reply.flags = 0;
       this.#answer(from, PROMISED, message, step);
     }
   }
@@ -352,13 +353,7 @@ export class Acceptor implements LeaseView, RowView, LedgerView {
     if (this.#promises.blocks(id, message, step)) return;
     this.#promises.make(message, step);
     this.#tellLease(id, step);
-    const reply = this.#reply;
-    reply.kind = PROMISED;
-    reply.owner = message.owner;
-    reply.lease = message.lease;
-    reply.ballot = message.ballot;
-    reply.clock = this.#clock;
-    step.send(from, reply);
+    this.#answer(from, PROMISED, message, step);
   }
 
   #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
@@ -420,16 +415,10 @@ export class Acceptor implements LeaseView, RowView, LedgerView {
     this.#floors.raiseAll(floor);
   }
 
-  sendVote({ to, owner, lease, ballot, flags }: HeldAnswer, step: QuorumStep): void {
+  sendVote(answer: HeldAnswer, step: QuorumStep): void {
     if (!this.#rules.replyAfterWrite) return;
-    const reply = this.#reply;
-    reply.kind = ACCEPTED;
-    reply.flags = flags;
-    reply.owner = owner;
-    reply.lease = lease;
-    reply.ballot = ballot;
-    reply.clock = this.#clock;
-    step.send(to, reply);
+    this.#reply.flags = answer.flags;
+    this.#answer(answer.to, ACCEPTED, answer, step);
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
@@ -475,9 +464,8 @@ export class Acceptor implements LeaseView, RowView, LedgerView {
     this.#answer(from, ACCEPTED, message, step);
   }
 
-  #answer(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep): void {
+  #answer(from: NodeId, kind: number, message: Pick<QuorumMessage, 'owner' | 'lease' | 'ballot'>, step: QuorumStep): void {
     const reply = this.#reply;
-    if (kind === PROMISED) reply.flags = 0;
     reply.kind = kind;
     reply.owner = message.owner;
     reply.lease = message.lease;
