@@ -81,7 +81,9 @@ export class DeadMansSwitch {
     const options = { detached: true, cwd: '/', env, stdio: ['pipe', 'pipe', 'ignore'] } satisfies SpawnOptions;
     let started: ChildProcess;
     try {
-      started = spawn(process.execPath, [...FRUGAL, program], options);
+      // One that takes the place of another knows its order from birth: there is no instant in which nobody does.
+      const order = this.#order ? [JSON.stringify(this.#order)] : [];
+      started = spawn(process.execPath, [...FRUGAL, program, ...order], options);
     } catch {
       this.#failed();
       return;
@@ -124,7 +126,6 @@ export class DeadMansSwitch {
   #replace(): void {
     if (this.#isDismissed) return;
     this.#start();
-    if (this.#order) void this.#hand(this.#order);
   }
 
   /** Whether the order has left this process, to one that is there to read it. */

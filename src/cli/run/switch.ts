@@ -33,6 +33,9 @@ let unread = '';
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const)
   process.on(signal, () => {});
 
+const [, , known] = process.argv;
+if (known !== undefined) obey(known);
+
 process.stdin.setEncoding('utf8');
 process.stdin.on('data', (text: string) => {
   const lines = (unread + text).split('\n');
