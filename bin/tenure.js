@@ -1,10 +1,23 @@
 #!/usr/bin/env node
-// The launcher of the command line: loads the built program and hands it the arguments.
-import { existsSync } from 'node:fs';
+// The launcher of the command line: loads the bundled program and hands it the arguments. In a clone where
+// something was compiled after the bundle was made, it takes the compiled files, so that nobody tests yesterday's.
+import { existsSync, readdirSync, statSync } from 'node:fs';
 
-const program = new URL('../dist/cli/main.js', import.meta.url);
+const bundled = new URL('../dist/command/main.js', import.meta.url);
+const compiled = new URL('../dist/cli/main.js', import.meta.url);
 const EXIT_INTERNAL = 70;
 
+/** When a layer was last compiled is the date of its build record; packages have none. */
+function isStale() {
+  const bundledMs = statSync(bundled).mtimeMs;
+  const dist = new URL('../dist/', import.meta.url);
+  return readdirSync(dist).some((layer) => {
+    const record = statSync(new URL(`${layer}/.tsbuildinfo`, dist), { throwIfNoEntry: false });
+    return record !== undefined && record.mtimeMs > bundledMs;
+  });
+}
+
+const program = existsSync(bundled) && !(existsSync(compiled) && isStale()) ? bundled : compiled;
 if (existsSync(program)) {
   try {
     const { main } = await import(program.href);

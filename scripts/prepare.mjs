@@ -1,4 +1,4 @@
-// Builds `dist` when the package is installed from a clone or packed. Steps aside where there is
+// Builds `dist`, the bundle of the command included, when the package is installed from a clone or packed. Steps aside where there is
 // nothing to build with: without the compiler (`npm ci --omit=dev`) or without the sources (a tarball).
 // `--clean` removes `dist` first, so that nothing stale is packed.
 import { spawnSync } from 'node:child_process';
@@ -14,6 +14,9 @@ if (!existsSync(new URL('../src', import.meta.url))) {
   console.log('tenure: the compiler is not installed, dist is left as it is (npm ci --include=dev builds it)');
 } else {
   if (process.argv.includes('--clean')) rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true });
-  const build = spawnSync(process.execPath, [compiler, '-b'], { cwd: root, stdio: 'inherit' });
-  process.exitCode = build.status ?? 1;
+  for (const script of [[compiler, '-b'], [fileURLToPath(new URL('bundle.mjs', import.meta.url))]]) {
+    const { status } = spawnSync(process.execPath, script, { cwd: root, stdio: 'inherit' });
+    process.exitCode = status ?? 1;
+    if (status !== 0) break;
+  }
 }

@@ -150,8 +150,8 @@ const PLANTS: Record<keyof typeof RULES, readonly Plant[]> = {
   dependencies: [
     {
       path: 'package.json',
-      bad: ['{ "dependencies": { "commander": "1.0.0", "lodash": "1.0.0" } }'],
-      good: ['{ "dependencies": { "commander": "1.0.0" }, "devDependencies": { "lodash": "1.0.0" } }', '{}'],
+      bad: ['{ "dependencies": { "lodash": "1.0.0" } }'],
+      good: ['{ "devDependencies": { "lodash": "1.0.0" } }', '{}'],
     },
   ],
 };

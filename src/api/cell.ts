@@ -82,6 +82,7 @@ const TRIPS_A_TERM = 10;
 
 /** What exists once the timing of the cell is known. */
 interface Engine {
+  readonly timing: Timing;
   readonly driver: QuorumDriver;
   readonly core: QuorumCore;
   readonly leases: LeaseService;
@@ -153,6 +154,11 @@ export class Cell extends EventEmitter<CellEvents> {
 
   get state(): CellState {
     return this.#state;
+  }
+
+  /** The longest term of any lease here, as all members were told. */
+  get maxTermMs(): number {
+    return (this.#engine?.timing.maxTermUs ?? 0) / 1000;
   }
 
   /** Waits until leases can be had: the silence is over and a majority is connected. */
@@ -330,7 +336,7 @@ export class Cell extends EventEmitter<CellEvents> {
       roundTripsUs: () => this.members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
       onRoundTrip: (rttUs) => this.#pace(rttUs),
     });
-    this.#engine = { driver, core, leases, calls, pacer };
+    this.#engine = { timing, driver, core, leases, calls, pacer };
     if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
     pacer.start();

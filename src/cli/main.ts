@@ -1,60 +1,108 @@
-/** The `tenure` command: finds the subcommand, and turns what went wrong into a message and an exit code. */
+/**
+ * The `tenure` command: finds the subcommand, loads only that one, and turns what went wrong into a message and an exit code.
+ * `tenure run` starts often (cron, loops in shells), so nothing is loaded that is not needed.
+ */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TenureError } from '../kernel/index.ts';
-import { checkCommand } from './commands/check.ts';
-import { exploreCommand } from './commands/explore.ts';
-import { scriptCommand } from './commands/script.ts';
-import { shrinkCommand } from './commands/shrink.ts';
-import { simCommand } from './commands/sim.ts';
-import { timingCommand } from './commands/timing.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT, exitCodeOf } from './exit-codes.ts';
+
+type Build = (setExit: (code: number) => void) => Command;
+
+interface Entry {
+  readonly summary: string;
+  readonly load: () => Promise<Build>;
+}
+
+/** Every subcommand, in the order in which help lists them. */
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: { summary: 'run a command under a lease', load: async () => (await import('./commands/run.ts')).runCommand },
+  serve: { summary: 'be a member of a cell', load: async () => (await import('./commands/serve.ts')).serveCommand },
+  init: { summary: 'write a config file and secrets to start from', load: async () => (await import('./commands/init.ts')).initCommand },
+  config: { summary: 'look at a configuration', load: async () => (await import('./commands/config.ts')).configCommand },
+  acquire: {
+    summary: 'hold a lease until standard input closes',
+    load: async () => (await import('./commands/acquire.ts')).acquireCommand,
+  },
+  holder: { summary: 'ask who holds a lease', load: async () => (await import('./commands/holder.ts')).holderCommand },
+  elect: { summary: 'lead, or see who leads', load: async () => (await import('./commands/elect.ts')).electCommand },
+  ls: { summary: 'list the leases that are held', load: async () => (await import('./commands/ls.ts')).lsCommand },
+  watch: { summary: 'tell of changes of leases', load: async () => (await import('./commands/watch.ts')).watchCommand },
+  status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
+  bootstrap: {
+    summary: 'end the silence of a brand-new cell',
+    load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
+  },
+  sim: {
+    summary: 'run a protocol through thousands of faulty worlds',
+    load: async () => (await import('./commands/sim.ts')).simCommand,
+  },
+  shrink: {
+    summary: 'reduce a failing seed to a readable script',
+    load: async () => (await import('./commands/shrink.ts')).shrinkCommand,
+  },
+  script: { summary: 'play scripted scenarios', load: async () => (await import('./commands/script.ts')).scriptCommand },
+  explore: {
+    summary: 'search a small world to its end',
+    load: async () => (await import('./commands/explore.ts')).exploreCommand,
+  },
+  check: { summary: 'judge a history', load: async () => (await import('./commands/check.ts')).checkCommand },
+  timing: { summary: 'print the durations derived from a term', load: async () => (await import('./commands/timing.ts')).timingCommand },
+};
 
 /** Runs the command line and answers with the exit code. Never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   process.stdout.on('error', endWithReader);
-  const setExit = (code: number): void => {
-    exitCode = code;
-  };
   const program = new Command('tenure')
     .description('Leases, locks and leaders without a lock server.')
-    .version(packageVersion(), '-V, --version')
+    .usage('<command> [options]')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(tenure --help shows what there is)')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached or a search ended early, 64 usage, 70 internal error, 78 bad configuration.',
-    )
-    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', '\nEach command has --help with examples. Exit codes: docs/cli.md.')
     .exitOverride();
-  program.addCommand(inherit(program, simCommand(setExit)));
-  program.addCommand(inherit(program, shrinkCommand(setExit)));
-  program.addCommand(inherit(program, scriptCommand(setExit)));
-  program.addCommand(inherit(program, exploreCommand(setExit)));
-  program.addCommand(inherit(program, checkCommand(setExit)));
-  program.addCommand(inherit(program, timingCommand(setExit)));
   try {
+    const wanted = wantedCommand(argv);
+    for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+      const command = name === wanted ? (await load())((code) => (exitCode = code)) : new Command(name).summary(summary);
+      program.addCommand(
+        command
+          .copyInheritedSettings(program)
+          .helpOption('-h, --help', 'print this help')
+          .showHelpAfterError(`(tenure ${name} --help shows what there is)`),
+      );
+    }
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
-      process.stderr.write(`tenure: ${error.message} (${error.code})\n`);
-      return EXIT.usage;
+      process.stderr.write(`tenure: ${told(error)}\n`);
+      return exitCodeOf(error.code);
     }
     process.stderr.write(`tenure: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return EXIT.internal;
   }
 }
 
+/** The message with its code, which belongs to the first line. */
+function told({ message, code }: TenureError): string {
+  const [first = '', ...rest] = message.split('\n');
+  return [`${first} (${code})`, ...rest].join('\n');
+}
+
+/** The first word that is no option; `tenure help run` is about `run`. */
+function wantedCommand(argv: readonly string[]): string | undefined {
+  const [first, second] = argv.filter((word) => !word.startsWith('-'));
+  return first === 'help' ? second : first;
+}
+
 /** Whoever read our output has seen enough (`tenure … | head`). */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(EXIT.ok);
   throw error;
-}
-
-function inherit(program: Command, command: Command): Command {
-  return command.copyInheritedSettings(program);
 }
 
 function packageVersion(): string {

@@ -6,6 +6,7 @@
 /** Every code there is. A code, once released, keeps its meaning for ever. */
 export const ERROR_CODES = {
   TENURE_BAD_ARGUMENT: 'an argument is of the wrong kind or out of range',
+  TENURE_BAD_CONFIG: 'a config file, a flag or an environment variable cannot be used',
   TENURE_BAD_DURATION: 'a duration cannot be read or is out of range',
   TENURE_BAD_FRAME: 'what came over a connection is not this protocol',
   TENURE_BAD_HISTORY: 'a history is not in the documented schema',

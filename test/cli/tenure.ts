@@ -10,8 +10,13 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export function tenure(args: readonly string[], input = ''): Ended {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], { input, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 });
+export function tenure(args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): Ended {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+    input,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
   return { code: status, stdout, stderr };
 }
 

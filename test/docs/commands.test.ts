@@ -1,32 +1,13 @@
 /**
- * Every command line in a `console` block of the pages is run. What it prints must be what the page shows, where `…` stands for
- * anything on that line and a line with nothing but `…` for any number of lines. `echo $?` shows the exit code.
+ * Every command line in a `console` block of the pages is run, all of a page in one shell. What it prints must be what the page
+ * shows, where `…` stands for anything on that line and a line with nothing but `…` for any number of lines. Pages about a cell
+ * have a real one of three members to talk to.
  */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts, ServedCell } from '../cli/served-cell.ts';
+import { tenure } from '../cli/tenure.ts';
 import { blocksOf, namesIn, readPage, sectionOf } from './pages.ts';
-import { ROOT } from '../support/tree.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'tenure-console-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-interface Shown {
-  readonly command: string;
-  readonly output: string;
-}
-
-function shownIn(block: string): Shown[] {
-  return block
-    .split(/^\$ /m)
-    .slice(1)
-    .map((part) => {
-      const end = part.indexOf('\n');
-      return { command: part.slice(0, end), output: part.slice(end + 1) };
-    });
-}
+import { Session, shownIn } from './session.ts';
 
 function patternOf(output: string): RegExp {
   const lines = output.split('\n').slice(0, -1);
@@ -36,44 +17,60 @@ function patternOf(output: string): RegExp {
   return new RegExp(`^${patterns.join('')}$`);
 }
 
-function tenure(args: readonly string[]): { status: number | null; output: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', 'tenure.js'), ...args], {
-    cwd: folder,
-    encoding: 'utf8',
+type Surroundings = 'nothing' | 'a cell' | 'free ports';
+
+/** What a page's commands find around them. Its own cell a page starts on free ports, with short terms. */
+const PAGES: Readonly<Record<string, Surroundings>> = {
+  'README.md': 'nothing',
+  'docs/cli.md': 'a cell',
+  'docs/errors.md': 'nothing',
+  'docs/explorer.md': 'nothing',
+  'docs/operations.md': 'a cell',
+  'docs/quick-start.md': 'free ports',
+  'docs/run.md': 'a cell',
+  'docs/scripts.md': 'nothing',
+  'docs/simulator.md': 'nothing',
+};
+
+describe.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
+  const blocks = blocksOf(readPage(page))
+    .filter(({ language }) => language === 'console')
+    .map(({ text, line }) => ({ line, shown: shownIn(text) }));
+  const session = new Session();
+  const cell = around === 'a cell' ? new ServedCell() : null;
+  const printed: string[] = [];
+
+  beforeAll(async () => {
+    const env: Record<string, string> = {};
+    if (cell) Object.assign(env, (await cell.start()).env);
+    if (around === 'free ports') {
+      const [a, b, c] = await freePorts(3);
+      Object.assign(env, { TENURE_MEMBERS: `a=127.0.0.1:${a},b=127.0.0.1:${b},c=127.0.0.1:${c}`, TENURE_MAX_TERM: '2s' });
+    }
+    const commands = blocks.flatMap(({ shown }) => shown.map(({ command }) => command));
+    printed.push(...(await session.run(commands, env)));
+  }, 240_000);
+
+  afterAll(async () => {
+    session.end();
+    await cell?.end();
   });
-  return { status, output: `${stdout}${stderr}` };
-}
 
-/** Knows one program, and `echo $?`. */
-class Shell {
-  #status: number | null = null;
-
-  run(command: string): string {
-    if (command === 'echo $?') return `${this.#status}\n`;
-    const [program, ...args] = command.split(' ');
-    if (program !== 'tenure') return `no such program: ${program}\n`;
-    const { status, output } = tenure(args);
-    this.#status = status;
-    return output;
-  }
-}
-
-describe.each(['README.md', 'docs/cli.md', 'docs/explorer.md', 'docs/simulator.md', 'docs/scripts.md', 'docs/errors.md'])(
-  'the commands of %s',
-  (page) => {
-    const blocks = blocksOf(readPage(page)).filter(({ language }) => language === 'console');
-
-    it.each(blocks)('do what is shown from line $line on', { timeout: 120_000 }, ({ text }) => {
-      const shell = new Shell();
-      for (const { command, output } of shownIn(text))
-        expect(`$ ${command}\n${shell.run(command)}`).toMatch(patternOf(`$ ${command}\n${output}`));
-    });
-  },
-);
+  let first = 0;
+  const cases = blocks.map(({ line, shown }) => {
+    first += shown.length;
+    return { line, shown, from: first - shown.length };
+  });
+  it.each(cases)('do what is shown from line $line on', ({ shown, from }) => {
+    for (const [i, { command, output }] of shown.entries()) {
+      expect(`$ ${command}\n${printed[from + i]}`).toMatch(patternOf(`$ ${command}\n${output}`));
+    }
+  });
+});
 
 describe('the JSON of tenure sim', () => {
   it('has the fields that docs/simulator.md lists', () => {
-    const found = JSON.parse(tenure(['sim', 'toy', '--runs', '50', '--seed', '1', '--json']).output) as { violations: object[] };
+    const found = JSON.parse(tenure(['sim', 'toy', '--runs', '50', '--seed', '1', '--json']).stdout) as { violations: object[] };
     const fields = Object.keys(found).concat(Object.keys(found.violations[0] ?? {}).map((field) => `violations[].${field}`));
     expect(namesIn(sectionOf(readPage('docs/simulator.md'), 'JSON')).toSorted()).toEqual(fields.toSorted());
   });

@@ -5,6 +5,7 @@ import { Observer } from '../../src/api/observer.ts';
 import { COMMON_FIELDS, HISTORY_SCHEMA, type Field } from '../../src/check/index.ts';
 import * as check from '../../src/check/index.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
+import { flagOf, SETTING_KEYS, variableOf } from '../../src/cli/settings.ts';
 import { ERROR_CODES } from '../../src/kernel/index.ts';
 import { noFaults } from '../../src/sim/index.ts';
 import { noCounts } from '../../src/sim/interest.ts';
@@ -82,6 +83,11 @@ describe('docs/cli.md', () => {
   it('lists every exit code, and no other', () => {
     const codes = namesIn(sectionOf(readPage('docs/cli.md'), 'Exit codes'));
     expect(codes.map(Number)).toEqual(Object.values(EXIT).toSorted((a, b) => a - b));
+  });
+
+  it('lists every setting with its flag and its variable', () => {
+    const rows = rowsOf(sectionOf(readPage('docs/cli.md'), 'Finding the cell')).map((row) => row.slice(0, 3));
+    expect(rows).toEqual(SETTING_KEYS.map((key) => [key, flagOf(key), variableOf(key)]));
   });
 });
 

@@ -7,6 +7,7 @@ describe('error codes', () => {
     expect(Object.keys(ERROR_CODES)).toMatchInlineSnapshot(`
       [
         "TENURE_BAD_ARGUMENT",
+        "TENURE_BAD_CONFIG",
         "TENURE_BAD_DURATION",
         "TENURE_BAD_FRAME",
         "TENURE_BAD_HISTORY",

@@ -13,7 +13,8 @@ export const LAYERS = ['kernel', 'core', 'wire', 'check', 'sim', 'transport', 's
 /** Compiled without Node's types; same inputs, same outputs. */
 export const PURE_LAYERS: readonly string[] = ['kernel', 'core', 'wire', 'check', 'sim'];
 
-const ALLOWED_DEPENDENCIES = new Set(['commander']);
+/** None: what the command uses is bundled into it. */
+const ALLOWED_DEPENDENCIES: ReadonlySet<string> = new Set();
 
 function layerOf(path: string): string | undefined {
   return /^src\/([^/]+)\//.exec(path)?.[1];

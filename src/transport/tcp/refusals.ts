@@ -88,16 +88,24 @@ export function insecureAddress(id: string, host: string, ip: string): TenureErr
   return new TenureError('TENURE_INSECURE', message, { id, host, ip });
 }
 
-export function cannotListen(host: string, port: number, cause: Error): TenureError {
-  const message = `cannot listen on ${host}:${port}: ${cause.message}; stop what else listens there, or choose another address`;
-  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port });
-  error.cause = cause;
-  return error;
-}
-
 export function insecureListen(host: string): TenureError {
   const message = `listening on ${host} would serve other machines without a secret: set a secret, or listen on 127.0.0.1`;
   return new TenureError('TENURE_INSECURE', message, { host });
+}
+
+const LISTEN_ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process has this port: stop it, or listen elsewhere',
+  EADDRNOTAVAIL: "this address is not this machine's: listen on one that is, or on 0.0.0.0",
+  EACCES: 'this port needs rights that the process does not have: use one from 1024 on',
+  ENOTFOUND: 'there is no host of this name',
+};
+
+export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): TenureError {
+  const why = cause.code ?? 'unknown';
+  const message = `cannot listen on ${host}:${port}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`;
+  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port, why });
+  error.cause = cause;
+  return error;
 }
 
 export function takenOver(id: string, older: number, newer: number): TenureError {

@@ -5,6 +5,7 @@ import {
   ACCEPTED,
   deriveTiming,
   PROPOSE,
+  QUERY,
   QuorumCore,
   QuorumMessage,
   REASONS,
@@ -26,7 +27,7 @@ class Member {
   readonly writes: string[] = [];
   /** Accesses that are not answered yet. */
   pending: { op: number; key: string; value: Uint8Array | null }[] = [];
-  sent: { kind: number; reason: string; lease: number }[] = [];
+  sent: { kind: number; reason: string; lease: number; meta: string }[] = [];
   events: QuorumEvent[] = [];
   nowUs = 5_000_000;
   wallUs = WALL_US;
@@ -79,14 +80,29 @@ class Member {
   }
 
   /** What the member says to a proposal; nothing if it says nothing yet. */
-  propose(lease: number, { name = 'r', ballot = this.wallUs + lease, flags = 0, owner = CLIENT, termUs = TERM_US } = {}): string {
+  propose(
+    lease: number,
+    { name = 'r', ballot = this.wallUs + lease, flags = 0, owner = CLIENT, termUs = TERM_US, meta = '' } = {},
+  ): string {
     const message = new QuorumMessage();
     Object.assign(message, { kind: PROPOSE, owner, lease, ballot, token: ballot, flags, termUs });
     const bytes = encodeName(name);
     message.setName(bytes, 0, bytes.length);
+    message.setMeta(new TextEncoder().encode(meta));
     this.sent = [];
     this.#core.receive(nodeId(CLIENT), message, this.#step());
     return this.said;
+  }
+
+  /** What the member knows its holder to say of itself. */
+  metaOf(name = 'r'): string {
+    const message = new QuorumMessage();
+    Object.assign(message, { kind: QUERY, owner: CLIENT as Incarnation, lease: 99 });
+    const bytes = encodeName(name);
+    message.setName(bytes, 0, bytes.length);
+    this.sent = [];
+    this.#core.receive(nodeId(CLIENT), message, this.#step());
+    return this.sent[0]?.meta ?? 'nothing';
   }
 
   release(lease: number, ballot: number, name = 'r'): void {
@@ -108,7 +124,10 @@ class Member {
       monoUs: monoUs(this.nowUs),
       wallUs: wallUs(this.wallUs),
       choose: () => 0,
-      send: (_to, { kind, reason, lease }) => void this.sent.push({ kind, reason: REASONS[reason] ?? '', lease }),
+      send: (_to, { kind, reason, lease, meta, metaStart, metaEnd }) => {
+        const said = new TextDecoder().decode(meta.subarray(metaStart, metaEnd));
+        this.sent.push({ kind, reason: REASONS[reason] ?? '', lease, meta: said });
+      },
       read: (_unit, key, op) => void this.pending.push({ op, key, value: null }),
       write: (_unit, key, value, op) => {
         this.writes.push(key);
@@ -282,5 +301,22 @@ describe('a disk that fails', () => {
     one.restart('votes');
     expect(one.events).toEqual([{ kind: 'disk-failed', readable: true }]);
     expect(one.propose(2)).toBe('refused silent');
+  });
+});
+
+describe('what a holder says of itself', () => {
+  test('is written when it changes, before the vote for it is answered, and read back', () => {
+    const one = member('votes');
+    one.propose(1, { meta: 'first', ballot: WALL_US + 1 });
+    one.settle();
+    one.writes.length = 0;
+    // A renewal that says the same is answered at once.
+    expect(one.propose(1, { meta: 'first', ballot: WALL_US + 2, flags: RENEWS })).toBe('accepted');
+    expect(one.writes).toEqual([]);
+    expect(one.propose(1, { meta: 'second', ballot: WALL_US + 3, flags: RENEWS })).toBe('nothing');
+    one.settle();
+    expect(one.said).toBe('accepted');
+    one.restart('votes');
+    expect(one.metaOf()).toBe('second');
   });
 });

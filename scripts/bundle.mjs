@@ -1,0 +1,68 @@
+// Bundles the built command line (`dist/cli`) into a few files (`dist/command`): it starts faster, and what it uses
+// (commander, pino, yaml, valibot) is inlined, so that whoever installs the library pulls none of it. Subcommands
+// stay files of their own, loaded when wanted. The licences of what was inlined are written beside it.
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const from = join(root, 'dist', 'cli');
+const to = join(root, 'dist', 'command');
+
+/** Optional: whoever wants them installs them beside the package. */
+const LEFT_OUT = ['lmdb'];
+
+const bundle = await rolldown({
+  input: { main: join(from, 'main.js'), 'sim-worker': join(from, 'sim-worker.js'), switch: join(from, 'run', 'switch.js') },
+  platform: 'node',
+  external: LEFT_OUT,
+});
+rmSync(to, { recursive: true, force: true });
+const { output } = await bundle.write({
+  dir: to,
+  format: 'esm',
+  entryFileNames: '[name].js',
+  chunkFileNames: '[name]-[hash].js',
+  minify: false,
+  // What every command needs, and what every command that talks to a cell needs: two files are found and linked faster than twenty.
+  codeSplitting: {
+    groups: [
+      // The dead-man's switch is a program of its own and must not load the rest.
+      { name: 'guard', test: /[\\/]cli[\\/]run[\\/](?:orders|process-group)\.js$/, priority: 3 },
+      { name: 'start', test: /[\\/](?:commander|kernel)[\\/]|[\\/]cli[\\/](?:exit-codes|terminal)\.js$/, priority: 2 },
+      {
+        name: 'cell',
+        test: /[\\/]dist[\\/](?:core|wire|transport|runtime|api)[\\/]|[\\/]valibot[\\/]|[\\/]cli[\\/](?:config|connection|settings|suggest|stop-signals|who-am-i|run[\\/](?:run|dead-mans-switch|guarded-command|plan|waiting))\.js$/,
+        priority: 1,
+      },
+    ],
+  },
+  comments: { legal: false },
+});
+await bundle.close();
+writeFileSync(join(to, 'THIRD-PARTY.txt'), licencesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))));
+
+/**
+ * What was inlined, whose it is and under which licence.
+ * @param {readonly string[]} modules
+ */
+function licencesOf(modules) {
+  const folders = new Set(modules.flatMap((id) => (id.includes(`${sep}node_modules${sep}`) ? [packageFolder(id)] : [])));
+  const parts = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${name} has no licence file: do not inline it`);
+    return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+  });
+  return `The files in this folder contain these packages:\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/** @param {string} id */
+function packageFolder(id) {
+  let folder = dirname(id);
+  while (!existsSync(join(folder, 'package.json')) || !('name' in JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))) {
+    folder = dirname(folder);
+  }
+  return folder;
+}

@@ -1,0 +1,112 @@
+/** `tenure config check`: looks at a configuration as `serve` and clients would, and starts nothing. */
+import { statSync } from 'node:fs';
+import { Command } from 'commander';
+import { deriveTiming } from '../../core/index.ts';
+import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { addMemberOptions, asClient, asMember, findSettings, type CellFlags, type FoundSettings } from '../config.ts';
+import { SETTING_KEYS } from '../settings.ts';
+import { paletteFor, printJson, table } from '../terminal.ts';
+
+interface CheckFlags extends CellFlags {
+  readonly json?: boolean;
+}
+
+export function configCommand(): Command {
+  const check = addMemberOptions(
+    new Command('check')
+      .summary('say what a configuration means, or what is wrong with it')
+      .description(
+        'Reads a config file with the environment and the flags, as every other command does, and prints each setting with where it came from.\n' +
+          'Secrets are read and their length is looked at, but they are not shown. Nothing is started and nobody is called.',
+      )
+      .argument('[file]', 'the config file (default: the one of --config or TENURE_CONFIG)')
+      .option('--json', 'print one JSON object'),
+  )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tenure config check tenure.yaml
+  TENURE_CONFIG=/etc/tenure/tenure.yaml tenure config check --self b
+
+Exit codes: 0 it can work, 78 it cannot (the message names file, line and key).`,
+    )
+    .action(async (file: string | undefined, flags: CheckFlags) => {
+      const found = await findSettings(file === undefined ? flags : { ...flags, config: file });
+      const warnings = judge(found);
+      if (flags.json) printJson({ settings: found.settings, origins: found.origins, warnings });
+      else print(found, warnings);
+    });
+  return new Command('config')
+    .summary('look at a configuration')
+    .description('Looks at configurations; see the commands.')
+    .addCommand(check);
+}
+
+/** Throws what would keep a member or a client from starting; answers with what is allowed but unwise. */
+function judge(found: FoundSettings): string[] {
+  const { settings, origins } = found;
+  const client = asClient(found);
+  // A file without self is right: all members share it. Any of them stands for all.
+  const self = settings.self ?? Object.keys(client.members)[0] ?? '';
+  const member = asMember({ settings: { ...settings, self }, origins });
+  const maxTermUs = parseDuration(settings.maxTerm ?? '15s');
+  const rateErrorPpm = Math.round((settings.rateError ?? 0.001) * 1_000_000);
+  const count = Object.keys(client.members).length;
+  try {
+    deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
+  } catch (error) {
+    throw new TenureError(
+      'TENURE_BAD_CONFIG',
+      `${origins.maxTerm ?? 'maxTerm'}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  if ((settings.replication ?? 1) > count) {
+    throw new TenureError('TENURE_BAD_CONFIG', `${origins.replication}: replication: there are only ${count} members to vote on a name`);
+  }
+  for (const [key, secret] of [
+    ['secretFile', member.secret],
+    ['clientSecretFile', member.clientSecret],
+  ] as const) {
+    if (secret !== undefined && secret.length < SECRET_BYTES_MIN) {
+      throw new TenureError(
+        'TENURE_BAD_CONFIG',
+        `${origins[key]}: ${key}: the secret has ${secret.length} bytes and needs ${SECRET_BYTES_MIN}: make one with openssl rand -hex 32`,
+      );
+    }
+  }
+  const warnings: string[] = [];
+  if (count % 2 === 0) {
+    warnings.push(`${count} members survive no more losses than ${count - 1}: a majority of ${count} is ${Math.floor(count / 2) + 1}`);
+  }
+  if (settings.secretFile === undefined) warnings.push('without secretFile only loopback addresses are served and dialled');
+  else if (settings.clientSecretFile === undefined) warnings.push('without clientSecretFile only clients on the same machine are served');
+  for (const path of [settings.secretFile, settings.clientSecretFile]) {
+    if (path !== undefined && (statSync(path).mode & 0o007) !== 0)
+      warnings.push(`everybody on this machine can read ${path}: chmod 600 it`);
+  }
+  return warnings;
+}
+
+const SECRET_BYTES_MIN = 16;
+
+function print({ settings, origins }: FoundSettings, warnings: readonly string[]): void {
+  const { dim, green, yellow } = paletteFor(process.stdout);
+  const rows = SETTING_KEYS.flatMap((key) => {
+    const value = settings[key];
+    if (value === undefined) return [];
+    const shown =
+      typeof value === 'object'
+        ? Object.entries(value)
+            .map(([id, address]) => `${id}=${address}`)
+            .join(',')
+        : String(value);
+    return [[key, shown, dim(origins[key] ?? '')]];
+  });
+  const maxTermUs = parseDuration(settings.maxTerm ?? '15s');
+  const rateErrorPpm = Math.round((settings.rateError ?? 0.001) * 1_000_000);
+  const { silenceUs } = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
+  process.stdout.write(table(rows));
+  for (const warning of warnings) process.stdout.write(`${yellow('warning')}: ${warning}\n`);
+  process.stdout.write(`${green('ok')}: a member that starts keeps silent for ${formatDuration(spanUs(silenceUs))}\n`);
+}

@@ -1,0 +1,181 @@
+/** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look who leads. */
+import { Command } from 'commander';
+import type { Cell, Election, Leadership, Sighting } from '../../api/index.ts';
+import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
+import { addCellOptions, type CellFlags } from '../config.ts';
+import { aMomentForAll, openCell } from '../connection.ts';
+import { EXIT } from '../exit-codes.ts';
+import { runUnderLease } from '../run/run.ts';
+import { stopSignals } from '../stop-signals.ts';
+import { metaText, paletteFor, printJson } from '../terminal.ts';
+import { whoAmI } from '../who-am-i.ts';
+
+interface ElectFlags extends CellFlags {
+  readonly observe?: boolean;
+  readonly value?: string;
+  readonly term?: string;
+  readonly grace?: string;
+  readonly json?: boolean;
+}
+
+const HELP = `
+Without a command it leads until SIGINT or SIGTERM, and prints a line whenever something changes. If it is cut off it says lost, before
+anybody else can be elected, and stands again.
+
+With a command it runs the command while it leads, as tenure run does: in a process group of its own, ended in time when the
+leadership is lost. Then it stands again, and starts the command anew when it is elected. When the command ends by itself, it
+resigns and exits with the command's code.
+
+Examples:
+  tenure elect scheduler -- ./scheduler            one of all who run this has a scheduler running
+  tenure elect --observe scheduler                 who leads, and whenever that changes
+  tenure elect scheduler --value 10.0.0.7:8080     lead, and tell others where to find us
+
+Exit codes: 0 resigned on a signal, or the command's code, or 128 + signal; 64 usage, 69 no quorum at the start, 77 not allowed,
+78 bad configuration, 126 and 127 as in sh.`;
+
+export function electCommand(setExit: (code: number) => void): Command {
+  return addCellOptions(
+    new Command('elect')
+      .summary('lead, or see who leads')
+      .description('Stands for the leadership of NAME, waits in line until it is elected, and leads until it is told to stop.')
+      .usage('<name> [options] [-- <command> [arguments...]]')
+      .argument('<name>', 'what is to be led')
+      .argument('[command...]', 'what to run while leading, after --')
+      .option('--observe', 'do not stand: only tell who leads, and whenever that changes')
+      .option('--value <text>', 'what the leader says of itself (default: user@host and process id)')
+      .option('--term <duration>', "how long a leader stays one unless it renews (default: the cell's longest)")
+      .option('--grace <duration>', 'how long a command has between TERM and KILL when the leadership is lost: 5s, or what fits')
+      .option('--json', 'print JSON lines'),
+  )
+    .addHelpText('after', HELP)
+    .action(async (name: string, command: string[], flags: ElectFlags) => {
+      checkName(name);
+      if (command.length > 0) setExit(await leadWithCommand(name, command, flags));
+      else setExit(await leadOrLook(name, flags));
+    });
+}
+
+/** As often as the leadership is lost. */
+async function leadWithCommand(name: string, command: readonly string[], flags: ElectFlags): Promise<number> {
+  if (!process.argv.includes('--')) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', 'put -- before the command: tenure elect NAME [options] -- command');
+  }
+  for (;;) {
+    let isLost = false;
+    const code = await runUnderLease({
+      flags,
+      name,
+      command,
+      waitMs: undefined,
+      termMs: milliseconds(flags.term),
+      graceMs: milliseconds(flags.grace),
+      onLost: 'SIGTERM',
+      conflictCode: EXIT.conflict,
+      json: flags.json === true,
+      onOutcome: (outcome) => {
+        isLost = outcome.kind === 'lost';
+      },
+    });
+    if (!isLost) return code;
+  }
+}
+
+async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
+  const stop = stopSignals();
+  const cell = await openCell(flags, { signal: stop.signal });
+  const told = new Told(name, flags.json === true);
+  try {
+    await aMomentForAll(cell);
+    const election = cell.elect(name, flags.term === undefined ? {} : { term: flags.term });
+    const looking = look(election, told, stop.signal);
+    if (!flags.observe) await lead(cell, election, flags.value ?? whoAmI(), told, stop.signal);
+    await looking;
+    return EXIT.ok;
+  } finally {
+    await cell.close();
+    stop.disarm();
+  }
+}
+
+async function look(election: Election, told: Told, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const sighting of election.observe({ signal })) told.sighting(sighting);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function lead(cell: Cell, election: Election, value: string, told: Told, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const leadership = await election.campaign({ value, signal }).catch((error: unknown) => {
+      if (signal.aborted) return null;
+      throw error;
+    });
+    if (leadership === null) return;
+    told.mine('elected', leadership);
+    await either(signal, leadership.signal);
+    const isLost = leadership.signal.aborted;
+    await leadership.resign();
+    told.mine(isLost ? 'lost' : 'resigned', leadership);
+    // Without a majority there is nobody to be elected by.
+    if (isLost && !signal.aborted) await cell.ready({ signal }).catch(() => {});
+  }
+}
+
+function either(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    // A cell does not keep the process.
+    const kept = setInterval(() => {}, 3_600_000);
+    const end = (): void => {
+      clearInterval(kept);
+      resolve();
+    };
+    for (const signal of signals) {
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
+    }
+  });
+}
+
+/** What is printed: who leads, and what becomes of us. */
+class Told {
+  readonly #name: string;
+  readonly #json: boolean;
+
+  constructor(name: string, json: boolean) {
+    this.#name = name;
+    this.#json = json;
+  }
+
+  mine(event: 'elected' | 'lost' | 'resigned', { token }: Leadership): void {
+    const { bold, green, yellow, red } = paletteFor(process.stdout);
+    const paint = { elected: green, lost: red, resigned: yellow }[event];
+    this.#say({ event, token }, `${paint(event)} ${bold(this.#name)}, token ${token}`);
+  }
+
+  sighting(sighting: Sighting): void {
+    const { bold, dim, red } = paletteFor(process.stdout);
+    if (sighting.kind === 'gap') this.#say({ event: 'gap' }, red('gap: who leads is not known right now'));
+    else if (sighting.leader === null) this.#say({ event: 'leader', leader: null }, `nobody leads ${bold(this.#name)}`);
+    else {
+      const { incarnation, token, value } = sighting.leader;
+      const text = metaText(value);
+      const who = text ?? `process ${incarnation}`;
+      this.#say(
+        { event: 'leader', leader: { incarnation, token, value: text } },
+        `${who} leads ${bold(this.#name)} ${dim(`(token ${token})`)}`,
+      );
+    }
+  }
+
+  #say(facts: object, line: string): void {
+    const at = new Date().toISOString();
+    if (this.#json) printJson({ at, name: this.#name, ...facts });
+    else process.stdout.write(`${paletteFor(process.stdout).dim(at)}  ${line}\n`);
+  }
+}
+
+function milliseconds(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : parseDuration(duration) / 1000;
+}

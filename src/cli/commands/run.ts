@@ -1,0 +1,109 @@
+/** `tenure run`: a command under a lease. Reads the command line; what is done with it is loaded from `../run`. */
+import { constants } from 'node:os';
+import { Command } from 'commander';
+import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
+import { addCellOptions, type CellFlags } from '../config.ts';
+import { EXIT } from '../exit-codes.ts';
+import { runUnderLease } from '../run/run.ts';
+
+interface RunFlags extends CellFlags {
+  readonly nonblock?: boolean;
+  readonly wait?: string;
+  readonly shared?: boolean;
+  readonly term?: string;
+  readonly grace?: string;
+  readonly conflictExitCode?: string;
+  readonly onLost: string;
+  readonly json?: boolean;
+}
+
+const HELP = `
+The command runs in a session and process group of its own, with our standard input, output and error. Signals are passed on to
+the whole group. When the lease cannot be renewed, the group is told to stop and then killed, before the lease ends; also if
+tenure run itself is killed or stopped. The command finds TENURE_NAME, TENURE_TOKEN, TENURE_HOLDER and TENURE_DEADLINE
+(milliseconds since 1970, of the first grant) in its environment.
+
+Examples:
+  tenure run nightly -- ./backup.sh                wait for the lease, however long
+  tenure run -n nightly -- ./backup.sh             leave it to another who has it (exit code 75)
+  tenure run -w 30s deploy -- make deploy          wait no longer than half a minute (exit code 76)
+  tenure run report -- sh -c './report > out.txt'  a shell for what only shells can do
+
+Exit codes: the command's own, or 128 + signal; 64 usage, 69 no quorum, 73 lease lost, 75 taken by another (-n, or -E),
+76 waited too long, 77 not allowed, 78 bad configuration, 126 the command cannot be run, 127 no such command.`;
+
+export function runCommand(setExit: (code: number) => void): Command {
+  const command = new Command('run')
+    .summary('run a command under a lease')
+    .description('Takes the lease NAME, runs the command while it is held, and gives it back when the command has ended.')
+    .usage('<name> [options] -- <command> [arguments...]')
+    .argument('<name>', 'what the lease is on: 1 to 255 bytes')
+    .argument('<command...>', 'what to run, after --')
+    .option('-n, --nonblock', 'do not wait: exit with 75 if another has it')
+    .option('-w, --wait <duration>', 'wait no longer than this: exit with 76')
+    .option('-s, --shared', 'not there yet: all leases are exclusive')
+    .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest of the cell unless told otherwise')
+    .option('-E, --conflict-exit-code <code>', 'exit with this instead of 75')
+    .option('--on-lost <signal>', 'what tells the command to stop when the lease is lost', 'TERM')
+    .option('--grace <duration>', 'how long it then has before it is killed: 5s, or what fits into the term');
+  return addCellOptions(command)
+    .option('--json', 'what tenure itself has to say is one JSON object a line, on standard error')
+    .addHelpText('after', HELP)
+    .action(async (name: string, words: string[], flags: RunFlags) => {
+      requireGroups();
+      requireDashes(words);
+      checkName(name);
+      setExit(
+        await runUnderLease({
+          flags,
+          name,
+          command: words,
+          waitMs: waitOf(flags),
+          termMs: milliseconds(flags.term),
+          graceMs: milliseconds(flags.grace),
+          onLost: signalOf(flags.onLost),
+          conflictCode: conflictCodeOf(flags),
+          json: flags.json === true,
+        }),
+      );
+    });
+}
+
+/** Killing all that a command has started needs them. */
+function requireGroups(): void {
+  if (process.platform === 'win32') throw usage('tenure run needs process groups, which Windows does not have');
+}
+
+/** Without them, options of the command would be taken for ours, and the other way round. */
+function requireDashes(words: readonly string[]): void {
+  const dashes = process.argv.indexOf('--');
+  if (dashes < 0 || process.argv.length - dashes - 1 !== words.length)
+    throw usage('put -- before the command: tenure run NAME [options] -- command');
+}
+
+function waitOf({ nonblock, wait, shared }: RunFlags): number | undefined {
+  if (shared) throw usage('-s, --shared: shared leases are not there yet; all leases are exclusive');
+  if (nonblock && wait !== undefined) throw usage('-n does not wait and -w does: give one of them');
+  return nonblock ? 0 : wait === undefined ? undefined : Math.max(1, milliseconds(wait) ?? 0);
+}
+
+function milliseconds(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : parseDuration(duration) / 1000;
+}
+
+function conflictCodeOf({ conflictExitCode: text }: RunFlags): number {
+  if (text === undefined) return EXIT.conflict;
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) throw usage(`-E takes an exit code from 0 to 255, not '${text}'`);
+  return Number(text);
+}
+
+/** `TERM`, `sigterm` and `SIGTERM` are one. */
+function signalOf(text: string): NodeJS.Signals {
+  const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`;
+  if (name in constants.signals) return name as NodeJS.Signals;
+  throw usage(`--on-lost: there is no signal '${text}'; TERM, INT, HUP, USR1 and KILL are some there are`);
+}
+
+function usage(message: string): TenureError {
+  return new TenureError('TENURE_BAD_ARGUMENT', message);
+}

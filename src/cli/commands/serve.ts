@@ -1,0 +1,176 @@
+/** `tenure serve`: one member of a cell as a daemon, from its start through its silence to a graceful stop. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import type { Logger } from 'pino';
+import { joinCell, type Cell, type JoinOptions } from '../../api/index.ts';
+import { deriveTiming } from '../../core/index.ts';
+import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { addMemberOptions, memberConfig, type CellFlags } from '../config.ts';
+import { EXIT, exitCodeOf } from '../exit-codes.ts';
+import { LOG_LEVELS, openLog, type LogFormat, type LogLevel } from '../log.ts';
+import { StatusLine } from '../status-line.ts';
+import { stopSignals, type StoppedBySignal } from '../stop-signals.ts';
+
+interface ServeFlags extends CellFlags {
+  readonly logFormat?: LogFormat;
+  readonly logLevel: LogLevel;
+  readonly readyFile?: string;
+  readonly history?: string;
+}
+
+/** A log that says nothing for long looks like a hang; so often the silence is told of. */
+const SILENCE_LOG_MS = 5000;
+const SILENCE_LINE_MS = 200;
+/** What is held is given back; a majority that is not there is not waited for longer. */
+const CLOSE_MS = 5000;
+
+export function serveCommand(setExit: (code: number) => void): Command {
+  return addMemberOptions(
+    new Command('serve')
+      .summary('be a member of a cell')
+      .description(
+        'Runs one member of a cell until SIGTERM or SIGINT. A member that starts keeps silent for about the longest term (--max-term): it\n' +
+          'cannot know what it voted before. Restart one member at a time, and wait until it says that it is ready.',
+      ),
+  )
+    .addOption(new Option('--log-format <format>', 'text or json (default: text on a terminal, json elsewhere)').choices(['text', 'json']))
+    .addOption(new Option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
+    .option('--ready-file <file>', 'a file that is there while this member votes, for probes')
+    .option('--history <file>', 'write what happens to this member into a file that tenure check can judge')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tenure init                                       writes tenure.yaml and two secrets
+  tenure serve --config tenure.yaml --self a        and so for b and c, on their machines
+  tenure serve --cell orders --self a --members a=10.0.0.1:4600,b=10.0.0.2:4600,c=10.0.0.3:4600 \\
+      --listen 0.0.0.0:4600 --secret-file member.secret --client-secret-file client.secret
+
+Files for systemd, Kubernetes and Docker are in deploy/.
+
+Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 77 not allowed, 78 bad configuration or the port is taken.`,
+    )
+    .action(async (flags: ServeFlags) => {
+      setExit(await serve(flags));
+    });
+}
+
+async function serve(flags: ServeFlags): Promise<number> {
+  const options = await memberConfig(flags);
+  const line = new StatusLine();
+  const format = flags.logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
+  const log = openLog(format, flags.logLevel, () => line.clear());
+  const own = log.child({ cell: options.cell, node: options.self });
+  const ready = new ReadyFile(flags.readyFile);
+  const stop = stopSignals();
+  try {
+    const silenceMs = tellOptions(options, own);
+    const cell = await joinCell({ ...options, logger: log, ...(flags.history === undefined ? {} : { history: flags.history }) });
+    const failed = new AbortController();
+    follow(cell, ready, failed);
+    own.info({ address: options.listen ?? options.members[options.self] }, 'listening');
+    const silence = new SilenceNews(cell, silenceMs, own, line);
+    await aborted(AbortSignal.any([stop.signal, failed.signal]));
+    silence.end();
+    ready.remove();
+    if (failed.signal.aborted) return EXIT.internal;
+    own.info({ signal: (stop.signal.reason as StoppedBySignal).signal }, 'stopping: giving back what is held');
+    await Promise.race([cell.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
+    own.info('stopped');
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof TenureError)) throw error;
+    own.fatal({ code: error.code }, error.message);
+    return exitCodeOf(error.code);
+  } finally {
+    line.clear();
+    ready.remove();
+    stop.disarm();
+  }
+}
+
+/** All timing follows from a few settings; it is logged once, so that nobody has to guess it later. Answers with the silence in milliseconds. */
+function tellOptions(options: JoinOptions, log: Logger): number {
+  const maxTermUs = parseDuration(options.maxTerm ?? '15s');
+  const rateErrorPpm = Math.round((options.rateError ?? 0.001) * 1_000_000);
+  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
+  log.info(
+    {
+      members: options.members,
+      maxTerm: formatDuration(spanUs(maxTermUs)),
+      silence: formatDuration(spanUs(timing.silenceUs)),
+      secrets: [options.secret ? 'members' : null, options.clientSecret ? 'clients' : null].filter((who) => who !== null),
+      pid: process.pid,
+      version: process.version,
+    },
+    'starting',
+  );
+  return timing.silenceUs / 1000;
+}
+
+/** The cell logs what happens to it; here is what the process around it does about that. */
+function follow(cell: Cell, ready: ReadyFile, failed: AbortController): void {
+  cell.on('state', (state) => {
+    if (state === 'ready' || state === 'degraded') ready.write();
+    else ready.remove();
+  });
+  cell.on('failure', () => failed.abort());
+}
+
+/** Tells of the silence while it lasts: a line that moves on a terminal, now and then a line in a log. */
+class SilenceNews {
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(cell: Cell, silenceMs: number, log: Logger, line: StatusLine) {
+    this.#timer = setInterval(
+      () => {
+        const leftMs = cell.silentForMs;
+        // Without a majority the state says so; the silence goes on all the same.
+        if (leftMs === 0 || leftMs === Infinity) this.end();
+        else if (line.isShown) line.bar(1 - leftMs / silenceMs, `silent for ${(leftMs / 1000).toFixed(1)} s more`);
+        else log.info({ leftMs: Math.round(leftMs) }, `silent for ${Math.ceil(leftMs / 1000)} s more`);
+        if (leftMs === 0 || leftMs === Infinity) line.clear();
+      },
+      line.isShown ? SILENCE_LINE_MS : SILENCE_LOG_MS,
+    );
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+class ReadyFile {
+  readonly #path: string | undefined;
+  #isThere = false;
+
+  constructor(path: string | undefined) {
+    this.#path = path;
+    // What a killed process left behind would be believed.
+    if (path !== undefined) rmSync(path, { force: true });
+  }
+
+  write(): void {
+    if (this.#path === undefined || this.#isThere) return;
+    writeFileSync(this.#path, `${process.pid}\n`);
+    this.#isThere = true;
+  }
+
+  remove(): void {
+    if (this.#path !== undefined && this.#isThere) rmSync(this.#path, { force: true });
+    this.#isThere = false;
+  }
+}
+
+/** Also keeps the process: a cell does not. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const kept = setInterval(() => {}, 3_600_000);
+    const end = (): void => {
+      clearInterval(kept);
+      resolve();
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,103 @@
+/** `tenure status`: how a cell looks from here: which members are reached, how far they are, how wrong their clocks are. */
+import { Command } from 'commander';
+import type { Cell } from '../../api/index.ts';
+import { quorumOf } from '../../kernel/index.ts';
+import { addCellOptions, clientConfig, type CellFlags } from '../config.ts';
+import { inWords, openCell } from '../connection.ts';
+import { EXIT } from '../exit-codes.ts';
+import { glance, paletteFor, printJson, table } from '../terminal.ts';
+
+interface StatusFlags extends CellFlags {
+  readonly json?: boolean;
+}
+
+/** Round trips are measured with the first pings; so long they are waited for. */
+const MEASURE_MS = 1500;
+const LOOK_MS = 25;
+
+export function statusCommand(setExit: (code: number) => void): Command {
+  return addCellOptions(
+    new Command('status')
+      .summary('show the members of a cell')
+      .description(
+        'Connects to every member and prints who is reached, who votes and who is still silent after its\nstart, the round trip to each and how far its wall clock is from ours.',
+      )
+      .option('--json', 'print one JSON object'),
+  )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tenure status
+  tenure status --json | jq -r '.members[] | select(.connected | not) | .id'
+
+Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad configuration.`,
+    )
+    .action(async (flags: StatusFlags) => {
+      const { cell: name, members: addresses } = await clientConfig(flags);
+      const cell = await openCell(flags, { needs: 'member' });
+      await measured(cell);
+      const standings = await cell.status();
+      const members = cell.members().map(({ id, stats }, member) => ({
+        id,
+        address: addresses[id] ?? '',
+        connected: stats?.connected ?? false,
+        silentForMs: finite(standings[member]?.silentForMs),
+        rttMs: milliseconds(stats?.rttUs),
+        offsetMs: milliseconds(stats?.offsetUs),
+        error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
+      }));
+      await cell.close();
+      const reached = members.filter(({ connected }) => connected).length;
+      const majority = quorumOf(members.length);
+      if (flags.json) printJson({ cell: name, majority, reached, members });
+      else print(name, members, reached, majority);
+      setExit(reached >= majority ? EXIT.ok : EXIT.noQuorum);
+    });
+}
+
+interface MemberStatus {
+  readonly id: string;
+  readonly address: string;
+  readonly connected: boolean;
+  /** 0 for one that votes; null if it did not answer, or is silent for ever because its disk failed. */
+  readonly silentForMs: number | null;
+  readonly rttMs: number | null;
+  readonly offsetMs: number | null;
+  readonly error: string | null;
+}
+
+/** Until every member is reached and measured, or it has taken long enough. */
+async function measured(cell: Cell): Promise<void> {
+  const endMs = performance.now() + MEASURE_MS;
+  const isWhole = (): boolean => cell.members().every(({ stats }) => stats?.connected && stats.rttUs !== null);
+  while (!isWhole() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}
+
+function print(name: string, members: readonly MemberStatus[], reached: number, majority: number): void {
+  const { bold, dim, green, red, yellow } = paletteFor(process.stdout);
+  const verdict =
+    reached === members.length ? green('all members reached') : reached >= majority ? yellow('a majority is reached') : red('no majority');
+  process.stdout.write(`cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})\n`);
+  const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
+  const rows = members.map(({ id, address, connected, silentForMs, rttMs, offsetMs, error }) => [
+    bold(id),
+    address,
+    !connected
+      ? red('down')
+      : silentForMs === 0
+        ? green('votes')
+        : yellow(silentForMs === null ? 'silent' : `silent for ${glance(silentForMs)}`),
+    rttMs === null ? '-' : glance(rttMs),
+    connected ? (offsetMs === null ? '-' : `${offsetMs < 0 ? '-' : '+'}${glance(Math.abs(offsetMs))}`) : dim(error ?? ''),
+  ]);
+  process.stdout.write(table([head, ...rows]));
+}
+
+function finite(ms: number | null | undefined): number | null {
+  return ms !== null && ms !== undefined && Number.isFinite(ms) ? Math.round(ms) : null;
+}
+
+function milliseconds(us: number | null | undefined): number | null {
+  return us === null || us === undefined ? null : us / 1000;
+}

@@ -1,0 +1,74 @@
+/**
+ * Reads a config file, YAML or JSON (which is YAML too). Everything wrong in it is told at once, each with file, line and
+ * key, because whoever has three typos wants to hear of three.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { TenureError } from '../kernel/index.ts';
+import { checkSetting, PATH_KEYS, SETTING_KEYS, type SettingKey, type Settings } from './settings.ts';
+import { didYouMean } from './suggest.ts';
+
+export interface FileSettings {
+  readonly settings: Settings;
+  /** Where each was said, `tenure.yaml:3`. */
+  readonly origins: Partial<Record<SettingKey, string>>;
+}
+
+export function readConfigFile(file: string): FileSettings {
+  return parseConfig(file, readText(file));
+}
+
+/** The same for text that is at hand; paths in it are relative to where `file` is. */
+export function parseConfig(file: string, text: string): FileSettings {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems: string[] = [];
+  const complain = (offset: number | undefined, message: string): void => {
+    problems.push(`${file}:${offset === undefined ? 1 : lines.linePos(offset).line}: ${message}`);
+  };
+  for (const { pos, message } of document.errors) complain(pos[0], plain(message));
+  const settings: Settings = {};
+  const origins: Partial<Record<SettingKey, string>> = {};
+  const root = document.contents;
+  if (document.errors.length === 0 && !isMap(root)) complain(undefined, 'a config file is a list of lines `key: value`');
+  for (const { key: keyNode, value } of document.errors.length === 0 && isMap(root) ? root.items : []) {
+    const offset = isScalar(keyNode) ? keyNode.range?.[0] : undefined;
+    const key = String(isScalar(keyNode) ? keyNode.value : keyNode);
+    if (!isKey(key)) {
+      complain(offset, `${key}: there is no such setting${didYouMean(key, SETTING_KEYS)}`);
+      continue;
+    }
+    const plainValue: unknown = document.toJS({ maxAliasCount: 100 })[key];
+    for (const { path, message } of checkSetting(key, plainValue, settings)) {
+      const within = isMap(value) ? value.items.find(({ key: inner }) => isScalar(inner) && String(inner.value) === path[0]) : undefined;
+      const at = within && isScalar(within.key) ? within.key.range?.[0] : offset;
+      complain(at, `${[key, ...path].join('.')}: ${message}`);
+    }
+    const stated = settings[key];
+    if (PATH_KEYS.has(key) && typeof stated === 'string') Object.assign(settings, { [key]: resolve(dirname(file), stated) });
+    origins[key] = `${file}:${offset === undefined ? 1 : lines.linePos(offset).line}`;
+  }
+  if (problems.length > 0) throw new TenureError('TENURE_BAD_CONFIG', problems.join('\n'), { file, problems: problems.length });
+  return { settings, origins };
+}
+
+function isKey(key: string): key is SettingKey {
+  return (SETTING_KEYS as readonly string[]).includes(key);
+}
+
+/** The library's own sentences begin with a capital letter and may tell of a place; we tell it ourselves. */
+function plain(message: string): string {
+  const first = message.split('\n')[0] ?? message;
+  return first.charAt(0).toLowerCase() + first.slice(1);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : error instanceof Error ? error.message : String(error);
+    throw new TenureError('TENURE_BAD_CONFIG', `${file}: ${why}`, { file });
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * How any command finds its cell: flags, then environment, then a config file, each setting from the first that has it. What
+ * is wrong or missing is told with where it was said, and ends with exit code 78. A config file is never looked for: a lock
+ * that depends on the folder one happens to be in would be two locks.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import type { ConnectOptions, JoinOptions } from '../api/index.ts';
+import { TenureError } from '../kernel/index.ts';
+import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
+
+/** What commander has made of the flags that `addCellOptions` and `addMemberOptions` add. */
+export type CellFlags = Partial<Record<Exclude<SettingKey, 'keepVotes'>, string>> & { readonly keepVotes?: boolean } & {
+  readonly config?: string;
+  readonly connectTimeout?: string;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface FoundSettings {
+  readonly settings: Settings;
+  /** Where each was said: a flag, a variable, or file and line. */
+  readonly origins: Partial<Record<SettingKey, string>>;
+}
+
+/** The flags with which a client finds its cell. */
+export function addCellOptions(command: Command): Command {
+  return addOptions(command, ({ forClients }) => forClients).option(
+    '--connect-timeout <duration>',
+    'how long to look for a majority before giving up: 5s',
+  );
+}
+
+/** All flags there are, for a member. */
+export function addMemberOptions(command: Command): Command {
+  return addOptions(command, () => true);
+}
+
+function addOptions(command: Command, isWanted: (setting: (typeof SETTINGS)[SettingKey]) => boolean): Command {
+  command.option('--config <file>', 'a config file with any of these settings (TENURE_CONFIG)');
+  for (const key of SETTING_KEYS) {
+    const { placeholder, meaning } = SETTINGS[key];
+    if (isWanted(SETTINGS[key])) command.option(`${flagOf(key)} ${placeholder}`.trim(), `${meaning} (${variableOf(key)})`);
+  }
+  return command;
+}
+
+/** All that was said, from the strongest source for each; nothing is required yet. */
+export async function findSettings(flags: CellFlags, env: Environment = process.env): Promise<FoundSettings> {
+  const file = flags.config ?? said(env['TENURE_CONFIG']);
+  // The YAML reader is loaded only where there is a file to read.
+  const inFile = file === undefined ? null : (await import('./config-file.ts')).readConfigFile(file);
+  const settings: Settings = { ...inFile?.settings };
+  const origins: FoundSettings['origins'] = { ...inFile?.origins };
+  const problems: string[] = [];
+  for (const key of SETTING_KEYS) {
+    const flag = flags[key];
+    const value = flag ?? said(env[variableOf(key)]);
+    if (value === undefined) continue;
+    const origin = flag === undefined ? variableOf(key) : flagOf(key);
+    for (const { path, message } of checkSetting(key, value, settings)) problems.push(`${[origin, ...path].join('.')}: ${message}`);
+    origins[key] = origin;
+  }
+  if (problems.length > 0) throw new TenureError('TENURE_BAD_CONFIG', problems.join('\n'));
+  return { settings, origins };
+}
+
+/** What a client needs to connect. Throws `TENURE_BAD_CONFIG`. */
+export async function clientConfig(flags: CellFlags, env: Environment = process.env): Promise<ConnectOptions> {
+  return asClient(await findSettings(flags, env));
+}
+
+export function asClient({ settings, origins }: FoundSettings): ConnectOptions {
+  const { cell, members } = required(settings);
+  const { clientSecretFile, secretFile } = settings;
+  // A file is shared with members, and its secretFile is theirs; who passes one to a client means the client's.
+  const own = clientSecretFile ?? (isFromFile(origins.secretFile) ? undefined : secretFile);
+  const origin = clientSecretFile === undefined ? origins.secretFile : origins.clientSecretFile;
+  return { cell, members, ...(own === undefined ? {} : { clientSecret: readSecret(own, origin) }) };
+}
+
+/** A client that proves the members' secret may do what only members may. */
+export function asAdmin({ settings, origins }: FoundSettings): ConnectOptions {
+  const { cell, members } = required(settings);
+  const { secretFile } = settings;
+  return { cell, members, ...(secretFile === undefined ? {} : { secret: readSecret(secretFile, origins.secretFile) }) };
+}
+
+/** What a member needs to join. Throws `TENURE_BAD_CONFIG`. */
+export async function memberConfig(flags: CellFlags, env: Environment = process.env): Promise<JoinOptions> {
+  return asMember(await findSettings(flags, env));
+}
+
+export function asMember({ settings, origins }: FoundSettings, host: string = hostname()): JoinOptions {
+  const { cell, members } = required(settings);
+  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes } = settings;
+  const self = settings.self ?? memberOnHost(members, host);
+  if (!Object.hasOwn(members, self)) {
+    throw new TenureError(
+      'TENURE_BAD_CONFIG',
+      `${origins.self}: self: ${self} is not among the members ${Object.keys(members).join(', ')}`,
+    );
+  }
+  return {
+    cell,
+    self,
+    members,
+    ...(listen === undefined ? {} : { listen }),
+    ...(secretFile === undefined ? {} : { secret: readSecret(secretFile, origins.secretFile) }),
+    ...(clientSecretFile === undefined ? {} : { clientSecret: readSecret(clientSecretFile, origins.clientSecretFile) }),
+    ...(maxTerm === undefined ? {} : { maxTerm }),
+    ...(rateError === undefined ? {} : { rateError }),
+    ...(replication === undefined ? {} : { replication }),
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(keepVotes === undefined ? {} : { keepVotes }),
+  };
+}
+
+/** A pod of a StatefulSet is called like its member; elsewhere the short host name may be. */
+function memberOnHost(members: Readonly<Record<string, string>>, host: string): string {
+  const short = host.split('.')[0] ?? host;
+  const found = [host, short].find((name) => Object.hasOwn(members, name));
+  if (found !== undefined) return found;
+  throw new TenureError(
+    'TENURE_BAD_CONFIG',
+    `which member is this? Give --self (or TENURE_SELF, or self in the config file): one of ${Object.keys(members).join(', ')}. ` +
+      `The host name, ${host}, is none of them`,
+  );
+}
+
+function required({ cell, members }: Settings): { cell: string; members: Record<string, string> } {
+  if (cell !== undefined && members !== undefined) return { cell, members };
+  const missing = [cell === undefined ? 'cell' : null, members === undefined ? 'members' : null] as const;
+  const names = missing.flatMap((key) => (key === null ? [] : [`${flagOf(key)} (${variableOf(key)})`]));
+  const nearby = ['tenure.yaml', 'tenure.yml', 'tenure.json'].find((name) => existsSync(name));
+  const hint =
+    nearby === undefined ? 'tenure init writes a config file to start from' : `there is a ${nearby} here: --config ${nearby} reads it`;
+  throw new TenureError('TENURE_BAD_CONFIG', `which cell? Give ${names.join(' and ')}, or --config FILE (TENURE_CONFIG); ${hint}`);
+}
+
+/** The last line's end is not part of a secret: editors and `openssl rand -hex 32 > file` add one. */
+function readSecret(file: string, origin: string | undefined): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    const why =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : error instanceof Error ? error.message : String(error);
+    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: cannot read the secret in ${file}: ${why}`, { file });
+  }
+  let end = bytes.length;
+  while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end--;
+  if (end === 0)
+    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: ${file} is empty: make a secret with openssl rand -hex 32`, { file });
+  return bytes.subarray(0, end);
+}
+
+function isFromFile(origin: string | undefined): boolean {
+  return origin !== undefined && /:\d+$/.test(origin);
+}
+
+/** A variable that is set to nothing is not set: unit files and compose files cannot unset one. */
+function said(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}

@@ -1,0 +1,237 @@
+/**
+ * A command that runs under a lease, and its whole process group with it: told to stop when the lease cannot be renewed,
+ * killed before it ends, by this process or, failing that, by the dead-man's switch. It is over when nobody of the group is left.
+ */
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { accessSync, constants as files } from 'node:fs';
+import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
+import type { TenureError } from '../../kernel/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { DeadMansSwitch } from './dead-mans-switch.ts';
+import { machineMonoMs } from './orders.ts';
+import type { Plan } from './plan.ts';
+import { ProcessGroup } from './process-group.ts';
+
+/** What is asked of a lease. */
+export interface Tenancy {
+  /** By both clocks, computed when asked; 0 when it is over. */
+  remainingMs(): number;
+}
+
+export type Outcome =
+  | { readonly kind: 'ended'; readonly code: number }
+  /** The lease was lost: the command was stopped, or cannot be sure to have ended in time. */
+  | { readonly kind: 'lost'; readonly why: string }
+  | { readonly kind: 'not-started'; readonly code: number; readonly why: string }
+  | { readonly kind: 'unguarded'; readonly error: TenureError };
+
+export interface CommandOptions {
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly plan: Plan;
+  /** What tells the command to stop when the lease is lost. */
+  readonly onLost: NodeJS.Signals;
+}
+
+const SHELL = '/bin/sh';
+/**
+ * Waits for a word before it becomes the command, so that the command does nothing before the switch knows of it: if we are
+ * killed in between, the word never comes. A shell also says 126 and 127 as shells do.
+ */
+const GATE = 'read -r go <&3 || exit; exec 3<&-; exec "$@"';
+const CLOSE_LOOK_MS = 20;
+/** Whatever a signal number is added to, as shells count. */
+const BY_SIGNAL = 128;
+/** Who is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
+const STOP_AFTER_MS = 100;
+
+/** What is not dead so long after the lease and the grace cannot be killed by us. */
+const GIVE_UP_MS = 10_000;
+
+export class GuardedCommand {
+  readonly #lease: Tenancy;
+  readonly #options: CommandOptions;
+  #switch: DeadMansSwitch | null = null;
+  #group: ProcessGroup | null = null;
+  /** Why it is being ended. */
+  #lost: string | null = null;
+  #hopeless: TenureError | null = null;
+  #killAtMonoMs = Infinity;
+  #toldDeadlineMs = -Infinity;
+  #toldIsTold = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(lease: Tenancy, options: CommandOptions) {
+    this.#lease = lease;
+    this.#options = options;
+  }
+
+  /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
+  async run(): Promise<Outcome> {
+    const { command, environment } = this.#options;
+    // Only now: who waits for a lease needs no guard, and what the switch is told waits for it until it is loaded.
+    this.#switch = new DeadMansSwitch({ onFired: () => this.#switchFired(), onHopeless: (error) => this.#switchIsHopeless(error) });
+    try {
+      const isGated = passesShell(environment);
+      const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
+      const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
+      // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
+      const child = started(() => spawn(file, args, { detached: true, stdio, env: { ...environment } }));
+      if (child instanceof Error) return notStarted(child, command);
+      const ended = endOf(child);
+      if (child.pid !== undefined) {
+        this.#group = new ProcessGroup(child.pid);
+        await this.#tellSwitch();
+        this.#look();
+      }
+      // Where descriptors have run out, there are no streams at all.
+      const gate = (child.stdio as ChildProcess['stdio'] | undefined)?.[3] as Writable | undefined;
+      gate?.on('error', () => {});
+      gate?.end(this.#hopeless ? '' : 'go\n');
+      const end = await ended;
+      if (typeof end === 'object') return notStarted(end, command);
+      const wasOver = this.#lease.remainingMs() <= 0;
+      await this.#endRest();
+      return this.#outcome(end, wasOver);
+    } finally {
+      // Signals may still come; there is nobody left whom they could mean, and nothing to look after.
+      this.#isOver = true;
+      this.#group = null;
+      clearTimeout(this.#timer);
+      await this.#switch.dismiss();
+    }
+  }
+
+  #outcome(code: number, wasOver: boolean): Outcome {
+    if (this.#hopeless) return { kind: 'unguarded', error: this.#hopeless };
+    if (this.#lost !== null) return { kind: 'lost', why: this.#lost };
+    return wasOver ? { kind: 'lost', why: 'the lease was over when the command ended' } : { kind: 'ended', code };
+  }
+
+  /** Passes a signal on to the whole group. */
+  forward(signal: NodeJS.Signals): void {
+    this.#group?.signal(signal);
+  }
+
+  /** The keyboard's stop: the group is stopped, then this process, until the shell continues both. */
+  stopWithUs(): void {
+    this.forward('SIGTSTP');
+    setTimeout(() => {
+      if (this.#isOver) return;
+      this.forward('SIGSTOP');
+      process.kill(process.pid, 'SIGSTOP');
+    }, STOP_AFTER_MS);
+  }
+
+  /** We were stopped, and go on: so does the command, if its time is not up. */
+  continueWithUs(): void {
+    this.#look();
+    this.forward('SIGCONT');
+  }
+
+  /** The switch has killed the group in our place. */
+  #switchFired(): void {
+    this.#lose('the lease ran out while tenure run was stopped or stuck');
+    this.#look();
+  }
+
+  /** The switch cannot be had: the command is ended at once, while we still can. */
+  #switchIsHopeless(error: TenureError): void {
+    this.#hopeless = error;
+    this.#lose(error.message);
+    this.#look();
+  }
+
+  /** Everything follows from what the clocks say at this moment, however late it is. */
+  #look(): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    const { killBeforeMs, graceMs, lookMs } = this.#options.plan;
+    const leftMs = this.#lease.remainingMs() - killBeforeMs;
+    if (leftMs <= graceMs) this.#lose('the lease could not be renewed in time');
+    const killInMs = Math.min(leftMs, this.#killAtMonoMs - machineMonoMs());
+    if (killInMs <= 0) this.#group?.signal('SIGKILL');
+    else void this.#tellSwitch();
+    const nextMs = killInMs <= 0 ? CLOSE_LOOK_MS : this.#lost === null ? Math.min(lookMs, leftMs - graceMs) : Math.min(lookMs, killInMs);
+    this.#timer = setTimeout(() => this.#look(), Math.max(1, nextMs));
+  }
+
+  /** From here on the command has its grace and no more, even if the lease is renewed after all. */
+  #lose(why: string): void {
+    if (this.#lost !== null) return;
+    this.#lost = why;
+    this.#tellToStop();
+  }
+
+  #tellToStop(): void {
+    if (this.#killAtMonoMs !== Infinity) return;
+    const { plan, onLost } = this.#options;
+    this.#killAtMonoMs = machineMonoMs() + plan.graceMs;
+    this.#group?.signal(onLost);
+    // Who is stopped hears nothing until it is continued.
+    this.#group?.signal('SIGCONT');
+  }
+
+  /** The command itself has ended. Whoever it left behind in its group has its grace: nobody works on without the lease. */
+  async #endRest(): Promise<void> {
+    while (this.#group?.isAlive === true) {
+      this.#tellToStop();
+      this.#look();
+      if (this.#lease.remainingMs() <= 0 && this.#killAtMonoMs + GIVE_UP_MS < machineMonoMs()) return;
+      await new Promise((resolve) => setTimeout(resolve, CLOSE_LOOK_MS));
+    }
+  }
+
+  /** The end by both clocks, read before the lease is asked: nothing between the two makes it later than it is. */
+  async #tellSwitch(): Promise<void> {
+    const { plan, onLost } = this.#options;
+    if (!this.#group) return;
+    const monoMs = machineMonoMs();
+    const wallMs = Date.now();
+    const isTold = this.#killAtMonoMs !== Infinity;
+    const untilKillMs = Math.min(this.#lease.remainingMs() - plan.switchBeforeMs, this.#killAtMonoMs - monoMs + plan.killBeforeMs);
+    // A renewal is worth a word; that the clocks are read a little later is not.
+    if (monoMs + untilKillMs < this.#toldDeadlineMs + plan.lookMs && isTold === this.#toldIsTold) return;
+    this.#toldDeadlineMs = monoMs + untilKillMs;
+    this.#toldIsTold = isTold;
+    const { id, born } = this.#group;
+    const when = { killAtMonoMs: monoMs + untilKillMs, killAtWallMs: wallMs + untilKillMs };
+    await this.#switch?.tell({ group: id, born, ...when, graceMs: plan.graceMs, signal: onLost, isTold }, plan.switchPatienceMs);
+  }
+}
+
+/** Some failures to start are thrown, others are told later. */
+function started(start: () => ChildProcess): ChildProcess | Error {
+  try {
+    return start();
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** The exit code of the command, or why there is none. */
+function endOf(child: ChildProcess): Promise<number | Error> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(code ?? BY_SIGNAL + (signal ? constants.signals[signal] : 0)));
+    child.once('error', resolve);
+  });
+}
+
+function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]): Outcome {
+  const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
+  const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
+  return { kind: 'not-started', code: isMissing ? EXIT.notFound : EXIT.cannotRun, why };
+}
+
+/** A shell drops variables whose names are no identifiers, and some images have none: then the command is started without one. */
+function passesShell(environment: Readonly<Record<string, string | undefined>>): boolean {
+  if (!Object.keys(environment).every((name) => /^[A-Za-z_]\w*$/.test(name))) return false;
+  try {
+    accessSync(SHELL, files.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * What `tenure run` tells its dead-man's switch, one JSON object a line. Each order is complete and replaces the one before,
+ * so a switch that was started anew needs no more than the last. Instants are absolute: an order that was read late ends
+ * nothing later.
+ */
+export interface Order {
+  /** The switch answers with it. */
+  readonly number: number;
+  /** The group to kill, and when its leader was started. */
+  readonly group: number;
+  readonly born: string | null;
+  /** When to kill, on the monotonic clock of this machine and on its wall clock; the earlier counts. */
+  readonly killAtMonoMs: number;
+  readonly killAtWallMs: number;
+  readonly graceMs: number;
+  /** What tells the command to stop. */
+  readonly signal: NodeJS.Signals;
+  /** It was told already. */
+  readonly isTold: boolean;
+}
+
+/** How a switch ends that had to kill. */
+export const FIRED = 3;
+
+/** The monotonic clock of the machine: all its processes count from the same instant, unlike with `performance.now()`. */
+export function machineMonoMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
+}

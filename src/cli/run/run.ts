@@ -1,0 +1,180 @@
+/**
+ * `tenure run`, from the flags to the exit code: finds the cell, waits for the lease, runs the command
+ * under it and gives the lease back. Signals go to the command once there is one; before, they end the waiting.
+ */
+import { writeSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Cell, Lease } from '../../api/index.ts';
+import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import type { CellFlags } from '../config.ts';
+import { openCell } from '../connection.ts';
+import { EXIT } from '../exit-codes.ts';
+import { whoAmI } from '../who-am-i.ts';
+import { GuardedCommand, type Outcome } from './guarded-command.ts';
+import { planFor, type Plan } from './plan.ts';
+import { WaitingNote, whoHas } from './waiting.ts';
+
+/** What the command line said, read and found sound. */
+export interface RunOptions {
+  readonly flags: CellFlags;
+  readonly name: string;
+  readonly command: readonly string[];
+  /** Not to wait at all, if it is 0; without it, as long as it takes. */
+  readonly waitMs: number | undefined;
+  readonly termMs: number | undefined;
+  readonly graceMs: number | undefined;
+  readonly onLost: NodeJS.Signals;
+  readonly conflictCode: number;
+  readonly json: boolean;
+  /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
+  readonly onOutcome?: (outcome: Outcome) => void;
+}
+
+const STDERR = 2;
+const BY_SIGNAL = 128;
+const CONNECT_TIMEOUT = '5s';
+/** Passed on as they are. The keyboard's stop and what undoes it have a treatment of their own. */
+const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
+/** These end the waiting; the others mean nothing to one who waits. */
+const ENDS_WAITING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']);
+
+/** Answers with the exit code. Throws `TenureError` for all that went wrong before there was a command. */
+export async function runUnderLease(options: RunOptions): Promise<number> {
+  const signals = new Signals();
+  let cell: Cell | undefined;
+  try {
+    const startedMs = performance.now();
+    const holder = whoAmI();
+    cell = await openCell(connectFlags(options), { signal: signals.endsWaiting, name: holder });
+    const plan = planOf(cell, options);
+    const lease = await take(cell, options, holder, signals.endsWaiting, performance.now() - startedMs);
+    if (!lease) return options.conflictCode;
+    signals.command = new GuardedCommand(lease, {
+      command: options.command,
+      environment: environmentFor(lease, holder),
+      plan,
+      onLost: options.onLost,
+    });
+    const outcome = await signals.command.run();
+    signals.command = null;
+    await lease.release();
+    options.onOutcome?.(outcome);
+    return exitCodeOf(outcome, options);
+  } catch (error) {
+    if (signals.endsWaiting.aborted && error === signals.endsWaiting.reason) return signals.exitCode;
+    throw error;
+  } finally {
+    await cell?.close();
+    signals.ignore();
+  }
+}
+
+/** Whoever waits only a little does not look for the cell any longer. */
+function connectFlags({ flags, waitMs }: RunOptions): CellFlags {
+  if (waitMs === undefined || waitMs === 0) return flags;
+  const timeoutMs = parseDuration(flags.connectTimeout ?? CONNECT_TIMEOUT) / 1000;
+  return { ...flags, connectTimeout: `${Math.max(1, Math.min(timeoutMs, waitMs))}ms` };
+}
+
+function planOf(cell: Cell, { termMs, graceMs }: RunOptions): Plan {
+  if (termMs !== undefined && termMs > cell.maxTermMs) {
+    const [term, most] = [termMs, cell.maxTermMs].map((ms) => formatDuration(spanUs(ms * 1000)));
+    throw new TenureError('TENURE_BAD_ARGUMENT', `--term ${term} is longer than the longest of this cell, ${most}`);
+  }
+  return planFor(termMs ?? cell.maxTermMs, graceMs);
+}
+
+/** The lease, or undefined if another has it and we do not wait. */
+async function take(cell: Cell, options: RunOptions, holder: string, signal: AbortSignal, passedMs: number): Promise<Lease | undefined> {
+  const { name, waitMs, termMs } = options;
+  const terms = { meta: holder, signal, ...(termMs === undefined ? {} : { term: termMs }) };
+  if (waitMs === 0) {
+    const taken = await cell.tryAcquire(name, terms);
+    if (taken.ok) return taken.lease;
+    const why = taken.reason === 'held' ? await whoHas(cell, name) : `others ${taken.reason === 'queued' ? 'wait for it' : 'want it too'}`;
+    say(options, { event: 'conflict', code: 'TENURE_HELD' }, `'${name}' is taken: ${why}`);
+    return undefined;
+  }
+  const note = new WaitingNote(cell, name);
+  try {
+    return await cell.acquire(name, waitMs === undefined ? terms : { ...terms, wait: Math.max(1, waitMs - passedMs) });
+  } catch (error) {
+    // Nobody to ask is another matter than somebody who has it.
+    if (error instanceof TenureError && error.code === 'TENURE_WAIT_TIMEOUT' && cell.state === 'no-quorum')
+      throw new TenureError('TENURE_NO_QUORUM', `no majority of members could be reached while '${name}' was waited for`);
+    throw error;
+  } finally {
+    note.clear();
+  }
+}
+
+/** What the command may want to know. The deadline is that of the first grant: renewals move it on. */
+function environmentFor(lease: Lease, holder: string): Record<string, string | undefined> {
+  return {
+    ...process.env,
+    TENURE_NAME: lease.name,
+    TENURE_TOKEN: String(lease.token),
+    TENURE_HOLDER: holder,
+    TENURE_DEADLINE: String(Math.floor(Date.now() + lease.remainingMs())),
+  };
+}
+
+function exitCodeOf(outcome: Outcome, options: RunOptions): number {
+  if (outcome.kind === 'ended') return outcome.code;
+  if (outcome.kind === 'lost') {
+    say(options, { event: 'lost', code: 'TENURE_LEASE_LOST' }, `${outcome.why}; nothing of the command is left (TENURE_LEASE_LOST)`);
+    return EXIT.leaseLost;
+  }
+  if (outcome.kind === 'not-started') {
+    say(options, { event: 'not-started' }, outcome.why);
+    return outcome.code;
+  }
+  say(options, { event: 'unguarded', code: outcome.error.code }, outcome.error.message);
+  return EXIT.internal;
+}
+
+/** Straight to the descriptor: a stream of Node's would make it non-blocking for the command too. */
+function say({ json, name }: RunOptions, facts: Record<string, string>, message: string): void {
+  writeSync(STDERR, json ? `${JSON.stringify({ ...facts, name, message })}\n` : `tenure: ${message}\n`);
+}
+
+/** Every signal that comes, and where it goes. */
+class Signals {
+  command: GuardedCommand | null = null;
+  readonly #controller = new AbortController();
+  #first: NodeJS.Signals | null = null;
+  readonly #handlers = new Map<NodeJS.Signals, () => void>([
+    ...PASSED_ON.map((signal) => [signal, () => this.#take(signal)] as const),
+    ['SIGTSTP', () => this.#stop()],
+    ['SIGCONT', () => this.command?.continueWithUs()],
+  ]);
+
+  constructor() {
+    for (const [signal, handler] of this.#handlers) process.on(signal, handler);
+  }
+
+  get endsWaiting(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get exitCode(): number {
+    return BY_SIGNAL + (this.#first ? constants.signals[this.#first] : 0);
+  }
+
+  ignore(): void {
+    for (const [signal, handler] of this.#handlers) process.off(signal, handler);
+  }
+
+  #take(signal: NodeJS.Signals): void {
+    if (this.command) this.command.forward(signal);
+    else if (ENDS_WAITING.has(signal)) {
+      this.#first ??= signal;
+      this.#controller.abort(new Error(`ended by ${signal}`));
+    }
+  }
+
+  #stop(): void {
+    if (this.command) this.command.stopWithUs();
+    else process.kill(process.pid, 'SIGSTOP');
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What a person at a terminal sees while `tenure run` waits for its lease: after two seconds, who holds it. Elsewhere
+ * nothing is written. Writes go straight to the descriptor, because a stream of Node's would make it non-blocking for the command too.
+ */
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import type { Cell } from '../../api/index.ts';
+import { metaText } from '../terminal.ts';
+
+const PATIENCE_MS = 2000;
+const STDERR = 2;
+
+export class WaitingNote {
+  #timer: NodeJS.Timeout | undefined;
+  #isShown = false;
+  #isOver = false;
+
+  constructor(cell: Cell, name: string) {
+    if (isatty(STDERR)) this.#after(cell, name);
+  }
+
+  clear(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    if (this.#isShown) writeSync(STDERR, '\r\x1b[2K');
+  }
+
+  #after(cell: Cell, name: string): void {
+    this.#timer = setTimeout(() => void this.#show(cell, name), PATIENCE_MS);
+    this.#timer.unref();
+  }
+
+  async #show(cell: Cell, name: string): Promise<void> {
+    const note = await whoHas(cell, name).catch(() => null);
+    if (this.#isOver) return;
+    if (note !== null) {
+      this.#isShown = true;
+      writeSync(STDERR, `\r\x1b[2Ktenure: waiting for '${name}': ${note}`);
+    }
+    this.#after(cell, name);
+  }
+}
+
+/** In words for people. */
+export async function whoHas(cell: Cell, name: string): Promise<string> {
+  const { holder, certain, meta } = await cell.holder(name);
+  if (!holder) return certain ? 'its holder has just left' : 'too few members answer to tell who holds it';
+  const who = metaText(meta) ?? `process ${holder.incarnation}`;
+  return `held by ${who}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
+}

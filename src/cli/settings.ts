@@ -1,0 +1,185 @@
+/**
+ * Every setting of a cell, once: its key in a config file, its flag, its environment variable, what it means and what
+ * values it takes. A value may be text (a flag, the environment) or what a file says; both end as the same thing.
+ */
+import * as v from 'valibot';
+import { encodeName, parseDuration } from '../kernel/index.ts';
+import { parseAddress } from '../transport/index.ts';
+
+const nameText = v.pipe(
+  v.string('a text is needed'),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed) complainIf(() => encodeName(dataset.value), addIssue);
+  }),
+);
+
+const address = v.pipe(
+  v.string('an address is needed: host:port'),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed) complainIf(() => parseAddress(dataset.value), addIssue);
+  }),
+);
+
+const path = v.pipe(v.string('a path is needed'), v.nonEmpty('a path is needed'));
+
+const duration = v.pipe(
+  v.union([v.string(), v.number()], "a duration is needed, like '15s'"),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed) complainIf(() => parseDuration(dataset.value), addIssue);
+  }),
+);
+
+/** A mapping in a file; `a=host-a:4600,b=host-b:4600` in flags and the environment. */
+const members = v.pipe(
+  v.union([v.string(), v.record(v.string(), v.unknown())], 'members are needed: one line `id: host:port` each'),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    if (typeof dataset.value !== 'string') return dataset.value;
+    const listed: Record<string, string> = {};
+    for (const part of dataset.value.split(',').map((one) => one.trim())) {
+      const at = part.indexOf('=');
+      const id = part.slice(0, at).trim();
+      if (at <= 0 || Object.hasOwn(listed, id)) {
+        const why = at <= 0 ? `'${part}' is no member: write id=host:port, with commas between members` : `member ${id} is there twice`;
+        addIssue({ message: why });
+        return NEVER;
+      }
+      listed[id] = part.slice(at + 1).trim();
+    }
+    return listed;
+  }),
+  v.record(nameText, address),
+);
+
+function numberBetween(min: number, max: number, hint: string): v.GenericSchema<unknown, number> {
+  return v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.regex(/^\s*\d+(?:\.\d+)?\s*$/), v.transform(Number))], hint),
+    v.minValue(min, hint),
+    v.maxValue(max, hint),
+  );
+}
+
+/** What is left of all sources: each value checked, none required. */
+export interface Settings {
+  cell?: string;
+  members?: Record<string, string>;
+  clientSecretFile?: string;
+  secretFile?: string;
+  self?: string;
+  listen?: string;
+  dataDir?: string;
+  keepVotes?: boolean;
+  engine?: 'quorum';
+  maxTerm?: string | number;
+  rateError?: number;
+  replication?: number;
+}
+
+export type SettingKey = keyof Settings;
+
+interface Setting<Value> {
+  /** `<address>` and the like, for help; nothing for a flag that needs no value. */
+  readonly placeholder: string;
+  readonly meaning: string;
+  readonly schema: v.GenericSchema<unknown, Value>;
+  /** Whether clients have a use for it, or members only. */
+  readonly forClients: boolean;
+}
+
+/** In the order in which help shows them. */
+export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Settings[Key]>> } = {
+  cell: { placeholder: '<name>', meaning: 'the name of the cell', schema: nameText, forClients: true },
+  members: { placeholder: '<list>', meaning: 'every member: a=host-a:4600,b=host-b:4600,…', schema: members, forClients: true },
+  clientSecretFile: { placeholder: '<file>', meaning: 'the secret of the clients', schema: path, forClients: true },
+  secretFile: {
+    placeholder: '<file>',
+    meaning: 'the secret of the members; for a client without --client-secret-file, its own',
+    schema: path,
+    forClients: true,
+  },
+  self: { placeholder: '<id>', meaning: 'which member this is; the host name if that is a member', schema: nameText, forClients: false },
+  listen: {
+    placeholder: '<address>',
+    meaning: 'where to listen; its own address unless told otherwise',
+    schema: address,
+    forClients: false,
+  },
+  dataDir: {
+    placeholder: '<folder>',
+    meaning: 'a folder of this member alone, so that its tokens rise across every restart; needs the package lmdb',
+    schema: path,
+    forClients: false,
+  },
+  keepVotes: {
+    placeholder: '',
+    meaning: 'keep every vote in --data-dir before it is given: a restart is then not silent',
+    schema: v.union(
+      [
+        v.boolean(),
+        v.pipe(
+          v.picklist(['true', 'false']),
+          v.transform((text) => text === 'true'),
+        ),
+      ],
+      'true or false is needed',
+    ),
+    forClients: false,
+  },
+  engine: {
+    placeholder: '<name>',
+    meaning: 'the lease engine: quorum',
+    schema: v.picklist(['quorum'], 'there is one engine: quorum'),
+    forClients: false,
+  },
+  maxTerm: { placeholder: '<duration>', meaning: 'the longest term of any lease: 15s', schema: duration, forClients: false },
+  rateError: {
+    placeholder: '<ratio>',
+    meaning: 'how far the rate of a clock may be off: 0.001',
+    schema: numberBetween(0, 0.2, 'a number from 0 to 0.2 is needed; a thousandth is 0.001'),
+    forClients: false,
+  },
+  replication: {
+    placeholder: '<n>',
+    meaning: 'how many members vote on a name; all unless told otherwise',
+    schema: v.pipe(numberBetween(1, 64, 'a whole number from 1 to 64 is needed'), v.integer('a whole number is needed')),
+    forClients: false,
+  },
+};
+
+export const SETTING_KEYS: readonly SettingKey[] = Object.keys(SETTINGS) as SettingKey[];
+
+/** The paths among them: those in a file are relative to the file. */
+export const PATH_KEYS: ReadonlySet<SettingKey> = new Set(['clientSecretFile', 'secretFile', 'dataDir']);
+
+/** `clientSecretFile` is `--client-secret-file` … */
+export function flagOf(key: SettingKey): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** … and `TENURE_CLIENT_SECRET_FILE`. */
+export function variableOf(key: SettingKey): string {
+  return `TENURE_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+export interface Complaint {
+  /** Where in the value: keys of a mapping, outermost first. */
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** Checks one value and adds what it means to `settings`, or says what is wrong with it. */
+export function checkSetting(key: SettingKey, value: unknown, settings: Settings): Complaint[] {
+  const checked = v.safeParse<v.GenericSchema<unknown, unknown>>(SETTINGS[key].schema, value);
+  if (checked.success) {
+    Object.assign(settings, { [key]: checked.output });
+    return [];
+  }
+  return checked.issues.map(({ path: within, message }) => ({ path: (within ?? []).map(({ key: part }) => String(part)), message }));
+}
+
+function complainIf(throws: () => unknown, addIssue: (issue: { message: string }) => void): void {
+  try {
+    throws();
+  } catch (error) {
+    addIssue({ message: error instanceof Error ? error.message : String(error) });
+  }
+}

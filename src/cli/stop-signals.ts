@@ -1,0 +1,41 @@
+/** SIGINT and SIGTERM as an AbortSignal, so that a command can give back what it holds before it ends. */
+import { constants } from 'node:os';
+
+export interface StopSignals {
+  readonly signal: AbortSignal;
+  /** From here on the signals do what they always did. */
+  disarm(): void;
+}
+
+/** The first asks to stop; a second ends the process at once, for whoever has had enough. */
+export function stopSignals(): StopSignals {
+  const controller = new AbortController();
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) process.exit(128 + constants.signals[name]);
+    controller.abort(new StoppedBySignal(name));
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return {
+    signal: controller.signal,
+    disarm: () => {
+      process.off('SIGINT', onSignal);
+      process.off('SIGTERM', onSignal);
+    },
+  };
+}
+
+export class StoppedBySignal extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`stopped by ${signal}`);
+    this.name = 'StoppedBySignal';
+    this.signal = signal;
+  }
+
+  /** What a shell says of a process that a signal ended. */
+  get exitCode(): number {
+    return 128 + constants.signals[this.signal];
+  }
+}
