@@ -61,6 +61,7 @@ export class GuardedCommand {
   #toldDeadlineMs = -Infinity;
   #toldIsTold = false;
   #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
 
   constructor(lease: Tenancy, options: CommandOptions) {
     this.#lease = lease;
@@ -95,6 +96,9 @@ export class GuardedCommand {
       await this.#endRest();
       return this.#outcome(end, wasOver);
     } finally {
+      // Signals may still come; there is nobody left whom they could mean, and nothing to look after.
+      this.#isOver = true;
+      this.#group = null;
       clearTimeout(this.#timer);
       await this.#switch.dismiss();
     }
@@ -115,6 +119,7 @@ export class GuardedCommand {
   stopWithUs(): void {
     this.forward('SIGTSTP');
     setTimeout(() => {
+      if (this.#isOver) return;
       this.forward('SIGSTOP');
       process.kill(process.pid, 'SIGSTOP');
     }, STOP_AFTER_MS);
@@ -141,6 +146,7 @@ export class GuardedCommand {
 
   /** Everything follows from what the clocks say at this moment, however late it is. */
   #look(): void {
+    if (this.#isOver) return;
     clearTimeout(this.#timer);
     const { killBeforeMs, graceMs, lookMs } = this.#options.plan;
     const leftMs = this.#lease.remainingMs() - killBeforeMs;
