@@ -306,18 +306,17 @@ describe('a disk that fails', () => {
 
 describe('what a holder says of itself', () => {
   test('is written when it changes, before the vote for it is answered, and read back', () => {
-    const member = new Member('votes');
-    member.settle();
-    member.propose(1, { meta: 'first', ballot: WALL_US + 1 });
-    member.settle();
-    member.writes.length = 0;
+    const one = member('votes');
+    one.propose(1, { meta: 'first', ballot: WALL_US + 1 });
+    one.settle();
+    one.writes.length = 0;
     // A renewal that says the same is answered at once.
-    expect(member.propose(1, { meta: 'first', ballot: WALL_US + 2, flags: RENEWS })).toBe('accepted');
-    expect(member.writes).toEqual([]);
-    expect(member.propose(1, { meta: 'second', ballot: WALL_US + 3, flags: RENEWS })).toBe('nothing');
-    member.settle();
-    expect(member.said).toBe('accepted');
-    member.restart('votes');
-    expect(member.metaOf()).toBe('second');
+    expect(one.propose(1, { meta: 'first', ballot: WALL_US + 2, flags: RENEWS })).toBe('accepted');
+    expect(one.writes).toEqual([]);
+    expect(one.propose(1, { meta: 'second', ballot: WALL_US + 3, flags: RENEWS })).toBe('nothing');
+    one.settle();
+    expect(one.said).toBe('accepted');
+    one.restart('votes');
+    expect(one.metaOf()).toBe('second');
   });
 });
