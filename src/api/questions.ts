@@ -74,8 +74,11 @@ export class Questions {
 
   async list(prefix: string, signal: AbortSignal | undefined): Promise<Listing> {
     const bytes = encodePrefix(prefix);
-    const answer = await this.#ask((lease) => ({ kind: 'list', lease, prefix: bytes }), signal);
-    if (answer.kind !== 'listed') throw new TenureError('TENURE_INTERNAL', 'the answer is to another question');
+    let answer = await this.#askList(bytes, signal);
+    // What has just begun or ended is at some members only.
+    for (let again = QUESTIONS_AGAIN; again > 0 && answer.leases.some(({ certain }) => !certain); again--) {
+      answer = await this.#askList(bytes, signal);
+    }
     const leases = answer.leases.map(({ name, holder, certain, meta }): ListedLease => ({
       name: tellName(name),
       holder: tellHolder(holder),
@@ -84,6 +87,12 @@ export class Questions {
     }));
     leases.sort((a, b) => compareNames(a.name, b.name));
     return { leases, certain: answer.certain };
+  }
+
+  async #askList(prefix: Uint8Array, signal: AbortSignal | undefined): Promise<Extract<Answer, { kind: 'listed' }>> {
+    const answer = await this.#ask((lease) => ({ kind: 'list', lease, prefix }), signal);
+    if (answer.kind !== 'listed') throw new TenureError('TENURE_INTERNAL', 'the answer is to another question');
+    return answer;
   }
 
   tell(answer: Answer): void {

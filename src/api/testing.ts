@@ -2,7 +2,7 @@
  * The testing kit: a whole cell within a unit test, on virtual time. Members, clients, messages and leases
  * are the real ones; only network and clocks are played. Nothing here sleeps, and a seed gives the same run.
  */
-import { deriveTiming, type Timing } from '../core/index.ts';
+import { deriveTiming, patienceUs, type Timing } from '../core/index.ts';
 import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
 import { MemoryHub, type Transport } from '../transport/index.ts';
 import { Cell, type Kept } from './cell.ts';
@@ -191,7 +191,7 @@ export class TestCell {
     const born = incarnation(++this.#born);
     const role = self < this.memberIds.length ? 'member' : 'client';
     const transport = this.#hub.transport({ role, id, incarnation: born, schedule: (task) => this.#hop(actor, task) });
-    const clocks = new VirtualClocks(this.#time, actor, ATTEMPTS_ANSWERED * this.#timing.attemptUs);
+    const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#timing));
     const kept = role === 'member' ? this.#keptBy(id, actor) : undefined;
     const cell = new Cell(transport, this.memberIds, self, born, { clocks, chooser: this.#chooser, restarted, kept });
     this.#nodes.set(id, { id, cell, transport, actor });
@@ -235,4 +235,11 @@ export class TestCell {
     for (const node of this.#nodes.values()) if (node.cell === who) return node;
     throw new TenureError('TENURE_BAD_ARGUMENT', 'this is no member or client of the test cell, or it has crashed');
   }
+}
+
+/** How long a call that is not answered takes to say so: each attempt is more patient than the one before. */
+function triesUs(timing: Timing): number {
+  let us = 0;
+  for (let unanswered = 0; unanswered < ATTEMPTS_ANSWERED; unanswered++) us += patienceUs(timing, unanswered);
+  return us;
 }
