@@ -44,6 +44,8 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   #ownSpare = new ByteWriter(1024);
   readonly #events: Event[] = [];
   #isStepping = false;
+  /** Messages that came together are taken at one instant: no other code of the process runs between them. */
+  #isBurst = false;
   #isTelling = false;
   #isStopped = false;
   #dueAt: MonoUs = NEVER;
@@ -93,7 +95,11 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     this.#reader.reset(bytes, start, end);
     const message = this.#options.codec.decode(this.#reader);
     if (message === null || this.#options.admit?.(from, message) === false) return false;
-    if (!this.#begin()) return true;
+    if (!this.#begin(this.#isBurst)) return true;
+    if (!this.#isBurst) {
+      this.#isBurst = true;
+      queueMicrotask(this.#endBurst);
+    }
     try {
       this.#core.receive(from, message, this);
       this.#deliverOwn();
@@ -165,14 +171,18 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   // A step is `#begin`, what the core does, messages to oneself, `#finish`. It is written out where it happens: a
   // function that takes the middle as an argument would make a closure for every message.
 
-  /** False if this node has fallen silent. */
-  #begin(): boolean {
+  /** False if this node has fallen silent. `sameInstant`: as the step before. */
+  #begin(sameInstant = false): boolean {
     if (this.#isStopped) return false;
     if (this.#isStepping) throw new TenureError('TENURE_INTERNAL', 'a step within a step');
     this.#isStepping = true;
-    this.#readClocks(null);
+    if (!sameInstant) this.#readClocks(null);
     return true;
   }
+
+  readonly #endBurst = (): void => {
+    this.#isBurst = false;
+  };
 
   #finish(): void {
     this.#isStepping = false;
