@@ -452,7 +452,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#reply.reason = reason;
     if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
     // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
-    else if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
+    else if (this.#rules.tokenAboveFloor && reason !== TOO_LONG) this.#floors.raise(hash, message.ballot);
     this.#answer(from, REFUSED, message, step);
   }
 
