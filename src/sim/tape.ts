@@ -117,5 +117,5 @@ export class Tape<Command> {
 
 /** The word a message is called by: the first of its description. */
 export function labelOf(description: string): string {
-  return /^[A-Za-z-]+/.exec(description)?.[0] ?? 'message';
+  return /^[A-Za-z_-]+/.exec(description)?.[0] ?? 'message';
 }

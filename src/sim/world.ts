@@ -3,7 +3,7 @@
  * happens. It runs one drawn scenario, first under faults, then healed, and shows every record of the
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
-import { nodeId, NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import { nodeId, NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Step, UnitId } from '../core/index.ts';
 import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
 import type { MachineClock } from './clock.ts';
@@ -210,11 +210,16 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     return Math.min(deadline.monoUs - this.monoOf(node), deadline.wallUs - this.wallOf(node));
   }
 
-  /** Writes down the holds of a resource that ended by themselves. */
+  /**
+   * Writes down the holds of a resource that ended by themselves. Where wall clocks are set back, one that ended by the wall
+   * clock alone may be back before its holder looks. Nobody sleeps there, so until the holder says that it is lost it is judged by
+   * the monotonic clock, which is stricter.
+   */
   settleHolds(resource: string): void {
+    const mayComeBack = this.scenario.faults.wallStepsBack;
     this.holds.settle(
       resource,
-      (process, deadline) => this.remainingUs(process, deadline),
+      (process, deadline) => this.remainingUs(process, mayComeBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline),
       (index, token) => {
         const process = this.#processes[index] as SimProcess<Message, Command, Event>;
         this.record({

@@ -38,6 +38,9 @@ interface Handle {
   token: number;
   /** Told by the core to keep renewing it. */
   keep: boolean;
+  termUs: number;
+  /** Its votes were all given after the world had healed: nothing excuses its loss. */
+  safe: boolean;
   usesLeft: number;
   /** What it has proclaimed since its grant. */
   proclaims: number;
@@ -55,6 +58,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #nextLease = 1;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
+  #healedAt = Infinity;
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
   #silentWithoutDisk = -Infinity;
 
@@ -75,6 +79,8 @@ export class QuorumUser implements User<QuorumEvent> {
         lease: 0,
         token: 0,
         keep: false,
+        termUs: 0,
+        safe: false,
         usesLeft: 0,
         proclaims: 0,
         sinceHealed: false,
@@ -164,7 +170,7 @@ export class QuorumUser implements User<QuorumEvent> {
         this.#idle(handle);
         return;
       case 'lost':
-        if (handle.sinceHealed && handle.keep) desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
+        if (handle.safe && handle.keep) desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
         desk.ended(handle.resource.text, handle.token, 'lost');
         this.#idle(handle);
         return;
@@ -180,6 +186,7 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   healed(): void {
+    this.#healedAt = this.#desk.monoUs;
     if (this.#handles.length === 0) this.#desk.done();
     for (const handle of this.#handles) {
       handle.sinceHealed = false;
@@ -238,6 +245,8 @@ export class QuorumUser implements User<QuorumEvent> {
     handle.lease = this.#nextLease++;
     handle.token = 0;
     handle.keep = keep;
+    handle.termUs = termUs;
+    handle.safe = false;
     handle.waits = waitUs > 0;
     this.#habits.opened.asked = true;
     this.#desk.requested(resource.text, handle.lease);
@@ -260,6 +269,7 @@ export class QuorumUser implements User<QuorumEvent> {
     if (event.waited) desk.sometimes('waiter-served');
     if (desk.healed && !handle.sinceHealed) {
       handle.sinceHealed = true;
+      handle.safe = event.deadlineMonoUs - handle.termUs >= this.#healedAt;
       // In a rush it is enough to have had it.
       handle.usesLeft = this.#habits.rush ? 0 : 1 + desk.choose(8);
       if (this.#handles.every(({ sinceHealed }) => sinceHealed))

@@ -139,13 +139,13 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     }
     if (this.isLive(id, step) && !this.#isSameLease(id, message)) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
-      this.#refuse(from, HELD, id, message, step);
+      this.#refuse(from, HELD, id, hash, message, step);
     } else if (this.#waiting.blocks(id, message.owner, message.lease, step)) {
-      this.#refuse(from, QUEUED, id, message, step);
+      this.#refuse(from, QUEUED, id, hash, message, step);
     } else if (this.#promises.blocks(id, message, step)) {
-      this.#refuse(from, OUTBID, id, message, step);
+      this.#refuse(from, OUTBID, id, hash, message, step);
     } else if (message.ballot <= this.#floorOf(id, hash)) {
-      this.#refuse(from, LOW, id, message, step);
+      this.#refuse(from, LOW, id, hash, message, step);
     } else {
       this.#promises.make(message, step);
       this.#answer(from, PROMISED, message, step);
@@ -160,28 +160,28 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     const renews = (message.flags & RENEWS) !== 0;
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.#timing.maxTermUs) {
-      this.#refuse(from, TOO_LONG, id, message, step);
+      this.#refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#rules.oneRoundTrip) {
       this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
-        this.#refuse(from, HELD, id, message, step);
+        this.#refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
-        this.#refuse(from, LOW, id, message, step);
+        this.#refuse(from, LOW, id, hash, message, step);
       } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {
-        this.#refuse(from, OUTBID, id, message, step);
+        this.#refuse(from, OUTBID, id, hash, message, step);
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
         const says = message.ballot !== this.#leases.ballot(id) && this.#extend(id, message, step);
         this.#vote(from, id, says, message, step);
       }
     } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
-      this.#refuse(from, QUEUED, id, message, step);
+      this.#refuse(from, QUEUED, id, hash, message, step);
     } else if (!renews && this.#promises.blocks(id, message, step)) {
-      this.#refuse(from, OUTBID, id, message, step);
+      this.#refuse(from, OUTBID, id, hash, message, step);
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
-      this.#refuse(from, LOW, id, message, step);
+      this.#refuse(from, LOW, id, hash, message, step);
     } else {
       this.#vote(from, this.#accept(hash, message, step), true, message, step);
     }
@@ -447,10 +447,12 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     return true;
   }
 
-  #refuse(from: NodeId, reason: number, id: number, message: QuorumMessage, step: QuorumStep): void {
+  #refuse(from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
     this.#tellLease(id, step);
     this.#reply.reason = reason;
     if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
+    // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
+    else if (this.#rules.tokenAboveFloor && reason !== TOO_LONG) this.#floors.raise(hash, message.ballot);
     this.#answer(from, REFUSED, message, step);
   }
 

@@ -279,6 +279,11 @@ export class Holder {
       return;
     }
     if (renewal.startMono + termUs >= holds.deadlineMono(id)) {
+      // The wall clock was set forward since it began: what it extends may live on, but it is over (rule 11).
+      if (this.#out.rules.holderWatchesWall && step.wallUs >= renewal.startWall + termUs) {
+        this.#failRenewal(renewal, step);
+        return;
+      }
       // Both from the same instant: a wall deadline from before the wall clock was set back would never come in a sleep.
       holds.setDeadlineMono(id, renewal.startMono + termUs);
       holds.setDeadlineWall(id, renewal.startWall + termUs);

@@ -230,6 +230,14 @@ export class Proposer {
     const verdict = pursuit.verdict(this.#out.electorate.quorum);
     const unreached = pursuit.unreached();
     if (verdict === 'no-quorum') pursuit.unanswered++;
+    const isLastTry = !pursuit.waits && pursuit.tries >= TRIES_MAX;
+    if (verdict === 'low' && !isLastTry) {
+      // Nobody is in the way, our clock lags behind a ballot of before: now that we know it, the next is above. Votes
+      // that it got go over to that one at once; given back, they would be the next one's in line.
+      pursuit.careful = false;
+      this.#attempt(pursuit, step);
+      return;
+    }
     if (this.#out.rules.voidBeforeRelease) {
       pursuit.ballot = NO_BALLOT;
       pursuit.phase = 'resting';
@@ -238,12 +246,9 @@ export class Proposer {
     const isQueued = pursuit.waits && this.#isWorthWaiting(verdict, pursuit) && this.#enterQueues(pursuit, step);
     if (phase === 'proposing' && this.#out.rules.oneRoundTrip) this.#giveBack(pursuit, ballot, step);
     if (isQueued) return;
-    const isLastTry = !pursuit.waits && pursuit.tries >= TRIES_MAX;
     switch (verdict) {
       case 'low':
-        // Our clock lags behind a ballot of before: now that we know it, the next is above.
-        if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
-        else this.#attempt(pursuit, step);
+        this.#refuse(pursuit, 'contended', unreached, step);
         return;
       case 'held':
       case 'queued':
