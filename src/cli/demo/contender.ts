@@ -14,7 +14,6 @@ const WRITE_EVERY_MS = 400;
 const STDOUT = 1;
 
 export async function contend(id: ContenderId, folder: string): Promise<void> {
-  process.title = `tenure demo ${id}`;
   const config = await clientConfig({ config: configIn(folder) });
   const cell = await connect({ ...config, name: id, history: { file: `${historiesIn(folder)}/`, clockBound: CLOCK_BOUND } });
   // Histories are whole only if they are closed; an exit in the middle would look like a crash.
@@ -79,7 +78,7 @@ async function lead(cell: Cell, id: ContenderId): Promise<void> {
   const leadership: Leadership = await cell.elect(CONTENDERS[id].lease).campaign({ value: id });
   report({ event: 'holds', token: leadership.token });
   await workUnder(leadership, between(12_000, 18_000));
-  report({ event: leadership.valid ? 'releases' : 'lost', token: leadership.token });
+  reportEnd(leadership);
   await leadership.resign();
   await sleep(between(500, 1000));
 }
@@ -100,10 +99,14 @@ async function workUnder({ token, signal }: Held, forMs: number): Promise<void> 
   }
 }
 
-/** Told before it is done: whoever is killed between the two has not given it back. */
 async function giveBack(lease: Lease): Promise<void> {
-  report({ event: lease.valid && !lease.signal.aborted ? 'releases' : 'lost', token: lease.token });
+  reportEnd(lease);
   await lease.release();
+}
+
+/** Before it is given back: whom the demo kills as a holder has to be one still. */
+function reportEnd({ token, valid, signal }: Held): void {
+  report({ event: valid && !signal.aborted ? 'releases' : 'lost', token });
 }
 
 function report(event: Report): void {

@@ -35,11 +35,12 @@ const LOG_MIN = 3;
 export function sceneLines(scene: Scene, columns: number, rows: number, palette: Palette): string[] {
   const width = Math.max(20, columns - 1);
   const { bold, dim } = palette;
-  const top = [title(scene, width, palette), '', ...memberLines(scene, palette), '', ...leaseLines(scene, palette), ''];
+  const isLow = rows < 28;
+  const top = [title(scene, width, palette), ...(isLow ? [] : ['']), ...memberLines(scene, palette), '', ...leaseLines(scene, palette), ''];
   const bottom = [
     '',
     ...wrapped(scene.hint, width - 2).map((line, index) => `${index === 0 ? palette.yellow('»') : ' '} ${palette.yellow(line)}`),
-    keysLine(palette),
+    ...keyLines(width, palette),
     dim('In another terminal:'),
     ...scene.commands.map((command) => `  ${command}`),
   ];
@@ -52,14 +53,15 @@ export function sceneLines(scene: Scene, columns: number, rows: number, palette:
   const lines = [...top, ...(isRoomy ? crowd : []), ...log, ...bottom].map((line) => clip(line, width));
   if (lines.length <= rows) return lines;
   // A very small window: what happens matters more than what one could do.
-  return [bold('tenure demo') + dim('  (a larger window shows more)'), ...lines.slice(1, rows - 1), keysLine(palette)].map((line) =>
-    clip(line, width),
-  );
+  const keys = keyLines(width, palette);
+  return [bold('tenure demo') + dim('  (a larger window shows more)'), ...lines.slice(1, Math.max(1, rows - keys.length)), ...keys]
+    .slice(0, rows)
+    .map((line) => clip(line, width));
 }
 
 function title({ elapsedMs, store }: Scene, width: number, { bold, dim }: Palette): string {
   const name = 'tenure demo';
-  const what = '  a real cell: three members and eight contenders, each a process';
+  const what = '  three members and eight contenders, each a process';
   const time = clock(elapsedMs);
   const counts = width >= 110 ? `${store.grants} grants, ${store.writes} writes, ${store.refused} refused   ` : '';
   const gap = Math.max(2, width - name.length - what.length - counts.length - time.length);
@@ -101,20 +103,11 @@ function leaseLines(scene: Scene, palette: Palette): string[] {
 }
 
 function crowdLines({ contenders }: Scene, width: number, { dim, red, yellow }: Palette): string[] {
-  const words = contenders.map(({ id, doing }) => ({ id, doing, length: id.length + doing.length + 1 }));
-  const lines: string[] = [];
-  let line = '';
-  let length = 0;
-  for (const { id, doing, length: own } of words) {
-    if (length > 0 && length + own + 3 > width - 2) {
-      lines.push(line);
-      [line, length] = ['', 0];
-    }
+  const words = contenders.map(({ id, doing }) => {
     const paint = doing === 'is dead' ? red : doing === 'is paused' || doing === 'stalls' ? yellow : dim;
-    line += `${length > 0 ? dim(' · ') : ''}${id} ${paint(doing)}`;
-    length += own + 3;
-  }
-  return [...lines, line].map((one) => `  ${one}`);
+    return { shown: `${id} ${paint(doing)}`, length: id.length + doing.length + 1 };
+  });
+  return inLines(words, dim(' · '), width - 2).map((line) => `  ${line}`);
 }
 
 function logLine({ atMs, text, tone, event, token }: Happening, { dim, red, green }: Palette): string {
@@ -123,7 +116,7 @@ function logLine({ atMs, text, tone, event, token }: Happening, { dim, red, gree
   return `  ${dim(clock(atMs, true))}  ${paint(text)}${fence}`;
 }
 
-function keysLine({ bold, dim }: Palette): string {
+function keyLines(width: number, { bold, dim }: Palette): string[] {
   const keys = [
     ['1 2 3', 'kill or start a member'],
     ['↑ ↓', 'choose a lease'],
@@ -131,7 +124,24 @@ function keysLine({ bold, dim }: Palette): string {
     ['p', 'pause it, resume'],
     ['q', 'quit'],
   ] as const;
-  return keys.map(([key, does]) => `${bold(key)} ${dim(does)}`).join('  ');
+  const words = keys.map(([key, does]) => ({ shown: `${bold(key)} ${dim(does)}`, length: key.length + does.length + 1 }));
+  return inLines(words, '   ', width);
+}
+
+/** As many as fit into each line, with three columns between two. */
+function inLines(words: readonly { readonly shown: string; readonly length: number }[], between: string, width: number): string[] {
+  const lines: string[] = [];
+  let room = 0;
+  for (const { shown, length } of words) {
+    if (lines.length > 0 && room >= length + 3) {
+      lines[lines.length - 1] += `${between}${shown}`;
+      room -= length + 3;
+    } else {
+      lines.push(shown);
+      room = width - length;
+    }
+  }
+  return lines;
 }
 
 function bar(share: number, width: number): string {

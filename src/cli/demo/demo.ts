@@ -110,7 +110,7 @@ function tryIt(folder: string): string[] {
   return [
     `export TENURE_CONFIG=${configIn(folder)}`,
     `${me} holder leader`,
-    `${me} run jobs/report -- sh -c 'echo "mine, token $TENURE_TOKEN"; sleep 3'`,
+    `${me} run jobs/report -- sh -c 'echo $TENURE_TOKEN; sleep 3'`,
     `${me} watch jobs/`,
   ];
 }

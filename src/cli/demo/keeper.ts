@@ -12,7 +12,6 @@ import { MAIN_SCREEN } from '../screen.ts';
 const TERMINAL_FD = 3;
 
 export async function keep(folder: string, hasTerminal: boolean): Promise<void> {
-  process.title = 'tenure demo keeper';
   // The keyboard's signals reach it as well; it leaves after the others.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
   const living = new Set<number>();

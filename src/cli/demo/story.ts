@@ -11,7 +11,7 @@ const PLOT: readonly { readonly atS: number; readonly act: (actions: Actions) =>
 ];
 const PLOT_S = 20;
 
-/** Happens all the time; the first time it is told. */
+/** Prints every happening; of what happens all the time, a story has the first only. */
 export function tellStory(chronicle: Chronicle, isJson: boolean): void {
   const told = new Set<string>();
   chronicle.listen((happening) => {
