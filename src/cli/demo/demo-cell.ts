@@ -99,7 +99,7 @@ export class DemoCell {
   }
 
   startMember(id: MemberId): void {
-    this.#serve(id);
+    void this.#serve(id);
     this.#chronicle.tell('member-started', `member ${id} was started again, and keeps silent for about ${TERM_MS / 1000} s`, { who: id });
   }
 

@@ -33,7 +33,7 @@ const NAME = 14;
 const LOG_MIN = 3;
 
 export function sceneLines(scene: Scene, columns: number, rows: number, palette: Palette): string[] {
-  const width = Math.max(20, columns - 1);
+  const width = Math.max(1, columns - 1);
   const { bold, dim } = palette;
   const isLow = rows < 28;
   const top = [title(scene, width, palette), ...(isLow ? [] : ['']), ...memberLines(scene, palette), '', ...leaseLines(scene, palette), ''];

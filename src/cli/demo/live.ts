@@ -48,8 +48,9 @@ export class Live {
 
   #draw(scene: Scene): void {
     if (this.#timer === null) return;
-    const { columns = 80, rows = 24 } = process.stdout;
-    const picture = redrawn(sceneLines(scene, columns, rows, this.#palette));
+    const { columns, rows } = process.stdout;
+    // A terminal that does not know its size says 0.
+    const picture = redrawn(sceneLines(scene, columns || 80, rows || 24, this.#palette));
     if (picture === this.#shown) return;
     this.#shown = picture;
     process.stdout.write(picture);
