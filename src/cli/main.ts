@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'end the silence of a brand-new cell',
     load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
   },
+  demo: { summary: 'a cell to look at and to break, on this machine', load: async () => (await import('./commands/demo.ts')).demoCommand },
   sim: {
     summary: 'run a protocol through thousands of faulty worlds',
     load: async () => (await import('./commands/sim.ts')).simCommand,

@@ -1,5 +1,6 @@
 /** Draws a `WatchView` as lines for a terminal of a given size. Colours only; the cursor is the caller's. */
 import { formatInstant, type TraceEntry } from '../sim/index.ts';
+import { clip } from './screen.ts';
 import type { NodeView, ResourceView, WatchView } from './watch-view.ts';
 
 const BOLD = 1;
@@ -84,21 +85,6 @@ function seconds(us: number): string {
 
 function paint(text: string, code: number): string {
   return text === '' ? '' : `\x1b[${code}m${text}\x1b[0m`;
-}
-
-/** Cuts a coloured line to a width, and ends its colours. */
-function clip(line: string, width: number): string {
-  let shown = 0;
-  let clipped = '';
-  // oxlint-disable-next-line no-control-regex -- colours are control characters
-  for (const [part] of line.matchAll(/\x1b\[\d+m|./gu)) {
-    if (part.length > 2) clipped += part;
-    else if (shown < width) {
-      clipped += part;
-      shown++;
-    }
-  }
-  return clipped;
 }
 
 export function storyLine(atUs: number, who: string | null, text: string): string {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveSeed } from '../kernel/index.ts';
 import type { Simulation, TracedRun, TraceEntry } from '../sim/index.ts';
 import { EXIT } from './exit-codes.ts';
+import { ALTERNATE_SCREEN, MAIN_SCREEN, redrawn } from './screen.ts';
 import { coloured, frameLines, storyLine, type Frame } from './watch-screen.ts';
 import { WatchView } from './watch-view.ts';
 
@@ -14,9 +15,6 @@ const FRAME_MS = 50;
 /** A world worth watching lasts about this long. */
 const LASTS_US = { min: 12_000_000, max: 28_000_000 };
 const WORLDS_TRIED = 80;
-
-const ALTERNATE_SCREEN = '\x1b[?1049h\x1b[?25l';
-const MAIN_SCREEN = '\x1b[?25h\x1b[?1049l';
 
 /** Of some worlds drawn from a seed, the one in which the most different things happen in a time that a person waits. */
 export function worldWorthWatching(simulation: Simulation, mutant: string | null, seed: number): number {
@@ -75,8 +73,7 @@ async function play(run: TracedRun, title: string, speed: number): Promise<boole
     view.settle(nowUs);
     frame = { ...frame, nowUs: Math.min(nowUs, endUs) };
     const lines = [...frameLines(frame, stdout.columns, stdout.rows), '\x1b[2mCtrl-C stops\x1b[0m'];
-    // One write, each line erased as it is replaced: nothing flickers, nothing scrolls.
-    stdout.write(`\x1b[?2026h\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J\x1b[?2026l`);
+    stdout.write(redrawn(lines));
     if (nowUs > endUs + 1_000_000 * speed) break;
     await sleep(FRAME_MS);
   }
