@@ -90,7 +90,7 @@ it('takes other ports where its own are taken, and prints JSON lines', async () 
 
 it('on a terminal, keys kill and restart, the commands it prints work, and q gives the terminal back', async () => {
   const demo = Demo.onTerminal();
-  await demo.shows(/leads, /);
+  await demo.shows(/(?:east|west) leads/);
   const [, config = ''] = await demo.shows(/TENURE_CONFIG=(\S+?tenure\.yaml)/);
   const held = tenure(['run', 'mine', '--', 'sh', '-c', `"${process.execPath}" "${BIN}" holder mine`], '', { TENURE_CONFIG: config });
   expect(held).toMatchObject({ code: 0, stdout: expect.stringContaining('held') as string });
@@ -127,12 +127,12 @@ it('nothing outlives a demo that is killed', async () => {
   await demo.shows(/stands still/);
   demo.process.kill('SIGKILL');
   await demo.code;
-  while (demo.left().length > 0) await sleep(MOMENT_MS);
+  await expect.poll(() => demo.left(), { timeout: 30_000 }).toEqual([]);
 });
 
 it('nothing outlives a demo whose reader leaves', async () => {
   const demo = Demo.told('--for', '60s');
   await demo.shows(/three members vote/);
   demo.process.stdout?.destroy();
-  while (demo.left().length > 0) await sleep(MOMENT_MS);
+  await expect.poll(() => demo.left(), { timeout: 30_000 }).toEqual([]);
 });

@@ -38,9 +38,12 @@ export class Children {
     this.#keeper.stdin?.write(`+${pid}\n`);
     child.stdin.on('error', () => {});
     createInterface({ input: child.stdout }).on('line', onLine);
-    const ended = once(child, 'close').then(() => {
-      this.#running.delete(pid);
-      this.#keeper.stdin?.write(`-${pid}\n`);
+    const ended = new Promise<void>((resolve) => {
+      child.once('close', () => {
+        this.#running.delete(pid);
+        this.#keeper.stdin?.write(`-${pid}\n`);
+        resolve();
+      });
     });
     return {
       pid,

@@ -119,12 +119,14 @@ export class Crowd {
     this.#contenders.delete(id);
     const { signal } = this.#again;
     sleep(START_AGAIN_MS, undefined, { signal }).then(
-      () => {
-        this.#tell('started', id, `${id} was started again`, 'routine');
-        this.#start(id);
-      },
+      () => this.#startAgain(id),
       () => {},
     );
+  }
+
+  #startAgain(id: ContenderId): void {
+    this.#tell('started', id, `${id} was started again`, 'routine');
+    this.#start(id);
   }
 
   #hear(id: ContenderId, report: Report): void {

@@ -94,7 +94,10 @@ export class DemoCell {
   }
 
   killMember(id: MemberId): void {
-    this.#members[id].child?.signal('SIGKILL');
+    const member = this.#members[id];
+    member.child?.signal('SIGKILL');
+    // Forgotten at once: one that ends without a kill is started again.
+    Object.assign(member, { child: null, state: 'down' });
     this.#chronicle.tell('member-killed', `member ${id} was killed (-9)`, { who: id, tone: 'bad' });
   }
 
@@ -138,12 +141,17 @@ export class DemoCell {
       Object.assign(member, { child, state: 'starting', roundTripMs: null });
       void child.ended.then(() => {
         resolve('ended');
-        if (member.child !== child) return;
-        Object.assign(member, { child: null, state: 'down' });
-        // Another program took the port while the member was down.
-        if (!listens && this.#observer !== null) void sleep(LISTEN_AGAIN_MS).then(() => this.#serveAgain(id));
+        return this.#ended(id, child, listens);
       });
     });
+  }
+
+  #ended(id: MemberId, child: Child, hasListened: boolean): void {
+    const member = this.#members[id];
+    if (member.child !== child) return;
+    Object.assign(member, { child: null, state: 'down' });
+    // Another program took the port while the member was down.
+    if (!hasListened && this.#observer !== null) void sleep(LISTEN_AGAIN_MS).then(() => this.#serveAgain(id));
   }
 
   #serveAgain(id: MemberId): void {

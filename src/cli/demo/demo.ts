@@ -70,7 +70,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     live?.end();
     await cell.end();
     await crowd.end();
-    verdict = await judge(folder);
+    verdict = await judge(folder).catch(() => null);
     await children.end();
     for (const signal of ENDS) process.off(signal, end);
   }
