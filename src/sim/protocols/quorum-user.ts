@@ -100,7 +100,9 @@ export class QuorumUser implements User<QuorumEvent> {
     if (!bootstraps || !isMember || restarted || desk.choose(2) === 0) return;
     this.#later(desk.choose(maxTermUs / 10), () => {
       if (opened.asked) return;
-      desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(maxTermUs * 4) });
+      // Some do not wait for members that are slow to answer, or down.
+      const patienceUs = desk.choose(2) === 0 ? maxTermUs * 4 : maxTermUs / 20;
+      desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(patienceUs) });
     });
   }
 
