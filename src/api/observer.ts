@@ -65,7 +65,8 @@ export class Observer {
 
   requested(name: string, request: number, termUs: number, nowUs: number): void {
     this.#tally.requests++;
-    if (termUs < this.#shortestTermUs) {
+    // One below a millisecond is none: it is about to be refused.
+    if (termUs > 0 && termUs < this.#shortestTermUs) {
       this.#shortestTermUs = termUs;
       this.#lookedUs = -Infinity;
       this.#judgeTerm(nowUs);
