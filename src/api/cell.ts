@@ -41,7 +41,7 @@ import { nextEvent } from './signals.ts';
 import type { Watch, WatchOptions } from './watch.ts';
 
 /**
- * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
+ * `silent`: this member votes for nobody yet. `ready`: all members are connected. `degraded`:
  * a majority, but not all. `no-quorum`: fewer, or this node has failed; nothing can be acquired or renewed.
  */
 export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';
@@ -449,6 +449,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const why = readable ? 'what its data directory holds makes no sense: delete it' : 'its data directory cannot be read or written';
     const error = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
     this.#failure = error;
+    this.#observer.diskFailed(error);
     this.#silent = true;
     this.#updateState();
     // Whoever waits for it to be ready is told, though the state may be the same as before.

@@ -329,6 +329,7 @@ export class LeaseService implements LeaseSource {
     await this.#giveBack(leases, timeoutUs);
     // What was not answered ends by itself, without us.
     for (const number of this.#releasing.keys()) this.#endRelease(number);
+    this.#held.clear();
   }
 
   /**

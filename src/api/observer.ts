@@ -231,6 +231,15 @@ export class Observer {
 
   failed(error: TenureError): void {
     this.#history?.tell({ kind: 'crashed' });
+    this.#failure(error);
+  }
+
+  /** It votes no more, and lives on: what it holds is told of as before. */
+  diskFailed(error: TenureError): void {
+    this.#failure(error);
+  }
+
+  #failure(error: TenureError): void {
     const channel = CHANNELS['tenure:cell:failure'];
     if (channel.hasSubscribers) channel.publish({ ...this.#origin, error } satisfies TenureEvents['tenure:cell:failure']);
     this.#log.say('error', { code: error.code }, error.message);

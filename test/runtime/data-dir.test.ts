@@ -103,7 +103,10 @@ describe('a data directory', () => {
     freeBytes = 1e6;
     expect(await write(dir, 'head', 'two')).toBe(false);
     await dir.close();
-    await expect(DataDir.open(options)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR', message: expect.stringContaining('free') as string });
+    await expect(DataDir.open(options)).rejects.toMatchObject({
+      code: 'TENURE_DATA_DIR',
+      message: expect.stringContaining('free') as string,
+    });
     expect(await read(await open(path), 'head')).toBe('one');
   });
 
