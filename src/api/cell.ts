@@ -165,8 +165,7 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** Waits until leases can be had: the silence is over and a majority is connected. */
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    while (this.#state !== 'ready' && this.#state !== 'degraded') {
-      this.#leases();
+    while ((this.#running(), this.#state !== 'ready' && this.#state !== 'degraded')) {
       if (this.#failure) throw this.#failure;
       await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
@@ -344,6 +343,7 @@ export class Cell extends EventEmitter<CellEvents> {
     if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
     pacer.start();
+    this.#updateState();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────

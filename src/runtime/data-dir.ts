@@ -4,7 +4,6 @@
  * optional package and loaded here, when a directory is opened.
  */
 import { mkdirSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { incarnation, TenureError, type Incarnation } from '../kernel/index.ts';
 import { busy, DirLock } from './dir-lock.ts';
@@ -135,7 +134,7 @@ function makeDir(path: string): string {
     mkdirSync(path, { recursive: true });
     return realpathSync(path);
   } catch (error) {
-    throw unusable(resolve(path), error);
+    throw unusable(path, error);
   }
 }
 
