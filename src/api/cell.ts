@@ -41,7 +41,7 @@ import { nextEvent } from './signals.ts';
 import type { Watch, WatchOptions } from './watch.ts';
 
 /**
- * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
+ * `silent`: this member votes for nobody yet. `ready`: all members are connected. `degraded`:
  * a majority, but not all. `no-quorum`: fewer, or this node has failed; nothing can be acquired or renewed.
  */
 export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';
@@ -106,11 +106,13 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #admins = new Set<number>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
-  readonly #news = new EventEmitter<{ news: [] }>();
+  /** For calls that wait; listeners of callers may throw. */
+  readonly #news = new EventEmitter<{ news: [] }>().setMaxListeners(0);
   #engine: Engine | null = null;
   #silent: boolean;
   #hasFailed = false;
-  #diskFailure: TenureError | null = null;
+  /** Why this node will never be ready again. */
+  #failure: TenureError | null = null;
   #isWarned = false;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
@@ -163,10 +165,9 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** Waits until leases can be had: the silence is over and a majority is connected. */
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    while (this.#state !== 'ready' && this.#state !== 'degraded') {
-      this.#leases();
-      if (this.#diskFailure) throw this.#diskFailure;
-      await this.#alive.during(nextEvent(this, 'state', signal));
+    while ((this.#running(), this.#state !== 'ready' && this.#state !== 'degraded')) {
+      if (this.#failure) throw this.#failure;
+      await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
 
@@ -324,7 +325,9 @@ export class Cell extends EventEmitter<CellEvents> {
         calls.fail(error);
         this.#observer.failed(error);
         this.#hasFailed = true;
+        this.#failure = error;
         this.#updateState();
+        this.#news.emit('news');
         this.#announce(() => this.emit('failure', error));
       },
     });
@@ -340,6 +343,7 @@ export class Cell extends EventEmitter<CellEvents> {
     if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
     pacer.start();
+    this.#updateState();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
@@ -423,6 +427,7 @@ export class Cell extends EventEmitter<CellEvents> {
     if (state === this.#state) return;
     this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
+    this.#news.emit('news');
     this.#announce(() => this.emit('state', state));
   }
 
@@ -442,13 +447,14 @@ export class Cell extends EventEmitter<CellEvents> {
   /** What it cannot keep it does not promise: others vote without it. */
   #diskFailed(readable: boolean): void {
     const why = readable ? 'what its data directory holds makes no sense: delete it' : 'its data directory cannot be read or written';
-    this.#diskFailure = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
+    const error = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
+    this.#failure = error;
+    this.#observer.diskFailed(error);
     this.#silent = true;
     this.#updateState();
-    const error = this.#diskFailure;
-    this.#announce(() => this.emit('failure', error));
     // Whoever waits for it to be ready is told, though the state may be the same as before.
-    this.#announce(() => this.emit('state', this.#state));
+    this.#news.emit('news');
+    this.#announce(() => this.emit('failure', error));
   }
 
   #running(): Engine {
@@ -469,6 +475,7 @@ export class Cell extends EventEmitter<CellEvents> {
     await this.#surroundings.kept?.disk.close?.();
     this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
+    this.#news.emit('news');
     this.#announce(() => this.emit('state', this.#state));
     await this.#observer.close();
   }

@@ -5,7 +5,8 @@
  */
 import { checkName, TenureError, type Duration } from '../kernel/index.ts';
 import type { Lease } from './lease.ts';
-import type { AcquireOptions, HolderAnswer, HolderInfo } from './lease-service.ts';
+import type { AcquireOptions, HolderAnswer } from './lease-service.ts';
+import { Sightings, tellLeader, type Leader } from './sightings.ts';
 import type { Change, WatchOptions } from './watch.ts';
 
 /** What an election is built on: these calls of a lease service, as they are. */
@@ -28,21 +29,7 @@ export interface CampaignOptions extends ElectionOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Leader {
-  /** Which start of which process: changes with every restart. */
-  readonly incarnation: number;
-  readonly token: number;
-  /** What it says of itself. Empty if nothing. */
-  readonly value: Uint8Array;
-  /** The same, as text. */
-  readonly text: string;
-}
-
-export type Sighting =
-  /** `leader` is null when there is none. */
-  | { readonly kind: 'leader'; readonly leader: Leader | null }
-  /** Something may have been missed, and who leads is not known. It is told as soon as it is. */
-  | { readonly kind: 'gap' };
+export type { Leader, Sighting } from './sightings.ts';
 
 export class Election {
   readonly name: string;
@@ -74,22 +61,8 @@ export class Election {
    * Tells who leads, now and whenever it changes: another leader, another value, none. As with `watch`, changes
    * are hints, and where some may have been missed there is a gap.
    */
-  async *observe({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Sighting, undefined, undefined> {
-    signal?.throwIfAborted();
-    let isKnown = false;
-    for await (const change of this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) })) {
-      if (change.kind === 'gap') {
-        isKnown = false;
-        yield { kind: 'gap' };
-      } else if (change.kind === 'change') {
-        isKnown = true;
-        yield { kind: 'leader', leader: change.holder && tellLeader(change.holder, change.meta) };
-      } else if (!isKnown) {
-        isKnown = true;
-        yield { kind: 'leader', leader: null };
-      }
-    }
-    return undefined;
+  observe({ signal }: { signal?: AbortSignal } = {}): Sightings {
+    return new Sightings(() => this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) }));
   }
 }
 
@@ -145,9 +118,4 @@ export class Leadership {
   [Symbol.asyncDispose](): Promise<void> {
     return this.resign();
   }
-}
-
-function tellLeader({ incarnation, token }: HolderInfo, meta: Uint8Array | null): Leader {
-  const value = meta ?? new Uint8Array(0);
-  return { incarnation, token, value, text: new TextDecoder().decode(value) };
 }

@@ -101,7 +101,10 @@ function realSurroundings(): Surroundings {
 }
 
 /** Members are numbered in the order of their ids, which is the same everywhere. */
-function idsOf(members: Readonly<Record<string, string>>): string[] {
+function idsOf(members: Readonly<Record<string, string>> | undefined): string[] {
+  if (typeof members !== 'object' || members === null) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', "members is an object of ids and addresses, like { a: 'host:4600' }");
+  }
   return Object.keys(members).sort(compareNames);
 }
 

@@ -2,9 +2,16 @@
 import type { RefusalReason } from '../core/index.ts';
 import { TenureError, type ErrorCode } from '../kernel/index.ts';
 
+const NONE = 'none';
+
 /** Why a request came to nothing, and what to do next. */
 const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
-  timeout: (name) => ['TENURE_WAIT_TIMEOUT', `${name} was not free in time; wait longer, or ask holder() who has it`],
+  timeout: (name, missing) => [
+    'TENURE_WAIT_TIMEOUT',
+    missing === NONE
+      ? `${name} was not free in time; wait longer, or ask holder() who has it`
+      : `no majority of members answered for ${name} in time; not reached: ${missing}. Start them or mend the network, or wait longer`,
+  ],
   'no-quorum': (name, missing) => [
     'TENURE_NO_QUORUM',
     `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
@@ -36,8 +43,9 @@ export class LeaseLostError extends TenureError {
 
 /** `missing` are the members that did not answer. */
 export function explain(name: string, reason: RefusalReason, missing: string): TenureError {
-  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none');
-  return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : {});
+  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE);
+  const isTelling = reason === 'no-quorum' || (reason === 'timeout' && missing !== '');
+  return new TenureError(code, message, isTelling ? { unreached: missing } : {});
 }
 
 export function lost({ name }: { readonly name: string }, how: string): TenureError {

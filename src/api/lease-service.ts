@@ -10,7 +10,7 @@ import { LeaseLostError, lost } from './lease-errors.ts';
 import type { Observer } from './observer.ts';
 import { Proclaims } from './proclaims.ts';
 import { Questions, tellHolder, tellName, type HolderAnswer, type HolderInfo, type Listing } from './questions.ts';
-import { Requests, type AcquireOptions, type Asking, type TryResult } from './requests.ts';
+import { copyMeta, Requests, type AcquireOptions, type Asking, type TryResult } from './requests.ts';
 import { Watch, type WatchOptions } from './watch.ts';
 
 export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './questions.ts';
@@ -101,7 +101,7 @@ export class LeaseService implements LeaseSource {
       await this.#giveBack([lease]);
       throw error;
     }
-    const wasLost = !lease.valid && !lease.isGivenBack;
+    const wasLost = !lease.valid && (!lease.isGivenBack || lease.isCutShort);
     await this.#giveBack([lease]);
     if (wasLost) throw new LeaseLostError(name, result);
     return result;
@@ -218,7 +218,7 @@ export class LeaseService implements LeaseSource {
     this.#checkOpen();
     if (!lease.valid) throw lost(lease, 'is over');
     const number = this.#nextNumber++;
-    const bytes = typeof meta === 'string' ? Buffer.from(meta) : meta.slice();
+    const bytes = copyMeta(meta);
     await this.#proclaims.wait(lease.number, number, signal, () =>
       this.#driver.command({ kind: 'proclaim', lease: lease.number, name: lease.nameBytes, meta: bytes, number }),
     );
@@ -324,9 +324,12 @@ export class LeaseService implements LeaseSource {
     this.#questions.rejectAll(why);
     this.#proclaims.reject(why);
     for (const watch of this.#watches) watch.end();
-    await this.#giveBack([...this.#held.values()], timeoutUs);
+    const leases = [...this.#held.values()];
+    for (const lease of leases) lease.cutShort(why);
+    await this.#giveBack(leases, timeoutUs);
     // What was not answered ends by itself, without us.
     for (const number of this.#releasing.keys()) this.#endRelease(number);
+    this.#held.clear();
   }
 
   /**

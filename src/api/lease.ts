@@ -34,6 +34,7 @@ export class Lease {
   #over: TenureError | null | undefined;
   #released: Promise<void> | undefined;
   #isGivenBack = false;
+  #isCutShort = false;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
   constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number, grantedUs: number) {
@@ -73,7 +74,7 @@ export class Lease {
 
   /**
    * Aborts when it is time to stop: a margin before the deadline if no renewal came, network or not. Its
-   * reason is the error with code TENURE_LEASE_LOST.
+   * reason is the error with code TENURE_LEASE_LOST. Also when the cell is closed under it, with TENURE_CLOSED.
    */
   get signal(): AbortSignal {
     if (!this.#controller) {
@@ -115,6 +116,14 @@ export class Lease {
     this.#controller?.abort(error);
   }
 
+  /** For the service: it is given back under its holder, who is to stop now and has this moment to do so. */
+  cutShort(error: TenureError): void {
+    if (this.isOver) return;
+    this.#disarm?.();
+    this.#controller?.abort(error);
+    this.#isCutShort = !this.isOver;
+  }
+
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
   stop(): void {
     if (this.isOver) return;
@@ -127,9 +136,14 @@ export class Lease {
     return this.#over !== undefined;
   }
 
-  /** For the service: its holder gave it back while it still had it. */
+  /** For the service: it was given back while its holder still had it. */
   get isGivenBack(): boolean {
     return this.#isGivenBack;
+  }
+
+  /** For the service: whoever gave it back, its holder did not. */
+  get isCutShort(): boolean {
+    return this.#isCutShort;
   }
 
   #armAbort(): void {

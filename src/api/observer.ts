@@ -65,7 +65,8 @@ export class Observer {
 
   requested(name: string, request: number, termUs: number, nowUs: number): void {
     this.#tally.requests++;
-    if (termUs < this.#shortestTermUs) {
+    // One below a millisecond is none: it is about to be refused.
+    if (termUs > 0 && termUs < this.#shortestTermUs) {
       this.#shortestTermUs = termUs;
       this.#lookedUs = -Infinity;
       this.#judgeTerm(nowUs);
@@ -230,6 +231,15 @@ export class Observer {
 
   failed(error: TenureError): void {
     this.#history?.tell({ kind: 'crashed' });
+    this.#failure(error);
+  }
+
+  /** It votes no more, and lives on: what it holds is told of as before. */
+  diskFailed(error: TenureError): void {
+    this.#failure(error);
+  }
+
+  #failure(error: TenureError): void {
     const channel = CHANNELS['tenure:cell:failure'];
     if (channel.hasSubscribers) channel.publish({ ...this.#origin, error } satisfies TenureEvents['tenure:cell:failure']);
     this.#log.say('error', { code: error.code }, error.message);

@@ -3,7 +3,7 @@
  * The lease that comes of one is the lease service's.
  */
 import type { QuorumCommand, QuorumEvent, RefusalReason, Timing } from '../core/index.ts';
-import { checkName, encodeName, parseDuration, type Duration, type TenureError } from '../kernel/index.ts';
+import { checkName, encodeName, parseDuration, quorumOf, TenureError, type Duration } from '../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../runtime/index.ts';
 import type { Lease } from './lease.ts';
 import { explain } from './lease-errors.ts';
@@ -86,7 +86,6 @@ export class Requests {
     const { signal, meta, onQueued } = options;
     const nameBytes = this.#nameBytes(name);
     const termUs = options.term === undefined ? this.#ground.timing.maxTermUs : wholeMs(parseDuration(options.term));
-    if (termUs < this.#shortestTermUs) this.#shortestTermUs = termUs;
     signal?.throwIfAborted();
     const number = this.#ground.nextNumber();
     const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
@@ -96,8 +95,9 @@ export class Requests {
     this.#asking.set(number, { name, nameBytes, termUs, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
     this.#ground.observer.requested(name, number, termUs, askedUs);
     try {
-      const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
-      this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
+      const copy = meta === undefined ? undefined : copyMeta(meta);
+      this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy });
+      if (termUs < this.#shortestTermUs) this.#shortestTermUs = termUs;
     } catch (error) {
       this.#cameToNothing(number, 'cancelled')?.failed(error);
     }
@@ -152,6 +152,8 @@ export class Requests {
     const asking = this.#cameToNothing(number, 'cancelled');
     if (!asking) return;
     this.#ground.command({ kind: 'cancel', lease: number });
+    // It may have been granted in this very step, and its caller not been told yet.
+    this.#ground.command({ kind: 'release', lease: number, name: asking.nameBytes });
     asking.failed(reason);
   }
 
@@ -174,8 +176,18 @@ export class Requests {
   }
 
   #explain(name: string, { reason, unreached }: Refused): TenureError {
-    return explain(name, reason, unreached.map((member) => this.#ground.memberIds[member] ?? String(member)).join(', '));
+    const { memberIds } = this.#ground;
+    // Whoever waits has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
+    const missing = reason === 'timeout' && memberIds.length - unreached.length >= quorumOf(memberIds.length) ? [] : unreached;
+    return explain(name, reason, missing.map((member) => memberIds[member] ?? String(member)).join(', '));
   }
+}
+
+/** The caller may use its buffer again, and what it said must stay. */
+export function copyMeta(meta: Uint8Array | string): Uint8Array {
+  if (typeof meta === 'string') return Buffer.from(meta);
+  if (meta instanceof Uint8Array) return Uint8Array.from(meta);
+  throw new TenureError('TENURE_BAD_ARGUMENT', 'metadata is text or bytes (a Uint8Array)');
 }
 
 /** Terms are whole milliseconds; a third of something is rounded down. */

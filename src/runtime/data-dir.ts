@@ -4,12 +4,12 @@
  * optional package and loaded here, when a directory is opened.
  */
 import { mkdirSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { incarnation, TenureError, type Incarnation } from '../kernel/index.ts';
 import { busy, DirLock } from './dir-lock.ts';
 import type { Disk, DiskAnswer } from './disk.ts';
 import { damageOf } from './lmdb-file.ts';
+import { freeBytes, ROOM_BYTES, written } from './lmdb-write.ts';
 
 export interface DataDirOptions {
   readonly path: string;
@@ -17,6 +17,8 @@ export interface DataDirOptions {
   readonly member: string;
   /** For the first start: random, so that no two members begin alike. */
   readonly firstIncarnation: Incarnation;
+  /** How much room there is; tests bring a disk that is full. */
+  readonly freeBytes?: (path: string) => number;
 }
 
 const FORMAT = 1;
@@ -43,17 +45,26 @@ export class DataDir implements Disk {
   readonly #db: Lmdb.RootDatabase<Uint8Array, string>;
   readonly #lock: DirLock;
   readonly #path: string;
+  readonly #freeBytes: (path: string) => number;
   #closing: Promise<void> | null = null;
 
-  private constructor(db: Lmdb.RootDatabase<Uint8Array, string>, lock: DirLock, path: string, born: Incarnation, isKept: boolean) {
+  private constructor(
+    db: Lmdb.RootDatabase<Uint8Array, string>,
+    lock: DirLock,
+    path: string,
+    born: Incarnation,
+    isKept: boolean,
+    free: (path: string) => number,
+  ) {
     this.#path = path;
+    this.#freeBytes = free;
     this.#db = db;
     this.#lock = lock;
     this.incarnation = born;
     this.isKept = isKept;
   }
 
-  static async open({ path, cell, member, firstIncarnation }: DataDirOptions): Promise<DataDir> {
+  static async open({ path, cell, member, firstIncarnation, freeBytes: free = freeBytes }: DataDirOptions): Promise<DataDir> {
     const lmdb = await loadLmdb();
     const full = makeDir(path);
     if (openHere.has(full)) throw busy(full);
@@ -63,10 +74,13 @@ export class DataDir implements Disk {
     try {
       const damage = damageOf(full);
       if (damage !== null) throw corrupt(full, damage);
-      db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', overlappingSync: false, noSubdir: false });
+      if (free(full) < ROOM_BYTES) throw unusable(full, `less than ${ROOM_BYTES} bytes are free`);
+      // Its own batches would have a promise that nobody could wait for; writes of one turn are one transaction without them.
+      const unbatched = { overlappingSync: false, eventTurnBatching: false };
+      db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...unbatched });
       lock = await DirLock.take(db, full);
       const [born, isKept] = await beBorn(db, full, cell, member, firstIncarnation);
-      return new DataDir(db, lock, full, born, isKept);
+      return new DataDir(db, lock, full, born, isKept, free);
     } catch (error) {
       await lock?.release();
       await db?.close();
@@ -88,15 +102,16 @@ export class DataDir implements Disk {
   }
 
   write(key: string, value: Uint8Array, done: DiskAnswer): void {
-    let written: Promise<boolean>;
+    let writing: Promise<boolean>;
     if (this.#closing) return;
     try {
-      written = this.#db.put(CORE + key, Buffer.from(value));
+      if (this.#freeBytes(this.#path) < ROOM_BYTES) throw new Error('no room');
+      writing = this.#db.put(CORE + key, Buffer.from(value));
     } catch {
       setImmediate(done, false, null);
       return;
     }
-    void tellWhenWritten(written, done);
+    void tellWhenWritten(writing, done);
   }
 
   close(): Promise<void> {
@@ -105,9 +120,12 @@ export class DataDir implements Disk {
   }
 
   async #close(): Promise<void> {
-    await this.#lock.release();
-    await this.#db.close();
-    openHere.delete(this.#path);
+    try {
+      await this.#lock.release();
+    } finally {
+      await this.#db.close();
+      openHere.delete(this.#path);
+    }
   }
 }
 
@@ -116,7 +134,7 @@ function makeDir(path: string): string {
     mkdirSync(path, { recursive: true });
     return realpathSync(path);
   } catch (error) {
-    throw unusable(resolve(path), error);
+    throw unusable(path, error);
   }
 }
 
@@ -135,17 +153,19 @@ async function beBorn(
   if (!Number.isSafeInteger(last)) throw corrupt(path, 'its last incarnation is no number');
   // Strictly above the last one; for the rest as random as the first.
   const born = incarnation(last === 0 ? first : last + 1 + (first % 65_536));
-  await db.transaction(() => {
-    void db.put(IDENTITY, Buffer.from(JSON.stringify({ format: FORMAT, cell, member } satisfies Identity)));
-    void db.put(INCARNATION, Buffer.from(String(born)));
-  });
+  await written(
+    db.transaction(() => {
+      void db.put(IDENTITY, Buffer.from(JSON.stringify({ format: FORMAT, cell, member } satisfies Identity)));
+      void db.put(INCARNATION, Buffer.from(String(born)));
+    }),
+  );
   return [born, identity !== null];
 }
 
-async function tellWhenWritten(written: Promise<boolean>, done: DiskAnswer): Promise<void> {
+async function tellWhenWritten(writing: Promise<boolean>, done: DiskAnswer): Promise<void> {
   let ok = true;
   try {
-    await written;
+    await written(writing);
   } catch {
     ok = false;
   }

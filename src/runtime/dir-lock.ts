@@ -9,10 +9,14 @@ import { connect, createServer, type Server } from 'node:net';
 import { join, relative } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { TenureError } from '../kernel/index.ts';
+import { written } from './lmdb-write.ts';
 
 const OWNER = '_owner';
 /** Longer ones do not fit into the address of a socket on every system. */
 const SOCKET_BYTES_MAX = 100;
+
+/** What it means to knock where nobody lives any more. */
+const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
 type Db = RootDatabase<Uint8Array, string>;
 
@@ -32,11 +36,13 @@ export class DirLock {
     if (before !== null && (await isAlive(addressOf(path, before)))) throw busy(path);
     const name = `owner-${randomBytes(6).toString('hex')}.sock`;
     const server = await listen(addressOf(path, name));
-    const won = await db.transaction(() => {
-      if (ownerOf(db) !== before) return false;
-      void db.put(OWNER, Buffer.from(name));
-      return true;
-    });
+    const won = await written(
+      db.transaction(() => {
+        if (ownerOf(db) !== before) return false;
+        void db.put(OWNER, Buffer.from(name));
+        return true;
+      }),
+    );
     if (!won) {
       server.close();
       throw busy(path);
@@ -46,9 +52,15 @@ export class DirLock {
   }
 
   async release(): Promise<void> {
-    await this.#db.transaction(() => {
-      if (ownerOf(this.#db) === this.#name) void this.#db.remove(OWNER);
-    });
+    try {
+      await written(
+        this.#db.transaction(() => {
+          if (ownerOf(this.#db) === this.#name) void this.#db.remove(OWNER);
+        }),
+      );
+    } catch {
+      // Who comes next knocks in vain, and takes it.
+    }
     await new Promise((resolve) => this.#server.close(resolve));
   }
 }
@@ -83,7 +95,8 @@ async function isAlive(address: string): Promise<boolean> {
       resolve(alive);
     };
     socket.once('connect', answer(true));
-    socket.once('error', answer(false));
+    // Only who is gone leaves nothing to connect to. One that stands still may have no room left for those who knock.
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => answer(!GONE.has(code ?? ''))());
   });
 }
 

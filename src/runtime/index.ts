@@ -5,4 +5,5 @@ export * from './disk.ts';
 export * from './driver.ts';
 export * from './keep-alive.ts';
 export * from './link.ts';
+export { ROOM_BYTES } from './lmdb-write.ts';
 export * from './pacer.ts';

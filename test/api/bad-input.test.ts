@@ -12,6 +12,15 @@ import { CHALLENGE, PROOF, VERSIONS, writeProof } from '../../src/wire/index.ts'
 import { RawPeer } from '../transport/raw-peer.ts';
 import { freePorts, realCell, type RealCell } from './real-cell.ts';
 
+test('a cell without members, or with a directory that is none, is refused with a code', async () => {
+  for (const members of [undefined, null, 'a=127.0.0.1:1'] as unknown as Record<string, string>[]) {
+    await expect(connect({ cell: 'x', members })).rejects.toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
+    await expect(joinCell({ cell: 'x', members, self: 'a' })).rejects.toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
+  }
+  const options = { cell: 'x', members: { a: '127.0.0.1:1' }, self: 'a', dataDir: 5 as unknown as string };
+  await expect(joinCell(options)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR' });
+});
+
 /** Long enough that a busy machine is no reason to lose the lease. */
 const MAX_TERM_MS = 2000;
 

@@ -253,6 +253,7 @@ describe('the log', () => {
     expect(new Set(lines.map(({ cell, node }) => `${cell} ${node}`))).toEqual(new Set(['orders a']));
     expect(lines.map(({ level, msg }) => [level, msg.split(/[:;]/)[0]])).toEqual([
       [30, expect.stringMatching(/^silent for 2\d\d ms$/)],
+      [30, 'a majority is connected'],
       [30, 'the restart silence is over'],
       [30, 'all members are connected'],
       [20, 'lease granted'],

@@ -3,6 +3,9 @@
  * answers. A row without a crossing, or a constant that the page does not know, fails.
  */
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/options.ts';
 import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/history-file.ts';
@@ -37,7 +40,7 @@ import {
   parseDuration,
   spanUs,
 } from '../../src/kernel/index.ts';
-import { KeepAlive } from '../../src/runtime/index.ts';
+import { DataDir, KeepAlive, ROOM_BYTES } from '../../src/runtime/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { MEMBER_IDS_BYTES_MAX, MEMBERS_MAX, SECRET_BYTES_MIN, TCP_LIMITS, type TcpLimits } from '../../src/transport/index.ts';
 import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
@@ -345,6 +348,18 @@ const LIMITS: Record<string, Limit> = {
         expect(a.transport.peerStats(peer)).toMatchObject({ dropped: 1, messagesOut: 2 });
         raw.socket.destroy();
       }),
+  },
+  'what is free where the data directory is': {
+    value: `at least ${ROOM_BYTES} bytes`,
+    standard: '',
+    cross: async () => {
+      const path = mkdtempSync(join(tmpdir(), 'tenure-'));
+      const options = { path, cell: 'x', member: 'a', firstIncarnation: incarnation(1) };
+      const dir = await DataDir.open({ ...options, freeBytes: () => ROOM_BYTES });
+      await dir.close();
+      await refused(DataDir.open({ ...options, freeBytes: () => ROOM_BYTES - 1 }), 'TENURE_DATA_DIR');
+      rmSync(path, { recursive: true, force: true });
+    },
   },
   'what waits to be written to a history': {
     value: `${HISTORY_QUEUE_BYTES_MAX} bytes`,

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { incarnation } from '../../src/kernel/index.ts';
 import { DataDir } from '../../src/runtime/index.ts';
+import { written } from '../../src/runtime/lmdb-write.ts';
 import { ROOT } from '../support/tree.ts';
 
 function freshDir(): string {
@@ -91,6 +92,30 @@ describe('a data directory', () => {
     const first = await open(path);
     await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR_BUSY' });
     expect(await write(first, 'head', 'still mine')).toBe(true);
+  });
+
+  test('on a disk that is full takes nothing more, and can be closed and opened again', async () => {
+    const path = freshDir();
+    let freeBytes = 1e9;
+    const options = { path, cell: 'test', member: 'a', firstIncarnation: incarnation(1000), freeBytes: () => freeBytes };
+    const dir = await DataDir.open(options);
+    expect(await write(dir, 'head', 'one')).toBe(true);
+    freeBytes = 1e6;
+    expect(await write(dir, 'head', 'two')).toBe(false);
+    await dir.close();
+    await expect(DataDir.open(options)).rejects.toMatchObject({
+      code: 'TENURE_DATA_DIR',
+      message: expect.stringContaining('free') as string,
+    });
+    expect(await read(await open(path), 'head')).toBe('one');
+  });
+
+  test('fails in one place: what the library rejects besides ends no process', async () => {
+    const cause = new Error('no space left on device');
+    const failed = Object.assign(new Error('commit failed'), { commitError: Promise.reject(cause) });
+    await expect(written(Promise.reject(failed))).rejects.toBe(cause);
+    await expect(written(Promise.reject(cause))).rejects.toBe(cause);
+    expect(await written(Promise.resolve('done'))).toBe('done');
   });
 
   test('that is a file, or whose file is no database, is an error that names it', async () => {
