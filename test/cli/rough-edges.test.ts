@@ -45,6 +45,11 @@ describe('usage', () => {
     expect(ended).toMatchObject({ code: 64, stderr: expect.stringMatching(/-n/) });
   });
 
+  it.each([['--observe'], ['--value', 'here']])('elect %s is not for a command: it would be ignored', (...flags) => {
+    const ended = tenure(['elect', 'x', ...flags, '--', 'echo', 'ran'], '', cell.env);
+    expect(ended).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(`${flags[0]} and a command`) });
+  });
+
   it('patience may be longer than any timer', () => {
     expect(tenure(['holder', 'x', '--connect-timeout', '100d'], '', cell.env)).toMatchObject({ code: 1, stdout: 'x free\n' });
     expect(tenure(['run', 'x', '-w', '100d', '--', 'true'], '', cell.env)).toMatchObject({ code: 0, stderr: '' });

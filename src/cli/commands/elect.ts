@@ -61,6 +61,8 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
   if (!process.argv.includes('--')) {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'put -- before the command: tenure elect NAME [options] -- command');
   }
+  const ignored = flags.observe ? '--observe' : flags.value === undefined ? null : '--value';
+  if (ignored !== null) throw new TenureError('TENURE_BAD_ARGUMENT', `${ignored} and a command do not go together: give one of them`);
   for (;;) {
     let isLost = false;
     const code = await runUnderLease({
