@@ -2,6 +2,7 @@
 // The launcher of the command line: loads the bundled program and hands it the arguments. In a clone where
 // something was compiled after the bundle was made, it takes the compiled files, so that nobody tests yesterday's.
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 const bundled = new URL('../dist/command/main.js', import.meta.url);
 const compiled = new URL('../dist/cli/main.js', import.meta.url);
@@ -20,7 +21,7 @@ function isStale() {
 const program = existsSync(bundled) && !(existsSync(compiled) && isStale()) ? bundled : compiled;
 if (existsSync(program)) {
   try {
-    const { main } = await import(program.href);
+    const { main } = program === bundled ? createRequire(import.meta.url)('../dist/command/main.js') : await import(compiled.href);
     process.exitCode = await main(process.argv.slice(2));
   } catch (error) {
     console.error(error);

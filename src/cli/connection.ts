@@ -19,6 +19,8 @@ export interface OpenOptions {
 }
 
 const CONNECT_TIMEOUT = '5s';
+/** No timer is longer. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 /** A person at a terminal hears after so long what is waited for. */
 const PATIENCE_MS = 1000;
 const MOMENT_MS = 250;
@@ -31,7 +33,7 @@ export async function openCell(
   const limit = flags.connectTimeout ?? CONNECT_TIMEOUT;
   const found = await findSettings(flags);
   const config = { ...(isAdmin ? asAdmin(found) : asClient(found)), timeout: limit, ...(name === undefined ? {} : { name }) };
-  const timeout = AbortSignal.timeout(parseDuration(limit) / 1000);
+  const timeout = AbortSignal.timeout(Math.min(TIMEOUT_MS_MAX, parseDuration(limit) / 1000));
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   const note = noteOfPatience(config);
   try {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { TenureError } from '../kernel/index.ts';
+import { TenureError, type ErrorCode } from '../kernel/index.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 
 type Build = (setExit: (code: number) => void) => Command;
@@ -54,38 +54,58 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 /** Runs the command line and answers with the exit code. Never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
+  const asJson = wantsJson(argv);
   process.stdout.on('error', endWithReader);
+  // Who reads no errors wants none.
+  process.stderr.on('error', () => {});
   const program = new Command('tenure')
     .description('Leases, locks and leaders without a lock server.')
     .usage('<command> [options]')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('(tenure --help shows what there is)')
     .addHelpText('after', '\nEach command has --help with examples. Exit codes: docs/cli.md.')
     .exitOverride();
+  if (asJson) program.configureOutput({ outputError: (text) => sayJson('TENURE_BAD_ARGUMENT', text.replace(/^error: /, '').trim()) });
+  else program.showHelpAfterError('(tenure --help shows what there is)');
   try {
     const wanted = wantedCommand(argv);
     for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
       const command = name === wanted ? (await load())((code) => (exitCode = code)) : new Command(name).summary(summary);
-      program.addCommand(
-        command
-          .copyInheritedSettings(program)
-          .helpOption('-h, --help', 'print this help')
-          .showHelpAfterError(`(tenure ${name} --help shows what there is)`),
-      );
+      program.addCommand(inherited(command, program, `tenure ${name}`, asJson));
     }
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
-      process.stderr.write(`tenure: ${told(error)}\n`);
+      if (asJson) sayJson(error.code, error.message);
+      else process.stderr.write(`tenure: ${told(error)}\n`);
       return exitCodeOf(error.code);
     }
-    process.stderr.write(`tenure: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (asJson) sayJson('TENURE_INTERNAL', what);
+    else process.stderr.write(`tenure: internal error: ${what}\n`);
     return EXIT.internal;
   }
+}
+
+/** Also for commands within a command: usage errors are the same everywhere. */
+function inherited(command: Command, from: Command, path: string, asJson: boolean): Command {
+  command.copyInheritedSettings(from).helpOption('-h, --help', 'print this help');
+  if (!asJson) command.showHelpAfterError(`(${path} --help shows what there is)`);
+  for (const inner of command.commands) inherited(inner, command, `${path} ${inner.name()}`, asJson);
+  return command;
+}
+
+/** What comes after -- is not for us. */
+function wantsJson(argv: readonly string[]): boolean {
+  const dashes = argv.indexOf('--');
+  return argv.slice(0, dashes < 0 ? argv.length : dashes).includes('--json');
+}
+
+function sayJson(code: ErrorCode, message: string): void {
+  process.stderr.write(`${JSON.stringify({ event: 'error', code, message })}\n`);
 }
 
 /** The message with its code, which belongs to the first line. */
@@ -100,10 +120,11 @@ function wantedCommand(argv: readonly string[]): string | undefined {
   return first === 'help' ? second : first;
 }
 
-/** Whoever read our output has seen enough (`tenure … | head`). */
+/** Whoever read our output has seen enough (`tenure … | head`). A full disk is another matter: what was asked for is not there. */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(EXIT.ok);
-  throw error;
+  process.stderr.write(`tenure: cannot write to standard output: ${error.message}\n`);
+  process.exit(EXIT.internal);
 }
 
 function packageVersion(): string {

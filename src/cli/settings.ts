@@ -29,9 +29,13 @@ const duration = v.pipe(
   }),
 );
 
+/** Taken as it is: a record would leave out the ids below without a word. */
+const mapping = v.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+const NO_IDS: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
+
 /** A mapping in a file; `a=host-a:4600,b=host-b:4600` in flags and the environment. */
 const members = v.pipe(
-  v.union([v.string(), v.record(v.string(), v.unknown())], 'members are needed: one line `id: host:port` each'),
+  v.union([v.string(), mapping], 'members are needed: one line `id: host:port` each'),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     if (typeof dataset.value !== 'string') return dataset.value;
     const listed: Record<string, string> = {};
@@ -46,6 +50,16 @@ const members = v.pipe(
       listed[id] = part.slice(at + 1).trim();
     }
     return listed;
+  }),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const ids = Object.keys(dataset.value);
+    if (ids.length === 0) addIssue({ message: 'at least one member is needed' });
+    for (const id of ids.filter((one) => NO_IDS.has(one))) addIssue({ message: `${id} cannot be the id of a member` });
+    for (const [index, id] of ids.entries()) {
+      const first = ids.slice(0, index).find((other) => dataset.value[other] === dataset.value[id]);
+      if (first !== undefined) addIssue({ message: `${first} and ${id} have the same address` });
+    }
   }),
   v.record(nameText, address),
 );

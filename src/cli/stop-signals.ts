@@ -1,4 +1,4 @@
-/** SIGINT and SIGTERM as an AbortSignal, so that a command can give back what it holds before it ends. */
+/** SIGINT, SIGTERM and SIGHUP as an AbortSignal, so that a command can give back what it holds before it ends. */
 import { constants } from 'node:os';
 
 export interface StopSignals {
@@ -7,6 +7,9 @@ export interface StopSignals {
   disarm(): void;
 }
 
+/** The keyboard, whoever supervises us, and a terminal that was closed. */
+const STOPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** The first asks to stop; a second ends the process at once, for whoever has had enough. */
 export function stopSignals(): StopSignals {
   const controller = new AbortController();
@@ -14,13 +17,11 @@ export function stopSignals(): StopSignals {
     if (controller.signal.aborted) process.exit(128 + constants.signals[name]);
     controller.abort(new StoppedBySignal(name));
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  for (const name of STOPS) process.on(name, onSignal);
   return {
     signal: controller.signal,
     disarm: () => {
-      process.off('SIGINT', onSignal);
-      process.off('SIGTERM', onSignal);
+      for (const name of STOPS) process.off(name, onSignal);
     },
   };
 }

@@ -22,7 +22,7 @@ export function acquireCommand(setExit: (code: number) => void): Command {
     new Command('acquire')
       .summary('hold a lease until standard input closes')
       .description(
-        'Takes the lease on NAME, prints one line with its token, and holds it until standard input closes or SIGINT or SIGTERM comes;\n' +
+        'Takes the lease on NAME, prints one line with its token, and holds it until standard input closes or SIGINT, SIGTERM or SIGHUP comes;\n' +
           'then gives it back. If the lease is lost it says so and exits with 73 before the lease is over: end the work when this process ends.\n' +
           'Where the work is a command, use tenure run: it also sees to it that the work ends in time.',
       )

@@ -19,7 +19,7 @@ interface ElectFlags extends CellFlags {
 }
 
 const HELP = `
-Without a command it leads until SIGINT or SIGTERM, and prints a line whenever something changes. If it is cut off it says lost, before
+Without a command it leads until SIGINT, SIGTERM or SIGHUP, and prints a line whenever something changes. If it is cut off it says lost, before
 anybody else can be elected, and stands again.
 
 With a command it runs the command while it leads, as tenure run does: in a process group of its own, ended in time when the
@@ -61,6 +61,8 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
   if (!process.argv.includes('--')) {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'put -- before the command: tenure elect NAME [options] -- command');
   }
+  const ignored = flags.observe ? '--observe' : flags.value === undefined ? null : '--value';
+  if (ignored !== null) throw new TenureError('TENURE_BAD_ARGUMENT', `${ignored} and a command do not go together: give one of them`);
   for (;;) {
     let isLost = false;
     const code = await runUnderLease({

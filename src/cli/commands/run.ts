@@ -84,7 +84,9 @@ function requireDashes(words: readonly string[]): void {
 function waitOf({ nonblock, wait, shared }: RunFlags): number | undefined {
   if (shared) throw usage('-s, --shared: shared leases are not there yet; all leases are exclusive');
   if (nonblock && wait !== undefined) throw usage('-n does not wait and -w does: give one of them');
-  return nonblock ? 0 : wait === undefined ? undefined : Math.max(1, milliseconds(wait) ?? 0);
+  const waitMs = milliseconds(wait);
+  if (waitMs === 0) throw usage('-w 0 would not even look for the cell: -n does not wait');
+  return nonblock ? 0 : waitMs;
 }
 
 function milliseconds(duration: string | undefined): number | undefined {

@@ -29,7 +29,7 @@ export function serveCommand(setExit: (code: number) => void): Command {
     new Command('serve')
       .summary('be a member of a cell')
       .description(
-        'Runs one member of a cell until SIGTERM or SIGINT. A member that starts keeps silent for about the longest term (--max-term): it\n' +
+        'Runs one member of a cell until SIGTERM, SIGINT or SIGHUP. A member that starts keeps silent for about the longest term (--max-term): it\n' +
           'cannot know what it voted before. Restart one member at a time, and wait until it says that it is ready.',
       ),
   )
@@ -57,6 +57,8 @@ Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 77 not allo
 
 async function serve(flags: ServeFlags): Promise<number> {
   const options = await memberConfig(flags);
+  // A log that nobody reads, or that no longer fits on a disk, is no reason to stop voting.
+  process.stdout.removeAllListeners('error').on('error', () => {});
   const line = new StatusLine();
   const format = flags.logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   const log = openLog(format, flags.logLevel, () => line.clear());
@@ -146,8 +148,14 @@ class ReadyFile {
 
   constructor(path: string | undefined) {
     this.#path = path;
-    // What a killed process left behind would be believed.
-    if (path !== undefined) rmSync(path, { force: true });
+    if (path === undefined) return;
+    try {
+      // Better now than when nobody looks. What a killed process left behind would be believed.
+      writeFileSync(path, '');
+      rmSync(path);
+    } catch (error) {
+      throw new TenureError('TENURE_BAD_CONFIG', `--ready-file: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   write(): void {

@@ -15,7 +15,7 @@ export function watchCommand(): Command {
     new Command('watch')
       .summary('tell of changes of leases')
       .description(
-        'Prints what is held under PREFIX, then a line whenever such a lease is granted or ends, until SIGINT or SIGTERM.\n' +
+        'Prints what is held under PREFIX, then a line whenever such a lease is granted or ends, until SIGINT, SIGTERM or SIGHUP.\n' +
           'Changes are hints that holders send: to be sure of one, ask tenure holder. When some may have been missed, a line says gap,\n' +
           'and what is held is told anew.',
       )

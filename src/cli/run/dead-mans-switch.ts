@@ -124,7 +124,8 @@ export class DeadMansSwitch {
   }
 
   #replace(): void {
-    if (this.#isDismissed) return;
+    // Two may want to replace the same one. A second switch that nobody tells of renewals would kill at the old end.
+    if (this.#isDismissed || this.#process) return;
     this.#start();
   }
 

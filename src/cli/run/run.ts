@@ -135,7 +135,11 @@ function exitCodeOf(outcome: Outcome, options: RunOptions): number {
 
 /** Straight to the descriptor: a stream of Node's would make it non-blocking for the command too. */
 function say({ json, name }: RunOptions, facts: Record<string, string>, message: string): void {
-  writeSync(STDERR, json ? `${JSON.stringify({ ...facts, name, message })}\n` : `tenure: ${message}\n`);
+  try {
+    writeSync(STDERR, json ? `${JSON.stringify({ ...facts, name, message })}\n` : `tenure: ${message}\n`);
+  } catch {
+    // Nobody reads it; the exit code says it too.
+  }
 }
 
 /** Every signal that comes, and where it goes. */
