@@ -3,8 +3,14 @@
  * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
  * get a lease once more and keep it as long as it wants.
  */
-import type { QuorumCommand, QuorumCore, QuorumEvent } from '../../core/index.ts';
+import type { MonoUs, WallUs } from '../../kernel/index.ts';
+import type { QuorumCommand, QuorumEvent } from '../../core/index.ts';
 import type { Desk, User } from '../protocol.ts';
+
+/** What a user asks of its core directly. */
+export interface LeaseHolder {
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
+}
 
 export interface QuorumHabits {
   readonly handles: number;
@@ -15,6 +21,8 @@ export interface QuorumHabits {
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
   readonly livenessUs: number;
+  /** Whether the engine can tell of changes. */
+  readonly watches: boolean;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -34,14 +42,14 @@ interface Handle {
 
 export class QuorumUser implements User<QuorumEvent> {
   readonly #habits: QuorumHabits;
-  readonly #core: QuorumCore;
+  readonly #core: LeaseHolder;
   readonly #desk: Desk<QuorumCommand>;
   readonly #handles: Handle[] = [];
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
   #nextLease = 1;
 
-  constructor(habits: QuorumHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
+  constructor(habits: QuorumHabits, core: LeaseHolder, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
     this.#core = core;
     this.#desk = desk;
@@ -55,7 +63,7 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#handles.push(handle);
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
-    if (this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+    if (this.#habits.watches && this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
   }
 
   timer(tag: number): void {

@@ -35,13 +35,14 @@ export type QuorumCommand =
   /** Gives up an acquire that was not answered yet: no lease comes of it any more. */
   | { readonly kind: 'cancel'; readonly lease: number }
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
-  | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array }
+  /** With `inUs`, the holder goes on until then (P5); the quorum engine gives back at once. */
+  | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
 /** Why an acquire was refused. */
-export type RefusalReason = 'too-long' | 'held' | 'contended' | 'queued' | 'silent' | 'no-quorum' | 'timeout' | 'cancelled';
+export type RefusalReason = 'too-long' | 'held' | 'contended' | 'queued' | 'silent' | 'skewed' | 'no-quorum' | 'timeout' | 'cancelled';
 
 export interface HolderHint {
   readonly owner: Incarnation;
