@@ -116,6 +116,8 @@ export class Claim {
   /** The last lease of another that was seen. */
   seen: LeaseValue | null = null;
   token: BallotTime = NO_BALLOT;
+  /** It is given back as of its deadline, not at once. */
+  endsLater = false;
   /** The owner has stopped, though its release may still be under way. */
   isStopped = false;
   deadlineMono: MonoUs = monoUs(0);
@@ -147,7 +149,7 @@ export class Claim {
 
   snapshot(): Snapshot {
     const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, until, tries, trips, hasWaited, token } = this;
-    const { deadlineMono, deadlineWall, written, isStopped } = this;
+    const { deadlineMono, deadlineWall, written, isStopped, endsLater } = this;
     return {
       lease,
       name: textOf(this.name),
@@ -156,7 +158,7 @@ export class Claim {
       waits,
       waitUntil,
       meta: meta ? [...meta] : null,
-      state: { termUs, phase, until, tries, trips, hasWaited, token, isStopped, deadlineMono, deadlineWall, written },
+      state: { termUs, phase, until, tries, trips, hasWaited, token, isStopped, endsLater, deadlineMono, deadlineWall, written },
       seen: plain(this.seen),
       released: this.released.toArray(),
       round: this.round?.snapshot() ?? null,

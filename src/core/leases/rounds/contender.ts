@@ -117,7 +117,8 @@ export class Contender {
     }
     claim.round = null;
     claim.phase = 'releasing';
-    if (inUs > 0) {
+    claim.endsLater = inUs > 0;
+    if (claim.endsLater) {
       claim.deadlineMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
       claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
     }
@@ -185,7 +186,7 @@ export class Contender {
     claim.released.add(from);
     if (claim.released.size < this.#surroundings.quorum) return;
     // Given back as of a later time: that time has to come.
-    if (claim.isStopped || this.#isOver(claim, step)) this.#endRelease(claim, true, step);
+    if (!claim.endsLater || this.#isOver(claim, step)) this.#endRelease(claim, true, step);
   }
 
   wake(step: RoundStep): void {
@@ -459,8 +460,7 @@ export class Contender {
     if (claim.released.size === 0) claim.written = this.#ballots.next(step);
     const message = this.#compose(RELEASE, claim, claim.written, step);
     const leftUs = this.#remaining(claim, step.monoUs, step.wallUs);
-    const isLater = !claim.isStopped && leftUs > 0;
-    message.untilUs = !isLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.deadlineWall : leftUs;
+    message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.deadlineWall : leftUs;
     this.#send(
       message,
       claim.voters.filter((voter) => !claim.released.has(voter)),
