@@ -23,6 +23,8 @@ export interface QuorumHabits {
   readonly livenessUs: number;
   /** Whether the engine can tell of changes. */
   readonly watches: boolean;
+  /** Whether it can give a lease back as of a later time (P5). */
+  readonly releasesLater: boolean;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -226,7 +228,9 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#useLater(handle, lease);
     } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
-      desk.command({ kind: 'release', lease, name: resource.bytes });
+      const inUs = this.#habits.releasesLater && desk.choose(4) === 0 ? desk.choose(Math.floor(this.#habits.maxTermUs / 2)) : 0;
+      if (inUs > 0) desk.sometimes('release-later');
+      desk.command({ kind: 'release', lease, name: resource.bytes, inUs });
       this.#useLater(handle, lease);
     }
   }

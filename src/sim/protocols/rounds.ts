@@ -60,6 +60,7 @@ const INTERESTS: readonly Sometime[] = [
   { name: 'waiter-served', description: 'a lease was granted to one that had waited' },
   { name: 'renewal-failed', description: 'a renewal found no quorum' },
   { name: 'release-acknowledged', description: 'a quorum answered a release' },
+  { name: 'release-later', description: 'a lease was given back as of a later time' },
   { name: 'silence-over', description: 'a restarted member ended its silence' },
   { name: 'query-finds-holder', description: 'a look-up named the holder' },
   { name: 'query-finds-nobody', description: 'a look-up found the lease free' },
@@ -71,6 +72,22 @@ const INTERESTS: readonly Sometime[] = [
   { name: 'refused-cancelled', description: 'a request was cancelled' },
 ];
 
+/** The papers to the letter are played without renewal, release and waiting, in worlds of clocks that keep to the bound. */
+const LITERAL_LACKS = new Set([
+  'release-acknowledged',
+  'release-later',
+  'renewal',
+  'release',
+  'sleep',
+  'wall-step',
+  'waiter-served',
+  'renewal-failed',
+  'query-finds-holder',
+  'query-finds-nobody',
+  'refused-no-quorum',
+  'refused-timeout',
+]);
+
 function roundProtocol(variant: Variant): RoundProtocol {
   const { engine, literal, clocks, skewUs } = variant;
   const mutantOf = (name: string | null): RoundMutant | undefined => variant.mutants.find((mutant) => mutant.name === name);
@@ -80,7 +97,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
     summary: variant.summary,
     mutants: variant.mutants,
     sometimes: [
-      ...INTERESTS.filter(({ name }) => !literal || name !== 'release-acknowledged'),
+      ...INTERESTS.filter(({ name }) => !literal || !LITERAL_LACKS.has(name)),
       ...(guards ? [{ name: 'refused-skewed', description: 'a try met clocks that are too far apart' }] : []),
       ...(engine === 'paxoslease' ? [{ name: 'learned', description: 'a learner was told of a change' }] : []),
     ],
@@ -127,7 +144,16 @@ function roundProtocol(variant: Variant): RoundProtocol {
         config: {
           members,
           core: { engine, algorithm: 4, memberKeys, timing },
-          habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush: false, livenessUs, watches: engine === 'paxoslease' },
+          habits: {
+            handles: 0,
+            resources,
+            maxTermUs: TERM_US,
+            lapseOnly: literal,
+            rush: false,
+            livenessUs,
+            watches: engine === 'paxoslease',
+            releasesLater: !literal,
+          },
           agrees: !wild && clocks === 'absolute',
           handles,
         },

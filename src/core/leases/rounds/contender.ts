@@ -115,12 +115,17 @@ export class Contender {
       if (claim?.phase !== 'releasing') step.emit({ kind: 'released', lease, byQuorum: false });
       return;
     }
+    if (this.#remaining(claim, step.monoUs, step.wallUs) <= 0) {
+      this.#lose(claim, step);
+      return;
+    }
     claim.round = null;
     claim.phase = 'releasing';
     claim.endsLater = inUs > 0;
     if (claim.endsLater) {
       claim.deadlineMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
       claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
+      step.emit({ kind: 'renewed', lease, ...this.#deadlines(claim) });
     }
     if (this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, inUs, step);
     if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) this.#stop(claim, step);

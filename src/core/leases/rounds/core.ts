@@ -14,19 +14,7 @@ import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
 import type { LeaseCommand, LeaseEvent, RoundConfig, RoundStep } from './config.ts';
 import { Contender } from './contender.ts';
 import { RoundLearner } from './learner.ts';
-import {
-  ACK_READ,
-  ACK_RELEASE,
-  ACK_WRITE,
-  LEARN,
-  NACK,
-  PASSED_ON,
-  READ,
-  RELEASE,
-  WATCH,
-  WRITE,
-  type RoundMessage,
-} from './messages.ts';
+import { ACK_READ, ACK_RELEASE, ACK_WRITE, LEARN, NACK, PASSED_ON, READ, RELEASE, WATCH, WRITE, type RoundMessage } from './messages.ts';
 import { ALL_ROUND_RULES, type RoundRules } from './rules.ts';
 
 export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {

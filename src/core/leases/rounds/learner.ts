@@ -3,17 +3,7 @@
  * it is told is a hint for people and caches; who must be sure asks a quorum. Members pass on what they are told
  * to learners that are no members.
  */
-import {
-
-  decodeName,
-  encodeName,
-  monoAfter,
-  monoUs,
-  spanUs,
-  type Incarnation,
-  type MonoUs,
-  type NodeId,
-} from '../../../kernel/index.ts';
+import { decodeName, encodeName, monoAfter, monoUs, spanUs, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
 import type { RoundStep } from './config.ts';
