@@ -198,7 +198,8 @@ export class RoundAcceptor {
   #accept(row: Row, message: RoundMessage, value: LeaseValue, old: LeaseValue | null, step: RoundStep): void {
     const untilMono = monoAfter(step.monoUs, this.#keepFor(value, step));
     const keepsOld = old !== null && this.#rules.neverShorten && row.untilMono > untilMono;
-    const untilUs = keepsOld ? Math.max(old.untilUs, value.untilUs) : value.untilUs;
+    // An end and when that is on our clock stay a pair: a release as of a later time is counted from it.
+    const untilUs = keepsOld ? old.untilUs : value.untilUs;
     const ownBallot = old === null ? value.ownBallot : ballotTime(Math.max(old.ownBallot, value.ownBallot));
     const kept = { ...value, untilUs, ownBallot };
     // An owner that was let through may have a lower ballot than the register: that does not fall.
@@ -217,9 +218,11 @@ export class RoundAcceptor {
     return stretch(Math.max(0, value.untilUs + slackUs - step.wallUs), rateErrorPpm);
   }
 
+  /** Counted back from the end it has, not from its wall clock, which may have been set since. */
   #shorten(row: Row, value: LeaseValue, untilUs: number, step: RoundStep): void {
     const shorter = { ...value, untilUs };
-    const untilMono = monoAfter(step.monoUs, this.#keepFor(shorter, step));
+    const isRelative = this.#timing.clocks === 'relative';
+    const untilMono = isRelative ? monoAfter(step.monoUs, this.#keepFor(shorter, step)) : monoUs(row.untilMono - (value.untilUs - untilUs));
     if (untilMono >= row.untilMono) return;
     row.value = shorter;
     row.untilMono = untilMono;

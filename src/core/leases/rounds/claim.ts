@@ -122,6 +122,8 @@ export class Claim {
   isStopped = false;
   deadlineMono: MonoUs = monoUs(0);
   deadlineWall: WallUs = wallUs(0);
+  /** The end as acceptors know it, which is `deadlineMono` here; the wall clock may have been set since. */
+  untilUs = 0;
   /** The highest ballot with which this lease was written: its release covers it. */
   written: BallotTime = NO_BALLOT;
   /** While it lets go: who has answered. */
@@ -149,7 +151,7 @@ export class Claim {
 
   snapshot(): Snapshot {
     const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, until, tries, trips, hasWaited, token } = this;
-    const { deadlineMono, deadlineWall, written, isStopped, endsLater } = this;
+    const { deadlineMono, deadlineWall, written, isStopped, endsLater, untilUs } = this;
     return {
       lease,
       name: textOf(this.name),
@@ -158,7 +160,7 @@ export class Claim {
       waits,
       waitUntil,
       meta: meta ? [...meta] : null,
-      state: { termUs, phase, until, tries, trips, hasWaited, token, isStopped, endsLater, deadlineMono, deadlineWall, written },
+      state: { termUs, phase, until, tries, trips, hasWaited, token, isStopped, endsLater, deadlineMono, deadlineWall, untilUs, written },
       seen: plain(this.seen),
       released: this.released.toArray(),
       round: this.round?.snapshot() ?? null,

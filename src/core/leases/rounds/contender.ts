@@ -123,7 +123,9 @@ export class Contender {
     claim.phase = 'releasing';
     claim.endsLater = inUs > 0;
     if (claim.endsLater) {
-      claim.deadlineMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
+      const endMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
+      claim.untilUs -= claim.deadlineMono - endMono;
+      claim.deadlineMono = endMono;
       claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
       step.emit({ kind: 'renewed', lease, ...this.#deadlines(claim) });
     }
@@ -351,8 +353,8 @@ export class Contender {
     const fromFirst = this.#surroundings.rules.deadlineFromFirstMessage;
     const startMono = fromFirst ? round.startMono : round.writeMono;
     claim.deadlineMono = monoAfter(startMono, spanUs(claim.termUs));
-    claim.deadlineWall =
-      this.#surroundings.timing.clocks === 'absolute' ? wallUs(round.value?.untilUs ?? 0) : wallUs(round.startWall + claim.termUs);
+    claim.untilUs = round.value?.untilUs ?? 0;
+    claim.deadlineWall = this.#surroundings.timing.clocks === 'absolute' ? wallUs(claim.untilUs) : wallUs(round.startWall + claim.termUs);
   }
 
   #deadlines(claim: Claim): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
@@ -465,7 +467,7 @@ export class Contender {
     if (claim.released.size === 0) claim.written = this.#ballots.next(step);
     const message = this.#compose(RELEASE, claim, claim.written, step);
     const leftUs = this.#remaining(claim, step.monoUs, step.wallUs);
-    message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.deadlineWall : leftUs;
+    message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
     this.#send(
       message,
       claim.voters.filter((voter) => !claim.released.has(voter)),
