@@ -20,7 +20,11 @@ const tarball = () => join(packed, readdirSync(packed)[0] ?? 'missing.tgz');
 /** @type {readonly { name: string, commands: readonly Command[], retry: string, live?: boolean }[]} */
 const STAGES = [
   { name: 'types of src', commands: [() => ['tsc', '-b']], retry: 'npx tsc -b' },
-  { name: 'types of the rest', commands: [() => ['tsc', '-b', 'test', 'bench', 'scripts']], retry: 'npx tsc -b test bench scripts' },
+  {
+    name: 'types of the rest',
+    commands: [() => ['tsc', '-b', 'test', 'bench', 'examples', 'scripts']],
+    retry: 'npx tsc -b test bench examples scripts',
+  },
   { name: 'lint', commands: [() => ['oxlint', '--type-aware', '--deny-warnings']], retry: 'npm run fix' },
   { name: 'format', commands: [() => ['oxfmt', '--check']], retry: 'npm run fix' },
   { name: 'dead code', commands: [() => ['knip', '--no-progress', '--no-config-hints']], retry: 'npx knip' },

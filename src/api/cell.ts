@@ -1,64 +1,44 @@
 /**
- * `joinCell` and `connect`: a member, or a client, of a cell of real processes. Here options become a
- * transport, a core and a driver; leases themselves are the lease service's.
+ * A cell as one process sees it: who is connected, whether leases can be had, and the calls of its user. Here a
+ * transport, a core and a driver come together; leases themselves are the lease service's.
  */
-import { randomBytes } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import {
   deriveTiming,
+  isForMembers,
   isRequest,
   QuorumCore,
+  type Keeps,
   type QuorumCommand,
   type QuorumEvent,
   type QuorumMessage,
   type Timing,
 } from '../core/index.ts';
 import {
-  compareNames,
   encodeName,
+  formatDuration,
   hashName,
-  incarnation,
   nodeId,
   parseDuration,
   quorumOf,
-  SeededChooser,
+  spanUs,
   TenureError,
   type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, SystemClocks, type Clocks, type ClockWatchCounts } from '../runtime/index.ts';
-import { TcpTransport, type Handlers, type PeerInfo, type PeerStats, type Secret, type Transport } from '../transport/index.ts';
+import { Driver, KeepAlive, Pacer, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
+import type { Handlers, PeerInfo, PeerStats, Transport } from '../transport/index.ts';
 import { quorumCodec } from '../wire/index.ts';
-import { LeaseService, type AcquireOptions, type HolderAnswer, type TryResult } from './lease-service.ts';
+import type { CellCounters } from './counters.ts';
+import { Election, type ElectionOptions } from './election.ts';
+import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
-import type { Watch } from './watch.ts';
-
-export interface ConnectOptions {
-  /** The name of the cell: members and clients of another are turned away. */
-  readonly cell: string;
-  /** Every member and its address. The ids are fixed; addresses may change and are looked up at every attempt. */
-  readonly members: Readonly<Record<string, string>>;
-  /** What proves that a client belongs here. Without one, only this machine is served. */
-  readonly clientSecret?: Secret;
-  /** Tells people which client this is. */
-  readonly name?: string;
-}
-
-export interface JoinOptions extends Omit<ConnectOptions, 'name'> {
-  /** Which of the members this is. */
-  readonly self: string;
-  /** Where to listen; its address among the members unless told otherwise. */
-  readonly listen?: string;
-  /** What proves that a member belongs here; not the clients' secret. */
-  readonly secret?: Secret;
-  /** The longest term of any lease, the same for all members: 15s. A member that starts keeps silent about as long. */
-  readonly maxTerm?: Duration;
-  /** How far the rate of any clock may be off, the same for all members: 0.001. */
-  readonly rateError?: number;
-  /** How many members vote on a name; all of them unless told otherwise. */
-  readonly replication?: number;
-}
+import { MemberCalls, type MemberStatus } from './member-calls.ts';
+import { Observer } from './observer.ts';
+import { RTT_US } from './options.ts';
+import { nextEvent } from './signals.ts';
+import type { Watch, WatchOptions } from './watch.ts';
 
 /**
  * `silent`: this member votes for nobody yet. `ready`: a majority of the members is connected. `degraded`:
@@ -70,7 +50,9 @@ interface CellEvents {
   state: [state: CellState];
   /** A peer that could not be trusted or understood. */
   refused: [who: string, error: TenureError];
-  /** This node broke one of its own rules and fell silent. */
+  /** Something will go wrong unless it is changed; its code says what. */
+  warning: [warning: TenureError];
+  /** This node broke one of its own rules, or its disk failed, and it fell silent. */
   failure: [error: TenureError];
 }
 
@@ -80,78 +62,31 @@ export interface Surroundings {
   readonly chooser: Chooser;
   /** False only for a member that never was before: it has nothing to keep silent about. */
   readonly restarted: boolean;
+  /** False for a client that cannot prove the members' secret. */
+  readonly mayBootstrap?: boolean;
+  /** What this member keeps, and where. */
+  readonly kept?: Kept | undefined;
 }
 
-export const ENGINE = 'quorum';
-export const VIEW = 1;
-export const RATE_ERROR = 0.001;
-export const MAX_TERM = '15s';
-/** Timing starts from a round trip like this; it matters only for how patient attempts are. */
-export const RTT_US = 2000;
-export const RATE_PPM = 1_000_000;
-
-/** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
-export async function joinCell(options: JoinOptions): Promise<Cell> {
-  const ids = idsOf(options.members);
-  const self = ids.indexOf(options.self);
-  const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
-  const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
-  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
-  const replication = options.replication ?? ids.length;
-  if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
-    throw new TenureError(
-      'TENURE_BAD_ARGUMENT',
-      `replication is a number from 1 to ${ids.length}, the number of members; not ${replication}`,
-    );
-  }
-  const born = freshIncarnation();
-  const transport = new TcpTransport({
-    cell: options.cell,
-    role: 'member',
-    id: options.self,
-    incarnation: born,
-    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-    config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
-    secrets: secretsOf(options.secret, options.clientSecret),
-    ...(options.listen === undefined ? {} : { listen: options.listen }),
-  });
-  const cell = new Cell(transport, ids, self, born);
-  cell.begin(timing, replication);
-  await cell.open();
-  return cell;
-}
-
-/** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
-export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
-  const ids = idsOf(options.members);
-  const born = freshIncarnation();
-  const transport = new TcpTransport({
-    cell: options.cell,
-    role: 'client',
-    id: options.name ?? `client-${born}`,
-    incarnation: born,
-    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-    config: { engine: ENGINE, view: VIEW },
-    secrets: secretsOf(undefined, options.clientSecret),
-  });
-  // A client is numbered after the members; its peers know it by the number they gave its connection.
-  const cell = new Cell(transport, ids, ids.length, born);
-  try {
-    await cell.open();
-    await cell.begun(signal);
-  } catch (error) {
-    await cell.close();
-    throw error;
-  }
-  return cell;
+export interface Kept {
+  readonly disk: Disk & { close?(): Promise<void> };
+  readonly keeps: Keeps;
+  /** Whether an earlier life has left something there. */
+  readonly isKept: boolean;
 }
 
 type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 
+/** A term with fewer round trips in it leaves too little room for renewals. */
+const TRIPS_A_TERM = 10;
+
 /** What exists once the timing of the cell is known. */
 interface Engine {
   readonly driver: QuorumDriver;
+  readonly core: QuorumCore;
   readonly leases: LeaseService;
+  readonly calls: MemberCalls;
+  readonly pacer: Pacer;
 }
 
 export class Cell extends EventEmitter<CellEvents> {
@@ -160,15 +95,22 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #self: number;
   readonly #incarnation: Incarnation;
   readonly #surroundings: Surroundings;
+  readonly #observer: Observer;
   readonly #alive = new KeepAlive();
   /** Who is connected, and for which owner it may speak. */
   readonly #peers = new Map<number, Incarnation>();
+  /** What clients that dialled in call themselves. */
+  readonly #clientNames = new Map<number, string>();
+  /** Clients that may ask for what only members may. */
+  readonly #admins = new Set<number>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   readonly #news = new EventEmitter<{ news: [] }>();
   #engine: Engine | null = null;
   #silent: boolean;
   #hasFailed = false;
+  #diskFailure: TenureError | null = null;
+  #isWarned = false;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -178,7 +120,8 @@ export class Cell extends EventEmitter<CellEvents> {
     memberIds: readonly string[],
     self: number,
     born: Incarnation,
-    surroundings: Surroundings = realSurroundings(),
+    surroundings: Surroundings,
+    observer: Observer = new Observer({ cell: '', node: memberIds[self] ?? `client-${born}`, incarnation: born }),
   ) {
     super();
     this.#transport = transport;
@@ -186,6 +129,16 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#self = self;
     this.#incarnation = born;
     this.#surroundings = surroundings;
+    this.#observer = observer;
+    observer.watchOver(() => ({
+      state: this.#state,
+      isMember: this.isMember,
+      held: this.#engine?.leases.held ?? 0,
+      waiting: this.#engine?.leases.waiting ?? 0,
+      clocks: this.clockCounts,
+      nowUs: surroundings.clocks.mono(),
+      peers: this.members().filter((member) => !member.self),
+    }));
     this.#silent = this.isMember && surroundings.restarted;
   }
 
@@ -206,18 +159,41 @@ export class Cell extends EventEmitter<CellEvents> {
   async ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     while (this.#state !== 'ready' && this.#state !== 'degraded') {
       this.#leases();
-      await this.#alive.during(once(this, 'state', signal ? { signal } : {}));
+      if (this.#diskFailure) throw this.#diskFailure;
+      await this.#alive.during(nextEvent(this, 'state', signal));
     }
   }
 
+  /** How long this member will still vote for nobody; 0 when it votes and for a client, Infinity if its disk has failed. */
+  get silentForMs(): number {
+    return (this.#engine?.core.silentForUs(this.#surroundings.clocks.mono()) ?? 0) / 1000;
+  }
+
+  /** Asks every member how it stands. */
+  async status(): Promise<MemberStatus[]> {
+    return this.#alive.during(this.#running().calls.status());
+  }
+
+  /**
+   * Ends the silence of a brand-new cell at once. Every member must be present and silent, and nobody may have
+   * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
+   */
+  async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const { calls } = this.#running();
+    if (this.#surroundings.mayBootstrap === false) {
+      throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
+    }
+    return this.#alive.during(calls.bootstrap(signal));
+  }
+
   /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
-  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
-    return this.#alive.during(this.#leases().acquire(name, options));
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#isOpen() ? this.#leases().acquire(name, options) : Promise.reject(closed());
   }
 
   /** Takes the lease if it is free, and says who holds it if not. */
-  async tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
-    return this.#alive.during(this.#leases().tryAcquire(name, options));
+  tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
+    return this.#isOpen() ? this.#leases().tryAcquire(name, options) : Promise.reject(closed());
   }
 
   /** Runs `work` under the lease. Its own error always comes out; if the lease was lost though it succeeded, `TENURE_LEASE_LOST` with the `result`. */
@@ -236,14 +212,24 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#alive.during(this.#leases().acquireAll(names, options));
   }
 
-  /** Tells of changes of all names with the prefix, as hints; what may have been missed is told as a gap. */
-  watch(prefix?: string): Watch {
-    return this.#leases().watch(prefix);
+  /** An election: candidates, a leader, and those who want to know who leads. */
+  elect(name: string, options?: ElectionOptions): Election {
+    return new Election(this, name, options);
+  }
+
+  /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
+  watch(prefix?: string, options?: WatchOptions): Watch {
+    return this.#leases().watch(prefix, options);
   }
 
   /** Asks a quorum who holds the lease. */
-  async holder(name: string): Promise<HolderAnswer> {
-    return this.#alive.during(this.#leases().holder(name));
+  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+    return this.#alive.during(this.#leases().holder(name, options));
+  }
+
+  /** Asks a quorum who holds what, under a prefix or at all. */
+  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+    return this.#alive.during(this.#leases().list(prefix, options));
   }
 
   /** How each member is reached: connection, round trip, clock offset. */
@@ -255,14 +241,23 @@ export class Cell extends EventEmitter<CellEvents> {
     }));
   }
 
+  /** What was counted so far: a plain object, cheap enough to be asked for every second. */
+  counters(): CellCounters {
+    return this.#observer.counters();
+  }
+
   /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
   get clockCounts(): Readonly<ClockWatchCounts> | null {
     return this.#engine?.driver.clockCounts ?? null;
   }
 
-  /** Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Any number of calls. */
-  close(): Promise<void> {
-    this.#closing ??= this.#alive.during(this.#close());
+  /**
+   * Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Waits until a quorum has
+   * what was given back; if no answers come it leaves after a moment, or after `timeout`. Any number of calls.
+   */
+  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+    const timeoutUs = timeout === undefined ? undefined : parseDuration(timeout);
+    this.#closing ??= this.#alive.during(this.#close(timeoutUs));
     return this.#closing;
   }
 
@@ -281,7 +276,7 @@ export class Cell extends EventEmitter<CellEvents> {
     while (!this.#engine) {
       const [refusal] = this.#refusals.values();
       if (refusal && this.#refusals.size >= quorumOf(this.#memberIds.length)) throw refusal;
-      await this.#alive.during(once(this.#news, 'news', signal ? { signal } : {}));
+      await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
 
@@ -290,9 +285,9 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, restarted } = this.#surroundings;
-    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: false };
-    const core = new QuorumCore({ memberKeys, replication, timing }, boot);
+    const { clocks, chooser, restarted, kept } = this.#surroundings;
+    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false };
+    const core = new QuorumCore({ memberKeys, replication, timing, keeps: kept?.keeps ?? 'nothing' }, boot);
     const driver: QuorumDriver = new Driver({
       core,
       codec: quorumCodec(),
@@ -301,28 +296,50 @@ export class Cell extends EventEmitter<CellEvents> {
       link: this.#transport,
       clocks,
       chooser,
-      admit: (from, message) => !isRequest(message) || message.owner === this.#peers.get(from),
+      disk: kept?.disk,
+      admit: (from, message) => {
+        if (!isRequest(message)) return true;
+        if (message.owner !== this.#peers.get(from)) return false;
+        return !isForMembers(message) || from < this.#memberIds.length || this.#admins.has(from);
+      },
+      onClockNotice: (kind, us) => this.#observer.stalled(kind, us),
       onEvent: (event) => {
-        if (event.kind === 'ready') this.#silent = false;
-        if (event.kind === 'ready') this.#updateState();
-        leases.tell(event);
+        if (event.kind === 'ready') {
+          this.#silent = false;
+          this.#observer.silenceEnded(clocks.mono());
+          this.#updateState();
+        } else if (event.kind === 'disk-failed') {
+          this.#diskFailed(event.readable);
+        }
+        if (!calls.tell(event)) leases.tell(event);
       },
       onFailure: (error) => {
         leases.fail(error);
+        calls.fail(error);
+        this.#observer.failed(error);
         this.#hasFailed = true;
         this.#updateState();
         this.#announce(() => this.emit('failure', error));
       },
     });
-    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive);
-    this.#engine = { driver, leases };
+    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
+    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, timing);
+    const pacer = new Pacer({
+      clocks,
+      quorum: quorumOf(replication),
+      roundTripsUs: () => this.members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
+      onRoundTrip: (rttUs) => this.#pace(rttUs),
+    });
+    this.#engine = { driver, core, leases, calls, pacer };
+    if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
     driver.start();
+    pacer.start();
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
 
   get isAsked(): boolean {
-    return this.#engine?.leases.isAsked ?? false;
+    return (this.#engine?.leases.isAsked ?? false) || (this.#engine?.calls.isAsked ?? false);
   }
 
   /** Takes a lease from its holder here; false if it is not held here. */
@@ -335,7 +352,9 @@ export class Cell extends EventEmitter<CellEvents> {
     const error = closed();
     this.#closing ??= Promise.resolve();
     this.#engine?.driver.stop();
+    this.#engine?.pacer.stop();
     this.#engine?.leases.fail(error);
+    this.#engine?.calls.fail(error);
     this.#peers.clear();
     this.#updateState();
   }
@@ -343,13 +362,20 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #handlers: Handlers = {
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
+      if (info.isAdmin) this.#admins.add(peer);
+      const isMember = peer < this.#memberIds.length;
+      if (!isMember) this.#clientNames.set(peer, info.id);
+      this.#observer.peer(info.id, true, null, isMember);
       if (!this.#engine && info.role === 'member') this.#learn(info);
       this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
-    down: (peer) => {
+    down: (peer, why) => {
       this.#peers.delete(peer);
+      this.#admins.delete(peer);
+      this.#observer.peer(this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '', false, why, peer < this.#memberIds.length);
+      this.#clientNames.delete(peer);
       if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
       this.#updateState();
     },
@@ -359,6 +385,7 @@ export class Cell extends EventEmitter<CellEvents> {
     refused: (who, error) => {
       if (this.#memberIds.includes(who)) this.#refusals.set(who, error);
       this.#news.emit('news');
+      this.#observer.peerRefused(who, error);
       this.#announce(() => this.emit('refused', who, error));
     },
   };
@@ -370,6 +397,17 @@ export class Cell extends EventEmitter<CellEvents> {
     this.begin(deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US }), replication);
   }
 
+  /** Round trips were measured: the core's patience follows, and whoever asks for terms too short for them is told, once. */
+  #pace(rttUs: number): void {
+    const engine = this.#engine;
+    if (!engine || engine.driver.isStopped) return;
+    engine.driver.command({ kind: 'retime', rttUs });
+    const termUs = engine.leases.shortestTermUs;
+    const isShort = termUs < TRIPS_A_TERM * rttUs;
+    if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', shortTerm(termUs, rttUs)));
+    this.#isWarned = isShort;
+  }
+
   #updateState(): void {
     const members = this.#memberIds.length;
     let connected = this.isMember ? 1 : 0;
@@ -377,6 +415,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const state =
       this.#hasFailed || connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
     if (state === this.#state) return;
+    this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
     this.#announce(() => this.emit('state', state));
   }
@@ -390,38 +429,54 @@ export class Cell extends EventEmitter<CellEvents> {
     }
   }
 
-  #leases(): LeaseService {
-    if (!this.#engine || this.#closing) throw closed();
-    return this.#engine.leases;
+  #isOpen(): boolean {
+    return this.#engine !== null && this.#closing === null;
   }
 
-  async #close(): Promise<void> {
-    await this.#engine?.leases.close(closed());
+  /** What it cannot keep it does not promise: others vote without it. */
+  #diskFailed(readable: boolean): void {
+    const why = readable ? 'what its data directory holds makes no sense: delete it' : 'its data directory cannot be read or written';
+    this.#diskFailure = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
+    this.#silent = true;
+    this.#updateState();
+    const error = this.#diskFailure;
+    this.#announce(() => this.emit('failure', error));
+    // Whoever waits for it to be ready is told, though the state may be the same as before.
+    this.#announce(() => this.emit('state', this.#state));
+  }
+
+  #running(): Engine {
+    if (!this.#engine || this.#closing) throw closed();
+    return this.#engine;
+  }
+
+  #leases(): LeaseService {
+    return this.#running().leases;
+  }
+
+  async #close(timeoutUs: number | undefined): Promise<void> {
+    await this.#engine?.leases.close(closed(), timeoutUs);
+    this.#engine?.calls.fail(closed());
     await this.#transport.close();
     this.#engine?.driver.stop();
+    this.#engine?.pacer.stop();
+    await this.#surroundings.kept?.disk.close?.();
+    this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
     this.#announce(() => this.emit('state', this.#state));
+    await this.#observer.close();
   }
 }
 
-function realSurroundings(): Surroundings {
-  return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
+function shortTerm(termUs: number, rttUs: number): TenureError {
+  const [term, rtt] = [formatDuration(spanUs(termUs)), formatDuration(spanUs(rttUs))];
+  return new TenureError(
+    'TENURE_SHORT_TERM',
+    `a term of ${term} was asked for and round trips take ${rtt}: renewals may come too late. Ask for at least ${TRIPS_A_TERM} round trips`,
+    { termUs, rttUs },
+  );
 }
 
 function closed(): TenureError {
   return new TenureError('TENURE_CLOSED', 'this cell was closed; join or connect again');
-}
-
-/** Members are numbered in the order of their ids, which is the same everywhere. */
-function idsOf(members: Readonly<Record<string, string>>): string[] {
-  return Object.keys(members).sort(compareNames);
-}
-
-function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
-  return { ...(member === undefined ? {} : { member }), ...(client === undefined ? {} : { client }) };
-}
-
-/** 48 random bits and never 0: fresh at every start (rule 3). */
-function freshIncarnation(): Incarnation {
-  return incarnation(randomBytes(6).readUIntBE(0, 6) + 1);
 }

@@ -4,7 +4,8 @@
  * number of clients. What a place can do decides what is asked of it.
  */
 import assert from 'node:assert/strict';
-import { Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './lease-place.ts';
+import { claimElections, claimLists, claimLostElections, claimWatches } from './conformance-elections.ts';
+import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './lease-place.ts';
 
 export type { LeaseClient, LeasePlace } from './lease-place.ts';
 
@@ -19,6 +20,10 @@ export interface LeaseServiceConformanceOptions {
     readonly cut?: boolean;
     /** `holder`. */
     readonly crash?: boolean;
+    /** `watch` of its clients, and `observe` of their elections. */
+    readonly watch?: boolean;
+    /** `list` of its clients. */
+    readonly list?: boolean;
     /** Time passes only in `pass`: instants are exact. */
     readonly virtualTime?: boolean;
   };
@@ -26,8 +31,6 @@ export interface LeaseServiceConformanceOptions {
 
 /** A holder is told to stop this part of its term before the end. */
 const MARGIN = 0.1;
-
-type Claim = (name: string, body: (kit: Kit) => Promise<void>) => void;
 
 export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceConformanceOptions): void {
   let count = 0;
@@ -46,6 +49,10 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
   claimUsing(claim);
   claimEnding(claim);
   claimRefusals(claim);
+  claimElections(claim);
+  if (can.watch) claimWatches(claim);
+  if (can.list) claimLists(claim);
+  if (can.cut) claimLostElections(claim);
   if (can.cut) claimLoss(claim);
   if (can.cut && can.virtualTime) claimInstants(claim);
   if (can.crash) claimTakeOver(claim);
@@ -296,6 +303,17 @@ function claimEnding(claim: Claim): void {
     await kit.outcome(held.release());
   });
 
+  claim('what was lost can be given back, and what is held twice is two leases', async (kit) => {
+    const [one, two] = await kit.clients();
+    const first = await kit.outcome(one.acquire(kit.name));
+    await kit.outcome(first[Symbol.asyncDispose]());
+    const second = await kit.outcome(one.acquire(kit.name));
+    await kit.outcome(first.release());
+    assert.ok(second.valid);
+    assert.equal((await kit.outcome(two.tryAcquire(kit.name))).ok, false);
+    await kit.refusal(first.proclaim('not mine any more'), 'TENURE_LEASE_LOST');
+  });
+
   claim('a client that is closed refuses everything', async (kit) => {
     const client = await kit.place.client();
     await kit.outcome(client.close());
@@ -311,6 +329,17 @@ function claimEnding(claim: Claim): void {
 }
 
 function claimRefusals(claim: Claim): void {
+  claim('a question that is given up ends with the reason of its signal', async (kit) => {
+    const client = await kit.place.client();
+    const reason = new Error('changed my mind');
+    await assert.rejects(kit.outcome(client.holder(kit.name, { signal: AbortSignal.abort(reason) })), reason);
+    const controller = new AbortController();
+    const asking = client.holder(kit.name, { signal: controller.signal });
+    controller.abort(reason);
+    await assert.rejects(kit.outcome(asking), reason);
+    assert.equal((await kit.holder(client)).holder, null);
+  });
+
   claim('names that are none are refused', async (kit) => {
     const client = await kit.place.client();
     for (const name of ['', 'n'.repeat(256), 'ä'.repeat(128), 'a\u0007b', 'a\nb', '\ud800', '_tenure/x']) {
@@ -373,6 +402,23 @@ function claimLoss(claim: Claim): void {
       assert.deepEqual({ code, result }, { code: 'TENURE_LEASE_LOST', result: 'done anyway' });
       return true;
     });
+  });
+
+  claim('who is cut off does not wait for the end of its lease to close, or to say that its work failed', async (kit) => {
+    const client = await kit.place.client();
+    const mine = new Error('mine');
+    const work = client.using(kit.name, async () => {
+      await kit.cutOff(client);
+      throw mine;
+    });
+    await assert.rejects(kit.outcome(work, kit.place.maxTermMs / 4), mine);
+    await kit.mend(client);
+    const lease = await kit.outcome(client.acquire(`${kit.name}/more`));
+    await kit.cutOff(client);
+    const released = lease.release();
+    await kit.outcome(client.close(), kit.place.maxTermMs / 4);
+    await kit.outcome(released, 100);
+    assert.equal(lease.valid, false);
   });
 
   claim('work that fails after its lease was lost fails with its own error', async (kit) => {

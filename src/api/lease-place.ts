@@ -8,7 +8,7 @@ import type { HolderAnswer } from './lease-service.ts';
 import type { Lease } from './lease.ts';
 
 /** What the suite uses of a client. */
-export type LeaseClient = Pick<Cell, 'acquire' | 'tryAcquire' | 'using' | 'holder' | 'close' | 'incarnation'>;
+export type LeaseClient = Pick<Cell, 'acquire' | 'tryAcquire' | 'using' | 'holder' | 'elect' | 'list' | 'watch' | 'close' | 'incarnation'>;
 
 export interface LeasePlace {
   /** The longest term there is. */
@@ -31,6 +31,9 @@ export const PATIENCE_MS = 15_000;
 const MOMENT_MS = 20;
 /** What a busy machine may spoil now and then is tried so often. */
 export const ROUNDS_MAX = 8;
+
+/** Names a test and says what it does. */
+export type Claim = (name: string, body: (kit: Kit) => Promise<void>) => void;
 
 /** A place, a name nobody else uses, and ways to wait in it. */
 export class Kit {

@@ -2,115 +2,84 @@
  * The lease service on the quorum engine: turns calls into commands of the core, and what the core says
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
-import type { QuorumCommand, QuorumCore, QuorumEvent, QuorumMessage, RefusalReason, Timing } from '../core/index.ts';
-import {
-  checkName,
-  compareNames,
-  decodeName,
-  encodeName,
-  parseDuration,
-  TenureError,
-  type Duration,
-  type ErrorCode,
-  type Incarnation,
-} from '../kernel/index.ts';
+import { WATCHES_MAX, type QuorumCommand, type QuorumCore, type QuorumEvent, type QuorumMessage, type Timing } from '../core/index.ts';
+import { checkName, compareNames, encodeName, encodePrefix, parseDuration, TenureError } from '../kernel/index.ts';
 import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
 import { Lease, type LeaseSource } from './lease.ts';
-import { Watch } from './watch.ts';
+import { LeaseLostError, lost } from './lease-errors.ts';
+import type { Observer } from './observer.ts';
+import { Proclaims } from './proclaims.ts';
+import { Questions, tellHolder, tellName, type HolderAnswer, type HolderInfo, type Listing } from './questions.ts';
+import { Requests, type AcquireOptions, type Asking, type TryResult } from './requests.ts';
+import { Watch, type WatchOptions } from './watch.ts';
 
-export interface AcquireOptions {
-  /** How long a grant lasts unless it is renewed; it is renewed until it is released. The longest term of the cell unless told otherwise. */
-  readonly term?: Duration;
-  /** How long to wait while another holds it; without it, as long as it takes. */
-  readonly wait?: Duration;
-  readonly signal?: AbortSignal;
-  /** A few bytes for whoever asks who holds it. */
-  readonly meta?: Uint8Array | string;
-}
-
-export interface HolderInfo {
-  /** Which start of which process: changes with every restart. */
-  readonly incarnation: number;
-  readonly token: number;
-  /** It cannot last longer than this unless it is renewed. */
-  readonly remainingMsMax: number;
-}
-
-export interface HolderAnswer {
-  readonly holder: HolderInfo | null;
-  /** False if too few members answered to be sure. */
-  readonly certain: boolean;
-  readonly meta: Uint8Array | null;
-}
-
-export type TryResult =
-  | { readonly ok: true; readonly lease: Lease }
-  | {
-      readonly ok: false;
-      readonly reason: 'held' | 'queued' | 'contended';
-      readonly holder: HolderInfo | null;
-      readonly remainingMsMax: number;
-    };
+export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './questions.ts';
+export type { AcquireOptions, TryResult } from './requests.ts';
 
 type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
-type Refused = Extract<QuorumEvent, { kind: 'refused' }>;
-
-/** A request that was not answered yet. */
-interface Asking {
-  readonly name: string;
-  readonly nameBytes: Uint8Array;
-  readonly termUs: number;
-  readonly answered: (outcome: Lease | Refused) => void;
-  readonly failed: (error: unknown) => void;
-  readonly signal: AbortSignal | undefined;
-  readonly onAbort: (() => void) | undefined;
-}
-
+/** Names that one call takes together, at most. */
+export const ACQUIRE_ALL_MAX = 1000;
 /** A wait without limit: a year. The longest duration there is. */
 const WAIT_US_MAX = parseDuration('365d');
-/** A question that found no certain answer is asked again so often. */
-const QUESTIONS_AGAIN = 2;
+/** What is given back in passing is waited for as long as so many attempts take. */
+const GIVE_BACK_ATTEMPTS = 4;
+
+const RAN_OUT = 'ran out: no quorum renewed it in time';
+const NO_OPTIONS: AcquireOptions = {};
 
 export class LeaseService implements LeaseSource {
   readonly #driver: QuorumDriver;
   readonly #core: QuorumCore;
   readonly #clocks: Clocks;
   readonly #timing: Timing;
-  readonly #memberIds: readonly string[];
   readonly #alive: KeepAlive;
-  readonly #asking = new Map<number, Asking>();
+  readonly #observer: Observer;
+  readonly #requests: Requests;
   readonly #held = new Map<number, Lease>();
   readonly #releasing = new Map<number, () => void>();
-  readonly #questions = new Map<number, { resolve: (answer: HolderAnswer) => void; reject: (error: unknown) => void }>();
+  readonly #questions: Questions;
+  readonly #proclaims = new Proclaims();
   readonly #watches = new Set<Watch>();
   #nextNumber = 1;
   #closed: TenureError | null = null;
 
-  constructor(driver: QuorumDriver, core: QuorumCore, clocks: Clocks, timing: Timing, memberIds: readonly string[], alive: KeepAlive) {
+  constructor(
+    driver: QuorumDriver,
+    core: QuorumCore,
+    clocks: Clocks,
+    timing: Timing,
+    memberIds: readonly string[],
+    alive: KeepAlive,
+    observer: Observer,
+  ) {
+    this.#observer = observer;
     this.#alive = alive;
     this.#driver = driver;
     this.#core = core;
     this.#clocks = clocks;
     this.#timing = timing;
-    this.#memberIds = memberIds;
+    const command = (one: QuorumCommand): void => driver.command(one);
+    const nextNumber = (): number => this.#nextNumber++;
+    this.#questions = new Questions(command, nextNumber);
+    this.#requests = new Requests({ command, nextNumber, clocks, timing, memberIds, alive, observer });
   }
 
   /** Waits for the lease, in order: not overtaken by a request that began after this one was queued at a majority. */
-  async acquire(name: string, options: AcquireOptions = {}): Promise<Lease> {
-    const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
-    const outcome = await this.#ask(name, options, Math.max(1, waitUs));
-    if (outcome instanceof Lease) return outcome;
-    throw this.#explain(name, outcome);
+  acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    return new Promise((answered, failed) => {
+      const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
+      // Only a try is answered with anything but a lease.
+      this.#checkOpen();
+      this.#requests.ask(name, options, waitUs, false, answered as Asking['answered'], failed);
+    });
   }
 
   /** Takes it if it is free, and says who holds it if not. */
-  async tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = {}): Promise<TryResult> {
-    const outcome = await this.#ask(name, options, 0);
-    if (outcome instanceof Lease) return { ok: true, lease: outcome };
-    const { reason, holder } = outcome;
-    if (reason !== 'held' && reason !== 'queued' && reason !== 'contended') throw this.#explain(name, outcome);
-    const info = holder ? tellHolder(holder) : null;
-    return { ok: false, reason, holder: info, remainingMsMax: info?.remainingMsMax ?? 0 };
+  tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
+    return new Promise((answered, failed) => {
+      this.#checkOpen();
+      this.#requests.ask(name, options, 0, true, answered as Asking['answered'], failed);
+    });
   }
 
   /**
@@ -129,30 +98,26 @@ export class LeaseService implements LeaseSource {
     try {
       result = await work(lease);
     } catch (error) {
-      await lease.release();
+      await this.#giveBack([lease]);
       throw error;
     }
     const wasLost = !lease.valid && !lease.isGivenBack;
-    await lease.release();
+    await this.#giveBack([lease]);
     if (wasLost) throw new LeaseLostError(name, result);
     return result;
   }
 
   /** Asks a quorum who holds it; asks again if too few answered in time. */
-  async holder(name: string): Promise<HolderAnswer> {
+  async holder(name: string, { signal }: { signal?: AbortSignal } = {}): Promise<HolderAnswer> {
     checkName(name);
-    let answer = await this.#question(name);
-    for (let again = 0; again < QUESTIONS_AGAIN && !answer.certain; again++) answer = await this.#question(name);
-    return answer;
+    this.#checkOpen();
+    return this.#questions.holder(name, signal);
   }
 
-  #question(name: string): Promise<HolderAnswer> {
+  /** Asks a quorum what is held under the prefix. No snapshot: what begins or ends meanwhile may be on the list or not. */
+  async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
     this.#checkOpen();
-    const number = this.#nextNumber++;
-    return new Promise((resolve, reject) => {
-      this.#questions.set(number, { resolve, reject });
-      this.#driver.command({ kind: 'query', lease: number, name: encodeName(name) });
-    });
+    return this.#questions.list(prefix, signal);
   }
 
   /** Takes all of them, or none: in one order everywhere (of their bytes), so that two who want the same names never wait for each other. */
@@ -160,32 +125,58 @@ export class LeaseService implements LeaseSource {
     const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
     const endUs = this.#clocks.mono() + waitUs;
     const leases: Lease[] = [];
+    const wanted = [...new Set(names)];
+    for (const name of wanted) checkName(name);
+    if (wanted.length > ACQUIRE_ALL_MAX) {
+      throw new TenureError('TENURE_LIMIT', `${wanted.length} names at once, and ${ACQUIRE_ALL_MAX} are the limit: take them in parts`, {
+        limit: 'names of acquireAll',
+        max: ACQUIRE_ALL_MAX,
+      });
+    }
     try {
-      for (const name of [...new Set(names)].sort(compareNames)) {
+      for (const name of wanted.sort(compareNames)) {
         // What is left of the time given for all.
         const wait = Math.max(1, endUs - this.#clocks.mono()) / 1000;
         leases.push(await this.acquire(name, { ...options, wait }));
       }
-      const lost = leases.find((lease) => !lease.valid);
-      if (lost) throw new TenureError('TENURE_LEASE_LOST', `the lease on '${lost.name}' was lost while others were waited for`);
+      const gone = leases.find((lease) => !lease.valid);
+      if (gone) throw lost(gone, 'was lost while others were waited for');
       return leases;
     } catch (error) {
-      await Promise.all(leases.map((lease) => lease.release()));
+      await this.#giveBack(leases);
       throw error;
     }
   }
 
-  /** Tells of grants and ends of all names with the prefix, as hints, until the loop over it ends. What may have been missed is told as a gap. */
-  watch(prefix = ''): Watch {
+  /** Tells what is held under the prefix and then, as hints, what begins, ends and is proclaimed, until the loop over it ends. */
+  watch(prefix = '', options: WatchOptions = {}): Watch {
     this.#checkOpen();
-    const bytes = Buffer.from(prefix);
-    const watch = new Watch(prefix, this.#alive, () => {
-      this.#watches.delete(watch);
-      if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
+    options.signal?.throwIfAborted();
+    if (options.exact) checkName(prefix);
+    const bytes = encodePrefix(prefix);
+    if (this.#watches.size >= WATCHES_MAX) {
+      throw new TenureError('TENURE_LIMIT', `${WATCHES_MAX} watches are open: end some, or watch a shorter prefix`, {
+        limit: 'watches',
+        max: WATCHES_MAX,
+      });
+    }
+    const watch: Watch = new Watch(prefix, options, this.#alive, {
+      present: () => (options.exact ? this.#listOne(prefix) : this.list(prefix)),
+      after: (delayUs, act) => this.after(delayUs, act),
+      ended: () => {
+        this.#watches.delete(watch);
+        if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
+      },
     });
     this.#watches.add(watch);
     this.#driver.command({ kind: 'watch', prefix: bytes });
+    watch.begin();
     return watch;
+  }
+
+  async #listOne(name: string): Promise<Listing> {
+    const { holder, certain, meta } = await this.holder(name);
+    return { leases: holder ? [{ name, holder, certain, meta }] : [], certain };
   }
 
   /** A member was lost, or came back: changes may have been missed. */
@@ -212,11 +203,29 @@ export class LeaseService implements LeaseSource {
     const { number } = lease;
     if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
     lease.stop();
-    const released = new Promise<void>((resolve) => {
+    // Before the others can hear of it: in a history, whoever comes next comes after this.
+    if (lease.isGivenBack) this.#observer.released(lease, this.#clocks.mono() - lease.grantedUs);
+    else this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, lost(lease, RAN_OUT));
+    if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), number);
+    return new Promise<void>((resolve) => {
+      this.#alive.hold();
       this.#releasing.set(number, resolve);
       this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
     });
-    return this.#alive.during(released);
+  }
+
+  async proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkOpen();
+    if (!lease.valid) throw lost(lease, 'is over');
+    const number = this.#nextNumber++;
+    const bytes = typeof meta === 'string' ? Buffer.from(meta) : meta.slice();
+    await this.#proclaims.wait(lease.number, number, signal, () =>
+      this.#driver.command({ kind: 'proclaim', lease: lease.number, name: lease.nameBytes, meta: bytes, number }),
+    );
+  }
+
+  during<T>(promise: Promise<T>): Promise<T> {
+    return this.#alive.during(promise);
   }
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────
@@ -224,50 +233,79 @@ export class LeaseService implements LeaseSource {
   tell(event: QuorumEvent): void {
     switch (event.kind) {
       case 'granted': {
-        const asking = this.#takeAsking(event.lease);
+        const asking = this.#requests.take(event.lease);
         if (!asking) return;
-        const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs);
+        const { monoUs } = this.#driver;
+        const lease = new Lease(this, event.lease, asking.name, asking.nameBytes, event.token, asking.termUs, monoUs);
         this.#held.set(event.lease, lease);
-        asking.answered(lease);
+        this.#observer.granted(lease, asking.termUs, monoUs - asking.askedUs, event.waited);
+        asking.answered(asking.isTry ? { ok: true, lease } : lease);
         return;
       }
       case 'refused':
-        this.#takeAsking(event.lease)?.answered(event);
+        this.#requests.refused(event);
         return;
       case 'lost': {
         const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
-        lease?.end(new TenureError('TENURE_LEASE_LOST', `the lease on '${lease.name}' ran out: no quorum renewed it in time`));
+        if (lease) this.#lost(lease, lost(lease, RAN_OUT));
         return;
       }
       case 'released':
         this.#held.delete(event.lease);
-        this.#releasing.get(event.lease)?.();
-        this.#releasing.delete(event.lease);
+        this.#endRelease(event.lease);
         return;
-      case 'answered': {
-        const { holder, certain, meta } = event;
-        this.#questions.get(event.lease)?.resolve({ holder: holder ? tellHolder(holder) : null, certain, meta });
-        this.#questions.delete(event.lease);
+      case 'answered':
+      case 'listed':
+        this.#questions.tell(event);
         return;
-      }
+      case 'proclaimed':
+        this.#proclaims.done(event.lease, event.number);
+        return;
       case 'learned': {
-        const name = decodeName(event.name, 0, event.name.length) ?? '';
-        const holder = event.holder ? tellHolder(event.holder) : null;
-        for (const watch of this.#watches) watch.hear({ name, holder });
+        const { meta } = event;
+        const holder: HolderInfo | null = event.holder && tellHolder(event.holder);
+        const name = tellName(event.name);
+        for (const watch of this.#watches) watch.hear({ kind: 'change', name, holder, meta });
         return;
       }
-      case 'renewed':
-      case 'renewal-failed':
+      case 'renewed': {
+        const lease = this.#held.get(event.lease);
+        if (lease) this.#observer.renewed(lease, this.#driver.monoUs);
+        return;
+      }
+      case 'renewal-failed': {
+        const lease = this.#held.get(event.lease);
+        if (lease) this.#observer.renewalFailed(lease);
+        return;
+      }
+      case 'queued':
+        this.#requests.queued(event.lease);
+        return;
       case 'stopped':
       case 'ready':
+      case 'disk-failed':
+      case 'status-told':
+      case 'bootstrapped':
         return;
     }
   }
 
+  get held(): number {
+    return this.#held.size;
+  }
+
+  get waiting(): number {
+    return this.#requests.count;
+  }
+
+  get shortestTermUs(): number {
+    return this.#requests.shortestTermUs;
+  }
+
   /** Whether a call waits for its answer. */
   get isAsked(): boolean {
-    return this.#asking.size + this.#questions.size + this.#releasing.size > 0;
+    return this.#requests.count + this.#questions.count + this.#proclaims.count + this.#releasing.size > 0;
   }
 
   /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
@@ -278,117 +316,75 @@ export class LeaseService implements LeaseSource {
     return true;
   }
 
-  /** Gives back all that is held; every waiting call ends with `why`. */
-  async close(why: TenureError): Promise<void> {
+  /** Gives back all that is held; every waiting call ends with `why`. Waits for the answers, at most as long as told. */
+  async close(why: TenureError, timeoutUs?: number): Promise<void> {
     if (this.#closed) return;
     this.#closed = why;
-    for (const number of this.#asking.keys()) this.#abandon(number, why);
-    for (const { reject } of this.#questions.values()) reject(why);
-    this.#questions.clear();
+    this.#requests.abandonAll(why);
+    this.#questions.rejectAll(why);
+    this.#proclaims.reject(why);
     for (const watch of this.#watches) watch.end();
-    await Promise.all([...this.#held.values()].map((lease) => lease.release()));
+    await this.#giveBack([...this.#held.values()], timeoutUs);
+    // What was not answered ends by itself, without us.
+    for (const number of this.#releasing.keys()) this.#endRelease(number);
+  }
+
+  /**
+   * Gives leases back and waits for the answers, but not for members that do not answer: as long as answers
+   * keep coming, or at most for the time given. Whatever is not answered by then ends by itself.
+   */
+  async #giveBack(leases: readonly Lease[], timeoutUs?: number): Promise<void> {
+    let left = leases.length;
+    const all = Promise.all(
+      leases.map(async (lease) => {
+        await lease.letGo();
+        left--;
+      }),
+    );
+    const patienceUs = GIVE_BACK_ATTEMPTS * this.#timing.attemptUs;
+    for (let before = Infinity; left > 0 && left < before;) {
+      before = timeoutUs === undefined ? left : 0;
+      await this.#atMost(all, timeoutUs ?? patienceUs);
+    }
+  }
+
+  async #atMost(promise: Promise<unknown>, delayUs: number): Promise<void> {
+    let enough = (): void => {};
+    const passed = new Promise<void>((resolve) => {
+      enough = this.after(delayUs, resolve);
+    });
+    await Promise.race([promise, passed]);
+    enough();
   }
 
   /** The node fell silent: everything it held is lost. */
   fail(error: TenureError): void {
     this.#closed ??= error;
-    for (const number of this.#asking.keys()) this.#takeAsking(number)?.failed(error);
-    for (const { reject } of this.#questions.values()) reject(error);
-    for (const lease of this.#held.values()) lease.end(error);
-    for (const done of this.#releasing.values()) done();
-    for (const map of [this.#questions, this.#held, this.#releasing]) map.clear();
+    this.#requests.failAll(error);
+    this.#questions.rejectAll(error);
+    this.#proclaims.reject(error);
+    for (const watch of this.#watches) watch.end();
+    for (const lease of this.#held.values()) this.#lost(lease, error);
+    for (const number of this.#releasing.keys()) this.#endRelease(number);
+    this.#held.clear();
   }
 
-  #ask(name: string, options: AcquireOptions, waitUs: number): Promise<Lease | Refused> {
-    checkName(name);
-    this.#checkOpen();
-    const { signal, meta } = options;
-    const termUs = options.term === undefined ? this.#timing.maxTermUs : wholeMs(parseDuration(options.term));
-    signal?.throwIfAborted();
-    const number = this.#nextNumber++;
-    const nameBytes = encodeName(name);
-    const metaBytes = typeof meta === 'string' ? Buffer.from(meta) : meta;
-    return new Promise((answered, failed) => {
-      const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
-      if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-      this.#asking.set(number, { name, nameBytes, termUs, answered, failed, signal, onAbort });
-      try {
-        this.#driver.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: metaBytes });
-      } catch (error) {
-        this.#takeAsking(number)?.failed(error);
-      }
-    });
+  #endRelease(number: number): void {
+    const done = this.#releasing.get(number);
+    if (!done) return;
+    this.#releasing.delete(number);
+    this.#alive.letGo();
+    done();
   }
 
-  /** The caller wants it no more. */
-  #abandon(number: number, reason: unknown): void {
-    const asking = this.#takeAsking(number);
-    if (!asking) return;
-    this.#driver.command({ kind: 'cancel', lease: number });
-    asking.failed(reason);
-  }
-
-  /** The request, which is nobody's from here on. */
-  #takeAsking(number: number): Asking | undefined {
-    const asking = this.#asking.get(number);
-    if (!asking) return undefined;
-    this.#asking.delete(number);
-    if (asking.onAbort) asking.signal?.removeEventListener('abort', asking.onAbort);
-    return asking;
+  #lost(lease: Lease, error: TenureError): void {
+    // One that is being given back was told of already.
+    if (!lease.isOver) this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, error);
+    lease.end(error);
+    if (this.#proclaims.count > 0) this.#proclaims.reject(error, lease.number);
   }
 
   #checkOpen(): void {
     if (this.#closed) throw this.#closed;
   }
-
-  #explain(name: string, { reason, unreached }: Refused): TenureError {
-    const missing = unreached.map((member) => this.#memberIds[member] ?? String(member)).join(', ');
-    const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none');
-    return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : {});
-  }
-}
-
-/** Why a request came to nothing, and what to do next. */
-const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
-  timeout: (name) => ['TENURE_WAIT_TIMEOUT', `${name} was not free in time; wait longer, or ask holder() who has it`],
-  'no-quorum': (name, missing) => [
-    'TENURE_NO_QUORUM',
-    `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
-  ],
-  silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
-  skewed: (name) => [
-    'TENURE_CLOCK_SKEW',
-    `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told. Mend the clocks`,
-  ],
-  'too-long': (name) => [
-    'TENURE_CONFIG_MISMATCH',
-    `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
-  ],
-  held: (name) => ['TENURE_HELD', `${name} is held by another`],
-  queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
-  contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
-  cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
-};
-
-/** The lease ran out while the work under it went on and, in its own eyes, succeeded. */
-export class LeaseLostError extends TenureError {
-  /** What the work returned. */
-  readonly result: unknown;
-
-  constructor(name: string, result: unknown) {
-    super(
-      'TENURE_LEASE_LOST',
-      `the lease on '${name}' was lost before the work under it was done: someone else may have worked at the same time`,
-    );
-    this.result = result;
-  }
-}
-
-/** Terms are whole milliseconds; a third of something is rounded down. */
-function wholeMs(span: number): number {
-  return Math.floor(span / 1000) * 1000;
-}
-
-function tellHolder({ owner, token, remainingUsMax }: { owner: Incarnation; token: number; remainingUsMax: number }): HolderInfo {
-  return { incarnation: owner, token, remainingMsMax: remainingUsMax / 1000 };
 }

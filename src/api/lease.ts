@@ -13,12 +13,17 @@ export interface LeaseSource {
   /** Runs `act` once, after so long; what it returns calls that off. */
   after(delayUs: number, act: () => void): () => void;
   release(lease: Lease): Promise<void>;
+  proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void>;
+  /** Keeps the process alive while somebody waits. */
+  during<T>(promise: Promise<T>): Promise<T>;
 }
 
 export class Lease {
   readonly name: string;
   /** The fencing token: a positive safe integer that rises with every grant of this name, for ever. Pass it to whatever the lease protects. */
   readonly token: number;
+  /** For the service: when it was granted, on the monotonic clock. */
+  readonly grantedUs: number;
   readonly #source: LeaseSource;
   readonly #number: number;
   readonly #nameBytes: Uint8Array;
@@ -31,12 +36,13 @@ export class Lease {
   #isGivenBack = false;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
-  constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number) {
+  constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number, grantedUs: number) {
     this.#source = source;
     this.#number = number;
     this.name = name;
     this.#nameBytes = nameBytes;
     this.token = token;
+    this.grantedUs = grantedUs;
     this.#termUs = termUs;
   }
 
@@ -80,6 +86,19 @@ export class Lease {
 
   /** Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless. */
   release(): Promise<void> {
+    return this.#source.during(this.letGo());
+  }
+
+  /**
+   * Replaces the metadata, without giving the lease up. Resolves when a quorum has it: whoever asks from then on
+   * is told. If the lease ends first it rejects with TENURE_LEASE_LOST, and others may have been told or not.
+   */
+  proclaim(meta: Uint8Array | string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    return this.#source.during(this.#source.proclaim(this, meta, signal));
+  }
+
+  /** For the service: a release that nobody waits for. */
+  letGo(): Promise<void> {
     this.#released ??= this.#source.release(this);
     return this.#released;
   }

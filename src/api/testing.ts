@@ -5,8 +5,10 @@
 import { deriveTiming, type Timing } from '../core/index.ts';
 import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
 import { MemoryHub, type Transport } from '../transport/index.ts';
-import { Cell, ENGINE, MAX_TERM, RATE_ERROR, RATE_PPM, RTT_US, VIEW } from './cell.ts';
+import { Cell, type Kept } from './cell.ts';
+import { ENGINE, MAX_TERM, RATE_ERROR, RATE_PPM, RTT_US, VIEW } from './options.ts';
 import type { Lease } from './lease.ts';
+import { VirtualDisk } from './virtual-disk.ts';
 import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
 export type { Cell } from './cell.ts';
@@ -19,6 +21,8 @@ export interface TestCellOptions {
   readonly maxTerm?: Duration;
   /** Whether the members begin with their silence, as real ones do: no. */
   readonly silent?: boolean;
+  /** Whether the members keep their votes on disks, as with a data directory and \`keepVotes\`: no. A restart is then not silent. */
+  readonly keepVotes?: boolean;
   /** Where chance begins: 1. */
   readonly seed?: number;
 }
@@ -52,6 +56,7 @@ export class TestCell {
   readonly #chooser: Chooser;
   readonly #hub: MemoryHub;
   readonly #isSilent: boolean;
+  readonly #disks: Map<string, VirtualDisk> | null;
   /** Everyone who is up, by id. */
   readonly #nodes = new Map<string, Node>();
   readonly #cutOff = new Set<string>();
@@ -59,7 +64,7 @@ export class TestCell {
   #clients = 0;
 
   /** Test cells are made by `testCell`. */
-  constructor({ members = 3, maxTerm = MAX_TERM, silent = false, seed = 1 }: TestCellOptions) {
+  constructor({ members = 3, maxTerm = MAX_TERM, silent = false, keepVotes = false, seed = 1 }: TestCellOptions) {
     if (!Number.isInteger(members) || members < 1 || members > MEMBERS_MAX) {
       throw new TenureError('TENURE_BAD_ARGUMENT', `a test cell has from 1 to ${MEMBERS_MAX} members, not ${members}`);
     }
@@ -69,6 +74,7 @@ export class TestCell {
     this.#timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
     this.#chooser = new SeededChooser(seed);
     this.#isSilent = silent;
+    this.#disks = keepVotes ? new Map() : null;
     this.#hub = new MemoryHub({
       members: this.memberIds,
       config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication: members, view: VIEW },
@@ -144,7 +150,7 @@ export class TestCell {
     void transport.close();
   }
 
-  /** Starts a member anew, crashed or not. It knows nothing, and keeps silent at first. */
+  /** Starts a member anew, crashed or not. It knows nothing and keeps silent at first, unless its votes are kept. */
   async restart(id: string): Promise<Cell> {
     const self = this.memberIds.indexOf(id);
     if (self < 0) throw new TenureError('TENURE_UNKNOWN_MEMBER', `no member is called ${id}: ${this.memberIds.join(', ')} are`, { id });
@@ -186,7 +192,8 @@ export class TestCell {
     const role = self < this.memberIds.length ? 'member' : 'client';
     const transport = this.#hub.transport({ role, id, incarnation: born, schedule: (task) => this.#hop(actor, task) });
     const clocks = new VirtualClocks(this.#time, actor, ATTEMPTS_ANSWERED * this.#timing.attemptUs);
-    const cell = new Cell(transport, this.memberIds, self, born, { clocks, chooser: this.#chooser, restarted });
+    const kept = role === 'member' ? this.#keptBy(id, actor) : undefined;
+    const cell = new Cell(transport, this.memberIds, self, born, { clocks, chooser: this.#chooser, restarted, kept });
     this.#nodes.set(id, { id, cell, transport, actor });
     cell.begin(this.#timing, this.memberIds.length);
     if (this.#cutOff.has(id)) this.#part(id);
@@ -195,6 +202,14 @@ export class TestCell {
     await cell.open();
     await this.#time.settled();
     return cell;
+  }
+
+  #keptBy(id: string, actor: Actor): Kept | undefined {
+    if (this.#disks === null) return undefined;
+    const before = this.#disks.get(id);
+    const disk = new VirtualDisk((task) => this.#hop(actor, task), before);
+    this.#disks.set(id, disk);
+    return { disk, keeps: 'votes', isKept: before !== undefined };
   }
 
   /** A task of a node, or of the network, a little later. */

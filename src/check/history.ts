@@ -20,6 +20,12 @@ export interface Requested extends Happened {
   resource: string;
   request: number;
 }
+/** The request stands in line at a majority: whoever begins after this is served after it. */
+export interface Queued extends Happened {
+  kind: 'queued';
+  resource: string;
+  request: number;
+}
 /** The request is dead from here on: cancelled, timed out or answered with a refusal. */
 export interface Abandoned extends Happened {
   kind: 'abandoned';
@@ -98,6 +104,7 @@ export interface Crashed extends Happened {
 
 export type HistoryRecord =
   | Requested
+  | Queued
   | Abandoned
   | Granted
   | Renewed

@@ -78,6 +78,18 @@ export function parseRecord(line: string, lineNumber: number): HistoryRecord {
   return record as unknown as HistoryRecord;
 }
 
+/** The same text without its last line, if whoever wrote that stopped in the middle of it. */
+export function withoutTornLine(text: string): string {
+  const end = text.lastIndexOf('\n') + 1;
+  if (end === 0 || end === text.length) return text;
+  try {
+    parseRow(text.slice(end), 0);
+    return text;
+  } catch {
+    return text.slice(0, end);
+  }
+}
+
 /** Reads a whole history; its records must be in the order of `at`. */
 export function parseHistory(text: string): History {
   const lines = text.split('\n');

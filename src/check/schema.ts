@@ -67,6 +67,7 @@ const message: FieldOf<string, false> = { accepts: 'name', optional: false, mean
 
 export const HISTORY_SCHEMA: HistorySchema = {
   requested: { means: 'a lease was asked for', fields: { resource, request } },
+  queued: { means: 'the request stands in line at a majority', fields: { resource, request } },
   abandoned: { means: 'the request is dead from here on: cancelled, timed out or refused', fields: { resource, request } },
   granted: {
     means: 'a lease was handed to the one who asked',

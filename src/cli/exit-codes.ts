@@ -3,7 +3,7 @@ export const EXIT = {
   ok: 0,
   /** A safety or liveness violation was found. */
   violation: 2,
-  /** A campaign never reached something that must happen sometimes. */
+  /** A campaign never reached something that must happen sometimes, or a search ended before it had seen everything. */
   unreached: 3,
   usage: 64,
   internal: 70,

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TenureError } from '../kernel/index.ts';
 import { checkCommand } from './commands/check.ts';
+import { exploreCommand } from './commands/explore.ts';
+import { scriptCommand } from './commands/script.ts';
+import { shrinkCommand } from './commands/shrink.ts';
 import { simCommand } from './commands/sim.ts';
 import { timingCommand } from './commands/timing.ts';
 import { EXIT } from './exit-codes.ts';
@@ -20,11 +23,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(tenure --help shows what there is)')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached, 64 usage, 70 internal error, 78 bad configuration.',
+      '\nExit codes: 0 done, 2 violation found, 3 a "sometimes" was never reached or a search ended early, 64 usage, 70 internal error, 78 bad configuration.',
     )
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
   program.addCommand(inherit(program, simCommand(setExit)));
+  program.addCommand(inherit(program, shrinkCommand(setExit)));
+  program.addCommand(inherit(program, scriptCommand(setExit)));
+  program.addCommand(inherit(program, exploreCommand(setExit)));
   program.addCommand(inherit(program, checkCommand(setExit)));
   program.addCommand(inherit(program, timingCommand(setExit)));
   try {

@@ -18,6 +18,11 @@ export function checkName(text: string): void {
   }
 }
 
+/** The bytes of what names begin with: nothing, or what could be a name. Throws `TENURE_BAD_NAME` for what no name begins with. */
+export function encodePrefix(text: string): Uint8Array {
+  return text === '' ? new Uint8Array(0) : encodeName(text);
+}
+
 /** The bytes of a name, reserved ones included. Throws `TENURE_BAD_NAME` for what is no name. */
 export function encodeName(text: string): Uint8Array {
   const bytes = new Uint8Array(nameLength(text));

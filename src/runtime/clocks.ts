@@ -81,16 +81,21 @@ export interface ClockWatchCounts {
   wallSteps: number;
 }
 
+/** What a watch of the clocks notices, as it does: it may be in the middle of a step. */
+export type ClockNotice = (kind: 'stall' | 'sleep' | 'wall-step', us: number) => void;
+
 /** Below this, lateness and disagreement are noise. */
 const NOISE_US = 100_000;
 
 /** Compares what the clocks show from one look to the next. */
 export class ClockWatch {
+  readonly #onNotice: ClockNotice | undefined;
   readonly counts: ClockWatchCounts = { stalls: 0, stallUsMax: 0, sleeps: 0, wallSteps: 0 };
   #mono: number;
   #wall: number;
 
-  constructor(mono: MonoUs, wall: WallUs) {
+  constructor(mono: MonoUs, wall: WallUs, onNotice?: ClockNotice) {
+    this.#onNotice = onNotice;
     this.#mono = mono;
     this.#wall = wall;
   }
@@ -99,12 +104,18 @@ export class ClockWatch {
   look(mono: MonoUs, wall: WallUs, dueAt: MonoUs | null): void {
     const wallAheadUs = wall - this.#wall - (mono - this.#mono);
     // Wall time without monotonic time is sleep, or a clock set forward: a holder is dead in either case. Set back is no sleep.
-    if (wallAheadUs > NOISE_US) this.counts.sleeps++;
-    else if (wallAheadUs < -NOISE_US) this.counts.wallSteps++;
+    if (wallAheadUs > NOISE_US) {
+      this.counts.sleeps++;
+      this.#onNotice?.('sleep', wallAheadUs);
+    } else if (wallAheadUs < -NOISE_US) {
+      this.counts.wallSteps++;
+      this.#onNotice?.('wall-step', -wallAheadUs);
+    }
     const lateUs = dueAt === null ? 0 : mono - dueAt;
     if (lateUs > NOISE_US) {
       this.counts.stalls++;
       this.counts.stallUsMax = Math.max(this.counts.stallUsMax, lateUs);
+      this.#onNotice?.('stall', lateUs);
     }
     this.#mono = mono;
     this.#wall = wall;

@@ -4,9 +4,10 @@
  * core that breaks one of its own rules falls silent and says so, and takes nothing else with it.
  */
 import { NEVER, TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
-import type { Core, Step, UnitId } from '../core/index.ts';
+import { OWN_DISK, type Core, type Step, type UnitId } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
-import { ClockWatch, type ClockWatchCounts, type Clocks } from './clocks.ts';
+import { ClockWatch, type ClockNotice, type ClockWatchCounts, type Clocks } from './clocks.ts';
+import type { Disk } from './disk.ts';
 import type { Link } from './link.ts';
 
 export interface DriverOptions<Message, Command, Event> {
@@ -19,9 +20,12 @@ export interface DriverOptions<Message, Command, Event> {
   readonly link: Link;
   readonly clocks: Clocks;
   readonly chooser: Chooser;
+  /** The node's own disk, if it has one. */
+  readonly disk?: Disk | undefined;
   /** Whether the peer may send this: nobody speaks for another. */
   readonly admit?: (from: NodeId, message: Message) => boolean;
   readonly onEvent: (event: Event) => void;
+  readonly onClockNotice?: ClockNotice;
   /** The core failed an assertion: this node is silent from here on. */
   readonly onFailure: (error: TenureError) => void;
 }
@@ -47,7 +51,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   constructor(options: DriverOptions<Message, Command, Event>) {
     this.#options = options;
     this.#core = options.core;
-    this.#watch = new ClockWatch(options.clocks.mono(), options.clocks.wall());
+    this.#watch = new ClockWatch(options.clocks.mono(), options.clocks.wall(), options.onClockNotice);
   }
 
   get clockCounts(): Readonly<ClockWatchCounts> {
@@ -127,12 +131,29 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     link.end(to);
   }
 
-  read(_unit: UnitId, _key: string, _op: number): void {
-    throw new TenureError('TENURE_INTERNAL', 'this node has no storage');
+  read(unit: UnitId, key: string, op: number): void {
+    this.#diskFor(unit).read(key, (ok, value) => this.#completed(op, ok, value));
   }
 
-  write(_unit: UnitId, _key: string, _value: Uint8Array, _op: number): void {
-    throw new TenureError('TENURE_INTERNAL', 'this node has no storage');
+  write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
+    this.#diskFor(unit).write(key, value, (ok) => this.#completed(op, ok, null));
+  }
+
+  #diskFor(unit: UnitId): Disk {
+    const { disk } = this.#options;
+    if (disk === undefined || unit !== OWN_DISK) throw new TenureError('TENURE_INTERNAL', 'this node has no such storage');
+    return disk;
+  }
+
+  #completed(op: number, ok: boolean, value: Uint8Array | null): void {
+    if (!this.#begin()) return;
+    try {
+      this.#core.completed({ op, ok, value }, this);
+      this.#deliverOwn();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#finish();
   }
 
   emit(event: Event): void {
@@ -197,7 +218,8 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
       while (told < events.length) onEvent(events[told++] as Event);
     } finally {
       // Whoever throws here harms no event but its own: the rest is told with the next step.
-      events.splice(0, told);
+      if (told === events.length) events.length = 0;
+      else events.splice(0, told);
       this.#isTelling = false;
     }
   }

@@ -10,13 +10,22 @@ export class KeepAlive {
 
   /** The process stays alive until the promise is settled. */
   async during<T>(promise: Promise<T>): Promise<T> {
-    // One timer, held and let go: a call after the other would make and end one for each.
-    this.#handle ??= setInterval(() => undefined, FOR_EVER_MS);
-    if (this.#waits++ === 0) this.#handle.ref();
+    this.hold();
     try {
       return await promise;
     } finally {
-      if (--this.#waits === 0) this.#handle.unref();
+      this.letGo();
     }
+  }
+
+  /** The same for whoever knows both ends of a wait: until `letGo` was called as often. */
+  hold(): void {
+    // One timer, held and let go: a call after the other would make and end one for each.
+    this.#handle ??= setInterval(() => undefined, FOR_EVER_MS);
+    if (this.#waits++ === 0) this.#handle.ref();
+  }
+
+  letGo(): void {
+    if (--this.#waits === 0) this.#handle?.unref();
   }
 }

@@ -57,6 +57,7 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
   granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
     this.#world.settleHolds(resource);
     const remainingUs = this.#world.remainingUs(this.#process.index, deadline);
+    this.#world.tape?.granted(this.#process, request, token);
     this.record({ kind: 'granted', resource, request, token, remainingUs });
     this.#world.holds.open(resource, this.#process.index, token, deadline);
   }
@@ -73,6 +74,7 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
     const hold = this.#world.holds.find(resource, this.#process.index, token);
     const remainingUs = hold ? this.#world.remainingUs(this.#process.index, hold.deadline) : 0;
     this.#world.settleHolds(resource);
+    this.#world.tape?.used(this.#process, resource, token);
     this.record({ kind: 'used', resource, token, remainingUs });
   }
 

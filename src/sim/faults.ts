@@ -20,6 +20,8 @@ export interface FaultPlan {
   oneWayPpm: number;
   flapPpm: number;
 
+  /** Machines have been up for up to this long when the run begins, and after each reboot; 0 is: their monotonic clocks begin with the run. */
+  uptimeUsMax: number;
   /** Clock rates are drawn in ±this. */
   ratePpmMax: number;
   /** A clock's rate is drawn anew. */
@@ -71,6 +73,7 @@ export function noFaults(): FaultPlan {
     cutUsMax: 0,
     oneWayPpm: 0,
     flapPpm: 0,
+    uptimeUsMax: 1_000_000_000,
     ratePpmMax: 0,
     rateChangeEveryUs: 0,
     offsetUsMax: 0,
@@ -184,6 +187,7 @@ export function healedFaults(faults: FaultPlan): FaultPlan {
     ...noFaults(),
     latencyUsMin: faults.latencyUsMin,
     latencyUsSpread: faults.latencyUsSpread,
+    uptimeUsMax: faults.uptimeUsMax,
     ratePpmMax: faults.ratePpmMax,
     offsetUsMax: faults.offsetUsMax,
     storageUsMin: faults.storageUsMin,

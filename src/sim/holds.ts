@@ -24,6 +24,11 @@ export class HoldLedger {
     return this.#holds.get(resource)?.find((hold) => hold.process === process && hold.token === token);
   }
 
+  /** Whoever has an open hold, past its deadline or not. */
+  holdersOf(resource: string): number[] {
+    return (this.#holds.get(resource) ?? []).map(({ process }) => process);
+  }
+
   close(resource: string, process: number, token: number): boolean {
     const holds = this.#holds.get(resource);
     const index = holds ? holds.findIndex((hold) => hold.process === process && hold.token === token) : -1;

@@ -10,7 +10,6 @@ import type { SimProcess } from './process.ts';
 import type { World } from './world.ts';
 
 const MILLION = 1_000_000;
-const MONO_START_US_MAX = 1000 * MILLION;
 
 export class Population<Message, Command, Event, Config> {
   /** Every process that ever was, by its index. */
@@ -31,9 +30,12 @@ export class Population<Message, Command, Event, Config> {
   startAll(nodes: number): void {
     const { chooser } = this.#world;
     for (let node = 0; node < nodes; node++) {
-      const { offsetUsMax } = this.#world.faults;
+      const { offsetUsMax, uptimeUsMax } = this.#world.faults;
       const offsetUs = chooser.below(2 * offsetUsMax + 1) - offsetUsMax;
-      this.clocks.push(new MachineClock(chooser.below(MONO_START_US_MAX), offsetUs, this.#drawRatePpm()));
+      const monoUs = uptimeUsMax > 0 ? chooser.below(uptimeUsMax) : 0;
+      const ratePpm = this.#drawRatePpm();
+      this.clocks.push(new MachineClock(monoUs, offsetUs, ratePpm));
+      this.#world.tape?.clocks.push({ monoUs, wallOffsetUs: offsetUs, ratePpm });
       this.current.push(null);
       this.#asleepUntilUs.push(0);
       this.#disksKept.push(false);
@@ -58,6 +60,7 @@ export class Population<Message, Command, Event, Config> {
     const { node } = process;
     world.counts.crash++;
     world.trace?.crashed(process);
+    world.tape?.did(process, { kind: 'crash' });
     this.#end(process);
     if (this.current[node] !== process) return;
     this.current[node] = null;
@@ -93,11 +96,14 @@ export class Population<Message, Command, Event, Config> {
     world.trace?.slept(node, untilUs);
     this.#asleepUntilUs[node] = untilUs;
     clock.sleep(world.nowUs);
+    world.tape?.befell(node, { kind: 'sleep' });
     for (const process of this.processes) {
       if (process.node === node && process.alive) process.blockedUntilUs = Math.max(process.blockedUntilUs, untilUs);
     }
     world.at(untilUs, () => {
-      if (!this.#isAsleep(node)) clock.awake(world.nowUs);
+      if (this.#isAsleep(node)) return;
+      clock.awake(world.nowUs);
+      world.tape?.befell(node, { kind: 'awake' });
     });
   }
 
@@ -105,6 +111,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     world.counts['wall-step']++;
     world.trace?.wallStepped(node, byUs);
+    world.tape?.befell(node, { kind: 'wall', byUs });
     (this.clocks[node] as MachineClock).stepWall(world.nowUs, byUs);
   }
 
@@ -112,7 +119,9 @@ export class Population<Message, Command, Event, Config> {
   changeRate(node: number): void {
     const world = this.#world;
     const clock = this.clocks[node] as MachineClock;
-    clock.setRate(world.nowUs, this.#drawRatePpm());
+    const ppm = this.#drawRatePpm();
+    clock.setRate(world.nowUs, ppm);
+    world.tape?.befell(node, { kind: 'rate', ppm });
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
   }
 
@@ -162,6 +171,7 @@ export class Population<Message, Command, Event, Config> {
     this.processes.push(process);
     this.current[node] = process;
     world.trace?.started(process, boot);
+    world.tape?.did(process, { kind: 'start', node, restarted, diskKept });
     world.enter(process);
     core.start(world);
     process.user.start();
@@ -182,7 +192,11 @@ export class Population<Message, Command, Event, Config> {
     if (!diskKept) world.storage.wipeDisk(node);
     if (!isUp) {
       this.#asleepUntilUs[node] = 0;
-      (this.clocks[node] as MachineClock).restartMono(world.nowUs, world.chooser.below(MONO_START_US_MAX));
+      const clock = this.clocks[node] as MachineClock;
+      const { uptimeUsMax } = world.faults;
+      if (uptimeUsMax > 0) clock.restartMono(world.nowUs, world.chooser.below(uptimeUsMax));
+      else clock.awake(world.nowUs);
+      world.tape?.befell(node, { kind: 'awake' });
     }
     const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
     if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {

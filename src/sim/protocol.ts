@@ -88,6 +88,13 @@ export interface Desk<Command> {
 
 export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
+/** A world that lacks something another has. */
+export interface SmallerScenario<Config> {
+  /** What is gone, for people. */
+  readonly without: string;
+  readonly scenario: Scenario<Config>;
+}
+
 export interface SimProtocol<Message, Command, Event, Config, Node extends Core<Message, Command, Event> = Core<Message, Command, Event>> {
   readonly name: string;
   readonly summary: string;
@@ -96,6 +103,8 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   readonly codec: Codec<Message>;
   /** Draws a world. A mutant may ask for worlds in which its rule matters. */
   plan(chooser: Chooser, mutant: string | null): Scenario<Config>;
+  /** Worlds with one node, name or user less, for shrinking; best first. */
+  smaller?(scenario: Scenario<Config>): SmallerScenario<Config>[];
   core(scenario: Scenario<Config>, boot: Boot, mutant: string | null): Node;
   user(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): User<Event>;
   /** Judges, and observers that call `sometimes` when they see something that must happen sometimes. */

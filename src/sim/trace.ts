@@ -138,6 +138,8 @@ function describeRecord(record: HistoryRecord): string {
   switch (record.kind) {
     case 'requested':
       return `wants ${record.resource} (request ${record.request})`;
+    case 'queued':
+      return `stands in line for ${record.resource} (request ${record.request})`;
     case 'abandoned':
       return `gives up its request ${record.request} for ${record.resource}`;
     case 'granted':

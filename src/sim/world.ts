@@ -18,6 +18,7 @@ import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
+import { labelOf, type Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -39,6 +40,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   readonly mutant: string | null;
   readonly chooser: Chooser;
   readonly trace: Trace | null;
+  /** Filled in by who wants the run's inputs one by one. */
+  tape: Tape<Command> | null = null;
   readonly panel: Panel;
   readonly sometimes: Sometimes;
   readonly counts: WorldCounts = noCounts();
@@ -123,7 +126,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   // ── Step: what a core may do ───────────────────────────────────────────────────────────────────────
 
   choose(bound: number): number {
-    return this.chooser.below(bound);
+    const choice = this.chooser.below(bound);
+    this.tape?.chose(choice);
+    return choice;
   }
 
   send(to: NodeId, message: Message): void {
@@ -133,10 +138,13 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.trace?.sent(this.#running as SimProcess<Message, Command, Event>, to, copies, () => this.protocol.describeMessage(message));
     const { afterVotePpm, lastWordsLatePpm } = this.faults;
     const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
-    if (copies === 0) this.counts.loss++;
-    else {
+    if (copies === 0) {
+      this.counts.loss++;
+      this.tape?.sent(null, this.#kindOf(to, message));
+    } else {
       if (copies > 1) this.counts.duplicate++;
       const index = this.#slab.put(node, this.nowUs, message, copies);
+      this.tape?.sent(index, this.#kindOf(to, message));
       for (let copy = 0; copy < copies; copy++) {
         let latencyUs = to === node ? 0 : this.network.latencyUs();
         if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
@@ -147,6 +155,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       this.#effectsLeft = 0;
       this.#hasVoted = true;
     }
+  }
+
+  /** How the tape tells the messages of one step apart. */
+  #kindOf(to: number, message: Message): string {
+    return `${to} ${labelOf(this.protocol.describeMessage(message))}`;
   }
 
   read(unit: UnitId, key: string, op: number): void {
@@ -275,6 +288,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     if (this.nowUs - slab.sentAt(index) > this.#termUs) this.counts['late-message']++;
     const message = slab.read(index);
     this.trace?.received(process, from, () => this.protocol.describeMessage(message));
+    this.tape?.delivered(process, index);
     this.enter(process);
     process.core.receive(nodeId(from), message, this);
     this.leave(process);
@@ -290,6 +304,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     process.wakeDueUs = Infinity;
     if (this.monoOf(process.node) >= process.core.wakeAt) {
       this.trace?.woken(process);
+      this.tape?.did(process, { kind: 'wake' });
       this.enter(process);
       process.core.wake(this);
       this.leave(process);
@@ -326,6 +341,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.storage.answer(access);
     if (!process.alive) return;
     this.trace?.completed(process, access);
+    this.tape?.completed(process, access);
     this.enter(process);
     process.core.completed({ op: access.op, ok: access.ok, value: access.ok ? access.found : null }, this);
     this.leave(process);
@@ -360,6 +376,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       }
       const command = outbox.shift() as Command;
       this.trace?.commanded(process, () => this.protocol.describeCommand(command));
+      this.tape?.did(process, { kind: 'command', command });
       this.events++;
       process.core.command(command, this);
     }
@@ -407,6 +424,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   #begin(unit: UnitId, key: string, op: number, value: Uint8Array | null): void {
     const { index, node } = this.#running as SimProcess<Message, Command, Event>;
     const access = this.storage.begin(index, node, unit, key, op, value, this.nowUs);
+    this.tape?.asked(access);
     if (access) this.#queue.schedule(access.effectUs, COMPLETE, index, this.#accesses.park(access));
   }
 

@@ -20,6 +20,8 @@ export interface PeerInfo {
   readonly version: number;
   /** What the peer states; a client learns the cell's parameters from it. */
   readonly config: StatedConfig;
+  /** A client that has proved the members' secret, or any where there are no secrets: it may ask for what only members may. */
+  readonly isAdmin?: boolean;
 }
 
 export type DownReason =

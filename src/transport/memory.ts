@@ -265,7 +265,7 @@ class MemoryTransport implements Transport {
   }
 
   greet(link: Link): void {
-    const info: PeerInfo = { ...link.target.node, version: VERSIONS.max, config: this.hub.config };
+    const info: PeerInfo = { ...link.target.node, version: VERSIONS.max, config: this.hub.config, isAdmin: true };
     this.#attempt(link, () => this.handlers?.up(link.peer, info));
   }
 

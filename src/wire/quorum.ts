@@ -7,11 +7,19 @@ import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, NOBODY, type Incarnation
 import {
   ACCEPTED,
   ANSWER,
+  BIND,
+  BOUND,
   FREE,
+  GO,
+  GONE,
   HAS_LEASE,
+  IN_LINE,
   LEARN,
   LEARNED,
+  LIST,
+  LISTED,
   META_BYTES_MAX,
+  PAGED,
   PREPARE,
   PROMISED,
   PROPOSE,
@@ -20,6 +28,8 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  STATUS,
+  STATUS_TOLD,
   UNWAIT,
   WAIT,
   WATCH,
@@ -38,6 +48,8 @@ const NAME = 64;
 const META = 128;
 /** A name that may be empty: a prefix. */
 const PREFIX = 256;
+/** Page and count. */
+const PAGE = 512;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -53,13 +65,20 @@ function fieldTable(): number[] {
   fields[RELEASE] = BALLOT | NAME;
   fields[RELEASED] = BALLOT | CLOCK;
   fields[QUERY] = NAME;
-  fields[ANSWER] = CLOCK | LEASE_TOLD | META;
+  fields[ANSWER] = BALLOT | CLOCK | LEASE_TOLD | META;
   fields[WAIT] = BALLOT | NAME;
   fields[UNWAIT] = NAME;
   fields[FREE] = CLOCK;
   fields[WATCH] = TERM | PREFIX;
-  fields[LEARN] = TOKEN | TERM | NAME;
-  fields[LEARNED] = LEASE_TOLD | NAME;
+  fields[LEARN] = BALLOT | TOKEN | TERM | NAME | META;
+  fields[LEARNED] = BALLOT | LEASE_TOLD | NAME | META;
+  fields[LIST] = TOKEN | PAGE | PREFIX;
+  fields[LISTED] = BALLOT | PAGE | LEASE_TOLD | NAME | META;
+  fields[PAGED] = TOKEN | PAGE | CLOCK;
+  fields[STATUS] = 0;
+  fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
+  fields[BIND] = fields[GO] = META;
+  fields[IN_LINE] = CLOCK;
   return fields;
 }
 
@@ -75,6 +94,10 @@ class QuorumCodec implements Codec<QuorumMessage> {
     if (fields & BALLOT) out.u53(message.ballot);
     if (fields & TOKEN) out.u53(message.token);
     if (fields & TERM) out.u53(message.termUs);
+    if (fields & PAGE) {
+      out.u32(message.page);
+      out.u32(message.count);
+    }
     if (fields & REASON) {
       out.u8(message.reason);
       out.u53(message.remainingUs);
@@ -109,6 +132,8 @@ class QuorumCodec implements Codec<QuorumMessage> {
     message.ballot = ballotTime(fields & BALLOT ? input.u53() : 0);
     message.token = fields & TOKEN ? input.u53() : 0;
     message.termUs = fields & TERM ? input.u53() : 0;
+    message.page = fields & PAGE ? input.u32() : 0;
+    message.count = fields & PAGE ? input.u32() : 0;
     message.reason = fields & REASON ? input.u8() : 0;
     message.remainingUs = fields & REASON ? input.u53() : 0;
     if (fields & LEASE_TOLD && message.flags & HAS_LEASE) {

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { leaseServiceConformance } from '../../src/api/conformance.ts';
 import { membersApart, membersHere, virtualPlace, type StandingCell } from './places.ts';
 
+const ALL = { watch: true, list: true };
+
 describe.each([1, 3, 5])('a test cell of %i on virtual time', (members) => {
-  leaseServiceConformance({ test: it, open: () => virtualPlace(members), can: { cut: true, crash: true, virtualTime: true } });
+  leaseServiceConformance({ test: it, open: () => virtualPlace(members), can: { ...ALL, cut: true, crash: true, virtualTime: true } });
 });
 
 function standing(start: () => Promise<StandingCell>): StandingCell['open'] {
@@ -17,9 +19,9 @@ function standing(start: () => Promise<StandingCell>): StandingCell['open'] {
 }
 
 describe('three members in this process, over TCP', () => {
-  leaseServiceConformance({ test: it, open: standing(() => membersHere(3)) });
+  leaseServiceConformance({ test: it, open: standing(() => membersHere(3)), can: ALL });
 });
 
 describe.each([3, 5])('%i processes over TCP', (members) => {
-  leaseServiceConformance({ test: it, open: standing(() => membersApart(members)), can: { cut: true, crash: true } });
+  leaseServiceConformance({ test: it, open: standing(() => membersApart(members)), can: { ...ALL, cut: true, crash: true } });
 });

@@ -14,15 +14,19 @@ export interface RealCell {
   client(options?: Partial<ConnectOptions>, signal?: AbortSignal): Promise<Cell>;
 }
 
-/** A cell whose members have all ended their silence. */
-export async function realCell(size = 3): Promise<RealCell> {
+/** A cell whose members have all ended their silence; it ends with the test, unless told otherwise. */
+export async function realCell(
+  size = 3,
+  whenOver: (end: () => Promise<void>) => void = onTestFinished,
+  maxTerm: number = MAX_TERM_MS,
+): Promise<RealCell> {
   const ids = Array.from({ length: size }, (_, i) => String.fromCodePoint(97 + i));
   const ports = await freePorts(size);
   const addresses = Object.fromEntries(ids.map((id, i) => [id, `127.0.0.1:${ports[i]}`]));
-  const options = { cell: 'test', members: addresses, maxTerm: MAX_TERM_MS, ...SECRETS };
+  const options = { cell: 'test', members: addresses, maxTerm, ...SECRETS };
   const members = new Map<string, Cell>();
   const opened: Cell[] = [];
-  onTestFinished(async () => {
+  whenOver(async () => {
     await Promise.all(opened.map((cell) => cell.close()));
   });
   const keep = (cell: Cell): Cell => {
@@ -47,7 +51,7 @@ export async function realCell(size = 3): Promise<RealCell> {
   return cell;
 }
 
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from(
       { length: count },

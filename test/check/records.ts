@@ -12,6 +12,7 @@ export function start(node: number | string, incarnation = 1) {
   const who = { node, incarnation };
   return {
     requested: (resource: string, request: number): Untimed => ({ ...who, kind: 'requested', resource, request }),
+    queued: (resource: string, request: number): Untimed => ({ ...who, kind: 'queued', resource, request }),
     abandoned: (resource: string, request: number): Untimed => ({ ...who, kind: 'abandoned', resource, request }),
     granted: (resource: string, token: number, remainingUs = 1000, request = token): Untimed => ({
       ...who,

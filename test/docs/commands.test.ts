@@ -58,15 +58,18 @@ class Shell {
   }
 }
 
-describe.each(['README.md', 'docs/cli.md', 'docs/simulator.md', 'docs/errors.md'])('the commands of %s', (page) => {
-  const blocks = blocksOf(readPage(page)).filter(({ language }) => language === 'console');
+describe.each(['README.md', 'docs/cli.md', 'docs/explorer.md', 'docs/simulator.md', 'docs/scripts.md', 'docs/errors.md'])(
+  'the commands of %s',
+  (page) => {
+    const blocks = blocksOf(readPage(page)).filter(({ language }) => language === 'console');
 
-  it.each(blocks)('do what is shown from line $line on', { timeout: 120_000 }, ({ text }) => {
-    const shell = new Shell();
-    for (const { command, output } of shownIn(text))
-      expect(`$ ${command}\n${shell.run(command)}`).toMatch(patternOf(`$ ${command}\n${output}`));
-  });
-});
+    it.each(blocks)('do what is shown from line $line on', { timeout: 120_000 }, ({ text }) => {
+      const shell = new Shell();
+      for (const { command, output } of shownIn(text))
+        expect(`$ ${command}\n${shell.run(command)}`).toMatch(patternOf(`$ ${command}\n${output}`));
+    });
+  },
+);
 
 describe('the JSON of tenure sim', () => {
   it('has the fields that docs/simulator.md lists', () => {

@@ -1,55 +1,20 @@
 /** Every TypeScript block of the pages that names its file is type-checked against the built package and run. */
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { projectWith, removeProjects, run } from '../support/project.ts';
 import { blocksOf, readPage } from './pages.ts';
-import { ROOT } from '../support/tree.ts';
 
-const COMPILER_OPTIONS = {
-  target: 'es2023',
-  module: 'nodenext',
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  noUncheckedIndexedAccess: true,
-  noUnusedLocals: true,
-  noUnusedParameters: true,
-  noEmitOnError: true,
-  skipLibCheck: true,
-  types: ['node'],
-  typeRoots: [join(ROOT, 'node_modules', '@types')],
-};
+afterAll(removeProjects);
 
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
-
-/** A project with the files of one page, in which the package is installed; compiled. */
+/** A project with the files of one page. */
 function projectOf(page: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tenure-page-'));
-  folders.push(folder);
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(ROOT, join(folder, 'node_modules', 'tenure'), 'junction');
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ['*.ts'] }));
+  const files: Record<string, string> = {};
   for (const { language, text, line } of blocksOf(readPage(page))) {
     if (language !== 'ts') continue;
     const file = /^\/\/ ([\w-]+\.ts)\n/.exec(text)?.[1];
     if (file === undefined) throw new Error(`${page}:${line}: the block does not say which file it is`);
-    writeFileSync(join(folder, file), text);
+    files[file] = text;
   }
-  const compiler = spawnSync(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder], {
-    encoding: 'utf8',
-  });
-  expect(`${compiler.stdout}${compiler.stderr}`).toBe('');
-  return folder;
-}
-
-function run(folder: string, file: string): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, file)], { encoding: 'utf8' });
-  expect(stderr).toBe('');
-  expect(status).toBe(0);
-  return stdout;
+  return projectWith(files);
 }
 
 describe('the examples of the pages compile and run', { timeout: 120_000 }, () => {
@@ -66,6 +31,23 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
 
   it('a cell in one file grants a lease to one at a time', () => {
     expect(run(projectOf('docs/api.md'), 'cell.js')).toBe('token true, valid true, free for others false\n');
+  });
+
+  it('a cell tells what it does in four ways', () => {
+    expect(run(projectOf('docs/observability.md'), 'seeing.js')).toBe(
+      [
+        'log: lease granted reports/nightly',
+        'channel: reports/nightly was held true',
+        'log: lease released reports/nightly',
+        'counters: { grants: 1, releases: 1, losses: 0, waits: 1 }',
+        'history: 1 file',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('an election has one leader after the other, and what it proclaims is told', () => {
+    expect(run(projectOf('docs/api.md'), 'elections.js')).toBe('host-1, serving\ntrue, token rises: true\nhost-2\n');
   });
 
   it('a core stepped by hand grants a lease after one round trip', () => {

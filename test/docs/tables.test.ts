@@ -1,5 +1,7 @@
 /** The tables of the pages say what the code says: no more, no less. */
 import { describe, expect, it } from 'vitest';
+import { CHANNELS } from '../../src/api/diagnostics.ts';
+import { Observer } from '../../src/api/observer.ts';
 import { COMMON_FIELDS, HISTORY_SCHEMA, type Field } from '../../src/check/index.ts';
 import * as check from '../../src/check/index.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
@@ -58,6 +60,21 @@ describe('docs/errors.md', () => {
       expect(section).toContain('**What happened.**');
       expect(section).toContain('**What to do.**');
     }
+  });
+});
+
+describe('docs/observability.md', () => {
+  const page = readPage('docs/observability.md');
+
+  it('lists every channel, and no other', () => {
+    expect(namesIn(sectionOf(page, 'Channels')).toSorted()).toEqual(Object.keys(CHANNELS).toSorted());
+  });
+
+  it('lists every counter, and no other', () => {
+    const counters = new Observer({ cell: 'x', node: 'a', incarnation: 1 }).counters();
+    const named = namesIn(sectionOf(page, 'Counters')).flatMap((names) => names.split(', '));
+    expect(named.toSorted()).toEqual(Object.keys(counters).toSorted());
+    for (const reason of Object.keys(counters.refusals)) expect(page).toContain(`\`${reason}\``);
   });
 });
 

@@ -76,7 +76,6 @@ describe('a secret', () => {
     ['a member with the secret of clients', 'member', { secrets: { member: CLIENT } }],
     ['a member without a secret', 'member', {}],
     ['a client with another secret', 'client', { secrets: wrong }],
-    ['a client with the secret of members', 'client', { secrets: { client: MEMBER } }],
     ['a client without a secret', 'client', {}],
   ] as const)('keeps %s out', async (_name, role, options) => {
     await scene({ secrets: SECRETS }, async (at) => {
@@ -84,6 +83,18 @@ describe('a secret', () => {
       expect((await at.a.refusal('TENURE_WRONG_SECRET')).message).toMatch(new RegExp(`give both sides the same ${role} secret`));
       await intruder.refusal('TENURE_WRONG_SECRET');
       expect(intruder.isUp(A) || at.a.isUp(B)).toBe(false);
+    });
+  });
+
+  it.each([
+    ['members', MEMBER, true],
+    ['clients', CLIENT, false],
+  ])('of %s tells whether a client may ask for what only members may', async (_whose, secret, isAdmin) => {
+    await scene({ secrets: SECRETS }, async (at) => {
+      const client = await at.enter(at.cell.transport('client', 'c1', { secrets: { client: secret } }));
+      await client.connected(A);
+      const met = await at.a.see((event) => event.kind === 'up' && event.info.id === 'c1');
+      expect(met).toMatchObject({ info: { role: 'client', isAdmin } });
     });
   });
 

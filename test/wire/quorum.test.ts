@@ -5,12 +5,20 @@ import * as fc from 'fast-check';
 import {
   ACCEPTED,
   ANSWER,
+  BIND,
+  BOUND,
   FREE,
+  GO,
+  GONE,
   HAS_LEASE,
+  IN_LINE,
   KIND_NAMES,
   LEARN,
   LEARNED,
+  LIST,
+  LISTED,
   META_BYTES_MAX,
+  PAGED,
   PREPARE,
   PROMISED,
   PROPOSE,
@@ -19,6 +27,8 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  STATUS,
+  STATUS_TOLD,
   UNWAIT,
   WAIT,
   WATCH,
@@ -37,13 +47,23 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [RELEASE]: ['ballot', 'name'],
   [RELEASED]: ['ballot', 'clock'],
   [QUERY]: ['name'],
-  [ANSWER]: ['clock', 'told', 'meta'],
+  [ANSWER]: ['ballot', 'clock', 'told', 'meta'],
   [WAIT]: ['ballot', 'name'],
   [UNWAIT]: ['name'],
   [FREE]: ['clock'],
   [WATCH]: ['termUs', 'prefix'],
-  [LEARN]: ['token', 'termUs', 'name'],
-  [LEARNED]: ['told', 'name'],
+  [LEARN]: ['ballot', 'token', 'termUs', 'name', 'meta'],
+  [LEARNED]: ['ballot', 'told', 'name', 'meta'],
+  [LIST]: ['token', 'page', 'count', 'prefix'],
+  [LISTED]: ['ballot', 'page', 'count', 'told', 'name', 'meta'],
+  [PAGED]: ['token', 'page', 'count', 'clock'],
+  [STATUS]: [],
+  [STATUS_TOLD]: ['token', 'reason', 'remainingUs'],
+  [BIND]: ['meta'],
+  [BOUND]: ['token', 'reason', 'remainingUs'],
+  [GO]: ['meta'],
+  [GONE]: ['token', 'reason', 'remainingUs'],
+  [IN_LINE]: ['clock'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 
@@ -59,6 +79,8 @@ interface Fields {
   readonly holder: number;
   readonly holderLease: number;
   readonly remainingUs: number;
+  readonly page: number;
+  readonly count: number;
   readonly clock: number;
   readonly name: Uint8Array;
   readonly meta: Uint8Array;
@@ -85,6 +107,8 @@ const messages: fc.Arbitrary<Fields> = fc.record({
   holder: safe,
   holderLease: word,
   remainingUs: safe,
+  page: word,
+  count: word,
   clock: ballot,
   name: names,
   meta: fc.uint8Array({ maxLength: META_BYTES_MAX }),
@@ -152,7 +176,7 @@ function decode(bytes: Uint8Array): QuorumMessage | null {
 function said(message: QuorumMessage): Record<string, unknown> {
   const fields = FIELDS[message.kind] ?? [];
   const shown: Record<string, unknown> = { kind: message.kind, flags: message.flags, owner: message.owner, lease: message.lease };
-  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'clock'] as const) {
+  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'page', 'count', 'clock'] as const) {
     if (fields.includes(field)) shown[field] = message[field];
   }
   if (fields.includes('told') && (message.flags & HAS_LEASE) !== 0) {
@@ -236,6 +260,8 @@ const GOOD: Fields = {
   holder: 0,
   holderLease: 0,
   remainingUs: 0,
+  page: 0,
+  count: 0,
   clock: 0,
   name: new TextEncoder().encode('name'),
   meta: new Uint8Array(0),
@@ -259,7 +285,7 @@ describe('what is refused', () => {
   });
 
   it('is metadata of more than a kilobyte', () => {
-    for (const kind of [PROPOSE, ANSWER]) {
+    for (const kind of [PROPOSE, ANSWER, LEARN, LEARNED, LISTED, BIND, GO]) {
       expect(decode(encode({ ...GOOD, kind, meta: new Uint8Array(META_BYTES_MAX) }))).not.toBeNull();
       expect(decode(encode({ ...GOOD, kind, meta: new Uint8Array(META_BYTES_MAX + 1) }))).toBeNull();
     }

@@ -6,16 +6,19 @@ import {
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
+  gatherHistories,
   Panel,
   parseHistory,
   RegularityReferee,
   RequestReferee,
   TotalOrderReferee,
   WallClockReferee,
+  withoutTornLine,
+  type History,
   type HistoryHeader,
   type Referee,
 } from '../../check/index.ts';
-import { TenureError } from '../../kernel/index.ts';
+import { parseDuration, TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export function checkCommand(setExit: (code: number) => void): Command {
@@ -23,23 +26,29 @@ export function checkCommand(setExit: (code: number) => void): Command {
     .summary('judge a history')
     .description(
       'Reads a history (JSON lines, docs/simulator.md) and lets the referees judge it. A history in true time, as `tenure sim --trace`\n' +
-        'writes it, is judged in full. In one by wall clocks, overlaps are judged beyond the bound its header states, and what is not judged is named.',
+        'writes it, is judged in full. Of those by wall clocks, as processes write them, several are judged together: overlaps beyond the bound that\n' +
+        'their headers state or --clock-bound gives, and what is not judged is named.',
     )
-    .argument('<file>', 'the history; - is standard input')
+    .argument('<file...>', 'the history, or those of several processes; - is standard input')
+    .option('--clock-bound <duration>', 'how far any wall clock is from the true time at most, for histories by wall clocks')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExit codes: 0 nothing to object to, 2 a violation, 64 usage or not a history.')
-    .action((file: string, { json }: { json?: boolean }) => {
-      const { header, records } = parseHistory(readText(file));
+    .action((files: string[], { json, clockBound }: { json?: boolean; clockBound?: string }) => {
+      const torn: string[] = [];
+      const parts = files.map((file) => readHistory(file, torn));
+      const { header, records } = gatherHistories(parts, clockBound === undefined ? undefined : parseDuration(clockBound));
+      const count = parts.reduce((sum, part) => sum + part.records.length, 0);
       const { referees, notJudged } = refereesFor(header);
       const panel = new Panel(referees);
       for (const record of records) panel.observe(record);
       const violations = panel.finish(records.at(-1)?.at ?? 0);
-      if (json) process.stdout.write(`${JSON.stringify({ records: records.length, clock: header.clock, violations, notJudged })}\n`);
+      if (json) process.stdout.write(`${JSON.stringify({ records: count, clock: header.clock, violations, notJudged, torn })}\n`);
       else {
         const lines = [
-          `${records.length} records, ${panel.violationCount} violations`,
+          `${count} records, ${panel.violationCount} violations`,
           ...violations.map(({ property, message }) => `  ${property}: ${message}`),
         ];
+        for (const file of torn) lines.push(`the last line of ${file} is torn, and was left out: whoever wrote it stopped in the middle`);
         if (notJudged.length > 0) lines.push(`not judged, for want of a common clock: ${notJudged.join('; ')}`);
         process.stdout.write(`${lines.join('\n')}\n`);
       }
@@ -62,6 +71,19 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader): { referees: Refere
     notJudged.unshift(`overlaps shorter than twice the clock bound of ${clockBoundUs} us`);
   }
   return { referees, notJudged };
+}
+
+/** A torn last line is what a crash leaves; anything else that does not fit is refused, with its file. */
+function readHistory(file: string, torn: string[]): History {
+  const text = readText(file);
+  const whole = withoutTornLine(text);
+  if (whole.length < text.length) torn.push(file);
+  try {
+    return parseHistory(whole);
+  } catch (error) {
+    if (error instanceof TenureError) throw new TenureError(error.code, `${file}: ${error.message}`, { ...error.details, file });
+    throw error;
+  }
 }
 
 function readText(file: string): string {

@@ -130,6 +130,8 @@ function print(simulation: Simulation, mutant: string | null, seed: number, resu
     lines.push(`  ${found.property}: ${found.message}`, `    ${replayCommand(simulation, mutant, found.seed)}`);
   }
   if (result.violations.length > 5) lines.push(`  … and ${result.violations.length - 5} more (--json lists all)`);
+  const [first] = result.violations;
+  if (first) lines.push(`to make the first one small: tenure shrink ${simulation.name} --seed ${first.seed}${mutantOption(mutant)}`);
   if (unreached.length > 0) lines.push(`never reached: ${unreached.join(', ')} (more --runs may reach it)`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
@@ -174,7 +176,11 @@ function list(json: boolean): void {
 }
 
 function replayCommand(simulation: Simulation, mutant: string | null, seed: number): string {
-  return `tenure sim ${simulation.name} --replay ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
+  return `tenure sim ${simulation.name} --replay ${seed}${mutantOption(mutant)}`;
+}
+
+function mutantOption(mutant: string | null): string {
+  return mutant === null ? '' : ` --mutant ${mutant}`;
 }
 
 function wholeNumber(min: number): (text: string) => number {

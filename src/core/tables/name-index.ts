@@ -18,7 +18,8 @@ const LOAD_MAX = 0.85;
 /** A shard this empty shrinks. */
 const LOAD_MIN = 0.3;
 const GROWTH: number = Math.SQRT2;
-const SLOTS_MIN = 16;
+/** Names that come and go by the hundred are no reason to make room and take it back each time. */
+const SLOTS_MIN = 128;
 /** Shards split at sizes from here to twice this. */
 const SPLIT_MIN = 4096;
 

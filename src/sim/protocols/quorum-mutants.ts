@@ -1,15 +1,19 @@
 /** The mutants of the quorum core: each takes one rule out. `docs/mutants.md` is generated from this table. */
 import type { Chooser } from '../../kernel/index.ts';
-import { ALL_RULES, type QuorumRules } from '../../core/index.ts';
+import { ALL_RULES, type Keeps, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking';
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings' | 'orderly';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
   /** The world in which its rule matters most: half of its runs are drawn there. */
   readonly shape?: Shape;
+  /** What its members keep on their disks, where that is the point. */
+  readonly keeps?: Keeps;
+  /** Its cells are brand-new and bootstrapped. */
+  readonly bootstraps?: boolean;
 }
 
 /** Rule 2 off and prepare always: the paper to the letter. What other rules cover in the product shows there. */
@@ -147,10 +151,60 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     without: ['tokenAboveFloor'],
   },
   {
+    name: 'stale-metadata',
+    rule: 'proclaiming',
+    how: 'Whoever asks is told what the first voter to answer knows of the holder, though another has what was proclaimed since.',
+    without: ['newestMeta'],
+  },
+  {
+    name: 'reply-before-write',
+    rule: 'rule 4, with a disk',
+    how: 'A vote is answered before it is on the disk: a restart in between forgets it, and is not silent.',
+    without: ['replyAfterWrite'],
+    keeps: 'votes',
+  },
+  {
+    name: 'restored-vote-expires-early',
+    rule: 'rule 4, with a disk',
+    how: 'A vote that is read back is taken to be half over, though no clock can tell.',
+    without: ['restoredInFull'],
+    keeps: 'votes',
+  },
+  {
+    name: 'floor-not-kept',
+    rule: 'rule 18, with a disk',
+    how: 'Members whose wall clocks were set back restart, and hand out lower tokens than before.',
+    without: ['floorKept'],
+    keeps: 'floor',
+    shape: 'outages',
+  },
+  {
+    name: 'bootstrap-any-life',
+    rule: 'bootstrap',
+    how: 'A copy of the word to go reaches a member that has voted, and was started again, and ends its silence.',
+    without: ['bootstrapNamesLives'],
+    bootstraps: true,
+    shape: 'beginnings',
+  },
+  {
+    name: 'free-for-all',
+    rule: 'queues',
+    how: 'An acceptor gives a free lease to whoever asks first: newcomers overtake those in line.',
+    without: ['turns'],
+    shape: 'orderly',
+  },
+  {
+    name: 'ticket-from-own-clock',
+    rule: 'queues',
+    how: 'A ticket is taken before anyone was heard: whose wall clock is behind stands before those who came earlier.',
+    without: ['ticketAfterQuorum'],
+    shape: 'orderly',
+  },
+  {
     name: 'no-jitter',
-    rule: 'section 6',
+    rule: 'section 6, with queues off',
     how: 'Contenders that retry at once outbid each other for ever.',
-    without: ['jitter'],
+    without: ['queues', 'jitter'],
     breaksLiveness: true,
     shape: 'lockstep',
   },
@@ -183,7 +237,23 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking'] as const)[chooser.below(12)] ?? 'swarm';
+  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly'] as const)[chooser.below(20)] ?? 'swarm';
+}
+
+/** In one of three worlds members have disks of their own: all of them keep the same, or each what it likes. */
+export function drawKeeps(chooser: Chooser, members: number, mutant: string | null): Keeps[] {
+  const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.keeps;
+  if (asked) return Array.from({ length: members }, () => asked);
+  const all = (['votes', 'floor', 'mixed'] as const)[chooser.below(9)];
+  if (all === undefined) return [];
+  return Array.from(
+    { length: members },
+    () => (all === 'mixed' ? (['votes', 'floor', 'nothing'] as const)[chooser.below(3)] : all) as Keeps,
+  );
+}
+
+export function drawBootstraps(chooser: Chooser, shape: Shape, mutant: string | null): boolean {
+  return QUORUM_MUTANTS.find(({ name }) => name === mutant)?.bootstraps ?? (shape === 'beginnings' || chooser.below(8) === 0);
 }
 
 export function rulesOf(mutant: string | null): QuorumRules {

@@ -13,6 +13,9 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   'long-memory': longMemory,
   reboots,
   overtaking,
+  outages,
+  beginnings,
+  orderly,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -66,4 +69,42 @@ function overtaking(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: Fault
     stallEveryUs: chooser.below(2) * termUs,
     stallUsMax: Math.floor(termUs / 4),
   };
+}
+
+/** Nearly everything goes down, again and again, and wall clocks are set back while nobody is there to remember. */
+function outages(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(50_000),
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: Math.floor(termUs / 10) + chooser.below(Math.floor(termUs / 4)),
+    downUsMax: termUs + chooser.below(termUs * 2),
+    keepDiskPpm: 1_000_000,
+    wallStepEveryUs: Math.floor(termUs / 4),
+    wallStepUsMax: termUs * 4,
+    wallStepsBack: true,
+  };
+}
+
+/** Members start, vote and are started again while messages of their first moments are still under way. */
+function beginnings(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(100_000),
+    cutEveryUs: chooser.below(2) * Math.floor(termUs / 20),
+    cutUsMax: termUs * 3,
+    duplicatePpm: 200_000 + chooser.below(400_000),
+    latePpm: 100_000 + chooser.below(300_000),
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: Math.floor(termUs / 8) + chooser.below(Math.floor(termUs / 2)),
+    downUsMax: Math.floor(termUs / 50),
+    afterVotePpm: chooser.below(60_000),
+  };
+}
+
+/** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */
+function orderly(chooser: Chooser, { ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return { ...noFaults(), latencyUsMin: 500 + chooser.below(4_000), latencyUsSpread: chooser.below(4_000), ratePpmMax, offsetUsMax };
 }

@@ -3,13 +3,15 @@
  * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
  * get a lease once more and keep it as long as it wants.
  */
-import type { MonoUs, WallUs } from '../../kernel/index.ts';
+import { decodeName, encodeName, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../core/index.ts';
 import type { Desk, User } from '../protocol.ts';
 
 /** What a user asks of its core directly. */
 export interface LeaseHolder {
   remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
+  /** Votes given in this life. */
+  readonly votes?: number;
 }
 
 export interface QuorumHabits {
@@ -20,11 +22,23 @@ export interface QuorumHabits {
   readonly lapseOnly: boolean;
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
+  /** Nobody waits then: who is refused tries again, all after the same pause. */
+  readonly trying: boolean;
   readonly livenessUs: number;
   /** Whether the engine can tell of changes. */
   readonly watches: boolean;
   /** Whether it can give a lease back as of a later time (P5). */
   readonly releasesLater: boolean;
+  /** For how long a member that was started again keeps silent, unless its votes were kept. */
+  readonly silenceUs: number;
+  /** Not the first process on its node. */
+  readonly restarted: boolean;
+  /** Members begin silent, and some of them bootstrap the cell as long as nobody has asked for anything: that is what brand-new means. */
+  readonly bootstraps: boolean;
+  readonly isMember: boolean;
+  readonly opened: { asked: boolean };
+  /** What only the quorum engine has: proclaiming, lists, questions to members, retiming. */
+  readonly extras: boolean;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -38,6 +52,8 @@ interface Handle {
   /** Told by the core to keep renewing it. */
   keep: boolean;
   usesLeft: number;
+  /** What it has proclaimed since its grant. */
+  proclaims: number;
   sinceHealed: boolean;
   waits: boolean;
 }
@@ -50,6 +66,10 @@ export class QuorumUser implements User<QuorumEvent> {
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
   #nextLease = 1;
+  /** Questions about what a handle of this process says of itself: which register they read. */
+  readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
+  /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
+  #silentWithoutDisk = -Infinity;
 
   constructor(habits: QuorumHabits, core: LeaseHolder, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
@@ -58,19 +78,46 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   start(): void {
-    const { handles, maxTermUs, resources, rush } = this.#habits;
+    const { handles, maxTermUs, resources, rush, restarted, silenceUs } = this.#habits;
+    if (restarted) this.#silentWithoutDisk = this.#desk.monoUs + silenceUs;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
-      const handle: Handle = { state: 'idle', resource, lease: 0, token: 0, keep: false, usesLeft: 0, sinceHealed: false, waits: false };
+      const handle: Handle = {
+        state: 'idle',
+        resource,
+        lease: 0,
+        token: 0,
+        keep: false,
+        usesLeft: 0,
+        proclaims: 0,
+        sinceHealed: false,
+        waits: false,
+      };
       this.#handles.push(handle);
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
+    this.#bootstrapLater();
     if (this.#habits.watches && this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+  }
+
+  /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
+  #bootstrapLater(): void {
+    const { bootstraps, isMember, restarted, opened, maxTermUs } = this.#habits;
+    const desk = this.#desk;
+    if (!bootstraps || !isMember || restarted || desk.choose(2) === 0) return;
+    this.#later(desk.choose(maxTermUs / 10), () => {
+      if (opened.asked) return;
+      desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(maxTermUs * 4) });
+    });
   }
 
   timer(tag: number): void {
     const act = this.#timers.get(tag);
     this.#timers.delete(tag);
+    if (this.#desk.monoUs < this.#silentWithoutDisk && (this.#core.votes ?? 0) > 0) {
+      this.#silentWithoutDisk = -Infinity;
+      this.#desk.sometimes('voted-instead-of-silence');
+    }
     act?.();
   }
 
@@ -78,13 +125,26 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     switch (event.kind) {
       case 'ready':
-        desk.sometimes('silence-over');
+        desk.sometimes(event.restored > 0 ? 'votes-restored' : 'silence-over');
+        return;
+      case 'disk-failed':
+        desk.sometimes('disk-failed');
         return;
       case 'answered':
         if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+        this.#read(event);
+        return;
+      case 'listed':
+        if (event.certain) desk.sometimes(event.leases.length > 0 ? 'list-finds-leases' : 'list-finds-none');
         return;
       case 'learned':
         desk.sometimes('learned');
+        return;
+      case 'status-told':
+        if (event.members.length > 0) desk.sometimes('status-told');
+        return;
+      case 'bootstrapped':
+        desk.sometimes(event.begun && event.absent.length === 0 ? 'bootstrapped' : 'bootstrap-refused');
         return;
       default:
         break;
@@ -95,8 +155,18 @@ export class QuorumUser implements User<QuorumEvent> {
       case 'granted':
         this.#granted(handle, event);
         return;
+      case 'queued':
+        desk.sometimes('queued');
+        desk.record({ kind: 'queued', resource: handle.resource.text, request: event.lease });
+        return;
       case 'renewed':
         desk.renewed(handle.resource.text, handle.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'proclaimed':
+        desk.sometimes('proclaimed');
+        desk.record({ kind: 'responded', register: registerOf(handle), op: event.number });
+        // Some voters may not have heard of it yet.
+        if (desk.choose(2) === 0) this.#readBack(handle);
         return;
       case 'renewal-failed':
         desk.sometimes('renewal-failed');
@@ -161,14 +231,19 @@ export class QuorumUser implements User<QuorumEvent> {
       const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
+    const { extras } = this.#habits;
+    if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
+    // What a runtime measures may be anything, and changes.
+    if (extras && !lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
+    if (extras && !lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
   }
 
   #askHealed(handle: Handle): void {
-    const { rush, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
+    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
     if (handle.sinceHealed) return;
     const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
-    this.#acquire(handle, resource, maxTermUs, livenessUs, !lapseOnly);
+    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly);
   }
 
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
@@ -178,6 +253,7 @@ export class QuorumUser implements User<QuorumEvent> {
     handle.token = 0;
     handle.keep = keep;
     handle.waits = waitUs > 0;
+    this.#habits.opened.asked = true;
     this.#desk.requested(resource.text, handle.lease);
     this.#desk.command({ kind: 'acquire', lease: handle.lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
   }
@@ -190,6 +266,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #granted(handle: Handle, event: Extract<QuorumEvent, { kind: 'granted' }>): void {
     const desk = this.#desk;
     handle.state = 'holding';
+    handle.proclaims = 0;
     handle.token = event.token;
     desk.granted(handle.resource.text, handle.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
     if (event.trips === 1) desk.sometimes('one-round-trip');
@@ -225,6 +302,7 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
         desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
       }
+      if (!this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
     } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
@@ -235,11 +313,57 @@ export class QuorumUser implements User<QuorumEvent> {
     }
   }
 
+  /** A holder changes what it says of itself, and asks a quorum what it says: to whoever asks later, that is a register. */
+  #speak(handle: Handle): void {
+    const desk = this.#desk;
+    const { lease, resource } = handle;
+    switch (desk.choose(8)) {
+      case 0: {
+        const number = this.#nextLease++;
+        const value = String(number);
+        if (handle.proclaims++ === 0) this.#spokeFirst(handle);
+        desk.record({ kind: 'invoked', register: registerOf(handle), op: number, action: 'write', value });
+        desk.command({ kind: 'proclaim', lease, name: resource.bytes, meta: encodeName(value), number });
+        return;
+      }
+      case 1:
+        if (handle.proclaims > 0) this.#readBack(handle);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #readBack(handle: Handle): void {
+    const number = this.#nextLease++;
+    this.#reads.set(number, { register: registerOf(handle), token: handle.token });
+    this.#desk.record({ kind: 'invoked', register: registerOf(handle), op: number, action: 'read' });
+    this.#desk.command({ kind: 'query', lease: number, name: handle.resource.bytes });
+  }
+
+  /** What came with the acquire is the first value. */
+  #spokeFirst(handle: Handle): void {
+    const op = this.#nextLease++;
+    const register = registerOf(handle);
+    this.#desk.record({ kind: 'invoked', register, op, action: 'write', value: handle.resource.text });
+    this.#desk.record({ kind: 'responded', register, op });
+  }
+
+  #read(event: Extract<QuorumEvent, { kind: 'answered' }>): void {
+    const read = this.#reads.get(event.lease);
+    this.#reads.delete(event.lease);
+    if (!read || !event.certain || event.holder?.token !== read.token) return;
+    this.#desk.sometimes('proclaim-read');
+    const value = event.meta ? decodeName(event.meta, 0, event.meta.length) : null;
+    this.#desk.record({ kind: 'responded', register: read.register, op: event.lease, value });
+  }
+
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
-    const { maxTermUs } = this.#habits;
-    if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
+    const { maxTermUs, trying } = this.#habits;
+    if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
+    else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
   }
 
@@ -254,4 +378,9 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#timers.set(tag, act);
     this.#desk.after(spanUs, tag);
   }
+}
+
+/** What a holder says of itself under one grant. */
+function registerOf({ resource, token }: Handle): string {
+  return `${resource.text} ${token}`;
 }

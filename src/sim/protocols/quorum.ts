@@ -9,29 +9,45 @@ import {
   REASONS,
   REFUSED,
   type Boot,
+  type Keeps,
   type QuorumCommand,
   type QuorumConfig,
   type QuorumEvent,
   type QuorumMessage,
 } from '../../core/index.ts';
-import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
+import {
+  DeadlineReferee,
+  ExclusionReferee,
+  FencingReferee,
+  OrderReferee,
+  RegularityReferee,
+  RequestReferee,
+  type Referee,
+} from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
-import { drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { shapeFaults } from './quorum-shapes.ts';
+import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
+const MILLION = 1_000_000;
 
-interface QuorumWorld {
+export interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
-  readonly tame: boolean;
+  /** Everybody answers in time: the order of waiters is judged. */
+  readonly orderly: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
+  /** What each member keeps on its disk. */
+  readonly keeps: readonly Keeps[];
+  /** Fencing tokens rise for ever here. */
+  readonly fenced: boolean;
 }
 
 type QuorumScenario = Scenario<QuorumWorld>;
@@ -45,12 +61,22 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     ...WORLD_INTERESTS,
     { name: 'one-round-trip', description: 'an uncontended acquire took one round trip' },
     { name: 'grant-after-split', description: 'a lease was granted after the vote had split' },
+    { name: 'queued', description: 'a request stood in line at a quorum' },
     { name: 'waiter-served', description: 'a lease was granted to one that had waited in the queues' },
     { name: 'renewal-failed', description: 'a renewal found no quorum' },
     { name: 'release-acknowledged', description: 'a quorum answered a release' },
     { name: 'silence-over', description: 'a restarted member ended its silence' },
+    { name: 'votes-restored', description: 'a restarted member read its votes back' },
+    { name: 'voted-instead-of-silence', description: 'a restarted member that had kept its votes voted when it would have been silent' },
+    { name: 'bootstrapped', description: 'the silence of a brand-new cell was ended early, and every member said so' },
+    { name: 'bootstrap-refused', description: 'a bootstrap was refused, or not every member said that it is done' },
+    { name: 'status-told', description: 'members said how they stand' },
     { name: 'query-finds-holder', description: 'a question to a quorum named the holder' },
     { name: 'query-finds-nobody', description: 'a question to a quorum found the lease free' },
+    { name: 'list-finds-leases', description: 'a list of what is held had leases on it' },
+    { name: 'list-finds-none', description: 'a list of what is held was surely empty' },
+    { name: 'proclaimed', description: 'a quorum has what a holder says of itself anew' },
+    { name: 'proclaim-read', description: 'a question to a quorum told what a holder had proclaimed' },
     { name: 'learned', description: 'a learner was told of a change' },
     { name: 'refused-held', description: 'a try was told who holds the lease' },
     { name: 'refused-contended', description: 'a try gave up after split votes' },
@@ -70,7 +96,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const nodes = members + clients;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
-    const tame = !literal && shape !== 'reboots' && chooser.below(2) === 0;
+    const tame = !literal && shape !== 'reboots' && shape !== 'outages' && chooser.below(2) === 0;
     const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
     const faults = shapeFaults(shape, chooser, {
       termUs: TERM_US,
@@ -81,6 +107,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
     const rush = shape === 'lockstep';
+    // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
+    const trying = rush && chooser.below(2) === 0;
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
     const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
@@ -91,6 +119,18 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     // Some cells of five let three members vote on a name (F8).
     const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
+    // A disk or a silence would keep waiters from answering within a head start.
+    const orderly = shape === 'orderly';
+    const keeps = literal || orderly ? [] : drawKeeps(chooser, members, mutant);
+    const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
+    if (keeps.length > 0) {
+      // A data directory serves one process at a time.
+      faults.twinPpm = 0;
+      if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
+      else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
+    }
+    const bootstraps = !literal && !rush && !orderly && drawBootstraps(chooser, shape, mutant);
+    const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
       nodes,
       units: 0,
@@ -100,25 +140,54 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       livenessUs,
       config: {
         members,
-        core: { memberKeys, replication, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs }), floorBuckets: 4 },
-        habits: { handles: 0, resources, maxTermUs: TERM_US, lapseOnly: literal, rush, livenessUs, watches: true, releasesLater: false },
-        tame,
+        core: { memberKeys, replication, timing, floorBuckets: 4 },
+        habits: {
+          handles: 0,
+          resources,
+          maxTermUs: TERM_US,
+          lapseOnly: literal,
+          rush,
+          trying,
+          livenessUs,
+          watches: true,
+          releasesLater: false,
+          extras: true,
+          silenceUs: timing.silenceUs,
+          restarted: false,
+          bootstraps,
+          isMember: false,
+          opened: { asked: false },
+        },
+        orderly,
         handles,
+        keeps,
+        // With floors that no restart forgets, wall clocks may be anything.
+        fenced: tame || (allKept && faults.keepDiskPpm === MILLION),
       },
     };
   },
 
-  core: ({ config }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore => new QuorumCore(config.core, boot, rulesOf(mutant)),
+  smaller: smallerWorlds,
 
-  user({ config }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
-    return new QuorumUser({ ...config.habits, handles: config.handles[desk.node] ?? 0 }, core, desk);
+  core({ config, nodes }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore {
+    // Members of a cell that is to be bootstrapped do not know that they are new.
+    const restarted = boot.restarted || (config.habits.bootstraps && boot.incarnation <= nodes);
+    const keeps = config.keeps[boot.self] ?? 'nothing';
+    return new QuorumCore({ ...config.core, keeps }, { ...boot, restarted }, rulesOf(mutant));
+  },
+
+  user({ config, nodes }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
+    const [handles, restarted, isMember] = [config.handles[desk.node] ?? 0, desk.incarnation > nodes, desk.node < config.members];
+    return new QuorumUser({ ...config.habits, handles, restarted, isMember }, core, desk);
   },
 
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
-    ...(config.tame ? [new FencingReferee()] : []),
+    ...(config.fenced ? [new FencingReferee()] : []),
+    ...(config.orderly ? [new OrderReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
+    new RegularityReferee(),
     new LeaseObserver(sometimes),
   ],
 

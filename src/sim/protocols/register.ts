@@ -9,11 +9,11 @@ import { RegularityReferee, type Happened, type HistoryRecord, type Invoked, typ
 import { registerCodec } from '../../wire/index.ts';
 import { drawFaults } from '../faults.ts';
 import { PROCESS_INTERESTS, STORAGE_INTERESTS } from '../interest.ts';
-import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
+import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../protocol.ts';
 
 const TERM_US = 1_000_000;
 
-interface RegisterWorld {
+export interface RegisterWorld {
   readonly units: number;
   readonly keys: number;
   /** How long a client thinks before its next operation, at most. */
@@ -57,6 +57,18 @@ export const register: SimProtocol<never, RegisterCommand, RegisterEvent, Regist
       livenessUs: TERM_US * 10,
       config: { units, keys: 1 + chooser.below(2), pauseUsMax: 1_000 + chooser.below(TERM_US / 10), atOnce: 1 + chooser.below(3) },
     };
+  },
+
+  smaller(scenario: RegisterScenario): SmallerScenario<RegisterWorld>[] {
+    const { nodes, units, config } = scenario;
+    const smaller: SmallerScenario<RegisterWorld>[] = [];
+    if (nodes > 1) smaller.push({ without: 'a client', scenario: { ...scenario, nodes: nodes - 1 } });
+    if (units > 1)
+      smaller.push({ without: 'a unit', scenario: { ...scenario, units: units - 1, config: { ...config, units: units - 1 } } });
+    if (config.keys > 1) smaller.push({ without: 'a register', scenario: { ...scenario, config: { ...config, keys: 1 } } });
+    if (config.atOnce > 1)
+      smaller.push({ without: 'operations side by side', scenario: { ...scenario, config: { ...config, atOnce: 1 } } });
+    return smaller;
   },
 
   core: (_scenario: RegisterScenario, boot: Boot, mutant: string | null): PlainClient =>

@@ -5,7 +5,7 @@ import { DeadlineReferee, ExclusionReferee, RequestReferee, type Referee } from 
 import { toyCodec } from '../../wire/index.ts';
 import { drawFaults } from '../faults.ts';
 import { WORLD_INTERESTS } from '../interest.ts';
-import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
+import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../protocol.ts';
 
 const RESOURCE = 'the-lease';
 const TERM_US = 1_000_000;
@@ -34,6 +34,9 @@ export const toy: SimProtocol<ToyMessage, ToyCommand, ToyEvent, ToyConfig, ToyCo
       config: { members, term: spanUs(TERM_US) },
     };
   },
+
+  smaller: (scenario: Scenario<ToyConfig>): SmallerScenario<ToyConfig>[] =>
+    scenario.nodes > 3 ? [{ without: 'two members', scenario: { ...scenario, nodes: 3, config: { ...scenario.config, members: 3 } } }] : [],
 
   core: (scenario: Scenario<ToyConfig>, boot: Boot): ToyCore => new ToyCore(scenario.config, boot),
   user: (_scenario: Scenario<ToyConfig>, _core: ToyCore, desk: Desk<ToyCommand>): User<ToyEvent> => new ToyUser(desk),

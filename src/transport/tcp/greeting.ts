@@ -218,7 +218,8 @@ export class Accepting extends Greeting {
     if (!('cell' in hello)) return this.refuse(refusals.otherVersion(remote, VERSIONS, hello));
     if (hello.cell !== settings.cell) return this.refuse(refusals.otherCell(remote, settings.cell, hello));
     if (hello.to !== settings.id) return this.refuse(refusals.otherAddressee(remote, settings.id, hello));
-    if (!settings.insecure && settings.secure === null && settings.secrets[hello.role] === undefined) {
+    const known = settings.secrets[hello.role] ?? settings.secrets.member;
+    if (!settings.insecure && settings.secure === null && known === undefined) {
       return this.refuse(refusals.otherSecret(remote, hello, `there is no ${hello.role} secret here`));
     }
     this.#hello = hello;
@@ -232,9 +233,16 @@ export class Accepting extends Greeting {
   #proved(hello: Hello, bytes: Uint8Array, start: number, end: number): boolean {
     const { settings } = this;
     const { remote } = this.connection;
-    const secret = settings.secrets[hello.role];
     const proof = readProof(this.input);
     if (proof === null) return this.refuse(refusals.notOurs(remote));
+    const { member } = settings.secrets;
+    // A client may prove the members' secret instead of the clients'.
+    const mayProve = hello.role === 'client' && (member !== undefined || settings.insecure);
+    const isAdmin = mayProve && sameProof(this.transcript.prove(member, 'dial'), proof);
+    const secret = isAdmin ? member : settings.secrets[hello.role];
+    if (secret === undefined && member !== undefined && settings.secure === null) {
+      return this.refuse(refusals.otherSecret(remote, hello, `there is no ${hello.role} secret here`));
+    }
     if (!sameProof(this.transcript.prove(secret, 'dial'), proof)) {
       const why = proof.length === 0 ? 'it has no secret' : secret === undefined ? 'there is no secret here' : 'its proof is wrong';
       return this.refuse(refusals.otherSecret(remote, hello, why));
@@ -247,7 +255,7 @@ export class Accepting extends Greeting {
     const difference = disagreement(settings.config, hello.config, hello.role === 'member');
     if (difference) return this.refuse(refusals.otherConfig(remote, hello.id, difference));
     const version = agreeVersion(VERSIONS, hello.versions) ?? VERSIONS.max;
-    const info: PeerInfo = { role: hello.role, id: hello.id, incarnation: hello.incarnation, version, config: hello.config };
+    const info: PeerInfo = { role: hello.role, id: hello.id, incarnation: hello.incarnation, version, config: hello.config, isAdmin };
     if (!this.judged(info)) return false;
     this.transcript.addReceived(PROOF, bytes, start, end);
     this.say((out) => writeWelcome(out, settings));

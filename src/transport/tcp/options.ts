@@ -90,8 +90,10 @@ export interface Settings {
   readonly limits: TcpLimits;
 }
 
-const SECRET_BYTES_MIN = 16;
-const MEMBERS_MAX = 64;
+export const SECRET_BYTES_MIN = 16;
+export const MEMBERS_MAX = 64;
+/** The ids of all members travel in one frame of the handshake. */
+export const MEMBER_IDS_BYTES_MAX: number = 8 * 1024;
 
 export function settle(options: TcpOptions): Settings {
   const { cell, role, id, incarnation, members, config } = options;
@@ -100,6 +102,8 @@ export function settle(options: TcpOptions): Settings {
   for (const member of members) checkText('member id', member.id);
   const ids = members.map((member) => member.id);
   if (ids.length === 0 || ids.length > MEMBERS_MAX) throw bad(`a cell has 1 to ${MEMBERS_MAX} members, not ${ids.length}`);
+  const idBytes = ids.reduce((sum, one) => sum + encodeName(one).length, 0);
+  if (idBytes > MEMBER_IDS_BYTES_MAX) throw bad(`the ids of all members have ${idBytes} bytes, and ${MEMBER_IDS_BYTES_MAX} are the limit`);
   const twice = ids.find((one, index) => ids.indexOf(one) !== index);
   if (twice !== undefined) throw bad(`member ${twice} is listed twice`);
   if (!Number.isSafeInteger(incarnation) || incarnation <= 0) throw bad(`an incarnation is a positive safe integer, not ${incarnation}`);

@@ -78,9 +78,21 @@ export function crowdedOut(remote: string, strangersMax: number): TenureError {
   return new TenureError('TENURE_HANDSHAKE_TIMEOUT', message, { remote, strangersMax });
 }
 
+export function tooMany(remote: string, connectionsMax: number): TenureError {
+  const message = `${remote} was turned away: ${connectionsMax} connections are open, which is the limit; look who opens so many`;
+  return new TenureError('TENURE_LIMIT', message, { remote, limit: 'connections', max: connectionsMax });
+}
+
 export function insecureAddress(id: string, host: string, ip: string): TenureError {
   const message = `the address of ${id}, ${host}, leads to ${ip}, off this machine, and there is no secret: set a secret`;
   return new TenureError('TENURE_INSECURE', message, { id, host, ip });
+}
+
+export function cannotListen(host: string, port: number, cause: Error): TenureError {
+  const message = `cannot listen on ${host}:${port}: ${cause.message}; stop what else listens there, or choose another address`;
+  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port });
+  error.cause = cause;
+  return error;
 }
 
 export function insecureListen(host: string): TenureError {

@@ -17,7 +17,7 @@ import { Dialler } from './dialler.ts';
 import { Accepting, type Outcome } from './greeting.ts';
 import { settle, type Settings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
-import { crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver } from './refusals.ts';
+import { cannotListen, crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
 
 export class TcpTransport implements Transport {
   readonly #settings: Settings;
@@ -51,7 +51,14 @@ export class TcpTransport implements Transport {
       return peer === null || member === undefined ? null : this.#dialler(peer, member);
     });
     this.#server = settings.role === 'member' ? createServer((socket) => this.#accept(socket)) : null;
-    if (this.#server) this.#server.maxConnections = settings.limits.connectionsMax;
+    if (this.#server) {
+      const { connectionsMax } = settings.limits;
+      this.#server.maxConnections = connectionsMax;
+      this.#server.on('drop', (dropped) => {
+        const remote = `${dropped?.remoteAddress}:${dropped?.remotePort}`;
+        this.#refused(remote, tooMany(remote, connectionsMax));
+      });
+    }
   }
 
   /** Where a member listens once it is open; of use when it was told port 0. */
@@ -134,14 +141,19 @@ export class TcpTransport implements Transport {
   async #listen(server: Server, { host, port }: Address): Promise<void> {
     let where = host;
     if (this.#settings.insecure) {
-      where = (await lookup(host)).address;
+      where = (
+        await lookup(host).catch((error: Error) => {
+          throw cannotListen(host, port, error);
+        })
+      ).address;
       if (!isLoopback(where)) throw insecureListen(host);
     }
     if (this.#closing) return;
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      const failed = (error: Error): void => reject(cannotListen(host, port, error));
+      server.once('error', failed);
       server.listen({ host: where, port }, () => {
-        server.off('error', reject);
+        server.off('error', failed);
         // What fails later is one connection that could not be accepted; its peer dials again.
         server.on('error', () => {});
         server.unref();

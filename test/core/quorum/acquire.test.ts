@@ -85,10 +85,21 @@ describe.each([1, 2, 3, 4, 5])('with %i members', (members) => {
 });
 
 describe('an acquire', () => {
-  it('whose votes split gives back what it got, asks first, and then gets it', () => {
+  it('that may wait and whose votes split gets in line, and the first in line has it without a rest', () => {
     const cell = new Cell({ members: 3, clients: 3 });
     const clients = [cell.node(3), cell.node(4), cell.node(5)];
     clients.forEach((client) => client.acquire({ waitUs: 20 * TERM_US }));
+    cell.deliver((packet) => packet.to === packet.from - 3);
+    cell.settle();
+    expect(cell.tally()['PREPARE']).toBeUndefined();
+    expect(clients.flatMap((client) => client.said('granted'))).toHaveLength(1);
+    expect(clients.every((client) => client.said('queued').length === 1)).toBe(true);
+  });
+
+  it('that does not wait and whose votes split gives back what it got, asks first, and then gets it', () => {
+    const cell = new Cell({ members: 3, clients: 3 });
+    const clients = [cell.node(3), cell.node(4), cell.node(5)];
+    clients.forEach((client) => client.acquire());
     // Each reaches another member first: one vote each.
     cell.deliver((packet) => packet.to === packet.from - 3);
     cell.settle();
@@ -102,7 +113,7 @@ describe('an acquire', () => {
   it('that asks first counts the term from its question', () => {
     const cell = new Cell({ members: 3, clients: 3 });
     const clients = [cell.node(3), cell.node(4), cell.node(5)];
-    clients.forEach((client) => client.acquire({ waitUs: 20 * TERM_US }));
+    clients.forEach((client) => client.acquire());
     cell.deliver((packet) => packet.to === packet.from - 3);
     cell.settle();
     while (!cell.flying.some(ofKind('PREPARE'))) cell.run(100, () => false);
@@ -119,7 +130,7 @@ describe('an acquire', () => {
     const rests = new Set<number>();
     for (let seed = 1; seed <= 8; seed++) {
       const cell = new Cell({ members: 3, clients: 3, seed });
-      for (const id of [3, 4, 5]) cell.node(id).acquire({ waitUs: 20 * TERM_US });
+      for (const id of [3, 4, 5]) cell.node(id).acquire();
       cell.deliver((packet) => packet.to === packet.from - 3);
       cell.settle();
       for (const id of [3, 4, 5]) rests.add(cell.node(id).core.wakeAt - cell.node(id).mono);

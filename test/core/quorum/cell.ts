@@ -121,6 +121,19 @@ export class Node {
     this.command({ kind: 'renew', lease, name: of, termUs });
   }
 
+  /** Replaces what the lease says of itself; the number of the proclaim. */
+  proclaim(lease: number, text: string, of: Uint8Array = R): number {
+    const number = this.#nextLease++;
+    this.command({ kind: 'proclaim', lease, name: of, meta: new TextEncoder().encode(text), number });
+    return number;
+  }
+
+  list(prefix = ''): number {
+    const lease = this.#nextLease++;
+    this.command({ kind: 'list', lease, prefix: new TextEncoder().encode(prefix) });
+    return lease;
+  }
+
   cancel(lease: number): void {
     this.command({ kind: 'cancel', lease });
   }

@@ -158,7 +158,7 @@ describe('a watcher', () => {
     cell.settle();
     const { token } = holder.last('granted');
     expect(watcher.said('learned')).toEqual([
-      { kind: 'learned', name: R, holder: { owner: holder.incarnation, token, remainingUsMax: TERM_US } },
+      { kind: 'learned', name: R, holder: { owner: holder.incarnation, token, remainingUsMax: TERM_US }, meta: null },
     ]);
     cell.pass(TERM_US / 2);
     expect(watcher.hint()?.remainingUsMax).toBe(TERM_US / 2);
@@ -168,7 +168,7 @@ describe('a watcher', () => {
     holder.release(lease);
     cell.settle();
     expect(watcher.hint()).toBeNull();
-    expect(watcher.last('learned')).toEqual({ kind: 'learned', name: R, holder: null });
+    expect(watcher.last('learned')).toEqual({ kind: 'learned', name: R, holder: null, meta: null });
     expect(watcher.said('learned')).toHaveLength(2);
   });
 

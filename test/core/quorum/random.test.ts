@@ -30,7 +30,7 @@ function play(seed: number, { members, replication, maxTermUs, rttUs }: World): 
     const leases = asked.get(node) ?? [];
     asked.set(node, leases);
     const known = leases.length > 0 ? pickOne(leases) : undefined;
-    switch (random.below(12)) {
+    switch (random.below(14)) {
       case 0:
       case 1:
       case 2:
@@ -59,6 +59,12 @@ function play(seed: number, { members, replication, maxTermUs, rttUs }: World): 
         return;
       case 10:
         node.command({ kind: random.below(2) === 0 ? 'watch' : 'unwatch', prefix: new Uint8Array(0) });
+        return;
+      case 11:
+        if (known) node.proclaim(known.lease, `turn ${random.below(1000)}`, known.of);
+        return;
+      case 12:
+        node.list(random.below(2) === 0 ? '' : 'a');
         return;
       default:
         if (random.below(4) === 0) {

@@ -1,7 +1,7 @@
 /**
  * The acceptor: a vote per name, given to one live lease at a time (rule 2), counted on this node's own
- * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. It holds no
- * promise and no vote from an earlier life: after a restart it keeps silent until none can matter (rule 4).
+ * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
+ * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
  */
 import {
   hashName,
@@ -11,17 +11,15 @@ import {
   NO_BALLOT,
   spanUs,
   WALL_US_BELIEVED_MAX,
-  wallUs,
   type BallotTime,
-  type Incarnation,
   type MonoUs,
   type NodeId,
-  type WallUs,
 } from '../../../kernel/index.ts';
-import type { Boot, Snapshot } from '../../contract.ts';
-import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
+import type { Boot, Completion, Snapshot } from '../../contract.ts';
+import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import { FLOOR_BUCKETS, type QuorumConfig, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
+import { Ledger, type HeldAnswer, type LedgerView } from './ledger.ts';
 import {
   ACCEPTED,
   ANSWER,
@@ -42,66 +40,72 @@ import {
   TOO_LONG,
   WATCHED,
 } from './messages.ts';
+import { Pages, type RowView } from './pages.ts';
 import { Promises } from './promises.ts';
+import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { internText, namesInOrder } from './snapshots.ts';
+import { internText, textOf } from './snapshots.ts';
+import { SILENT_US_MAX, Standing } from './standing.ts';
 import { stretch, type Timing } from './timing.ts';
+import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
 /** How many rows one sweep looks at. */
 const SWEEP_ROWS = 4096;
-
 /** What `snapshot` makes and `restore` takes. */
 interface AcceptorSnapshot {
-  readonly rows: readonly (readonly [string, Incarnation, number, number, number, number, readonly number[]])[];
+  readonly rows: Snapshot;
   readonly promises: Snapshot;
   readonly queues: Snapshot;
-  readonly silence: readonly [MonoUs, WallUs, boolean, boolean];
+  readonly standing: Snapshot;
+  readonly ledger: Snapshot;
   readonly floors: readonly number[];
   readonly clock: BallotTime;
   readonly sweepAt: MonoUs;
   readonly sweepFrom: number;
+  readonly votes: number;
 }
 
-export class Acceptor implements LeaseView {
-  readonly #self: NodeId;
+export class Acceptor implements LeaseView, LedgerView, RowView {
+  readonly standing: Standing;
+  readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
   readonly #timing: Timing;
   readonly #names: NameTable;
+  readonly #votes: Votes;
   readonly #leases: LeaseTable;
-  readonly #owners = new OwnerTable();
   readonly #floors: Floors;
   readonly #watchers: Watchers;
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
-  readonly #metas = new Map<number, Uint8Array>();
+  readonly #pages: Pages;
   readonly #reply = new QuorumMessage();
-  #silentUntil: MonoUs = monoUs(-Infinity);
-  #silentUntilWall: WallUs = wallUs(-Infinity);
-  #silenceTold = true;
-  #floorsSet = true;
   /** The highest ballot seen, for those who ask with a lower one. */
   #clock: BallotTime = NO_BALLOT;
   #sweepAt: MonoUs = NEVER;
   #sweepFrom = 0;
+  #given = 0;
 
   constructor(config: QuorumConfig, boot: Boot, names: NameTable, watchers: Watchers, rules: QuorumRules) {
-    this.#self = boot.self;
+    const keeps = config.keeps ?? 'nothing';
+    this.#ledger = keeps === 'nothing' ? null : new Ledger(this, keeps === 'votes', config.timing.silenceUs, boot.incarnation);
+    this.standing = new Standing(boot, config.timing, rules, this.#ledger, (step) => boot.restarted && this.#setFloors(step));
     this.#rules = rules;
     this.#timing = config.timing;
     this.#names = names;
-    this.#leases = new LeaseTable(names);
+    this.#votes = new Votes(names);
+    this.#leases = this.#votes.leases;
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#watchers = watchers;
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
-    this.#waiting = new WaitingRoom(names, config.timing, this);
+    this.#waiting = new WaitingRoom(names, config.timing, this, rules);
+    this.#pages = new Pages(names, this);
   }
 
   get wakeAt(): MonoUs {
-    const silenceOver = this.#silenceTold ? NEVER : this.#silentUntil;
-    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweepAt, silenceOver));
+    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweepAt, this.standing.wakeAt));
   }
 
   /** Live and dead rows that are still there. */
@@ -109,13 +113,17 @@ export class Acceptor implements LeaseView {
     return this.#leases.count;
   }
 
-  start(restarted: boolean, step: QuorumStep): void {
-    if (!restarted) return;
-    this.#floorsSet = false;
-    if (!this.#rules.restartSilence) return;
-    this.#silentUntil = monoAfter(step.monoUs, this.#timing.silenceUs);
-    this.#silentUntilWall = wallUs(step.wallUs + this.#timing.silenceUs);
-    this.#silenceTold = false;
+  /** Votes given in this life. */
+  get given(): number {
+    return this.#given;
+  }
+
+  start(step: QuorumStep): void {
+    this.standing.start(step);
+  }
+
+  completed(completion: Completion, step: QuorumStep): void {
+    this.standing.completed(completion, step);
   }
 
   // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
@@ -150,6 +158,7 @@ export class Acceptor implements LeaseView {
     const hash = hashName(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
+    if (this.#ledger?.isFull) return;
     if (message.termUs > this.#timing.maxTermUs) {
       this.#refuse(from, TOO_LONG, id, message, step);
     } else if (!this.#rules.oneRoundTrip) {
@@ -164,8 +173,8 @@ export class Acceptor implements LeaseView {
         this.#refuse(from, OUTBID, id, message, step);
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
-        if (message.ballot !== this.#leases.ballot(id)) this.#extend(id, message, step);
-        this.#vote(from, message, step);
+        const says = message.ballot !== this.#leases.ballot(id) && this.#extend(id, message, step);
+        this.#vote(from, id, says, message, step);
       }
     } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
       this.#refuse(from, QUEUED, id, message, step);
@@ -174,8 +183,7 @@ export class Acceptor implements LeaseView {
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
       this.#refuse(from, LOW, id, message, step);
     } else {
-      this.#accept(hash, message, step);
-      this.#vote(from, message, step);
+      this.#vote(from, this.#accept(hash, message, step), true, message, step);
     }
   }
 
@@ -184,32 +192,38 @@ export class Acceptor implements LeaseView {
     this.#observe(message.ballot);
     const hash = hashName(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    if (id >= 0 && this.#leases.has(id) && this.#ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
+    if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
       this.#remove(id, step);
     }
     // A proposal of this lease that is still under way must find no room here.
     if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
-    if ((message.flags & QUIET) === 0) this.#answer(from, RELEASED, message, step);
+    if ((message.flags & QUIET) !== 0) return;
+    // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
+    if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
+    this.#answer(from, RELEASED, message, step);
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const reply = this.#reply;
-    if (this.#isSilent(from, step)) return;
+    if (this.standing.isSilent(from, step)) return;
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
     reply.kind = ANSWER;
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.clock = this.#clock;
-    this.#tellLease(id, step);
-    reply.setMeta(reply.flags & HAS_LEASE ? this.#metas.get(id) : undefined);
+    this.describe(id, reply, step);
     step.send(from, reply);
+  }
+
+  list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (!this.standing.isSilent(from, step)) this.#pages.send(from, message, step);
   }
 
   // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
 
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     this.#observe(message.ballot);
-    if (!this.#isSilent(from, step)) this.#waiting.enter(from, message, step);
+    if (!this.standing.isSilent(from, step)) this.#waiting.enter(from, message, step);
   }
 
   unwait(message: QuorumMessage, step: QuorumStep): void {
@@ -217,14 +231,15 @@ export class Acceptor implements LeaseView {
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
   }
 
+  /** Only how long a turn lasts depends on it: votes and silences do not. */
+  retime(timing: Timing): void {
+    this.#waiting.retime(timing);
+  }
+
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
   wake(step: QuorumStep): void {
-    if (!this.#silenceTold && step.monoUs >= this.#silentUntil) {
-      this.#silenceTold = true;
-      if (!this.#floorsSet) this.#setFloors(step);
-      step.emit({ kind: 'ready' });
-    }
+    this.standing.wake(step);
     this.#promises.wake(step);
     this.#waiting.wake(step);
     if (step.monoUs >= this.#sweepAt) this.#sweep(step);
@@ -251,57 +266,42 @@ export class Acceptor implements LeaseView {
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** A vote for a lease that has none here; what is left of a dead one goes. */
-  #accept(hash: number, message: QuorumMessage, step: QuorumStep): void {
-    const leases = this.#leases;
+  #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
     // Looked up anew: seeing to a queue may have let the name go since.
     const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
-    const owner = this.#owners.indexOf(message.owner);
-    this.#owners.retain(owner);
-    if (leases.has(id)) {
-      this.#owners.release(leases.owner(id));
-      leases.setOwner(id, owner);
-      leases.setLease(id, message.lease);
-      leases.setBallot(id, message.ballot);
-      leases.setToken(id, message.token);
-      leases.setExpiresAt(id, this.#expiry(message, step));
-    } else {
-      leases.add(id, owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
-    }
-    this.#keepMeta(id, message);
+    this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
+    this.#votes.keepMeta(id, message);
     this.#scheduleSweep(step);
     this.#waiting.leave(id, message.owner, message.lease, step);
     this.#waiting.leaseChanged(id, step);
+    return id;
   }
 
-  /** A vote for the lease that has this one already: its deadline only moves on (rule 7). */
-  #extend(id: number, message: QuorumMessage, step: QuorumStep): void {
+  /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it says something else of its holder. */
+  #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
     const leases = this.#leases;
     const expiresAt = this.#expiry(message, step);
     leases.setBallot(id, message.ballot);
     leases.setToken(id, message.token);
     leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
     leases.setLease(id, message.lease);
-    // Renewals do not repeat what the lease's first proposal said of its holder.
-    if (message.metaEnd > message.metaStart) this.#keepMeta(id, message);
+    // Renewals repeat what the holder says of itself.
+    return this.#votes.keepMeta(id, message);
   }
 
   #remove(id: number, step: QuorumStep): void {
-    const leases = this.#leases;
-    if (this.#rules.tokenAboveFloor) this.#floors.raise(this.#names.hashOf(id), leases.ballot(id) as BallotTime);
-    this.#owners.release(leases.owner(id));
-    this.#metas.delete(id);
-    leases.remove(id);
+    if (this.#rules.tokenAboveFloor) this.#floors.raise(this.#names.hashOf(id), this.#leases.ballot(id) as BallotTime);
+    this.#ledger?.drop(id, step);
+    this.#votes.remove(id);
     this.#waiting.leaseChanged(id, step);
   }
 
-  #keepMeta(id: number, message: QuorumMessage): void {
-    if (message.metaEnd > message.metaStart) this.#metas.set(id, message.meta.slice(message.metaStart, message.metaEnd));
-    else if (this.#metas.size > 0) this.#metas.delete(id);
+  #expiry({ termUs }: QuorumMessage, step: QuorumStep): number {
+    return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) + this.#spanOf(termUs);
   }
 
-  #expiry({ termUs }: QuorumMessage, step: QuorumStep): number {
-    const span = this.#rules.stretchTerm ? stretch(termUs, this.#timing.rateErrorPpm) : termUs;
-    return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) + span;
+  #spanOf(termUs: number): number {
+    return this.#rules.stretchTerm ? stretch(termUs, this.#timing.rateErrorPpm) : termUs;
   }
 
   /** Judged on this acceptor's own monotonic clock: a step of the wall clock must not free a live vote (rule 12). */
@@ -319,13 +319,9 @@ export class Acceptor implements LeaseView {
     return this.#clock;
   }
 
-  #ownerOf(id: number): Incarnation {
-    return this.#owners.incarnationOf(this.#leases.owner(id));
-  }
-
   /** Another lease of the same incarnation is another owner's (rule 3). */
   #isSameLease(id: number, message: QuorumMessage): boolean {
-    return this.#ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.#leases.lease(id) === message.lease);
+    return this.#votes.ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.#leases.lease(id) === message.lease);
   }
 
   #isReleasable(id: number, message: QuorumMessage): boolean {
@@ -357,52 +353,71 @@ export class Acceptor implements LeaseView {
     if (this.#promises.blocks(id, message, step)) return;
     // The proposal may have reached us though our promise was not among those it was built on.
     this.#promises.make(message, step);
-    this.#accept(hashName(message.name, message.nameStart, message.nameEnd), message, step);
-    this.#vote(from, message, step);
+    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    this.#vote(from, this.#accept(hash, message, step), true, message, step);
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
 
   snapshot(): Snapshot {
-    const leases = this.#leases;
-    const rows = namesInOrder(this.#names, (id) => leases.has(id)).map(({ id, text }) => [
-      text,
-      this.#ownerOf(id),
-      leases.lease(id),
-      leases.ballot(id),
-      leases.token(id),
-      leases.expiresAt(id),
-      [...(this.#metas.get(id) ?? [])],
-    ]);
-    const silence = [this.#silentUntil, this.#silentUntilWall, this.#silenceTold, this.#floorsSet];
     return {
-      rows,
+      rows: this.#votes.snapshot(),
       promises: this.#promises.snapshot(),
       queues: this.#waiting.snapshot(),
-      silence,
+      standing: this.standing.snapshot(),
+      ledger: this.#ledger?.snapshot((id) => textOf(this.#names.toBytes(id))) ?? null,
       floors: this.#floors.snapshot(),
       clock: this.#clock,
       sweepAt: this.#sweepAt,
       sweepFrom: this.#sweepFrom,
+      votes: this.#given,
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, silence, floors, clock, sweepAt, sweepFrom } = snapshot as unknown as AcceptorSnapshot;
-    for (const [text, incarnation, lease, ballot, token, expiresAt, meta] of rows) {
-      const id = internText(this.#names, text);
-      const owner = this.#owners.indexOf(incarnation);
-      this.#owners.retain(owner);
-      this.#leases.add(id, owner, lease, ballot, token, expiresAt);
-      if (meta.length > 0) this.#metas.set(id, Uint8Array.from(meta));
-    }
+    const { rows, promises, queues, standing, ledger, floors, clock, sweepAt, sweepFrom, votes } = snapshot as unknown as AcceptorSnapshot;
+    this.#votes.restore(rows);
     this.#promises.restore(promises);
     this.#waiting.restore(queues);
-    [this.#silentUntil, this.#silentUntilWall, this.#silenceTold, this.#floorsSet] = silence;
+    this.standing.restore(standing);
+    this.#ledger?.restore(ledger, (text) => internText(this.#names, text));
     this.#floors.restore(floors);
     this.#clock = clock;
     this.#sweepAt = sweepAt;
     this.#sweepFrom = sweepFrom;
+    this.#given = votes;
+  }
+
+  // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────
+
+  voteOf(id: number): Omit<VoteRecord, 'since' | 'spanUs'> {
+    return this.#votes.record(id);
+  }
+
+  /** No clock tells how much of it is over: it is honoured in full, from now on. */
+  restoreVote(vote: VoteRecord, step: QuorumStep): number {
+    const honouredUs = this.#rules.restoredInFull ? vote.spanUs : Math.floor(vote.spanUs / 2);
+    const id = this.#votes.take(vote, step.monoUs + honouredUs);
+    this.#scheduleSweep(step);
+    return id;
+  }
+
+  restoreFloor(floor: BallotTime): void {
+    if (!this.#rules.floorKept) return;
+    this.#observe(floor);
+    this.#floors.raiseAll(floor);
+  }
+
+  sendVote({ to, owner, lease, ballot, flags }: HeldAnswer, step: QuorumStep): void {
+    if (!this.#rules.replyAfterWrite) return;
+    const reply = this.#reply;
+    reply.kind = ACCEPTED;
+    reply.flags = flags;
+    reply.owner = owner;
+    reply.lease = lease;
+    reply.ballot = ballot;
+    reply.clock = this.#clock;
+    step.send(to, reply);
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
@@ -411,20 +426,11 @@ export class Acceptor implements LeaseView {
     if (ballot > this.#clock) this.#clock = ballot;
   }
 
-  /** The silence covers the whole node, its own vote included (rule 4), and ends by monotonic time only. */
-  #isSilent(from: NodeId, step: QuorumStep): boolean {
-    if (from === this.#self && !this.#rules.silenceCoversOwnVote) return false;
-    if (this.#rules.silenceByMonotonic ? step.monoUs < this.#silentUntil : step.wallUs < this.#silentUntilWall) return true;
-    if (!this.#floorsSet) this.#setFloors(step);
-    return false;
-  }
-
   /**
    * A restarted acceptor has forgotten how high it went. By the end of its silence its wall clock has
    * passed every ballot of before, unless it lags by more than the silence (rule 18).
    */
   #setFloors(step: QuorumStep): void {
-    this.#floorsSet = true;
     if (!this.#rules.tokenAboveFloor) return;
     // Whoever is refused for being below must be told what to go above.
     this.#observe(Math.floor(Math.min(step.wallUs, WALL_US_BELIEVED_MAX)) as BallotTime);
@@ -432,11 +438,11 @@ export class Acceptor implements LeaseView {
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
-    if (!this.#isSilent(from, step)) return false;
+    if (!this.standing.isSilent(from, step)) return false;
     const reply = this.#reply;
     reply.reason = SILENT;
     reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
-    reply.remainingUs = Math.max(0, this.#silentUntil - step.monoUs);
+    reply.remainingUs = Math.min(this.standing.silentForUs(step.monoUs), SILENT_US_MAX);
     this.#answer(from, REFUSED, message, step);
     return true;
   }
@@ -448,8 +454,12 @@ export class Acceptor implements LeaseView {
     this.#answer(from, REFUSED, message, step);
   }
 
-  #vote(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#reply.flags = this.#watchers.isWatched(message) ? WATCHED : 0;
+  #vote(from: NodeId, id: number, saysMore: boolean, message: QuorumMessage, step: QuorumStep): void {
+    const flags = this.#watchers.isWatched(message) ? WATCHED : 0;
+    this.#given++;
+    const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), saysMore, from, message, flags, step) ?? true;
+    if (!isKept && this.#rules.replyAfterWrite) return;
+    this.#reply.flags = flags;
     this.#answer(from, ACCEPTED, message, step);
   }
 
@@ -464,16 +474,23 @@ export class Acceptor implements LeaseView {
     step.send(from, reply);
   }
 
+  /** All there is to know of the live lease, for those who ask. */
+  describe(id: number, reply: QuorumMessage, step: QuorumStep): void {
+    this.#tellLease(id, step, reply);
+    const isTold = (reply.flags & HAS_LEASE) !== 0;
+    reply.ballot = isTold ? (this.#leases.ballot(id) as BallotTime) : NO_BALLOT;
+    reply.setMeta(isTold ? this.#votes.metaOf(id) : undefined);
+  }
+
   /** Fills in what this acceptor knows of the live lease, if there is one. */
-  #tellLease(id: number, step: QuorumStep): void {
-    const reply = this.#reply;
+  #tellLease(id: number, step: QuorumStep, reply: QuorumMessage = this.#reply): void {
     if (id < 0 || !this.isLive(id, step)) {
       reply.flags = 0;
       return;
     }
     const leases = this.#leases;
     reply.flags = HAS_LEASE;
-    reply.holder = this.#ownerOf(id);
+    reply.holder = this.#votes.ownerOf(id);
     reply.holderLease = leases.lease(id);
     reply.token = leases.token(id);
     reply.remainingUs = Math.max(0, Math.ceil(leases.expiresAt(id) - (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs)));

@@ -3,41 +3,53 @@
  * asker. At most one lease can have a quorum of votes, so a quorum of answers names the only possible
  * holder, or nobody.
  */
-import { monoAfter, VoterSet, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { encodeName, monoAfter, VoterSet, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
+import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
-import { voterSet } from './snapshots.ts';
+import { textOf, voterSet } from './snapshots.ts';
 import { stretch } from './timing.ts';
 
 interface Told {
   readonly owner: Incarnation;
   readonly lease: number;
   readonly token: number;
-  /** Voters that came to this lease by a renewal do not know it. */
   meta: Uint8Array;
+  /** Of the vote that brought the metadata. */
+  ballot: BallotTime;
   remainingUs: number;
   count: number;
 }
 
 interface Question {
+  readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
   readonly answered: VoterSet;
   readonly told: Told[];
   readonly until: MonoUs;
 }
 
-type QuestionSnapshot = [number, readonly NodeId[], readonly number[], readonly (Omit<Told, 'meta'> & { meta: number[] })[], MonoUs];
+type QuestionSnapshot = [
+  number,
+  string,
+  readonly NodeId[],
+  readonly number[],
+  readonly (Omit<Told, 'meta'> & { meta: number[] })[],
+  MonoUs,
+];
 
 export class Asker {
   readonly #out: Outgoing;
+  readonly #learner: Learner;
   readonly #questions = new Map<number, Question>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing) {
+  constructor(out: Outgoing, learner: Learner) {
     this.#out = out;
+    this.#learner = learner;
   }
 
   get wakeAt(): MonoUs {
@@ -45,9 +57,9 @@ export class Asker {
   }
 
   ask(question: number, name: Uint8Array, step: QuorumStep): void {
-    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const voters = this.#out.votersOf(name);
     const until = monoAfter(step.monoUs, this.#out.timing.attemptUs);
-    this.#questions.set(question, { voters, answered: new VoterSet(), told: [], until });
+    this.#questions.set(question, { name, voters, answered: new VoterSet(), told: [], until });
     this.#due.push(until, question);
     this.#out.compose(QUERY, question, name);
     this.#out.sendTo(voters, step);
@@ -62,7 +74,7 @@ export class Asker {
       return;
     }
     if (!question.answered.add(from)) return;
-    if ((message.flags & HAS_LEASE) !== 0) note(question, message);
+    if ((message.flags & HAS_LEASE) !== 0) note(question, message, this.#out.rules.newestMeta);
     const { quorum } = this.#out.electorate;
     const unheard = question.voters.length - question.answered.size;
     const most = mostTold(question);
@@ -80,8 +92,9 @@ export class Asker {
   snapshot(): Snapshot {
     return [...this.#questions]
       .sort(([a], [b]) => a - b)
-      .map(([number, { voters, answered, told, until }]) => [
+      .map(([number, { name, voters, answered, told, until }]) => [
         number,
+        textOf(name),
         voters,
         answered.toArray(),
         told.map(({ meta, ...rest }) => ({ ...rest, meta: [...meta] })),
@@ -90,9 +103,9 @@ export class Asker {
   }
 
   restore(snapshot: Snapshot): void {
-    for (const [number, voters, answered, told, until] of snapshot as unknown as QuestionSnapshot[]) {
+    for (const [number, text, voters, answered, told, until] of snapshot as unknown as QuestionSnapshot[]) {
       const heard = told.map(({ meta, ...rest }) => ({ ...rest, meta: Uint8Array.from(meta) }));
-      this.#questions.set(number, { voters, answered: voterSet(answered), told: heard, until });
+      this.#questions.set(number, { name: encodeName(text), voters, answered: voterSet(answered), told: heard, until });
       this.#due.push(until, number);
     }
   }
@@ -108,16 +121,21 @@ export class Asker {
     const holder: HolderHint | null = possible
       ? { owner: possible.owner, token: possible.token, remainingUsMax: stretch(possible.remainingUs, rateErrorPpm) }
       : null;
+    if (holder && certain && possible) this.#learner.found(question.name, holder, possible.ballot, possible.meta, step);
     step.emit({ kind: 'answered', lease: number, holder, certain, meta: possible && possible.meta.length > 0 ? possible.meta : null });
   }
 }
 
-function note(question: Question, message: QuorumMessage): void {
+function note(question: Question, message: QuorumMessage, newest: boolean): void {
   const known = question.told.find(({ owner, lease }) => owner === message.holder && lease === message.holderLease);
   if (known) {
     known.count++;
     known.remainingUs = Math.max(known.remainingUs, message.remainingUs);
-    if (known.meta.length === 0) known.meta = message.meta.slice(message.metaStart, message.metaEnd);
+    // A quorum that has what was proclaimed shares a voter with every quorum that answers.
+    if (newest && message.ballot > known.ballot) {
+      known.ballot = message.ballot;
+      known.meta = message.meta.slice(message.metaStart, message.metaEnd);
+    }
     return;
   }
   const meta = message.meta.slice(message.metaStart, message.metaEnd);
@@ -126,6 +144,7 @@ function note(question: Question, message: QuorumMessage): void {
     lease: message.holderLease,
     token: message.token,
     meta,
+    ballot: message.ballot,
     remainingUs: message.remainingUs,
     count: 1,
   });

@@ -2,6 +2,7 @@
 import type { BallotTime, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { QuorumMessage } from './messages.ts';
+import type { BootstrapBar } from './standing.ts';
 import type { Timing } from './timing.ts';
 
 export interface QuorumConfig {
@@ -14,9 +15,18 @@ export interface QuorumConfig {
   readonly metaBytesMax?: number;
   /** How finely acceptors remember how high their ballots went. */
   readonly floorBuckets?: number;
+  /** What a member keeps on its own disk; nothing unless told otherwise. */
+  readonly keeps?: Keeps;
 }
 
+/** `floor`: how high its tokens went. `votes`: that, and every vote, so that a restart need not be silent. */
+export type Keeps = 'nothing' | 'floor' | 'votes';
+
 export const META_BYTES_MAX = 1024;
+/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
+export const WAITERS_MAX = 65_536;
+/** Prefixes that a member keeps for one process. A process opens no more watches than that. */
+export const WATCHES_MAX = 1000;
 export const FLOOR_BUCKETS = 4096;
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
@@ -35,9 +45,19 @@ export type QuorumCommand =
   /** Gives up an acquire that was not answered yet: no lease comes of it any more. */
   | { readonly kind: 'cancel'; readonly lease: number }
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
+  /** Replaces the metadata of a lease that is held, by a renewal that begins at once. `number` rises with every call. */
+  | { readonly kind: 'proclaim'; readonly lease: number; readonly name: Uint8Array; readonly meta: Uint8Array; readonly number: number }
   /** With `inUs`, the holder goes on until then (P5); the quorum engine gives back at once. */
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
+  /** All leases of names with the prefix. What is found is also learned if the names are watched. */
+  | { readonly kind: 'list'; readonly lease: number; readonly prefix: Uint8Array }
+  /** Wants the answer no more. */
+  | { readonly kind: 'unlist'; readonly lease: number }
+  /** Asks every member how it stands, or ends the silence of a brand-new cell; for at most so long. */
+  | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
+  /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
+  | { readonly kind: 'retime'; readonly rttUs: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
@@ -51,6 +71,23 @@ export interface HolderHint {
   readonly remainingUsMax: number;
 }
 
+export interface ListedLease {
+  readonly name: Uint8Array;
+  readonly holder: HolderHint;
+  /** False if too few voters of the name were heard: it may be held. */
+  readonly certain: boolean;
+  readonly meta: Uint8Array | null;
+}
+
+/** How a member stands, as it says. */
+export interface MemberStanding {
+  readonly member: number;
+  readonly incarnation: Incarnation;
+  readonly silentForUs: number;
+  /** Why it could take no part in a bootstrap. */
+  readonly bar: BootstrapBar | null;
+}
+
 export type QuorumEvent =
   | {
       readonly kind: 'granted';
@@ -61,7 +98,11 @@ export type QuorumEvent =
       readonly trips: number;
       readonly waited: boolean;
     }
+  /** It stands in line at a quorum: whoever begins after this is served after it. */
+  | { readonly kind: 'queued'; readonly lease: number }
   | { readonly kind: 'renewed'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
+  /** A quorum has the metadata of the proclaim with this number, and so of all before it. */
+  | { readonly kind: 'proclaimed'; readonly lease: number; readonly number: number }
   | { readonly kind: 'renewal-failed'; readonly lease: number }
   | { readonly kind: 'lost'; readonly lease: number }
   | {
@@ -83,8 +124,24 @@ export type QuorumEvent =
       readonly certain: boolean;
       readonly meta: Uint8Array | null;
     }
-  | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null }
-  /** The restart silence is over. */
-  | { readonly kind: 'ready' };
+  | { readonly kind: 'listed'; readonly lease: number; readonly leases: readonly ListedLease[]; readonly certain: boolean }
+  /** `meta` is what the holder says of itself. */
+  | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null; readonly meta: Uint8Array | null }
+  /** This member may vote from here on; so many votes of an earlier life were read back. */
+  | { readonly kind: 'ready'; readonly restored: number }
+  | { readonly kind: 'status-told'; readonly lease: number; readonly members: readonly MemberStanding[] }
+  /**
+   * A bootstrap is over. It was refused if a member has something against it or is absent, unless it had begun:
+   * then all were bound, and those that are absent have only not said that they are done.
+   */
+  | {
+      readonly kind: 'bootstrapped';
+      readonly lease: number;
+      readonly barred: readonly MemberStanding[];
+      readonly absent: readonly number[];
+      readonly begun: boolean;
+    }
+  /** The own disk failed, or what it holds makes no sense though it could be read: this member is silent from here on. */
+  | { readonly kind: 'disk-failed'; readonly readable: boolean };
 
 export type QuorumStep = Step<QuorumMessage, QuorumEvent>;

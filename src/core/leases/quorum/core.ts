@@ -5,18 +5,23 @@
  */
 import { monoUs, TenureError, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
-import type { Boot, Core, Snapshot } from '../../contract.ts';
+import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
 import { Asker } from './asker.ts';
 import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
 import { Holder } from './holder.ts';
 import { Learner } from './learner.ts';
+import { Lister } from './lister.ts';
 import {
   ACCEPTED,
   ANSWER,
   FREE,
+  IN_LINE,
   LEARN,
   LEARNED,
+  LIST,
+  LISTED,
+  PAGED,
   PREPARE,
   PROMISED,
   PROPOSE,
@@ -27,43 +32,56 @@ import {
   UNWAIT,
   WAIT,
   WATCH,
+  BIND,
+  BOUND,
+  GO,
+  GONE,
+  STATUS,
+  STATUS_TOLD,
   type QuorumMessage,
 } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
+import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
+import { retime } from './timing.ts';
 import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
 
 export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEvent> {
-  readonly #boot: Boot;
   readonly #acceptor: Acceptor | null;
   readonly #watchers: Watchers;
   readonly #out: Outgoing;
   readonly #proposer: Proposer;
   readonly #holder: Holder;
   readonly #asker: Asker;
+  readonly #lister: Lister;
   readonly #learner: Learner;
+  readonly #rollCall: RollCall;
+  readonly #life: Incarnation;
   readonly #metaBytesMax: number;
 
   constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
     const names = new NameTable();
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
-    this.#boot = boot;
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
     this.#watchers = new Watchers(config.timing.waiterUs);
     this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
     this.#out = new Outgoing(owner, electorate, config.timing, rules);
     this.#holder = new Holder(this.#out, names);
     this.#proposer = new Proposer(this.#out, this.#holder);
-    this.#asker = new Asker(this.#out);
     this.#learner = new Learner(this.#out, names);
+    this.#asker = new Asker(this.#out, this.#learner);
+    this.#lister = new Lister(this.#out, this.#learner);
+    this.#rollCall = new RollCall(this.#out);
+    this.#life = boot.incarnation;
   }
 
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
-    return monoUs(Math.min(acceptorAt, this.#proposer.wakeAt, this.#holder.wakeAt, this.#asker.wakeAt, this.#learner.wakeAt));
+    const askingAt = Math.min(this.#asker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
+    return monoUs(Math.min(acceptorAt, askingAt, this.#proposer.wakeAt, this.#holder.wakeAt));
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
@@ -76,8 +94,21 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     return this.#learner.hint(name, mono);
   }
 
+  /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
+  silentForUs(mono: MonoUs): number {
+    if (!this.#acceptor) return 0;
+    const { standing } = this.#acceptor;
+    // What is read back may make it shorter.
+    return standing.isLoading ? this.#out.timing.silenceUs : standing.silentForUs(mono);
+  }
+
+  /** How often this member has voted in this life. */
+  get votes(): number {
+    return this.#acceptor?.given ?? 0;
+  }
+
   start(step: QuorumStep): void {
-    this.#acceptor?.start(this.#boot.restarted, step);
+    this.#acceptor?.start(step);
   }
 
   receive(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -94,6 +125,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case QUERY:
         this.#acceptor?.query(from, message, step);
         return;
+      case LIST:
+        this.#acceptor?.list(from, message, step);
+        return;
       case WAIT:
         this.#acceptor?.wait(from, message, step);
         return;
@@ -106,6 +140,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case LEARN:
         if (this.#acceptor) this.#watchers.relay(message, step);
         return;
+      case STATUS:
+      case BIND:
+      case GO:
+        this.#acceptor?.standing.tell(from, message, this.#life, step);
+        return;
       default:
         // An answer to an earlier life of this node is not for us.
         if (message.owner === this.#out.owner) this.#answer(from, message, step);
@@ -113,7 +152,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (message.kind !== LEARNED) this.#out.ballots.observe(message.clock);
+    if (message.kind < LEARNED) this.#out.ballots.observe(message.clock);
     switch (message.kind) {
       case PROMISED:
         this.#proposer.promised(from, message, step);
@@ -132,11 +171,23 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case ANSWER:
         this.#asker.answered(from, message, step);
         return;
+      case LISTED:
+      case PAGED:
+        this.#lister.listed(from, message, step);
+        return;
       case FREE:
         this.#proposer.free(from, message, step);
         return;
+      case IN_LINE:
+        this.#proposer.inLine(from, message, step);
+        return;
       case LEARNED:
         this.#learner.learned(message, step);
+        return;
+      case STATUS_TOLD:
+      case BOUND:
+      case GONE:
+        this.#rollCall.answered(from, message, step);
         return;
     }
   }
@@ -150,16 +201,34 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       case 'cancel':
         this.#proposer.cancel(command.lease, step);
+        this.#rollCall.cancel(command.lease);
         return;
       case 'renew':
         this.#checkTerm(command.termUs);
         this.#holder.renew(command, step);
+        return;
+      case 'proclaim':
+        this.#checkMeta(command.meta);
+        this.#holder.proclaim(command, step);
         return;
       case 'release':
         this.#holder.release(command, step);
         return;
       case 'query':
         this.#asker.ask(command.lease, command.name, step);
+        return;
+      case 'list':
+        this.#lister.list(command.lease, command.prefix, step);
+        return;
+      case 'unlist':
+        this.#lister.unlist(command.lease);
+        return;
+      case 'status':
+      case 'bootstrap':
+        this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
+        return;
+      case 'retime':
+        this.#retime(command.rttUs);
         return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
@@ -168,6 +237,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#learner.unwatch(command.prefix, step);
         return;
     }
+  }
+
+  #retime(rttUs: number): void {
+    this.#out.timing = retime(this.#out.setUp, rttUs);
+    this.#acceptor?.retime(this.#out.timing);
   }
 
   /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */
@@ -190,20 +264,27 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#proposer.wake(step);
     this.#holder.wake(step);
     this.#asker.wake(step);
+    this.#lister.wake(step);
     this.#learner.wake(step);
+    this.#rollCall.wake(step);
   }
 
-  completed(): void {}
+  completed(completion: Completion, step: QuorumStep): void {
+    this.#acceptor?.completed(completion, step);
+  }
 
   snapshot(): Snapshot {
     return {
       acceptor: this.#acceptor?.snapshot() ?? null,
       watchers: this.#watchers.snapshot(),
       ballots: this.#out.ballots.last,
+      rttUs: this.#out.timing.rttUs,
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
+      lister: this.#lister.snapshot(),
       learner: this.#learner.snapshot(),
+      rollCall: this.#rollCall.snapshot(),
     };
   }
 
@@ -212,10 +293,13 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
     this.#watchers.restore(told.watchers);
     this.#out.ballots.observe(told.ballots);
+    this.#retime(told.rttUs);
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
+    this.#lister.restore(told.lister);
     this.#learner.restore(told.learner);
+    this.#rollCall.restore(told.rollCall);
   }
 }
 
@@ -223,8 +307,11 @@ interface CoreSnapshot {
   readonly acceptor: Snapshot;
   readonly watchers: ReturnType<Watchers['snapshot']>;
   readonly ballots: BallotTime;
+  readonly rttUs: number;
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
   readonly asker: Snapshot;
+  readonly lister: Snapshot;
   readonly learner: Snapshot;
+  readonly rollCall: Snapshot;
 }

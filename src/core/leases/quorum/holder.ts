@@ -21,9 +21,10 @@ import type { QuorumCommand, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
+import { Publications, type PublicationsSnapshot } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
-import { renewAfterUs } from './timing.ts';
+import { renewAfterUs, renewalPatienceUs } from './timing.ts';
 
 /** Flags of a hold. */
 const KEEP = 1;
@@ -39,6 +40,8 @@ interface Renewal {
   readonly lease: number;
   readonly id: number;
   readonly termUs: number;
+  /** The newest proclaim it carries. */
+  proclaim: number;
   ballot: BallotTime;
   startMono: MonoUs;
   startWall: WallUs;
@@ -57,18 +60,20 @@ interface Releasing {
   /** The lease has run out by then, heard or not. */
   readonly overAt: MonoUs;
   until: MonoUs;
+  /** Until it is sent again; doubled each time. */
+  gapUs: number;
 }
 
 type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
 type Release = Extract<QuorumCommand, { kind: 'release' }>;
+type Proclaim = Extract<QuorumCommand, { kind: 'proclaim' }>;
 
 export class Holder {
   readonly #out: Outgoing;
   readonly #names: NameTable;
   readonly #holds: HoldTable;
   readonly #calendar: Calendar;
-  /** Of leases that have metadata, by lease: every renewal carries it, because members may have forgotten it. */
-  readonly #metas = new Map<number, Uint8Array>();
+  readonly #published = new Publications();
   readonly #renewals = new Map<number, Renewal>();
   readonly #releases = new Map<number, Releasing>();
   readonly #due = new DueHeap();
@@ -112,7 +117,7 @@ export class Holder {
       Math.ceil(termUs / 1000),
       (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0),
     );
-    if (pursuit.meta !== undefined && pursuit.meta.length > 0) this.#metas.set(lease, pursuit.meta);
+    this.#published.begin(lease, pursuit.meta, ballot);
     this.#schedule(id);
     if (watched) this.#tellLearners(id, termUs, 0, step);
     step.emit({
@@ -133,6 +138,19 @@ export class Holder {
     else if ((this.#renewals.get(lease)?.ballot ?? NO_BALLOT) === NO_BALLOT) this.#startRenewal(id, termUs, step);
   }
 
+  /** One that is under way is let end, and the next carries it: proclaiming again and again must not keep renewals from ending. */
+  proclaim({ lease, name, meta, number }: Proclaim, step: QuorumStep): void {
+    const id = this.#find(lease, name);
+    if (id < 0) {
+      step.emit({ kind: 'renewal-failed', lease });
+      return;
+    }
+    this.#published.proclaim(lease, meta, number);
+    const renewal = this.#renewals.get(lease);
+    if (!renewal) this.#startRenewal(id, this.#holds.termMs(id) * 1000, step);
+    else if (renewal.ballot === NO_BALLOT) this.#sendRenewal(renewal, step);
+  }
+
   release({ lease, name }: Release, step: QuorumStep): void {
     const id = this.#find(lease, name);
     if (id < 0) {
@@ -149,6 +167,7 @@ export class Holder {
       answered: new VoterSet(),
       overAt: monoUs(holds.deadlineMono(id)),
       until: step.monoUs,
+      gapUs: this.#out.timing.resendUs,
     };
     this.#releases.set(lease, releasing);
     if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, 0, LET_GO, step);
@@ -220,6 +239,7 @@ export class Holder {
       lease,
       id,
       termUs,
+      proclaim: 0,
       ballot: NO_BALLOT,
       startMono: step.monoUs,
       startWall: step.wallUs,
@@ -238,7 +258,7 @@ export class Holder {
     renewal.startWall = step.wallUs;
     renewal.accepted.clear();
     renewal.refused.clear();
-    this.#renewalUntil(renewal, monoAfter(step.monoUs, this.#out.timing.attemptUs));
+    this.#renewalUntil(renewal, monoAfter(step.monoUs, renewalPatienceUs(this.#out.timing, termUs)));
     // A release must cover every ballot this lease ever sent.
     this.#holds.setBallot(id, renewal.ballot);
     const message = this.#out.compose(PROPOSE, lease, this.#names.toBytes(id));
@@ -246,7 +266,7 @@ export class Holder {
     message.token = this.#holds.token(id);
     message.termUs = termUs;
     message.flags = RENEWS;
-    message.setMeta(this.#metas.get(lease));
+    renewal.proclaim = this.#published.carry(lease, message);
     this.#out.sendTo(this.#voters(id), step);
   }
 
@@ -270,6 +290,11 @@ export class Holder {
     if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, termUs, 0, step);
     const deadlineWallUs = this.#wallDeadline(wallUs(holds.deadlineWall(id)));
     step.emit({ kind: 'renewed', lease, deadlineMonoUs: monoUs(holds.deadlineMono(id)), deadlineWallUs });
+    if (renewal.proclaim > 0) {
+      this.#published.settle(lease, renewal.proclaim);
+      step.emit({ kind: 'proclaimed', lease, number: renewal.proclaim });
+    }
+    if (this.#published.isUnsent(lease)) this.#startRenewal(id, termUs, step);
   }
 
   /** A failed renewal releases nothing: the old lease lives until its deadline (rule 6). */
@@ -306,7 +331,8 @@ export class Holder {
     // The first time nobody has answered, and mostly there is no second.
     const unheard = answered.size === 0 ? voters : voters.filter((voter) => !answered.has(voter));
     this.#out.release(unheard, releasing.lease, releasing.name, releasing.ballot, 0, step);
-    releasing.until = monoUs(Math.min(monoAfter(step.monoUs, this.#out.timing.resendUs), releasing.overAt));
+    releasing.until = monoUs(Math.min(step.monoUs + releasing.gapUs, releasing.overAt));
+    releasing.gapUs *= 2;
     this.#due.push(releasing.until, releasing.lease);
   }
 
@@ -336,7 +362,7 @@ export class Holder {
 
   #forget(id: number, lease: number): void {
     this.#renewals.delete(lease);
-    this.#metas.delete(lease);
+    this.#published.forget(lease);
     this.#holds.remove(id);
   }
 
@@ -387,8 +413,10 @@ export class Holder {
   #tellLearners(id: number, remainingUs: number, flags: number, step: QuorumStep): void {
     const message = this.#out.compose(LEARN, this.#holds.lease(id), this.#names.toBytes(id));
     message.token = this.#holds.token(id);
+    message.ballot = this.#holds.token(id) as BallotTime;
     message.termUs = remainingUs;
     message.flags = flags;
+    if (flags === 0) this.#published.tell(this.#holds.lease(id), message);
     this.#out.sendTo(this.#voters(id), step);
   }
 
@@ -413,21 +441,21 @@ export class Holder {
       accepted: accepted.toArray(),
       refused: refused.toArray(),
     }));
-    const releases = [...this.#releases.values()].sort(byLease).map(({ lease, name, ballot, answered, overAt, until }) => ({
+    const releases = [...this.#releases.values()].sort(byLease).map(({ lease, name, ballot, answered, overAt, until, gapUs }) => ({
       lease,
       name: textOf(name),
       ballot,
       answered: answered.toArray(),
       overAt,
       until,
+      gapUs,
     }));
-    const metas = [...this.#metas].sort(([a], [b]) => a - b).map(([lease, meta]) => [lease, [...meta]]);
-    return { rows, renewals, releases, metas };
+    return { rows, renewals, releases, published: this.#published.snapshot() };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, renewals, releases, metas } = snapshot as unknown as HolderSnapshot;
-    for (const [lease, meta] of metas) this.#metas.set(lease, Uint8Array.from(meta));
+    const { rows, renewals, releases, published } = snapshot as unknown as HolderSnapshot;
+    this.#published.restore(published);
     for (const [text, ...row] of rows) {
       const id = internText(this.#names, text);
       this.#holds.add(id, ...row);
@@ -440,7 +468,7 @@ export class Holder {
     }
     for (const { name: text, answered, ...rest } of releases) {
       const name = encodeName(text);
-      const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+      const voters = this.#out.votersOf(name);
       this.#releases.set(rest.lease, { ...rest, name, voters, answered: voterSet(answered) });
       this.#due.push(rest.until, rest.lease);
     }
@@ -448,7 +476,7 @@ export class Holder {
 }
 
 interface HolderSnapshot {
-  readonly metas: readonly (readonly [number, readonly number[]])[];
+  readonly published: PublicationsSnapshot;
   readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
   readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];

@@ -2,7 +2,17 @@
  * The learner: what this node was told of who holds what. Hints only: a learner that must be sure asks a
  * quorum. Rows are as small as an acceptor's and go away when the lease they tell of has run out.
  */
-import { equalBytes, monoAfter, monoUs, NEVER, spanUs, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
+import {
+  equalBytes,
+  monoAfter,
+  monoUs,
+  NEVER,
+  NO_BALLOT,
+  spanUs,
+  type BallotTime,
+  type Incarnation,
+  type MonoUs,
+} from '../../../kernel/index.ts';
 import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
@@ -11,9 +21,12 @@ import type { Outgoing } from './outgoing.ts';
 import { internText, namesInOrder } from './snapshots.ts';
 
 const SWEEP_ROWS = 4096;
+const NO_BYTES = new Uint8Array(0);
+/** `until` of a lease that was let go: its row stays until it is swept, so that an older word come late does not bring it back. */
+const LET_GO_ALREADY = monoUs(0);
 
 interface LearnerSnapshot {
-  readonly rows: readonly (readonly [string, Incarnation, number, number])[];
+  readonly rows: readonly (readonly [string, Incarnation, number, number, BallotTime, readonly number[]])[];
   readonly prefixes: readonly (readonly number[])[];
   readonly refreshAt: MonoUs;
   readonly sweepAt: MonoUs;
@@ -25,6 +38,8 @@ export class Learner {
   readonly #names: NameTable;
   readonly #known: LearnTable;
   readonly #owners = new OwnerTable();
+  /** What holders say of themselves, of those that do. */
+  readonly #published = new Map<number, { readonly ballot: BallotTime; readonly meta: Uint8Array }>();
   readonly #prefixes: Uint8Array[] = [];
   #refreshAt: MonoUs = NEVER;
   #sweepAt: MonoUs = NEVER;
@@ -77,27 +92,53 @@ export class Learner {
     // Several members pass the same word on, and late: only what is newer is news.
     if (token < knownToken) return;
     if ((message.flags & LET_GO) !== 0) {
-      if (!knows || token !== knownToken) return;
-      this.#forget(found);
-      step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: null });
+      if (!knows || token !== knownToken || this.#known.until(found) === LET_GO_ALREADY) return;
+      this.#known.setUntil(found, LET_GO_ALREADY);
+      step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: null, meta: null });
       return;
     }
-    const until = monoAfter(step.monoUs, spanUs(message.remainingUs));
-    if (knows && token === knownToken) {
-      if (until > this.#known.until(found)) this.#known.setUntil(found, until);
+    const hint: HolderHint = { owner: holder, token, remainingUsMax: message.remainingUs };
+    this.#believe(
+      found,
+      name.slice(nameStart, nameEnd),
+      hint,
+      message.ballot,
+      message.meta.slice(message.metaStart, message.metaEnd),
+      step,
+    );
+  }
+
+  /** What a question found out. It is kept only of names that are watched: who watches is to hear of its end as well. */
+  found(name: Uint8Array, holder: HolderHint, ballot: BallotTime, meta: Uint8Array, step: QuorumStep): void {
+    if (!this.#prefixes.some((prefix) => isPrefix(prefix, name))) return;
+    const id = this.#names.find(name, 0, name.length);
+    if (id >= 0 && this.#known.has(id) && this.#known.token(id) > holder.token) return;
+    this.#believe(id, name, holder, ballot, meta, step);
+  }
+
+  /** Nothing newer is known. `ballot` is of the proposal that carried `meta`, or a later one with the same. */
+  #believe(found: number, name: Uint8Array, holder: HolderHint, ballot: BallotTime, meta: Uint8Array, step: QuorumStep): void {
+    const until = monoAfter(step.monoUs, spanUs(holder.remainingUsMax));
+    const told = meta.length > 0 ? meta : null;
+    if (found >= 0 && this.#known.has(found) && this.#known.token(found) === holder.token) {
+      const knownUntil = this.#known.until(found);
+      if (knownUntil === LET_GO_ALREADY) return;
+      if (until > knownUntil) this.#known.setUntil(found, until);
+      const known = this.#published.get(found);
+      if (known ? known.ballot >= ballot : told === null) return;
+      const isNews = !isSame(known?.meta ?? NO_BYTES, meta);
+      this.#published.set(found, { ballot, meta });
+      if (isNews) step.emit({ kind: 'learned', name, holder, meta: told });
       return;
     }
-    if (knows) this.#forget(found);
-    const id = this.#names.intern(name, nameStart, nameEnd);
-    const owner = this.#owners.indexOf(holder);
+    if (found >= 0 && this.#known.has(found)) this.#forget(found);
+    const id = this.#names.intern(name, 0, name.length);
+    const owner = this.#owners.indexOf(holder.owner);
     this.#owners.retain(owner);
-    this.#known.add(id, owner, token, until);
+    this.#known.add(id, owner, holder.token, until);
+    if (told) this.#published.set(id, { ballot, meta });
     this.#scheduleSweep(step);
-    step.emit({
-      kind: 'learned',
-      name: name.slice(nameStart, nameEnd),
-      holder: { owner: holder, token, remainingUsMax: message.remainingUs },
-    });
+    step.emit({ kind: 'learned', name, holder, meta: told });
   }
 
   wake(step: QuorumStep): void {
@@ -115,6 +156,8 @@ export class Learner {
       this.#owners.incarnationOf(known.owner(id)),
       known.token(id),
       known.until(id),
+      this.#published.get(id)?.ballot ?? NO_BALLOT,
+      [...(this.#published.get(id)?.meta ?? [])],
     ]);
     const prefixes = this.#prefixes.map((prefix) => [...prefix]);
     return { rows, prefixes, refreshAt: this.#refreshAt, sweepAt: this.#sweepAt, sweepFrom: this.#sweepFrom };
@@ -122,10 +165,12 @@ export class Learner {
 
   restore(snapshot: Snapshot): void {
     const { rows, prefixes, refreshAt, sweepAt, sweepFrom } = snapshot as unknown as LearnerSnapshot;
-    for (const [text, incarnation, token, until] of rows) {
+    for (const [text, incarnation, token, until, ballot, meta] of rows) {
       const owner = this.#owners.indexOf(incarnation);
       this.#owners.retain(owner);
-      this.#known.add(internText(this.#names, text), owner, token, until);
+      const id = internText(this.#names, text);
+      this.#known.add(id, owner, token, until);
+      if (ballot !== NO_BALLOT) this.#published.set(id, { ballot, meta: Uint8Array.from(meta) });
     }
     for (const prefix of prefixes) this.#prefixes.push(Uint8Array.from(prefix));
     this.#refreshAt = refreshAt;
@@ -139,6 +184,7 @@ export class Learner {
   }
 
   #forget(id: number): void {
+    this.#published.delete(id);
     this.#owners.release(this.#known.owner(id));
     this.#known.remove(id);
   }
@@ -148,8 +194,9 @@ export class Learner {
     for (let id = this.#sweepFrom; id < end; id++) {
       if (!this.#known.has(id) || this.#known.until(id) > step.monoUs) continue;
       const name = this.#names.toBytes(id);
+      const wasTold = this.#known.until(id) === LET_GO_ALREADY;
       this.#forget(id);
-      step.emit({ kind: 'learned', name, holder: null });
+      if (!wasTold) step.emit({ kind: 'learned', name, holder: null, meta: null });
     }
     this.#sweepFrom = end >= this.#names.idLimit ? 0 : end;
     this.#sweepAt = NEVER;
@@ -161,6 +208,10 @@ export class Learner {
     const slices = Math.ceil(this.#names.idLimit / SWEEP_ROWS);
     this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#out.timing.maxTermUs / slices))));
   }
+}
+
+function isPrefix(prefix: Uint8Array, name: Uint8Array): boolean {
+  return prefix.length <= name.length && equalBytes(prefix, 0, prefix.length, name, 0, prefix.length);
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -18,7 +18,7 @@ export const REFUSED = 5;
 /** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one. */
 export const RELEASE = 6;
 export const RELEASED = 7;
-/** Who holds this? Carries name, lease (the number of the question). */
+/** Who holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote: the newest metadata counts. */
 export const QUERY = 8;
 export const ANSWER = 9;
 /** Queue me. Carries name, lease, ballot (the ticket). */
@@ -29,10 +29,28 @@ export const UNWAIT = 11;
 export const FREE = 12;
 /** From a learner to acceptors: tell me of names with this prefix. */
 export const WATCH = 13;
-/** From a holder to acceptors that said the name is watched: pass this on. */
+/** From a holder to acceptors that said the name is watched: pass this on. Carries token, term, metadata, and the ballot that published it. */
 export const LEARN = 14;
 /** The passing on. */
 export const LEARNED = 15;
+/** What do you have under this prefix? Carries the prefix, lease (the number of the question), page, and as token where to go on. */
+export const LIST = 16;
+/** One lease of a page. */
+export const LISTED = 17;
+/** The end of a page. Carries how many were on it, and as token where the next begins; 0 when it was the last. */
+export const PAGED = 18;
+/** From anyone to members: who are you, and how do you stand? Carries the number of the question. */
+export const STATUS = 19;
+/** Carries the member's incarnation (as token), how long it will be silent, and what keeps it from a bootstrap (as reason). */
+export const STATUS_TOLD = 20;
+/** From whoever bootstraps: will you end your silence with these lives of the members (as metadata), and no others? */
+export const BIND = 21;
+export const BOUND = 22;
+/** All are bound: end your silence. */
+export const GO = 23;
+export const GONE = 24;
+/** From an acceptor to a waiter: you stand in line here. */
+export const IN_LINE = 25;
 
 /** Why an acceptor refused. */
 export const HELD = 1;
@@ -49,7 +67,7 @@ export const RENEWS = 1;
 export const WATCHED = 2;
 export const HAS_LEASE = 4;
 export const LET_GO = 8;
-/** Of a release: nobody waits for the answer. */
+/** Of a release, and of a waiter that was told where it stands: nobody waits for the answer. */
 export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;
@@ -71,6 +89,10 @@ export class QuorumMessage {
   holder: Incarnation = NOBODY;
   holderLease = 0;
   remainingUs = 0;
+  /** Which page of a listing, as its asker counts them. */
+  page = 0;
+  /** How many leases were on it. */
+  count = 0;
   /** The highest ballot the acceptor has seen: whoever reads it goes above. */
   clock: BallotTime = ballotTime(0);
   name: Uint8Array = NO_BYTES;
@@ -103,8 +125,17 @@ export function isRequest({ kind }: QuorumMessage): boolean {
     kind === WAIT ||
     kind === UNWAIT ||
     kind === WATCH ||
-    kind === LEARN
+    kind === LEARN ||
+    kind === LIST ||
+    kind === STATUS ||
+    kind === BIND ||
+    kind === GO
   );
+}
+
+/** Whether only members, and whoever knows their secret, may send it. */
+export function isForMembers({ kind }: QuorumMessage): boolean {
+  return kind === BIND || kind === GO;
 }
 
 /** For people. */
@@ -125,4 +156,14 @@ export const KIND_NAMES: readonly string[] = [
   'WATCH',
   'LEARN',
   'LEARNED',
+  'LIST',
+  'LISTED',
+  'PAGED',
+  'STATUS',
+  'STATUS_TOLD',
+  'BIND',
+  'BOUND',
+  'GO',
+  'GONE',
+  'IN_LINE',
 ];

@@ -9,7 +9,9 @@ import type { Electorate } from './voters.ts';
 export class Outgoing {
   readonly owner: Incarnation;
   readonly electorate: Electorate;
-  readonly timing: Timing;
+  /** As the cell was set up, and as it is now that round trips were measured. */
+  readonly setUp: Timing;
+  timing: Timing;
   readonly rules: QuorumRules;
   readonly message: QuorumMessage = new QuorumMessage();
   readonly ballots: BallotClock = new BallotClock();
@@ -17,12 +19,14 @@ export class Outgoing {
   constructor(owner: Incarnation, electorate: Electorate, timing: Timing, rules: QuorumRules) {
     this.owner = owner;
     this.electorate = electorate;
+    this.setUp = timing;
     this.timing = timing;
     this.rules = rules;
   }
 
-  hashOf(name: Uint8Array): number {
-    return hashName(name, 0, name.length);
+  votersOf(name: Uint8Array): readonly NodeId[] {
+    const { electorate } = this;
+    return electorate.isWhole ? electorate.members : electorate.votersOf(hashName(name, 0, name.length));
   }
 
   nextBallot(step: QuorumStep): BallotTime {

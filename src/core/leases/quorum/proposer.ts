@@ -1,21 +1,34 @@
 /**
  * The proposer: gets leases. An uncontended acquire is one round trip: the proposal goes out at once,
- * and a quorum of votes is the lease (rule 2 makes that safe). When votes split, it gives back what it
- * got, rests a random while, and asks before it proposes. While another holds, it waits in the queues.
+ * and a quorum of votes is the lease (rule 2 makes that safe). Whoever may wait and is refused goes to the
+ * queues in the same step, and gives back what it got. A try that does not wait and meets others rests a
+ * random while, and asks before it proposes.
  */
-import { monoAfter, monoUs, NO_BALLOT, spanUs, wallUs, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import {
+  monoAfter,
+  monoUs,
+  NO_BALLOT,
+  spanUs,
+  wallUs,
+  type BallotTime,
+  type MonoUs,
+  type NodeId,
+  type VoterSet,
+} from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import type { Holder } from './holder.ts';
 import { FOR_PREPARE, HAS_LEASE, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
-import { Pursuit } from './pursuit.ts';
-import { stretch } from './timing.ts';
+import { Pursuit, type Verdict } from './pursuit.ts';
+import { patienceUs, stretch } from './timing.ts';
 
 /** A try that does not wait gives up after so many attempts that met others or nobody. */
 const TRIES_MAX = 4;
 const BACK_OFF_DOUBLINGS = 5;
+/** A turn that failed is tried again so often, at least, before it is the next one's too. */
+const RESTS_IN_HEAD_START = 4;
 
 type Acquire = Extract<QuorumCommand, { kind: 'acquire' }>;
 
@@ -36,7 +49,7 @@ export class Proposer {
 
   acquire(command: Acquire, step: QuorumStep): void {
     const { lease, name, termUs, waitUs, keep, meta } = command;
-    const voters = this.#out.electorate.votersOf(this.#out.hashOf(name));
+    const voters = this.#out.votersOf(name);
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
     this.#pursuits.set(lease, pursuit);
@@ -52,8 +65,8 @@ export class Proposer {
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
   promised(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const pursuit = this.#current(message, 'preparing', step);
-    if (!pursuit || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#current(from, message, 'preparing', step);
+    if (!pursuit) return;
     if (!this.#out.rules.oneRoundTrip && !this.#isOpen(message)) {
       pursuit.refuse(from, message);
       if (pursuit.refused.add(from)) this.#judgeRefusals(pursuit, step);
@@ -62,8 +75,7 @@ export class Proposer {
     pursuit.promised.add(from);
     if (pursuit.promised.size < this.#out.electorate.quorum) return;
     pursuit.phase = 'proposing';
-    pursuit.refused.clear();
-    pursuit.refusals.length = 0;
+    pursuit.clearRefusals();
     if (!this.#out.rules.deadlineFromFirstMessage) {
       pursuit.startMono = step.monoUs;
       pursuit.startWall = step.wallUs;
@@ -73,8 +85,8 @@ export class Proposer {
   }
 
   accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const pursuit = this.#current(message, 'proposing', step);
-    if (!pursuit || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#current(from, message, 'proposing', step);
+    if (!pursuit) return;
     if ((message.flags & WATCHED) !== 0) pursuit.watched = true;
     pursuit.accepted.add(from);
     this.#count(pursuit, step);
@@ -83,8 +95,8 @@ export class Proposer {
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     // A late refusal of the PREPARE says nothing about the PROPOSE that followed it.
     const asked = (message.flags & FOR_PREPARE) !== 0 ? 'preparing' : 'proposing';
-    const pursuit = this.#current(message, asked, step);
-    if (!pursuit || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#current(from, message, asked, step);
+    if (!pursuit) return;
     if (!this.#out.rules.refusalIsNoVote && pursuit.phase === 'proposing') {
       pursuit.accepted.add(from);
       this.#count(pursuit, step);
@@ -97,14 +109,18 @@ export class Proposer {
 
   /** It is free at one acceptor, and our turn there; a quorum of them makes an attempt worth while. */
   free(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const pursuit = this.#pursuits.get(message.lease);
-    if (!pursuit || pursuit.phase !== 'waiting' || !pursuit.voters.includes(from)) return;
+    const pursuit = this.#inQueues(from, message);
+    if (!pursuit) return;
+    this.#standsAt(from, pursuit, step);
+    if (pursuit.phase !== 'waiting') return;
     pursuit.free.add(from);
-    if (pursuit.free.size < this.#out.electorate.quorum) return;
-    pursuit.careful = false;
-    // Its turn is a new beginning: who waited longest must not hesitate longest.
-    pursuit.tries = 0;
-    this.#attempt(pursuit, step);
+    if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
+  }
+
+  /** One acceptor has it in its queue. */
+  inLine(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#inQueues(from, message);
+    if (pursuit) this.#standsAt(from, pursuit, step);
   }
 
   wake(step: QuorumStep): void {
@@ -123,20 +139,21 @@ export class Proposer {
         this.#fail(pursuit, step);
         return;
       case 'resting':
-        if (pursuit.ticket === NO_BALLOT) this.#attempt(pursuit, step);
-        else this.#enterQueues(pursuit, step);
+        this.#attempt(pursuit, step);
         return;
       case 'waiting':
-        this.#queue(pursuit, step);
+        if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
+        else this.#stayInQueues(pursuit, step);
         return;
     }
   }
 
   /** The attempt an answer belongs to, if it is still worth anything: its deadline is data, checked here and not left to a timer (rule 1). */
-  #current(message: QuorumMessage, phase: Pursuit['phase'], step: QuorumStep): Pursuit | null {
+  #current(from: NodeId, message: QuorumMessage, phase: Pursuit['phase'], step: QuorumStep): Pursuit | null {
     const pursuit = this.#pursuits.get(message.lease);
-    if (!pursuit || pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot) return null;
-    if (pursuit.phase !== phase) return null;
+    if (!pursuit || !pursuit.voters.includes(from)) return null;
+    pursuit.met.add(from);
+    if (pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot || pursuit.phase !== phase) return null;
     if (step.monoUs >= pursuit.until && pursuit.phase !== 'resting') {
       this.#fail(pursuit, step);
       return null;
@@ -167,9 +184,10 @@ export class Proposer {
 
   #attempt(pursuit: Pursuit, step: QuorumStep): void {
     const { rules, timing } = this.#out;
+    const attemptUs = patienceUs(timing, pursuit.unanswered);
     pursuit.begin(this.#out.nextBallot(step), step.monoUs, step.wallUs);
     const bounded = rules.attemptDeadline && (rules.deadlineFromFirstMessage || rules.oneRoundTrip);
-    this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, timing.attemptUs) : monoUs(Infinity));
+    this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
     if (!pursuit.careful && rules.oneRoundTrip) {
       pursuit.phase = 'proposing';
       this.#propose(pursuit, step);
@@ -201,7 +219,8 @@ export class Proposer {
       return;
     }
     this.#pursuits.delete(pursuit.lease);
-    this.#leaveQueues(pursuit, step);
+    // Where it has the vote it has left the queue.
+    this.#leaveQueues(pursuit, pursuit.accepted, step);
     this.#holder.hold(pursuit, deadlineMono, deadlineWall, step);
   }
 
@@ -210,11 +229,15 @@ export class Proposer {
     const { ballot, phase } = pursuit;
     const verdict = pursuit.verdict(this.#out.electorate.quorum);
     const unreached = pursuit.unreached();
+    if (verdict === 'no-quorum') pursuit.unanswered++;
     if (this.#out.rules.voidBeforeRelease) {
       pursuit.ballot = NO_BALLOT;
       pursuit.phase = 'resting';
     }
+    // In line before anything is given back: in between, its place would be the next one's.
+    const isQueued = pursuit.waits && this.#isWorthWaiting(verdict, pursuit) && this.#enterQueues(pursuit, step);
     if (phase === 'proposing' && this.#out.rules.oneRoundTrip) this.#giveBack(pursuit, ballot, step);
+    if (isQueued) return;
     const isLastTry = !pursuit.waits && pursuit.tries >= TRIES_MAX;
     switch (verdict) {
       case 'low':
@@ -224,12 +247,11 @@ export class Proposer {
         return;
       case 'held':
       case 'queued':
-        if (pursuit.waits) this.#enterQueues(pursuit, step);
+        if (pursuit.waits) this.#rest(pursuit, step);
         else this.#refuse(pursuit, verdict, unreached, step);
         return;
       case 'maybe-held':
-        if (pursuit.waits) this.#enterQueues(pursuit, step);
-        else if (isLastTry) this.#refuse(pursuit, 'held', unreached, step);
+        if (isLastTry) this.#refuse(pursuit, 'held', unreached, step);
         else this.#rest(pursuit, step);
         return;
       case 'split':
@@ -254,46 +276,103 @@ export class Proposer {
     this.#out.release(voters, pursuit.lease, pursuit.name, ballot, QUIET, step);
   }
 
-  /** A random while, longer with every try: contenders that move in step split the vote for ever. */
   #rest(pursuit: Pursuit, step: QuorumStep): void {
-    const boundUs = this.#out.timing.backOffUs * (1 << Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS));
-    const restUs = this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1;
-    this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(restUs)));
+    this.#dueAt(pursuit, this.#afterBackOff(pursuit, Infinity, step));
+  }
+
+  /** A random while, longer with every try: contenders that move in step split the vote for ever. */
+  #afterBackOff(pursuit: Pursuit, longestUs: number, step: QuorumStep): MonoUs {
+    const doubledUs = this.#out.timing.backOffUs * (1 << Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS));
+    const boundUs = Math.max(1, Math.min(doubledUs, longestUs));
+    return monoAfter(step.monoUs, spanUs(this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1));
   }
 
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The ticket is taken once, after a quorum was heard: it is above every ticket that quorum knew. */
-  #enterQueues(pursuit: Pursuit, step: QuorumStep): void {
-    if (pursuit.ticket === NO_BALLOT) {
-      if (pursuit.heard < this.#out.electorate.quorum) {
-        this.#rest(pursuit, step);
-        return;
-      }
-      pursuit.ticket = this.#out.nextBallot(step);
-    } else if (pursuit.phase !== 'resting' || pursuit.until > step.monoUs) {
-      // It was our turn and the attempt failed: not at once again.
-      pursuit.phase = 'resting';
-      this.#rest(pursuit, step);
-      return;
-    }
-    pursuit.refreshGapUs = this.#out.timing.resendUs;
-    this.#queue(pursuit, step);
+  /**
+   * Others are in the way; or answers came too late to be worth anything, and many who ask again and again would only
+   * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
+   */
+  #isWorthWaiting(verdict: Verdict, { ticket }: Pursuit): boolean {
+    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'too-long') return false;
+    return ticket !== NO_BALLOT || verdict !== 'silent';
   }
 
+  /** The ticket is taken once, after a quorum has answered, in time or not: it is above every ticket that quorum knew. False if too few were. */
+  #enterQueues(pursuit: Pursuit, step: QuorumStep): boolean {
+    const { rules, timing, electorate } = this.#out;
+    if (pursuit.ticket === NO_BALLOT) {
+      if (pursuit.met.size < electorate.quorum) return false;
+      pursuit.ticket = rules.ticketAfterQuorum ? this.#out.nextBallot(step) : pursuit.firstBallot;
+      pursuit.restUntil = step.monoUs;
+    } else {
+      // It was its turn, and nothing came of it: not at once again, but well within a head start.
+      pursuit.restUntil = this.#afterBackOff(pursuit, Math.floor(timing.headStartUs / RESTS_IN_HEAD_START), step);
+    }
+    pursuit.inLine.clear();
+    this.#queue(pursuit, step);
+    return true;
+  }
+
+  /** Tells all voters that it is there. */
   #queue(pursuit: Pursuit, step: QuorumStep): void {
+    const { timing } = this.#out;
     pursuit.phase = 'waiting';
     pursuit.free.clear();
-    pursuit.refreshGapUs = Math.min(pursuit.refreshGapUs * 2, this.#out.timing.refreshUs);
-    this.#dueAt(pursuit, monoAfter(step.monoUs, spanUs(pursuit.refreshGapUs)));
-    this.#out.compose(WAIT, pursuit.lease, pursuit.name).ballot = pursuit.ticket;
-    this.#out.sendTo(pursuit.voters, step);
+    pursuit.resendGapUs = timing.attemptUs;
+    pursuit.refreshAt = monoAfter(step.monoUs, timing.refreshUs);
+    this.#wait(pursuit, pursuit.voters, step);
   }
 
-  #leaveQueues(pursuit: Pursuit, step: QuorumStep): void {
+  #stayInQueues(pursuit: Pursuit, step: QuorumStep): void {
+    if (step.monoUs >= pursuit.refreshAt) {
+      this.#queue(pursuit, step);
+      return;
+    }
+    pursuit.resendGapUs *= 2;
+    const missing = pursuit.voters.filter((voter) => !pursuit.inLine.has(voter));
+    this.#wait(pursuit, missing, step);
+  }
+
+  #wait(pursuit: Pursuit, voters: readonly NodeId[], step: QuorumStep): void {
+    const { refreshAt, resendGapUs } = pursuit;
+    this.#dueAt(pursuit, voters.length === 0 ? refreshAt : monoUs(Math.min(refreshAt, step.monoUs + resendGapUs)));
+    const message = this.#out.compose(WAIT, pursuit.lease, pursuit.name);
+    message.ballot = pursuit.ticket;
+    // Once all have answered, they answer again only if they had forgotten it.
+    if (pursuit.inLine.size === pursuit.voters.length) message.flags = QUIET;
+    this.#out.sendTo(voters, step);
+  }
+
+  #leaveQueues(pursuit: Pursuit, but: VoterSet | null, step: QuorumStep): void {
     if (pursuit.ticket === NO_BALLOT) return;
     this.#out.compose(UNWAIT, pursuit.lease, pursuit.name);
-    this.#out.sendTo(pursuit.voters, step);
+    this.#out.sendTo(but ? pursuit.voters.filter((voter) => !but.has(voter)) : pursuit.voters, step);
+  }
+
+  #inQueues(from: NodeId, message: QuorumMessage): Pursuit | null {
+    const pursuit = this.#pursuits.get(message.lease);
+    return pursuit && pursuit.ticket !== NO_BALLOT && pursuit.voters.includes(from) ? pursuit : null;
+  }
+
+  #standsAt(voter: NodeId, pursuit: Pursuit, step: QuorumStep): void {
+    pursuit.inLine.add(voter);
+    if (pursuit.isQueued || pursuit.inLine.size < this.#out.electorate.quorum) return;
+    pursuit.isQueued = true;
+    step.emit({ kind: 'queued', lease: pursuit.lease });
+  }
+
+  #hasTurn(pursuit: Pursuit): boolean {
+    return pursuit.free.size >= this.#out.electorate.quorum;
+  }
+
+  #takeTurn(pursuit: Pursuit, step: QuorumStep): void {
+    if (step.monoUs < pursuit.restUntil) {
+      this.#dueAt(pursuit, pursuit.restUntil);
+      return;
+    }
+    pursuit.careful = false;
+    this.#attempt(pursuit, step);
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
@@ -308,7 +387,7 @@ export class Proposer {
 
   #refuse(pursuit: Pursuit, reason: RefusalReason, unreached: readonly number[], step: QuorumStep): void {
     this.#pursuits.delete(pursuit.lease);
-    this.#leaveQueues(pursuit, step);
+    this.#leaveQueues(pursuit, null, step);
     const { rateErrorPpm } = this.#out.timing;
     const holder = pursuit.holderHint((span) => stretch(span, rateErrorPpm));
     step.emit({ kind: 'refused', lease: pursuit.lease, reason, holder, unreached });

@@ -30,6 +30,8 @@ interface Refusal {
 /** What the answers to one attempt add up to. */
 export type Verdict = 'low' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-quorum';
 
+const NONE: Refusal[] = [];
+
 export class Pursuit {
   readonly lease: number;
   readonly name: Uint8Array;
@@ -45,6 +47,8 @@ export class Pursuit {
   /** Prepare first: the last attempt met others. */
   careful = false;
   tries = 0;
+  /** Attempts that too few answered in time. */
+  unanswered = 0;
   /** Rounds of messages so far. */
   trips = 0;
   ballot: BallotTime = NO_BALLOT;
@@ -53,15 +57,27 @@ export class Pursuit {
   /** Of the attempt, of the rest or of the next refresh. */
   until: MonoUs = NEVER;
   ticket: BallotTime = NO_BALLOT;
-  refreshGapUs = 0;
-  readonly promised: VoterSet = new VoterSet();
+  /** Its first ballot. */
+  firstBallot: BallotTime = NO_BALLOT;
+  /** Its turn is not taken before this: the last one came to nothing. */
+  restUntil: MonoUs = NEVER;
+  /** When all voters hear again that it is there, and how long it waits for those that did not answer. */
+  refreshAt: MonoUs = NEVER;
+  resendGapUs = 0;
+  /** It was said to be in line at a quorum. */
+  isQueued = false;
   readonly accepted: VoterSet = new VoterSet();
-  readonly refused: VoterSet = new VoterSet();
-  readonly free: VoterSet = new VoterSet();
+  /** Voters that answered any attempt of it, however late: what they knew when it began is known. */
+  readonly met: VoterSet = new VoterSet();
   /** Votes counted by message: what rule 5 forbids. */
   messages = 0;
   watched = false;
-  refusals: Refusal[] = [];
+  refusals: Refusal[] = NONE;
+  // Made when they are first needed: an acquire that nobody contends with needs none of them.
+  #promised: VoterSet | undefined;
+  #refused: VoterSet | undefined;
+  #free: VoterSet | undefined;
+  #inLine: VoterSet | undefined;
 
   constructor(
     lease: number,
@@ -83,20 +99,44 @@ export class Pursuit {
     this.waitUntil = waitUntil;
   }
 
+  get promised(): VoterSet {
+    return (this.#promised ??= new VoterSet());
+  }
+
+  get refused(): VoterSet {
+    return (this.#refused ??= new VoterSet());
+  }
+
+  /** Voters at which it is free, and its turn. */
+  get free(): VoterSet {
+    return (this.#free ??= new VoterSet());
+  }
+
+  /** Voters at which it is sure to stand in line. */
+  get inLine(): VoterSet {
+    return (this.#inLine ??= new VoterSet());
+  }
+
   begin(ballot: BallotTime, mono: MonoUs, wall: WallUs): void {
     this.ballot = ballot;
+    if (this.firstBallot === NO_BALLOT) this.firstBallot = ballot;
     this.startMono = mono;
     this.startWall = wall;
     this.tries++;
-    this.promised.clear();
+    this.#promised?.clear();
     this.accepted.clear();
-    this.refused.clear();
     this.messages = 0;
-    this.refusals.length = 0;
+    this.clearRefusals();
+  }
+
+  clearRefusals(): void {
+    this.#refused?.clear();
+    this.refusals = NONE;
   }
 
   refuse(voter: NodeId, message: QuorumMessage): void {
     const has = (message.flags & HAS_LEASE) !== 0;
+    if (this.refusals === NONE) this.refusals = [];
     this.refusals.push({
       voter,
       reason: message.reason,
@@ -155,8 +195,11 @@ export class Pursuit {
   }
 
   snapshot(): Snapshot {
-    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, trips, ballot, startMono, startWall } = this;
-    const { until, ticket, refreshGapUs, messages, watched, refusals } = this;
+    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } =
+      this;
+    const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
+    const attempt = { phase, careful, tries, unanswered, trips, ballot, startMono, startWall, until, messages, watched };
+    const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
     return {
       lease,
       name: textOf(this.name),
@@ -166,8 +209,8 @@ export class Pursuit {
       meta: meta ? [...meta] : null,
       waits,
       waitUntil,
-      state: { phase, careful, tries, trips, ballot, startMono, startWall, until, ticket, refreshGapUs, messages, watched },
-      sets: [this.promised, this.accepted, this.refused, this.free].map((set) => set.toArray()),
+      state: { ...attempt, ...queueing },
+      sets: [this.promised, this.accepted, this.refused, this.met, this.free, this.inLine].map((set) => set.toArray()),
       refusals: refusals.map((refusal) => ({ ...refusal })),
     };
   }
@@ -177,7 +220,7 @@ export class Pursuit {
     const meta = told.meta ? Uint8Array.from(told.meta) : undefined;
     const pursuit = new Pursuit(told.lease, encodeName(told.name), told.voters, told.termUs, told.keep, meta, told.waits, told.waitUntil);
     Object.assign(pursuit, told.state);
-    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.free];
+    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.met, pursuit.free, pursuit.inLine];
     sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
     pursuit.refusals = told.refusals.map((refusal) => ({ ...refusal }));
     return pursuit;

@@ -49,8 +49,24 @@ export interface QuorumRules {
   readonly votesByMonotonic: boolean;
   /** Rule 12: a holder is dead when either of its clocks says so. */
   readonly holderWatchesWall: boolean;
+  /** Of differing metadata of one lease, what came with the highest ballot is told. */
+  readonly newestMeta: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
+  /** Rule 4, with a disk: a vote is on the disk before its answer leaves. */
+  readonly replyAfterWrite: boolean;
+  /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
+  readonly restoredInFull: boolean;
+  /** Rule 18, with a disk: the floor under tokens is read back. */
+  readonly floorKept: boolean;
+  /** Bootstrap: a silence ends early only for the life that was asked. */
+  readonly bootstrapNamesLives: boolean;
+  /** Queues: who may wait and is refused stands in line. */
+  readonly queues: boolean;
+  /** Queues: a free lease is the first one's in line. */
+  readonly turns: boolean;
+  /** Queues: a ticket is above every ticket that a quorum knows. */
+  readonly ticketAfterQuorum: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
   /** Section 6: an uncontended proposal goes out without prepare. */
@@ -81,7 +97,15 @@ export const ALL_RULES: QuorumRules = {
   validByClock: true,
   votesByMonotonic: true,
   holderWatchesWall: true,
+  newestMeta: true,
   tokenAboveFloor: true,
+  replyAfterWrite: true,
+  restoredInFull: true,
+  floorKept: true,
+  bootstrapNamesLives: true,
+  queues: true,
+  turns: true,
+  ticketAfterQuorum: true,
   jitter: true,
   oneRoundTrip: true,
 };

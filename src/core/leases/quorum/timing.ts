@@ -34,8 +34,17 @@ export interface Timing extends TimingInput {
   readonly resendUs: SpanUs;
 }
 
+/** A restarted member keeps silent for as long. */
+export const MAX_TERM_US_MAX = 86_400_000_000;
+export const RATE_ERROR_PPM_MAX = 200_000;
+
 const PPM = 1_000_000;
 const PATIENCE_US = 100_000;
+/** An attempt waits for so many round trips. */
+const ATTEMPT_TRIPS = 3;
+/** Of the longest term: no attempt is more patient, however often it went unanswered. */
+const PATIENCE_PARTS = 8;
+const DOUBLINGS_MAX = 10;
 /** A renewal begins after this part of the term. */
 const RENEW_AT = 1 / 3;
 /** A holder is told to stop this part of the term before its deadline. */
@@ -46,6 +55,18 @@ const RENEWALS_THAT_FIT = 3;
 /** A span on one clock that is sure to cover `termUs` on any other: both may be wrong by ρ, in opposite directions. */
 export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
   return spanUs(Math.ceil((termUs * (PPM + rateErrorPpm)) / (PPM - rateErrorPpm)));
+}
+
+/** How long an attempt waits after so many that too few answered: more each time, or many who ask again would drown the answers. */
+export function patienceUs({ attemptUs, maxTermUs }: Timing, unanswered: number): SpanUs {
+  return spanUs(
+    Math.max(attemptUs, Math.min(attemptUs * (1 << Math.min(unanswered, DOUBLINGS_MAX)), Math.floor(maxTermUs / PATIENCE_PARTS))),
+  );
+}
+
+/** How long a renewal waits for answers: so that another fits before the end. */
+export function renewalPatienceUs({ attemptUs }: Timing, termUs: number): SpanUs {
+  return spanUs(Math.min(attemptUs, Math.ceil((termUs * (1 - RENEW_AT - ABORT_MARGIN)) / RENEWALS_THAT_FIT)));
 }
 
 /** When, after its last extension began, a lease is renewed. */
@@ -66,12 +87,12 @@ export function shortestTermUs(timing: Timing): SpanUs {
 export function deriveTiming(input: TimingInput): Timing {
   const { maxTermUs, rateErrorPpm, rttUs } = input;
   if (!Number.isSafeInteger(maxTermUs) || maxTermUs < 1000) throw bad('maxTerm must be at least 1ms', input);
-  if (maxTermUs > 86_400_000_000) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
-  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > 200_000)
+  if (maxTermUs > MAX_TERM_US_MAX) throw bad('maxTerm must be at most 1d: a restarted member keeps silent for as long', input);
+  if (!Number.isSafeInteger(rateErrorPpm) || rateErrorPpm < 0 || rateErrorPpm > RATE_ERROR_PPM_MAX)
     throw bad('the rate error must be from 0 to 0.2', input);
   if (!Number.isSafeInteger(rttUs) || rttUs < 1) throw bad('the round trip must be at least 1us', input);
   // A pause of a few milliseconds is nothing unusual in a process: neither an attempt nor a turn should end over it.
-  const attemptUs = spanUs(Math.max(3 * rttUs, Math.min(PATIENCE_US, Math.floor(maxTermUs / 50))));
+  const attemptUs = spanUs(Math.max(ATTEMPT_TRIPS * rttUs, Math.min(PATIENCE_US, Math.floor(maxTermUs / 50))));
   const headStartUs = spanUs(Math.max(2 * rttUs, Math.min(PATIENCE_US, Math.floor(maxTermUs / 20))));
   const retryUs = spanUs(rttUs);
   const timing: Timing = {
@@ -95,6 +116,17 @@ export function deriveTiming(input: TimingInput): Timing {
     );
   }
   return timing;
+}
+
+/**
+ * The same cell with round trips as they are measured: never less patient than it was set up to be, and never so
+ * patient that renewals no longer fit the longest term. What others rely on (terms, silence, refreshes) stays.
+ */
+export function retime(setUp: Timing, rttUs: number): Timing {
+  const roomUs = setUp.maxTermUs * (1 - RENEW_AT - ABORT_MARGIN);
+  const longestUs = Math.floor(roomUs / (RENEWALS_THAT_FIT * (ATTEMPT_TRIPS + 1)));
+  const { maxTermUs, rateErrorPpm } = setUp;
+  return deriveTiming({ maxTermUs, rateErrorPpm, rttUs: Math.max(setUp.rttUs, Math.min(Math.ceil(rttUs), longestUs)) });
 }
 
 function bad(message: string, { maxTermUs, rateErrorPpm, rttUs }: TimingInput): TenureError {

@@ -22,13 +22,18 @@ export class Electorate {
     return this.#replication;
   }
 
+  /** Everyone votes on everything. */
+  get isWhole(): boolean {
+    return this.#replication === this.#keys.length;
+  }
+
   get members(): readonly NodeId[] {
     return this.#all;
   }
 
   /** The voters of a name, by its hash, in the order of their numbers. */
   votersOf(nameHash: number): readonly NodeId[] {
-    if (this.#replication === this.#keys.length) return this.#all;
+    if (this.isWhole) return this.#all;
     const scored = this.#all.map((member) => ({ member, score: mix(nameHash, this.#keys[member] as number) }));
     scored.sort((a, b) => b.score - a.score || a.member - b.member);
     return scored
@@ -37,9 +42,16 @@ export class Electorate {
       .sort((a, b) => a - b);
   }
 
+  /** Whether fewer than `replication` members come before this one: counted, because every vote on a renewal asks. */
   isVoter(member: NodeId, nameHash: number): boolean {
-    if (this.#replication === this.#keys.length) return member < this.#keys.length;
-    return this.votersOf(nameHash).includes(member);
+    if (this.isWhole || member >= this.#keys.length) return member < this.#keys.length;
+    const score = mix(nameHash, this.#keys[member] as number);
+    let before = 0;
+    for (let other = 0; other < this.#keys.length; other++) {
+      const theirs = mix(nameHash, this.#keys[other] as number);
+      if (theirs > score || (theirs === score && other < member)) before++;
+    }
+    return before < this.#replication;
   }
 }
 

@@ -22,6 +22,8 @@ export class WaitQueue {
   freeSince: MonoUs = NEVER;
   /** When this queue is looked at next; NEVER if no look is planned. */
   lookAt: MonoUs = NEVER;
+  /** Nobody here is to be forgotten before this. */
+  #allUntil: MonoUs = NEVER;
 
   find(owner: Incarnation, lease: number): Waiter | undefined {
     return this.waiters.find((waiter) => waiter.owner === owner && waiter.lease === lease);
@@ -29,6 +31,7 @@ export class WaitQueue {
 
   add(waiter: Waiter): void {
     const { waiters } = this;
+    if (waiter.until < this.#allUntil) this.#allUntil = waiter.until;
     let at = waiters.length;
     while (at > 0 && isBefore(waiter, waiters[at - 1] as Waiter)) at--;
     waiters.splice(at, 0, waiter);
@@ -42,9 +45,16 @@ export class WaitQueue {
   }
 
   dropExpired(now: MonoUs): void {
+    // Seen to with every message: in a long queue, looking at all of them each time would be most of the work.
+    if (now < this.#allUntil) return;
     const { waiters } = this;
+    this.#allUntil = NEVER;
     let kept = 0;
-    for (const waiter of waiters) if (waiter.until > now) waiters[kept++] = waiter;
+    for (const waiter of waiters) {
+      if (waiter.until <= now) continue;
+      waiters[kept++] = waiter;
+      if (waiter.until < this.#allUntil) this.#allUntil = waiter.until;
+    }
     waiters.length = kept;
   }
 

@@ -5,9 +5,10 @@
 import { monoAfter, monoUs, NEVER, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
-import type { QuorumStep } from './config.ts';
+import { WAITERS_MAX, type QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
-import { FREE, QuorumMessage } from './messages.ts';
+import { FREE, IN_LINE, QUIET, QuorumMessage } from './messages.ts';
+import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from './snapshots.ts';
 import type { Timing } from './timing.ts';
 import { WaitQueue, type Waiter } from './wait-queue.ts';
@@ -16,8 +17,6 @@ import { WaitQueue, type Waiter } from './wait-queue.ts';
 const QUEUE_ROLE = 8;
 /** Entries that may be left over before they are swept out. */
 const SPARE_LOOKS = 16;
-/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
-const WAITERS_MAX = 65_536;
 
 /** What the waiting room asks its acceptor. */
 export interface LeaseView {
@@ -30,13 +29,15 @@ type QueueSnapshot = [string, MonoUs, MonoUs, readonly (readonly [NodeId, Incarn
 
 export class WaitingRoom {
   readonly #names: NameTable;
-  readonly #timing: Timing;
+  #timing: Timing;
   readonly #leases: LeaseView;
+  readonly #rules: QuorumRules;
   readonly #queues = new Map<number, WaitQueue>();
   readonly #due = new DueHeap();
   readonly #word = new QuorumMessage();
 
-  constructor(names: NameTable, timing: Timing, leases: LeaseView) {
+  constructor(names: NameTable, timing: Timing, leases: LeaseView, rules: QuorumRules) {
+    this.#rules = rules;
     this.#names = names;
     this.#timing = timing;
     this.#leases = leases;
@@ -44,6 +45,10 @@ export class WaitingRoom {
 
   get wakeAt(): MonoUs {
     return this.#due.nextAt;
+  }
+
+  retime(timing: Timing): void {
+    this.#timing = timing;
   }
 
   enter(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -54,15 +59,19 @@ export class WaitingRoom {
       this.#names.retain(id, QUEUE_ROLE);
     }
     const until = monoAfter(step.monoUs, this.#timing.waiterUs);
-    const known = queue.find(message.owner, message.lease);
-    if (known) {
+    let waiter = queue.find(message.owner, message.lease);
+    const isAsked = (message.flags & QUIET) === 0 || !waiter;
+    if (waiter) {
       // It asks again: perhaps what it was told got lost.
-      known.until = until;
-      known.told = false;
+      waiter.until = until;
+      waiter.told = false;
     } else if (queue.waiters.length < WAITERS_MAX) {
-      queue.add({ node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until, told: false });
+      waiter = { node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until, told: false };
+      queue.add(waiter);
     }
     this.#attend(id, queue, step);
+    // That it is free says as much.
+    if (isAsked && waiter && !waiter.told) this.#say(IN_LINE, waiter, step);
   }
 
   /** A waiter gave up, or has what it waited for. */
@@ -80,7 +89,7 @@ export class WaitingRoom {
   /** Whether it is somebody else's turn. */
   blocks(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean {
     const queue = this.#queues.get(id);
-    if (!queue) return false;
+    if (!queue || !this.#rules.turns) return false;
     // The lease may have run out since the queue was last seen to.
     if (queue.freeSince === NEVER && !this.#leases.isLive(id, step)) this.#attend(id, queue, step);
     return queue.blocks(owner, lease, step.monoUs, this.#timing.headStartUs);
@@ -133,8 +142,12 @@ export class WaitingRoom {
 
   #tellFree(waiter: Waiter, step: QuorumStep): void {
     waiter.told = true;
+    this.#say(FREE, waiter, step);
+  }
+
+  #say(kind: number, waiter: Waiter, step: QuorumStep): void {
     const word = this.#word;
-    word.kind = FREE;
+    word.kind = kind;
     word.owner = waiter.owner;
     word.lease = waiter.lease;
     word.flags = 0;
@@ -161,7 +174,7 @@ export class WaitingRoom {
       const queue = new WaitQueue();
       queue.freeSince = freeSince;
       queue.lookAt = lookAt;
-      for (const [node, owner, lease, ticket, until, told] of waiters) queue.waiters.push({ node, owner, lease, ticket, until, told });
+      for (const [node, owner, lease, ticket, until, told] of waiters) queue.add({ node, owner, lease, ticket, until, told });
       this.#queues.set(id, queue);
       this.#due.push(lookAt, id);
     }

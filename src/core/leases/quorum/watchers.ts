@@ -3,7 +3,7 @@
  * are forgotten when they stop. While nobody watches, nothing is sent and nothing is looked up.
  */
 import { monoAfter, type Incarnation, type MonoUs, type NodeId, type SpanUs } from '../../../kernel/index.ts';
-import type { QuorumStep } from './config.ts';
+import { WATCHES_MAX, type QuorumStep } from './config.ts';
 import { HAS_LEASE, LEARNED, LET_GO, QuorumMessage } from './messages.ts';
 
 interface Watcher {
@@ -37,9 +37,15 @@ export class Watchers {
       if (known) this.#watchers.splice(index, 1);
     } else if (known) {
       known.until = until;
-    } else {
+    } else if (this.#countOf(owner) < WATCHES_MAX) {
       this.#watchers.push({ node: from, owner, prefix: name.slice(nameStart, nameEnd), until });
     }
+  }
+
+  #countOf(owner: Incarnation): number {
+    let count = 0;
+    for (const watcher of this.#watchers) if (watcher.owner === owner) count++;
+    return count;
   }
 
   isWatched({ name, nameStart, nameEnd }: QuorumMessage): boolean {
@@ -63,7 +69,11 @@ export class Watchers {
       relay.token = message.token;
       relay.remainingUs = message.termUs;
       relay.flags = (message.flags & LET_GO) | HAS_LEASE;
+      relay.ballot = message.ballot;
       relay.setName(name, nameStart, nameEnd);
+      relay.meta = message.meta;
+      relay.metaStart = message.metaStart;
+      relay.metaEnd = message.metaEnd;
       step.send(watcher.node, relay);
     }
   }

@@ -87,7 +87,7 @@ export class RoundAcceptor {
   start(restarted: boolean, step: RoundStep): void {
     const { silenceUs, skewUs } = this.#timing;
     if (!restarted || !this.#rules.restartSilence) {
-      step.emit({ kind: 'ready' });
+      step.emit({ kind: 'ready', restored: 0 });
       return;
     }
     this.#isSilent = true;
@@ -286,7 +286,7 @@ export class RoundAcceptor {
   #listen(step: RoundStep): boolean {
     if (this.#isSilent && step.monoUs >= this.#silentUntil) {
       this.#isSilent = false;
-      step.emit({ kind: 'ready' });
+      step.emit({ kind: 'ready', restored: 0 });
     }
     return this.#isSilent;
   }

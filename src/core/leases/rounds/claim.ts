@@ -126,6 +126,8 @@ export class Claim {
   untilUs = 0;
   /** The highest ballot with which this lease was written: its release covers it. */
   written: BallotTime = NO_BALLOT;
+  /** The number of the proclaim that waits for a quorum; 0 if none does. */
+  proclaiming = 0;
   /** While it lets go: who has answered. */
   readonly released: VoterSet = new VoterSet();
 
@@ -151,7 +153,7 @@ export class Claim {
 
   snapshot(): Snapshot {
     const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, until, tries, trips, hasWaited, token } = this;
-    const { deadlineMono, deadlineWall, written, isStopped, endsLater, untilUs } = this;
+    const { deadlineMono, deadlineWall, written, isStopped, endsLater, untilUs, proclaiming } = this;
     return {
       lease,
       name: textOf(this.name),
@@ -160,7 +162,22 @@ export class Claim {
       waits,
       waitUntil,
       meta: meta ? [...meta] : null,
-      state: { termUs, phase, until, tries, trips, hasWaited, token, isStopped, endsLater, deadlineMono, deadlineWall, untilUs, written },
+      state: {
+        termUs,
+        phase,
+        until,
+        tries,
+        trips,
+        hasWaited,
+        token,
+        isStopped,
+        endsLater,
+        deadlineMono,
+        deadlineWall,
+        untilUs,
+        written,
+        proclaiming,
+      },
       seen: plain(this.seen),
       released: this.released.toArray(),
       round: this.round?.snapshot() ?? null,

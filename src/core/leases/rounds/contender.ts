@@ -108,6 +108,20 @@ export class Contender {
     }
   }
 
+  /** What the owner says of itself, anew: by a renewal that begins at once. */
+  proclaim(lease: number, meta: Uint8Array, number: number, step: RoundStep): void {
+    const claim = this.#claims.get(lease);
+    if (!claim || claim.phase !== 'holding' || !this.#algorithm.renews) {
+      step.emit({ kind: 'renewal-failed', lease });
+      return;
+    }
+    claim.meta = meta;
+    claim.proclaiming = number;
+    // A round that has begun may be writing what it said before.
+    claim.round = null;
+    this.#begin(claim, 'renew', step);
+  }
+
   /** The owner has stopped before anyone hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
   release(lease: number, inUs: number, step: RoundStep): void {
     const claim = this.#claims.get(lease);
@@ -347,6 +361,8 @@ export class Contender {
     this.#planHold(claim);
     this.#teach(claim, 0, 0, step);
     step.emit({ kind: 'renewed', lease: claim.lease, ...this.#deadlines(claim) });
+    if (claim.proclaiming > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: claim.proclaiming });
+    claim.proclaiming = 0;
   }
 
   #setDeadline(claim: Claim, round: Round): void {

@@ -119,12 +119,28 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'unwatch':
         this.#learner?.unwatch(command.prefix);
         return;
+      case 'proclaim':
+        this.#checkMeta(command.meta);
+        this.#contender.proclaim(command.lease, command.meta, command.number, step);
+        return;
+      case 'retime':
+      case 'unlist':
+        return;
+      case 'list':
+        throw this.#unsupported('has no list of what is held: ask holder() of a name');
+      case 'status':
+      case 'bootstrap':
+        throw this.#unsupported('does not ask members how they stand, nor ends their silence early');
     }
   }
 
   #teaching(): RoundLearner {
     if (this.#learner !== null) return this.#learner;
-    throw new TenureError('TENURE_UNSUPPORTED', 'Flease tells nobody of its leases: ask holder(), or choose an engine that has learners');
+    throw this.#unsupported('tells nobody of its leases: ask holder()');
+  }
+
+  #unsupported(why: string): TenureError {
+    return new TenureError('TENURE_UNSUPPORTED', `the engine '${this.#config.engine}' ${why}, or choose another engine`);
   }
 
   /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */

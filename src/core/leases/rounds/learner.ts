@@ -119,13 +119,18 @@ export class RoundLearner {
     }
     this.#due.push(untilMono, belief.id);
     const { holder: owner, token } = value;
-    step.emit({ kind: 'learned', name: encodeName(name), holder: { owner, token, remainingUsMax: this.#leftOf(belief, step) } });
+    step.emit({
+      kind: 'learned',
+      name: encodeName(name),
+      holder: { owner, token, remainingUsMax: this.#leftOf(belief, step) },
+      meta: value.meta ?? null,
+    });
   }
 
   #forget(belief: Belief, step: RoundStep): void {
     this.#beliefs.delete(belief.name);
     this.#byId.delete(belief.id);
-    step.emit({ kind: 'learned', name: encodeName(belief.name), holder: null });
+    step.emit({ kind: 'learned', name: encodeName(belief.name), holder: null, meta: null });
   }
 
   #leftOf(belief: Belief, { monoUs: mono, wallUs: wall }: Pick<RoundStep, 'monoUs' | 'wallUs'>): number {

@@ -1,0 +1,218 @@
+// Writes docs/evidence.md: what was exhausted, what was sampled, and what kills each mutant, from docs/evidence.jsonl,
+// docs/mutants.md and test/scripts. `--check` only compares. `--record sim quorum --runs 5000 --seed 1` runs that
+// command (`sim` or `explore`) with --json and keeps what came of it in docs/evidence.jsonl.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { SeededChooser } from '../dist/kernel/index.js';
+import { runScript, simulations } from '../dist/sim/index.js';
+
+const at = (path) => new URL(`../${path}`, import.meta.url);
+const DATA = at('docs/evidence.jsonl');
+const PAGE = at('docs/evidence.md');
+/** So many worlds are drawn to learn which properties a protocol is judged by. */
+const PLANS = 200;
+
+const [option, ...words] = process.argv.slice(2);
+if (option === '--record') record(words);
+else if (option === '--check') await check();
+else writeFileSync(PAGE, await page());
+
+function record(args) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(at('bin/tenure.js')), ...args, '--json'], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
+  });
+  if (status === null || status >= 64) throw new Error(`tenure ${args.join(' ')} ended with ${status}: ${stderr}`);
+  const found = JSON.parse(stdout);
+  const command = `tenure ${args.join(' ')}`;
+  const { protocol, mutant } = found;
+  const entry =
+    args[0] === 'explore'
+      ? {
+          command,
+          kind: 'explore',
+          protocol,
+          mutant,
+          bounds: found.bounds,
+          states: found.states,
+          transitions: found.transitions,
+          depth: found.depth,
+          exhausted: found.exhausted,
+          property: found.violation?.property ?? null,
+          steps: found.violation?.steps ?? null,
+        }
+      : {
+          command,
+          kind: 'sim',
+          protocol,
+          mutant,
+          runs: found.runs,
+          events: found.events,
+          grants: found.grants,
+          liveness: found.liveness,
+          violations: found.violations.length,
+          properties: [...new Set(found.violations.map(({ property }) => property))].toSorted((a, b) => (a < b ? -1 : 1)),
+          unreached: Object.entries(found.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : [])),
+        };
+  const entries = [...read().filter((one) => one.command !== command), entry].sort((a, b) => (a.command < b.command ? -1 : 1));
+  writeFileSync(DATA, entries.map((one) => `${JSON.stringify(one)}\n`).join(''));
+}
+
+async function check() {
+  if (readFileSync(PAGE, 'utf8') === (await page())) return;
+  process.stderr.write('docs/evidence.md is not what its data says: npm run docs:evidence\n');
+  process.exitCode = 1;
+}
+
+function read() {
+  return readFileSync(DATA, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+async function page() {
+  const entries = read();
+  const scripts = readScripts();
+  const seeds = new Map(
+    [
+      ...readFileSync(at('docs/mutants.md'), 'utf8').matchAll(
+        /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim (\w+) --replay \d+ [^`]*)` \|$/gm,
+      ),
+    ].map(([, mutant, property, run, replay, protocol]) => [`${protocol} ${mutant}`, { property, run, replay }]),
+  );
+  const lines = [
+    '# Evidence',
+    '',
+    'What there is to show for each promise: small worlds searched to their end, large worlds sampled, and mutants, cores with one rule taken',
+    'out, that the same referees must catch. A promise no mutant breaks would be one the referees may be blind to.',
+    '',
+    'This page is written by `npm run docs:evidence` and held to its data by a test. The figures are in [evidence.jsonl](evidence.jsonl), each with the',
+    'command that made it; `node scripts/evidence.mjs --record sim quorum --runs 5000 --seed 1` makes one anew. Scripts are explained in',
+    '[scripts.md](scripts.md), the simulator in [simulator.md](simulator.md), the mutants in [mutants.md](mutants.md).',
+    '',
+  ];
+  for (const { name, summary, mutants } of simulations) {
+    const mine = entries.filter(({ protocol }) => protocol === name);
+    const sampled = mine.filter(({ kind }) => kind === 'sim');
+    const explored = mine.filter(({ kind }) => kind === 'explore');
+    const killed = mutants.map((mutant) => ({ ...mutant, ...deathOf(mutant.name, name, seeds, scripts, explored) }));
+    lines.push(`## ${name}`, '', `${summary[0].toUpperCase()}${summary.slice(1)}.`, '');
+    lines.push(
+      ...properties(
+        await propertiesOf(name),
+        sampled,
+        explored,
+        killed,
+        scripts.filter(({ protocol }) => protocol === name),
+      ),
+    );
+    lines.push(...worlds(explored), ...samples(sampled), ...deaths(killed));
+  }
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** What a protocol's referees judge, over many of its worlds. */
+async function propertiesOf(name) {
+  const { [name]: protocol } = await import(`../dist/sim/protocols/${name}.js`);
+  const found = new Set();
+  for (let seed = 1; seed <= PLANS; seed++) {
+    const scenario = protocol.plan(new SeededChooser(seed), null);
+    for (const { property } of protocol.referees(scenario, () => undefined)) if (property !== 'interest') found.add(property);
+    if (scenario.livenessUs > 0) found.add('liveness');
+  }
+  return [...found];
+}
+
+function properties(names, sampled, explored, killed, scripts) {
+  const clean = sampled.filter(({ mutant }) => mutant === null);
+  const runs = clean.reduce((sum, { runs: count }) => sum + count, 0);
+  const exhausted = explored.filter(({ mutant, exhausted: isWhole, property }) => mutant === null && isWhole && property === null);
+  const states = exhausted.reduce((sum, one) => sum + one.states, 0);
+  const rows = names.map((name) => {
+    const broken = clean.filter(({ properties: found }) => found.includes(name)).length > 0;
+    const killers = killed.filter(({ broken: found }) => found.includes(name)).map(({ name: mutant }) => `\`${mutant}\``);
+    const shown = scripts.filter(({ mutant, breaks }) => mutant === null && breaks === name).map((script) => link(script));
+    const worldsOf =
+      name === 'liveness' ? 'not explored' : exhausted.length > 0 ? `${exhausted.length}, ${number(states)} states, clean` : 'none';
+    const sample = runs === 0 ? 'none' : `${number(runs)} runs, ${broken ? '**broken**' : 'clean'}`;
+    return `| ${name} | ${worldsOf} | ${sample} | ${[...killers, ...shown].join(', ') || 'none'} |`;
+  });
+  return ['| property | worlds exhausted | runs sampled | broken by |', '|---|---|---|---|', ...rows, ''];
+}
+
+function worlds(explored) {
+  if (explored.length === 0) return [];
+  const rows = explored.map(({ command, bounds, states, transitions, depth, exhausted, property, steps }) => {
+    const parameters = Object.entries(bounds).map(([name, value]) => `${name} ${value}`);
+    const outcome =
+      property === null ? (exhausted ? 'exhausted, clean' : 'not exhausted, clean so far') : `${property} breaks in ${steps} steps`;
+    return `| \`${command}\` | ${parameters.join(', ')} | ${number(states)} | ${number(transitions)} | ${depth} | ${outcome} |`;
+  });
+  return [
+    '### Worlds explored',
+    '',
+    '| command | parameters | states | transitions | depth | outcome |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+    '',
+  ];
+}
+
+function samples(sampled) {
+  if (sampled.length === 0) return [];
+  const rows = sampled.map(({ command, runs, events, grants, violations, properties: found, liveness, unreached }) => {
+    const outcome = violations === 0 ? 'clean' : `${number(violations)} runs break ${found.join(', ')}`;
+    const reached = unreached.length === 0 ? 'all' : `all but ${unreached.join(', ')}`;
+    return `| \`${command}\` | ${number(runs)} | ${number(events)} | ${number(grants)} | ${number(liveness.checked)} | ${reached} | ${outcome} |`;
+  });
+  const head = ['| command | runs | events | grants | progress checked | sometimes reached | outcome |', '|---|---|---|---|---|---|---|'];
+  return ['### Runs sampled', '', ...head, ...rows, ''];
+}
+
+function deathOf(mutant, protocol, seeds, scripts, explored) {
+  const seed = seeds.get(`${protocol} ${mutant}`);
+  const told = scripts.filter((script) => script.protocol === protocol && script.mutant === mutant);
+  const found = explored.filter((one) => one.mutant === mutant && one.property !== null);
+  const broken = [
+    ...new Set([...(seed ? [seed.property] : []), ...told.map(({ breaks }) => breaks), ...found.map(({ property }) => property)]),
+  ];
+  return { seed, told, found, broken };
+}
+
+function deaths(killed) {
+  if (killed.length === 0) return [];
+  const rows = killed.map(({ name, rule, seed, told, found, broken }) => {
+    const sample = seed ? `run ${seed.run}: \`${seed.replay}\`` : 'no';
+    const search = found.map(({ command, steps }) => `${steps} steps: \`${command}\``).join('<br>') || 'no';
+    return `| \`${name}\` | ${rule} | ${broken.join(', ')} | ${told.map((script) => link(script)).join('<br>') || 'none'} | ${sample} | ${search} |`;
+  });
+  return [
+    `### Mutants killed: ${killed.filter(({ broken }) => broken.length > 0).length} of ${killed.length}`,
+    '',
+    '| mutant | rule it removes | breaks | script | found by sampling | found by the explorer |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+    '',
+  ];
+}
+
+function readScripts() {
+  const folder = at('test/scripts/');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.txt'));
+  return files.sort().map((file) => {
+    const { header, steps, failures } = runScript(readFileSync(new URL(file, folder), 'utf8'));
+    if (failures.length > 0) throw new Error(`test/scripts/${file}: ${failures.join('; ')}`);
+    return { file, steps, protocol: header.theatre.protocol, mutant: header.mutant, breaks: header.breaks };
+  });
+}
+
+function link({ file, steps }) {
+  const name = file.replace(/^.*\//, '').replace(/\.txt$/, '');
+  return `[${name}](../test/scripts/${file}), ${steps} steps`;
+}
+
+function number(value) {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,115 @@
+/**
+ * `joinCell` and `connect`: options become a transport, clocks and, for a member that keeps something, a data
+ * directory, and these become a cell.
+ */
+import { randomBytes } from 'node:crypto';
+import { deriveTiming } from '../core/index.ts';
+import { compareNames, incarnation, parseDuration, SeededChooser, TenureError, type Incarnation } from '../kernel/index.ts';
+import { DataDir, SystemClocks } from '../runtime/index.ts';
+import { TcpTransport, type Secret } from '../transport/index.ts';
+import { Cell, type Surroundings } from './cell.ts';
+import { Observer } from './observer.ts';
+import { CONNECT_TIMEOUT, ENGINE, MAX_TERM, RATE_ERROR, RATE_PPM, RTT_US, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import { TOO_LATE, unreachable, within } from './unreachable.ts';
+
+/** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
+export async function joinCell(options: JoinOptions): Promise<Cell> {
+  const ids = idsOf(options.members);
+  const self = ids.indexOf(options.self);
+  const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
+  const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
+  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
+  const replication = options.replication ?? ids.length;
+  if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `replication is a number from 1 to ${ids.length}, the number of members; not ${replication}`,
+    );
+  }
+  if (options.keepVotes && options.dataDir === undefined) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
+  }
+  const dir = await openDataDir(options);
+  try {
+    const born = dir?.incarnation ?? freshIncarnation();
+    const transport = new TcpTransport({
+      cell: options.cell,
+      role: 'member',
+      id: options.self,
+      incarnation: born,
+      members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+      config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
+      secrets: secretsOf(options.secret, options.clientSecret),
+      ...(options.listen === undefined ? {} : { listen: options.listen }),
+    });
+    const kept = dir ? { disk: dir, keeps: options.keepVotes ? ('votes' as const) : ('floor' as const), isKept: dir.isKept } : undefined;
+    const { cell: name, self: node, logger, history } = options;
+    const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
+    const cell = new Cell(transport, ids, self, born, { ...realSurroundings(), kept }, observer);
+    cell.begin(timing, replication);
+    try {
+      await cell.open();
+    } catch (error) {
+      await cell.close();
+      throw error;
+    }
+    return cell;
+  } catch (error) {
+    await dir?.close();
+    throw error;
+  }
+}
+
+async function openDataDir({ cell, self, members, dataDir }: JoinOptions): Promise<DataDir | null> {
+  // Whoever is no member leaves no trace.
+  if (dataDir === undefined || !Object.hasOwn(members, self)) return null;
+  return DataDir.open({ path: dataDir, cell, member: self, firstIncarnation: freshIncarnation() });
+}
+
+/** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
+export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
+  const ids = idsOf(options.members);
+  const born = freshIncarnation();
+  const { cell: cellName, name: node = `client-${born}`, logger, history } = options;
+  const timeoutUs = parseDuration(options.timeout ?? CONNECT_TIMEOUT);
+  const transport = new TcpTransport({
+    cell: options.cell,
+    role: 'client',
+    id: node,
+    incarnation: born,
+    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+    config: { engine: ENGINE, view: VIEW },
+    secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
+  });
+  // A client is numbered after the members; its peers know it by the number they gave its connection.
+  const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
+  const mayBootstrap = options.secret !== undefined || options.clientSecret === undefined;
+  const cell = new Cell(transport, ids, ids.length, born, { ...realSurroundings(), mayBootstrap }, observer);
+  try {
+    await cell.open();
+    await within(timeoutUs, signal, (either) => cell.begun(either));
+  } catch (error) {
+    const members = cell.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
+    await cell.close();
+    throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
+  }
+  return cell;
+}
+
+function realSurroundings(): Surroundings {
+  return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
+}
+
+/** Members are numbered in the order of their ids, which is the same everywhere. */
+function idsOf(members: Readonly<Record<string, string>>): string[] {
+  return Object.keys(members).sort(compareNames);
+}
+
+function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
+  return { ...(member === undefined ? {} : { member }), ...(client === undefined ? {} : { client }) };
+}
+
+/** 48 random bits and never 0: fresh at every start (rule 3). */
+function freshIncarnation(): Incarnation {
+  return incarnation(randomBytes(6).readUIntBE(0, 6) + 1);
+}

@@ -1,0 +1,49 @@
+/** What leases fail with: why a request came to nothing, and what it means that a lease was lost. */
+import type { RefusalReason } from '../core/index.ts';
+import { TenureError, type ErrorCode } from '../kernel/index.ts';
+
+/** Why a request came to nothing, and what to do next. */
+const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
+  timeout: (name) => ['TENURE_WAIT_TIMEOUT', `${name} was not free in time; wait longer, or ask holder() who has it`],
+  'no-quorum': (name, missing) => [
+    'TENURE_NO_QUORUM',
+    `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
+  ],
+  silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
+  skewed: (name) => [
+    'TENURE_CLOCK_SKEW',
+    `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told. Mend the clocks`,
+  ],
+  'too-long': (name) => [
+    'TENURE_CONFIG_MISMATCH',
+    `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
+  ],
+  held: (name) => ['TENURE_HELD', `${name} is held by another`],
+  queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
+  contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
+  cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
+};
+
+/** The lease ran out while the work under it went on and, in its own eyes, succeeded. */
+export class LeaseLostError extends TenureError {
+  /** What the work returned. */
+  readonly result: unknown;
+
+  constructor(name: string, result: unknown) {
+    super(
+      'TENURE_LEASE_LOST',
+      `the lease on '${name}' was lost before the work under it was done: someone else may have worked at the same time`,
+    );
+    this.result = result;
+  }
+}
+
+/** `missing` are the members that did not answer. */
+export function explain(name: string, reason: RefusalReason, missing: string): TenureError {
+  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none');
+  return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : {});
+}
+
+export function lost({ name }: { readonly name: string }, how: string): TenureError {
+  return new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' ${how}`);
+}

@@ -1,0 +1,52 @@
+/** What `joinCell` and `connect` are told, and what holds where they are not. */
+import type { Duration } from '../kernel/index.ts';
+import type { Secret } from '../transport/index.ts';
+import type { HistoryOptions } from './history-file.ts';
+import type { Logger } from './logging.ts';
+
+export interface ConnectOptions {
+  /** The name of the cell: members and clients of another are turned away. */
+  readonly cell: string;
+  /** Every member and its address. The ids are fixed; addresses may change and are looked up at every attempt. */
+  readonly members: Readonly<Record<string, string>>;
+  /** What proves that a client belongs here. Without one, only this machine is served. */
+  readonly clientSecret?: Secret;
+  /** The members' secret. A client that gives it, in place of the clients', may also bootstrap the cell. */
+  readonly secret?: Secret;
+  /** Tells people which client this is. */
+  readonly name?: string;
+  /** How long `connect` tries to reach a member: 30s. */
+  readonly timeout?: Duration;
+  /** Where to log, in pino's shape; nowhere unless told otherwise. */
+  readonly logger?: Logger;
+  /** A file for the history of this process, which `tenure check` judges; or a directory. */
+  readonly history?: string | HistoryOptions;
+}
+
+export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 'timeout'> {
+  /** Which of the members this is. */
+  readonly self: string;
+  /** Where to listen; its address among the members unless told otherwise. */
+  readonly listen?: string;
+  /** What proves that a member belongs here; not the clients' secret. */
+  readonly secret?: Secret;
+  /** The longest term of any lease, the same for all members: 15s. A member that starts keeps silent about as long. */
+  readonly maxTerm?: Duration;
+  /** How far the rate of any clock may be off, the same for all members: 0.001. */
+  readonly rateError?: number;
+  /** How many members vote on a name; all of them unless told otherwise. */
+  readonly replication?: number;
+  /** A directory of this member alone. It keeps incarnation and tokens rising across restarts; needs the package `lmdb`. */
+  readonly dataDir?: string;
+  /** Keeps every vote in `dataDir` as well, before it is given: a restart then need not be silent. Costs a disk write for each new lease. */
+  readonly keepVotes?: boolean;
+}
+
+export const ENGINE = 'quorum';
+export const VIEW = 1;
+export const RATE_ERROR = 0.001;
+export const MAX_TERM = '15s';
+export const CONNECT_TIMEOUT = '30s';
+/** Timing starts from a round trip like this; it matters only for how patient attempts are. */
+export const RTT_US = 2000;
+export const RATE_PPM = 1_000_000;

@@ -1,0 +1,23 @@
+/** AbortSignals of callers. One rule everywhere: a call that is given up rejects with the reason of its signal, as it is. */
+import { once, type EventEmitter } from 'node:events';
+
+/** Calls `act` when the signal aborts, at most once; what it returns takes that back. */
+export function onAbort(signal: AbortSignal | undefined, act: (reason: Error) => void): () => void {
+  if (!signal) return () => {};
+  // A reason can be anything; it is an error unless somebody went out of their way.
+  const listener = (): void => act(signal.reason as Error);
+  signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
+}
+
+/** Waits for the next event of that name. */
+export async function nextEvent(emitter: EventEmitter, name: string, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  try {
+    await once(emitter, name, signal ? { signal } : {});
+  } catch (error) {
+    // Node wraps the reason in an error of its own.
+    signal?.throwIfAborted();
+    throw error;
+  }
+}

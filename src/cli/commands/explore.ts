@@ -1,0 +1,178 @@
+/** `tenure explore`: everything that can happen in a small world of a protocol, and the shortest script to a violation if there is one. */
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import { parseDuration, spanUs, formatDuration, TenureError } from '../../kernel/index.ts';
+import { explorings, theatres, type Bounds, type Exploration, type Exploring, type FoundScript } from '../../sim/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { Progress } from '../progress.ts';
+
+interface ExploreOptions extends Partial<Omit<Bounds, 'releases' | 'driftPpm'>> {
+  release: boolean;
+  drift?: number;
+  mutant?: string;
+  maxStates: number;
+  timeBudget: number;
+  json?: boolean;
+}
+
+const MAX_STATES = 100_000_000;
+const PPM = 1_000_000;
+
+export function exploreCommand(setExit: (code: number) => void): Command {
+  return new Command('explore')
+    .summary('try everything that can happen in a small world')
+    .description(
+      'Searches a small world of a protocol exhaustively: every order of messages, every crash, every late wake, at every instant, within\n' +
+        'the bounds below. Breadth first, so a violation comes with its shortest script. docs/explorer.md says what is covered.',
+    )
+    .addArgument(new Argument('<protocol>', 'which protocol').choices(explorings.map(({ protocol }) => protocol)))
+    .option('--acceptors <n>', 'nodes that vote', within(1, 5))
+    .option('--proposers <n>', 'nodes that ask', within(1, 5))
+    .option('--attempts <n>', 'how often each proposer asks', within(1, 4))
+    .option('--tries <n>', 'how often one asking is tried', within(1, 4))
+    .option('--handles <n>', 'how many leases a proposer asks for at once', within(1, 3))
+    .option('--renewals <n>', 'how often a holder renews', within(0, 4))
+    .option('--no-release', 'holders give nothing back')
+    .option('--crashes <n>', 'crashes in all', within(0, 8))
+    .option('--duplicates <n>', 'messages delivered twice, in all', within(0, 8))
+    .option('--losses <n>', 'messages dropped, in all (a message that never comes is covered without)', within(0, 8))
+    .option('--term <n>', 'how many instants a lease lasts', within(1, 8))
+    .option('--instants <n>', 'the last instant', within(0, 15))
+    .option('--drift <share>', 'how far clocks run apart, as the engine is told: 0.1 is 10 %', share)
+    .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
+    .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
+    .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tenure explore quorum                                  the world of the defaults, to its end
+  tenure explore quorum --mutant no-restart-silence      two holders, and the shortest way there
+  tenure explore quorum --renewals 0 --duplicates 1      another world
+
+Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error.`,
+    )
+    .action((protocol: string, options: ExploreOptions, command: Command) => {
+      const exploring = explorings.find((one) => one.protocol === protocol) as Exploring;
+      const mutant = options.mutant ?? null;
+      if (mutant !== null && !exploring.mutants.includes(mutant)) {
+        command.error(
+          `error: ${protocol} has no mutant '${mutant}'. ${exploring.mutants.length > 0 ? `Known: ${exploring.mutants.join(', ')}` : 'It has none.'}`,
+        );
+      }
+      setExit(explore(exploring, boundsOf(exploring.bounds, options), mutant, options));
+    });
+}
+
+function boundsOf(defaults: Bounds, options: ExploreOptions): Bounds {
+  const { release, drift } = options;
+  const told = Object.keys(defaults).flatMap((name) => {
+    const value = options[name as keyof ExploreOptions];
+    return typeof value === 'number' ? [[name, value]] : [];
+  });
+  const driftPpm = drift === undefined ? defaults.driftPpm : Math.round(drift * PPM);
+  return { ...defaults, ...(Object.fromEntries(told) as Partial<Bounds>), driftPpm, releases: release && defaults.releases };
+}
+
+function explore(exploring: Exploring, bounds: Bounds, mutant: string | null, options: ExploreOptions): number {
+  const progress = new Progress();
+  const startedMs = performance.now();
+  const elapsedMs = (): number => performance.now() - startedMs;
+  const outcome = exploring.explore(bounds, mutant, {
+    maxStates: options.maxStates,
+    isOver({ states, depth, waiting }) {
+      progress.say(`${count(states)} states, ${depth} steps deep, ${count(waiting)} to go, ${perSecond(states, elapsedMs())} states/s`);
+      return elapsedMs() * 1000 >= options.timeBudget;
+    },
+  });
+  progress.clear();
+  const figures = { ms: Math.round(elapsedMs()), statesPerSecond: Math.round((outcome.states / elapsedMs()) * 1000) };
+  if (options.json) process.stdout.write(`${JSON.stringify(asJson(exploring, bounds, mutant, outcome, figures))}\n`);
+  else print(exploring, bounds, mutant, outcome, figures);
+  if (outcome.found) return EXIT.violation;
+  return outcome.exhausted ? EXIT.ok : EXIT.unreached;
+}
+
+interface Figures {
+  readonly ms: number;
+  readonly statesPerSecond: number;
+}
+
+function asJson(exploring: Exploring, bounds: Bounds, mutant: string | null, outcome: Exploration, figures: Figures): object {
+  const { found, ...rest } = outcome;
+  const violation = found && {
+    property: found.violation.property,
+    message: found.violation.message,
+    steps: found.lines.length,
+    script: scriptOf(exploring.protocol, mutant, found),
+  };
+  return { protocol: exploring.protocol, mutant, bounds, ...rest, bytesPerState: bytesPerState(outcome), ...figures, violation };
+}
+
+function print(exploring: Exploring, bounds: Bounds, mutant: string | null, outcome: Exploration, figures: Figures): void {
+  const { found, states, transitions, depth, nodeStates, messages, coreSteps } = outcome;
+  const world = Object.entries(bounds).map(([name, value]) => `${name} ${value}`);
+  const lines = [
+    `${exploring.protocol}${mutant === null ? '' : ` without ${mutant}`}: ${world.join(', ')}`,
+    `${count(states)} states, ${count(transitions)} transitions, ${depth} steps deep, ${formatDuration(spanUs(figures.ms * 1000))}`,
+    `${count(figures.statesPerSecond)} states/s, ${bytesPerState(outcome)} bytes/state; ${count(coreSteps)} steps of cores made ` +
+      `${count(nodeStates)} node states and ${count(messages)} messages`,
+  ];
+  if (found) {
+    const { property, message } = found.violation;
+    lines.push(`VIOLATION of ${property}: ${message}`, '', ...scriptOf(exploring.protocol, mutant, found));
+  } else {
+    lines.push(
+      outcome.exhausted
+        ? 'no violation: this world is exhausted'
+        : `no violation so far, but NOT exhausted: ${count(outcome.waiting)} states were left`,
+    );
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** As a script file has it: the stage, where it is not the usual one, then what happens on it. */
+function scriptOf(protocol: string, mutant: string | null, { settings, violation, lines }: FoundScript): string[] {
+  const defaults = theatres.find((theatre) => theatre.protocol === protocol)?.defaults ?? {};
+  const unusual = Object.entries(settings).filter(([name, value]) => defaults[name] !== value);
+  const told = [...unusual, ...(mutant === null ? [] : [['mutant', mutant]]), ['breaks', violation.property]];
+  const stage = ['stage', protocol, ...told.map(([name, value]) => `${name}=${value}`)];
+  return [stage.join(' '), 'start', ...lines.map(({ line }) => line)];
+}
+
+/** Of the visited table and the states that waited. */
+function bytesPerState({ visitedBytes, frontierBytes, states }: Exploration): number {
+  return Math.round((visitedBytes + frontierBytes) / states);
+}
+
+function perSecond(states: number, ms: number): string {
+  return count(Math.round((states / ms) * 1000));
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function within(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`a whole number from ${min} to ${max} is needed.`);
+    return value;
+  };
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (!(value >= 0 && value <= 0.2)) throw new InvalidArgumentError('a share from 0 to 0.2 is needed.');
+  return value;
+}
+
+function duration(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    if (error instanceof TenureError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
+}

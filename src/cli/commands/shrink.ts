@@ -1,0 +1,152 @@
+/** `tenure shrink`: a seed that breaks something becomes a script that a person can read. */
+import { writeFileSync } from 'node:fs';
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { shrinkers, simulations, theatres, writeScript, type Shrinker, type Shrunk, type Theatre } from '../../sim/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { Progress } from '../progress.ts';
+
+/** Of a story that is no script, the last so many steps are shown. */
+const STORY_LINES = 100;
+
+interface ShrinkOptions {
+  seed: number;
+  mutant?: string;
+  budget: number;
+  output?: string;
+  json?: boolean;
+}
+
+export function shrinkCommand(setExit: (code: number) => void): Command {
+  return new Command('shrink')
+    .summary('make a failing seed small enough to read')
+    .description(
+      'Takes a run in which something broke and reduces it: fewer nodes, names, faults and messages, less time, while the same\n' +
+        'property still breaks. Prints what is left as a script, which `tenure script` runs again.',
+    )
+    .addArgument(new Argument('<protocol>', 'which protocol').choices(shrinkers.map(({ protocol }) => protocol)))
+    .requiredOption('-s, --seed <n>', 'the seed of the run, as `tenure sim` prints it after --replay', wholeNumber)
+    .option('-m, --mutant <name>', 'the mutant the run had')
+    .option('--budget <span>', 'stop looking for something smaller after so long', duration, 60_000_000)
+    .option('-o, --output <file>', 'write the script to a file')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tenure shrink toy --seed 7836656799769432 -o two-holders.txt
+  tenure script two-holders.txt
+
+Exit codes: 2 the run breaks something and was shrunk, 0 it breaks nothing, 64 usage, 70 internal error.`,
+    )
+    .action((protocol: string, options: ShrinkOptions, command: Command) => {
+      const mutant = options.mutant ?? null;
+      const mutants = simulations.find(({ name }) => name === protocol)?.mutants ?? [];
+      if (mutant !== null && !mutants.some(({ name }) => name === mutant)) {
+        const known = mutants.map(({ name }) => name).join(', ');
+        command.error(`error: ${protocol} has no mutant '${mutant}'. ${known ? `Known: ${known}` : 'It has none.'}`);
+      }
+      setExit(shrink(shrinkers.find((one) => one.protocol === protocol) as Shrinker, mutant, options));
+    });
+}
+
+function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, output, json }: ShrinkOptions): number {
+  const { protocol } = shrinker;
+  const progress = new Progress();
+  const startedMs = performance.now();
+  const spentUs = (): number => (performance.now() - startedMs) * 1000;
+  let tries = 0;
+  const shrunk = shrinker.shrink(seed, mutant, {
+    tried(size, note) {
+      tries++;
+      progress.update(Math.min(spentUs(), budget), budget, `${tries} tries, ${size} steps: ${note}`);
+    },
+    outOfTime: () => spentUs() > budget,
+  });
+  progress.clear();
+  const run = `tenure sim ${protocol} --replay ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
+  if (!shrunk) {
+    process.stdout.write(json ? `${JSON.stringify({ protocol, mutant, seed, property: null })}\n` : `${run}: nothing breaks\n`);
+    return EXIT.ok;
+  }
+  const script = scriptOf(protocol, mutant, seed, shrunk);
+  if (output !== undefined && script !== null) save(output, script);
+  if (json) process.stdout.write(`${JSON.stringify(asJson(protocol, mutant, seed, shrunk, script, tries))}\n`);
+  else print(shrunk, script, run, tries, output);
+  return EXIT.violation;
+}
+
+function scriptOf(protocol: string, mutant: string | null, seed: number, { script }: Shrunk): string | null {
+  if (!script) return null;
+  const { defaults } = theatres.find((one) => one.protocol === protocol) as Theatre;
+  const { settings, lines, violation } = script;
+  const from = `tenure shrink ${protocol} --seed ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
+  const rule = simulations.find(({ name }) => name === protocol)?.mutants.find(({ name }) => name === mutant);
+  const comment = [...(rule ? [`${rule.rule}: ${rule.how}`] : []), `Shrunk by: ${from}`];
+  return writeScript({ comment, protocol, settings, defaults, mutant, breaks: violation.property, lines });
+}
+
+function print(shrunk: Shrunk, script: string | null, run: string, tries: number, output: string | undefined): void {
+  const { violation, eventsBefore, nodes, without, faults } = shrunk;
+  const lines = [
+    `${run}: ${violation.property} breaks after ${eventsBefore} events`,
+    `${tries} smaller runs tried; the world does without ${[...new Set(without)].join(', ') || 'nothing it has'}`,
+  ];
+  if (script === null) {
+    const cut = shrunk.story.length - STORY_LINES;
+    lines.push(
+      `${nodes} nodes are left, ${shrunk.events} events, and these faults: ${faults.join(', ') || 'none'}`,
+      `it has no script: ${violation.property === 'liveness' ? 'progress that does not come has no last step' : 'what it needs is not on a stage (docs/simulator.md#shrinking)'}. The run of the smallest world:`,
+      ...(cut > 0 ? [`… ${cut} steps before`] : []),
+      ...shrunk.story.slice(-STORY_LINES),
+      `VIOLATION of ${violation.property} at ${formatDuration(spanUs(violation.at))}: ${violation.message}`,
+    );
+  } else {
+    lines.push('', script.trimEnd());
+    if (output !== undefined) lines.push('', `written to ${output}; run it again with: tenure script ${output}`);
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function asJson(protocol: string, mutant: string | null, seed: number, shrunk: Shrunk, script: string | null, tries: number): object {
+  const { violation, eventsBefore, events, nodes, without, faults } = shrunk;
+  const { property, message } = shrunk.script?.violation ?? violation;
+  return {
+    protocol,
+    mutant,
+    seed,
+    property,
+    message,
+    eventsBefore,
+    events,
+    nodes,
+    without,
+    faults,
+    tries,
+    steps: shrunk.script?.lines.length ?? null,
+    script,
+    story: shrunk.story,
+  };
+}
+
+function save(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('a whole number is needed.');
+  return value;
+}
+
+function duration(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * A member's side of a listing: its live leases under a prefix, a page at a time. Each lease is a message of its
+ * own and the end of the page says how many there were; a page is bounded in leases, in bytes and in rows looked
+ * at, and the next is sent when it is asked for, so that no listing stops the member or fills a connection.
+ */
+import type { NodeId } from '../../../kernel/index.ts';
+import type { NameTable } from '../../tables/index.ts';
+import type { QuorumStep } from './config.ts';
+import { HAS_LEASE, LISTED, PAGED, QuorumMessage } from './messages.ts';
+
+/** What a page asks of the acceptor. */
+export interface RowView {
+  /** Fills in the live lease of the name, with its ballot and metadata; HAS_LEASE is not set if there is none. */
+  describe(id: number, into: QuorumMessage, step: QuorumStep): void;
+  readonly clock: QuorumMessage['clock'];
+}
+
+const LEASES_PER_PAGE = 256;
+const BYTES_PER_PAGE = 65_536;
+const ROWS_PER_PAGE = 4096;
+
+export class Pages {
+  readonly #names: NameTable;
+  readonly #rows: RowView;
+  readonly #reply = new QuorumMessage();
+
+  constructor(names: NameTable, rows: RowView) {
+    this.#names = names;
+    this.#rows = rows;
+  }
+
+  /** From the row that `message.token` says. A name keeps its row while it is leased, so what is leased throughout is not missed. */
+  send(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const names = this.#names;
+    const reply = this.#reply;
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.page = message.page;
+    reply.count = 0;
+    const end = Math.min(names.idLimit, message.token + ROWS_PER_PAGE);
+    let id = message.token;
+    for (let bytes = 0; id < end && reply.count < LEASES_PER_PAGE && bytes < BYTES_PER_PAGE; id++) {
+      if (!this.#begins(id, message)) continue;
+      this.#rows.describe(id, reply, step);
+      if ((reply.flags & HAS_LEASE) === 0) continue;
+      const start = names.startOf(id);
+      reply.kind = LISTED;
+      reply.setName(names.pageOf(id), start, start + names.lengthOf(id));
+      step.send(from, reply);
+      reply.count++;
+      bytes += names.lengthOf(id) + reply.meta.length;
+    }
+    reply.kind = PAGED;
+    reply.flags = 0;
+    reply.token = id < names.idLimit ? id : 0;
+    reply.clock = this.#rows.clock;
+    step.send(from, reply);
+  }
+
+  #begins(id: number, { name, nameStart, nameEnd }: QuorumMessage): boolean {
+    const length = nameEnd - nameStart;
+    if (this.#names.lengthOf(id) < Math.max(1, length)) return false;
+    const bytes = this.#names.pageOf(id);
+    const start = this.#names.startOf(id);
+    for (let i = 0; i < length; i++) if (bytes[start + i] !== name[nameStart + i]) return false;
+    return true;
+  }
+}

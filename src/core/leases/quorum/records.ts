@@ -1,0 +1,109 @@
+/**
+ * What a member writes on its own disk, as bytes: how it votes at all (head), how high it may have gone
+ * (floor), and its votes. Each record begins with a hash of the rest: a disk that gives back something else
+ * is noticed, not believed.
+ */
+import { hashName, isValidNameBytes, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+
+/** How a member has been keeping its state. */
+export interface Head {
+  /** The longest silence that a vote of this member may call for. */
+  readonly silenceUs: number;
+  /** Whether every vote is on the disk. */
+  readonly keepsVotes: boolean;
+  /** Since which life they are; votes of other lives are not counted. */
+  readonly since: Incarnation;
+  /** Votes are in places below this. */
+  readonly places: number;
+  /** It has ended its silence at least once: it may have voted. */
+  readonly settled: boolean;
+}
+
+export interface VoteRecord {
+  readonly since: Incarnation;
+  readonly owner: Incarnation;
+  readonly lease: number;
+  readonly ballot: BallotTime;
+  readonly token: number;
+  /** For how long the vote is honoured, on this member's clock. */
+  readonly spanUs: number;
+  readonly name: Uint8Array;
+  readonly meta: Uint8Array;
+}
+
+const FORMAT = 1;
+const HASH_BYTES = 4;
+const HEAD_BYTES = HASH_BYTES + 6 * 8;
+const FLOOR_BYTES = HASH_BYTES + 8;
+const VOTE_NUMBERS = 6;
+const VOTE_BYTES_MIN = HASH_BYTES + VOTE_NUMBERS * 8 + 1;
+
+export function encodeHead({ silenceUs, keepsVotes, since, places, settled }: Head): Uint8Array {
+  return sealed(HEAD_BYTES, [FORMAT, silenceUs, Number(keepsVotes), since, places, Number(settled)]);
+}
+
+/** Null if these are no such bytes. */
+export function decodeHead(bytes: Uint8Array): Head | null {
+  if (bytes.length !== HEAD_BYTES || !isWhole(bytes)) return null;
+  const [format, silenceUs, keepsVotes, since, places, settled] = numbers(bytes, 6) as [number, number, number, number, number, number];
+  if (format !== FORMAT) return null;
+  return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1 };
+}
+
+export function encodeFloor(floor: BallotTime): Uint8Array {
+  return sealed(FLOOR_BYTES, [floor]);
+}
+
+export function decodeFloor(bytes: Uint8Array): BallotTime | null {
+  return bytes.length === FLOOR_BYTES && isWhole(bytes) ? (numbers(bytes, 1)[0] as BallotTime) : null;
+}
+
+export function encodeVote({ since, owner, lease, ballot, token, spanUs, name, meta }: VoteRecord): Uint8Array {
+  const bytes = new Uint8Array(VOTE_BYTES_MIN + name.length + meta.length);
+  const at = VOTE_BYTES_MIN;
+  bytes[at - 1] = name.length;
+  bytes.set(name, at);
+  bytes.set(meta, at + name.length);
+  return seal(bytes, [since, owner, lease, ballot, token, spanUs]);
+}
+
+export function decodeVote(bytes: Uint8Array): VoteRecord | null {
+  if (bytes.length < VOTE_BYTES_MIN || !isWhole(bytes)) return null;
+  const nameEnd = VOTE_BYTES_MIN + (bytes[VOTE_BYTES_MIN - 1] as number);
+  if (nameEnd > bytes.length || !isValidNameBytes(bytes, VOTE_BYTES_MIN, nameEnd)) return null;
+  const [since, owner, lease, ballot, token, spanUs] = numbers(bytes, VOTE_NUMBERS) as [number, number, number, number, number, number];
+  return {
+    since: since as Incarnation,
+    owner: owner as Incarnation,
+    lease,
+    ballot: ballot as BallotTime,
+    token,
+    spanUs,
+    name: bytes.slice(VOTE_BYTES_MIN, nameEnd),
+    meta: bytes.slice(nameEnd),
+  };
+}
+
+function sealed(length: number, values: readonly number[]): Uint8Array {
+  return seal(new Uint8Array(length), values);
+}
+
+function seal(bytes: Uint8Array, values: readonly number[]): Uint8Array {
+  const view = new DataView(bytes.buffer);
+  for (const [i, value] of values.entries()) view.setFloat64(HASH_BYTES + 8 * i, value, true);
+  view.setUint32(0, hashName(bytes, HASH_BYTES, bytes.length), true);
+  return bytes;
+}
+
+function isWhole(bytes: Uint8Array): boolean {
+  return viewOf(bytes).getUint32(0, true) === hashName(bytes, HASH_BYTES, bytes.length);
+}
+
+function numbers(bytes: Uint8Array, count: number): number[] {
+  const view = viewOf(bytes);
+  return Array.from({ length: count }, (_, i) => view.getFloat64(HASH_BYTES + 8 * i, true));
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

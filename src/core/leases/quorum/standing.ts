@@ -1,0 +1,235 @@
+/**
+ * Whether this member may vote. After a start it is silent until no vote that it has forgotten can matter
+ * (rule 4); what it kept on its disk may make that shorter, and `bootstrap` ends it in a cell that is brand-new.
+ * The silence covers the whole node, its own vote included, and ends by monotonic time only.
+ */
+import {
+  monoAfter,
+  monoUs,
+  NEVER,
+  spanUs,
+  wallUs,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type WallUs,
+} from '../../../kernel/index.ts';
+import type { Boot, Completion, Snapshot } from '../../contract.ts';
+import type { QuorumStep } from './config.ts';
+import type { Ledger } from './ledger.ts';
+import { BIND, QuorumMessage, STATUS, STATUS_TOLD } from './messages.ts';
+import { decodeLives } from './lives.ts';
+import type { QuorumRules } from './rules.ts';
+import type { Timing } from './timing.ts';
+
+/**
+ * `loading`: reading what its disk kept. `settling`: the silence is over, and the disk is being told. `failed`:
+ * its disk failed, and what it cannot keep it does not promise.
+ */
+type Phase = 'loading' | 'silent' | 'settling' | 'open' | 'failed';
+
+/** Why a member takes no part in a bootstrap: it votes already, it has voted in an earlier life, or it is bound to other lives of the members. */
+export type BootstrapBar = 'votes' | 'lived' | 'bound' | 'failed';
+
+/** In messages each is a number: its place here. */
+export const BARS: readonly (BootstrapBar | null)[] = [null, 'votes', 'lived', 'bound', 'failed'];
+
+/** What a silence without end is told as: long, and a number. */
+export const SILENT_US_MAX = 86_400_000_000;
+
+export class Standing {
+  readonly #reply = new QuorumMessage();
+  readonly #boot: Boot;
+  readonly #rules: QuorumRules;
+  readonly #timing: Timing;
+  readonly #ledger: Ledger | null;
+  readonly #ended: (step: QuorumStep) => void;
+  #phase: Phase = 'open';
+  #until: MonoUs = monoUs(-Infinity);
+  #untilWall: WallUs = wallUs(-Infinity);
+  /** The lives of all members with which alone this one will end its silence early. */
+  #boundTo: readonly Incarnation[] | null = null;
+  #skipped = false;
+
+  /** `ended` is called once, before the first vote. */
+  constructor(boot: Boot, timing: Timing, rules: QuorumRules, ledger: Ledger | null, ended: (step: QuorumStep) => void) {
+    this.#boot = boot;
+    this.#timing = timing;
+    this.#rules = rules;
+    this.#ledger = ledger;
+    this.#ended = ended;
+  }
+
+  /** STATUS, BIND and GO: how this member stands. */
+  tell(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
+    const bar = this.answer(message, step);
+    if (bar === 'wait') return;
+    const reply = this.#reply;
+    reply.flags = 0;
+    reply.kind = message.kind + (STATUS_TOLD - STATUS);
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.token = self;
+    reply.reason = BARS.indexOf(bar);
+    reply.remainingUs = Math.min(this.silentForUs(step.monoUs), SILENT_US_MAX);
+    step.send(from, reply);
+  }
+
+  get wakeAt(): MonoUs {
+    return this.#phase === 'silent' ? this.#until : NEVER;
+  }
+
+  get isLoading(): boolean {
+    return this.#phase === 'loading';
+  }
+
+  start(step: QuorumStep): void {
+    const { restarted, diskKept } = this.#boot;
+    if (this.#ledger && diskKept) {
+      this.#phase = 'loading';
+      this.#ledger.load(step);
+    } else if (restarted || this.#ledger) {
+      this.#keepSilent(restarted ? this.#timing.silenceUs : 0, step);
+    }
+  }
+
+  /** Whether a request of this node is left without a vote. */
+  isSilent(from: NodeId, step: QuorumStep): boolean {
+    if (this.#phase === 'open') return false;
+    if (this.#phase === 'silent' && from === this.#boot.self && !this.#rules.silenceCoversOwnVote) return false;
+    this.#look(step);
+    // The last look may have opened it, which the compiler does not see.
+    return (this.#phase as Phase) !== 'open';
+  }
+
+  /** How long it will still be silent, as far as it knows; Infinity if for ever. */
+  silentForUs(mono: MonoUs): number {
+    switch (this.#phase) {
+      case 'open':
+        return 0;
+      case 'failed':
+        return Infinity;
+      case 'silent':
+        return Math.max(1, this.#until - mono);
+      default:
+        return 1;
+    }
+  }
+
+  wake(step: QuorumStep): void {
+    this.#look(step);
+  }
+
+  completed(completion: Completion, step: QuorumStep): void {
+    const ledger = this.#ledger;
+    if (!ledger || this.#phase === 'failed') return;
+    switch (ledger.completed(completion, step)) {
+      case 'failed':
+        this.#phase = 'failed';
+        step.emit({ kind: 'disk-failed', readable: completion.ok });
+        return;
+      case 'loaded':
+        this.#keepSilent(this.#boot.restarted ? ledger.owedUs : 0, step);
+        return;
+      case 'settled':
+        if (this.#phase === 'settling') this.#open(step);
+        return;
+      default:
+    }
+  }
+
+  // ── Bootstrap ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** What it has to say to STATUS, BIND or GO; `wait` while it does not know yet. */
+  answer(message: QuorumMessage, step: QuorumStep): BootstrapBar | 'wait' | null {
+    if (this.#phase === 'loading') return 'wait';
+    this.#look(step);
+    if (message.kind === STATUS) return this.#bar;
+    const lives = decodeLives(message);
+    if (message.kind === BIND) return this.#bind(lives);
+    const bar = this.#go(lives, step);
+    // It is done when it votes; whoever asks will ask again.
+    return bar === null && this.#phase === 'settling' ? 'wait' : bar;
+  }
+
+  /** Null if this member is silent and has nothing against ending its silence. */
+  get #bar(): BootstrapBar | null {
+    if (this.#phase === 'failed') return 'failed';
+    if (this.#phase !== 'silent') return 'votes';
+    return this.#ledger?.hasLived ? 'lived' : null;
+  }
+
+  /** Promises to end its silence early with these lives of the members only, or says what is against it. */
+  #bind(lives: readonly Incarnation[]): BootstrapBar | null {
+    const bar = this.#isDone(lives) ? null : this.#bar;
+    if (bar !== null) return bar;
+    if (this.#rules.bootstrapNamesLives && lives[this.#boot.self] !== this.#boot.incarnation) return 'bound';
+    if (this.#boundTo !== null && !sameLives(this.#boundTo, lives)) return 'bound';
+    this.#boundTo = lives;
+    return null;
+  }
+
+  /** All are bound. Ends the silence unless it is over, if this life was meant. */
+  #go(lives: readonly Incarnation[], step: QuorumStep): BootstrapBar | null {
+    const meant = this.#boundTo !== null && sameLives(this.#boundTo, lives);
+    if (this.#rules.bootstrapNamesLives && !meant) return 'bound';
+    if (this.#phase === 'silent') {
+      this.#skipped = true;
+      this.#over(step);
+    }
+    return null;
+  }
+
+  /** Whether its silence was ended by a bootstrap with these lives: a message that comes twice changes nothing. */
+  #isDone(lives: readonly Incarnation[]): boolean {
+    return this.#skipped && this.#boundTo !== null && sameLives(this.#boundTo, lives);
+  }
+
+  // ── From phase to phase ────────────────────────────────────────────────────────────────────────────
+
+  #keepSilent(owedUs: number, step: QuorumStep): void {
+    this.#phase = 'silent';
+    const silenceUs = spanUs(this.#rules.restartSilence ? owedUs : 0);
+    this.#until = monoAfter(step.monoUs, silenceUs);
+    this.#untilWall = wallUs(step.wallUs + silenceUs);
+    if (silenceUs === 0) this.#over(step);
+  }
+
+  #look(step: QuorumStep): void {
+    if (this.#phase !== 'silent') return;
+    if (this.#rules.silenceByMonotonic ? step.monoUs >= this.#until : step.wallUs >= this.#untilWall) this.#over(step);
+  }
+
+  #over(step: QuorumStep): void {
+    this.#ended(step);
+    if (this.#ledger === null) {
+      this.#open(step);
+      return;
+    }
+    this.#phase = 'settling';
+    this.#ledger.settle(step);
+  }
+
+  #open(step: QuorumStep): void {
+    this.#phase = 'open';
+    step.emit({ kind: 'ready', restored: this.#ledger?.restored ?? 0 });
+  }
+
+  snapshot(): Snapshot {
+    return [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped];
+  }
+
+  restore(snapshot: Snapshot): void {
+    [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped] = snapshot as unknown as [
+      Phase,
+      MonoUs,
+      WallUs,
+      readonly Incarnation[] | null,
+      boolean,
+    ];
+  }
+}
+
+function sameLives(a: readonly Incarnation[], b: readonly Incarnation[]): boolean {
+  return a.length === b.length && a.every((life, member) => life === b[member]);
+}

@@ -1,0 +1,97 @@
+/** The votes of one acceptor as rows: who has the vote for a name, until when, and what the holder says of itself. What they mean is the acceptor's. */
+import { equalBytes, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
+import type { QuorumMessage } from './messages.ts';
+import type { VoteRecord } from './records.ts';
+import { internText, namesInOrder } from './snapshots.ts';
+
+type RowSnapshot = readonly [string, Incarnation, number, number, number, number, readonly number[]];
+
+const NO_BYTES = new Uint8Array(0);
+
+export class Votes {
+  readonly leases: LeaseTable;
+  readonly #names: NameTable;
+  readonly #owners = new OwnerTable();
+  readonly #metas = new Map<number, Uint8Array>();
+
+  constructor(names: NameTable) {
+    this.#names = names;
+    this.leases = new LeaseTable(names);
+  }
+
+  ownerOf(id: number): Incarnation {
+    return this.#owners.incarnationOf(this.leases.owner(id));
+  }
+
+  metaOf(id: number): Uint8Array | undefined {
+    return this.#metas.get(id);
+  }
+
+  /** A row for the name; what was there goes. */
+  put(id: number, owner: Incarnation, lease: number, ballot: number, token: number, expiresAt: number): void {
+    const index = this.#owners.indexOf(owner);
+    this.#owners.retain(index);
+    if (this.leases.has(id)) this.#owners.release(this.leases.owner(id));
+    this.leases.add(id, index, lease, ballot, token, expiresAt);
+  }
+
+  remove(id: number): void {
+    this.#owners.release(this.leases.owner(id));
+    this.#metas.delete(id);
+    this.leases.remove(id);
+  }
+
+  /** True if that is something else than before. */
+  keepMeta(id: number, { meta, metaStart, metaEnd }: QuorumMessage): boolean {
+    if (metaEnd === metaStart) return this.#metas.size > 0 && this.#metas.delete(id);
+    const old = this.#metas.get(id);
+    if (old && equalBytes(old, 0, old.length, meta, metaStart, metaEnd)) return false;
+    this.#metas.set(id, meta.slice(metaStart, metaEnd));
+    return true;
+  }
+
+  record(id: number): Omit<VoteRecord, 'since' | 'spanUs'> {
+    const { leases } = this;
+    return {
+      owner: this.ownerOf(id),
+      lease: leases.lease(id),
+      ballot: leases.ballot(id) as BallotTime,
+      token: leases.token(id),
+      name: this.#names.toBytes(id),
+      meta: this.#metas.get(id) ?? NO_BYTES,
+    };
+  }
+
+  /** A vote that was read back. Of two for one name the later counts: it was given after the other had ended. */
+  take({ name, owner, lease, ballot, token, meta }: VoteRecord, expiresAt: number): number {
+    const id = this.#names.intern(name, 0, name.length);
+    if (this.leases.has(id) && this.leases.ballot(id) >= ballot) return -1;
+    this.put(id, owner, lease, ballot, token, expiresAt);
+    if (meta.length > 0) this.#metas.set(id, meta);
+    else this.#metas.delete(id);
+    return id;
+  }
+
+  snapshot(): Snapshot {
+    const { leases } = this;
+    return namesInOrder(this.#names, (id) => leases.has(id)).map(({ id, text }) => [
+      text,
+      this.ownerOf(id),
+      leases.lease(id),
+      leases.ballot(id),
+      leases.token(id),
+      leases.expiresAt(id),
+      [...(this.#metas.get(id) ?? [])],
+    ]);
+  }
+
+  restore(snapshot: Snapshot): void {
+    for (const [text, owner, lease, ballot, token, expiresAt, meta] of snapshot as unknown as readonly RowSnapshot[]) {
+      const id = internText(this.#names, text);
+      this.put(id, owner, lease, ballot, token, expiresAt);
+      if (meta.length > 0) this.#metas.set(id, Uint8Array.from(meta));
+    }
+  }
+}

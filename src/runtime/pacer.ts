@@ -1,0 +1,43 @@
+/**
+ * Watches how long the members take to answer, and says so now and then: the round trip to the slowest of
+ * the fastest quorum, which is what an attempt waits for. What is made of it is the core's business.
+ */
+import type { Clocks } from './clocks.ts';
+
+const LOOK_EVERY_US = 1_000_000;
+
+export interface PacerOptions {
+  readonly clocks: Clocks;
+  readonly quorum: number;
+  /** The smoothed round trip to each member, this node's own being 0; null where none was measured. */
+  readonly roundTripsUs: () => readonly (number | null)[];
+  readonly onRoundTrip: (rttUs: number) => void;
+}
+
+export class Pacer {
+  readonly #options: PacerOptions;
+  #callOff: (() => void) | null = null;
+
+  constructor(options: PacerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#callOff = this.#options.clocks.after(LOOK_EVERY_US, () => {
+      this.look();
+      if (this.#callOff) this.start();
+    });
+  }
+
+  stop(): void {
+    this.#callOff?.();
+    this.#callOff = null;
+  }
+
+  look(): void {
+    const { roundTripsUs, quorum, onRoundTrip } = this.#options;
+    const known = roundTripsUs().filter((rttUs) => rttUs !== null);
+    const rttUs = known.sort((a, b) => a - b)[quorum - 1];
+    if (rttUs !== undefined) onRoundTrip(Math.max(1, Math.round(rttUs)));
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * The parts of states: what a node can be like, what messages there can be, and what each input makes of a
+ * node. Cores are deterministic, so each pair of node state and input is played once, on a core restored from
+ * its snapshot, and remembered; the explorer then moves numbers about. This is what makes it fast: there are
+ * far fewer node states than states of the world.
+ */
+import { invariant, nodeId, stateHash, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
+import type { Snapshot } from '../../core/index.ts';
+import { ByteReader } from '../../wire/index.ts';
+import { MachineClock } from '../clock.ts';
+import type { Scenario } from '../protocol.ts';
+import { Player, type Input, type Told } from '../stage/player.ts';
+import { incarnationOf } from '../stage/stage.ts';
+import { PartHashes, permutations } from './hashes.ts';
+import type { InstantClocks } from './judge.ts';
+import type { Bounds, Offer, SmallWorld } from './small-world.ts';
+
+/** A node as it is between two steps. */
+export interface NodeState {
+  readonly node: number;
+  /** Which start this is, from 0; of a node that is down, the next. */
+  readonly life: number;
+  /** Null: it is down. */
+  readonly snapshot: readonly [core: Snapshot, actor: Snapshot] | null;
+  readonly wakeAt: number;
+  /** Outcomes of inputs, by input and instant. */
+  readonly outcomes: Map<number, Outcome>;
+  /** Posts it will never listen to, as far as that was asked. */
+  readonly ignores: boolean[];
+  /** By instant, as far as that was asked. */
+  readonly prospects: Prospects[];
+}
+
+/** What may become of a node at an instant. */
+interface Prospects {
+  readonly offers: readonly Offer[];
+  readonly mayCrash: boolean;
+  readonly asksNothing: boolean;
+  /** What is left of it without what makes no difference any more. */
+  readonly tidied: number;
+}
+
+export interface Post {
+  readonly from: number;
+  readonly to: number;
+  readonly bytes: Uint8Array;
+}
+
+/** What comes of one input. */
+export interface Outcome {
+  readonly state: number;
+  readonly sent: readonly number[];
+  readonly told: readonly Told[];
+  /** The same for equal lists; 0 for an empty one. */
+  readonly toldId: number;
+}
+
+/** Numbers for inputs: posts count from 0, offers down from here. */
+export const WAKE = -1;
+export const START = -2;
+export const FIRST_OFFER = -3;
+
+const INPUT_SHIFT = 64;
+
+const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
+
+export class Cast<Message, Command, Event, Config> implements InstantClocks {
+  readonly world: SmallWorld<Message, Command, Event, Config>;
+  readonly bounds: Bounds;
+  readonly scenario: Scenario<Config>;
+  readonly nodes: number;
+  readonly states: NodeState[] = [];
+  readonly posts: Post[] = [];
+  /** Renumberings of the nodes that are alike: where each goes. */
+  readonly renumberings: readonly (readonly number[])[];
+  readonly stateHashes: PartHashes;
+  readonly postHashes: PartHashes;
+  /** Steps that cores were made to take. */
+  played = 0;
+  readonly #mutant: string | null;
+  readonly #clocks: readonly MachineClock[];
+  readonly #downs: number[][] = [];
+  readonly #stateIds = new Map<string, number>();
+  readonly #postIds = new Map<string, number>();
+  readonly #toldIds = new Map<string, number>();
+  readonly #reader = new ByteReader();
+
+  constructor(world: SmallWorld<Message, Command, Event, Config>, bounds: Bounds, mutant: string | null) {
+    const { staging } = world;
+    this.world = world;
+    this.bounds = bounds;
+    this.#mutant = mutant;
+    this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds, mutant) });
+    this.nodes = this.scenario.nodes;
+    this.#clocks = Array.from({ length: this.nodes }, (_, node) => new MachineClock(0, 0, world.ratePpm(bounds, node)));
+    const alike = world.alike(bounds);
+    this.renumberings = permutations(alike).map((order) => Array.from({ length: this.nodes }, (_, node) => order[node] ?? node));
+    this.stateHashes = new PartHashes(this.renumberings.length);
+    this.postHashes = new PartHashes(this.renumberings.length);
+  }
+
+  monoOf(node: number, instant: number): MonoUs {
+    return (this.#clocks[node] as MachineClock).monoAt(instant * this.world.tickUs);
+  }
+
+  wallOf(node: number, instant: number): WallUs {
+    return (this.#clocks[node] as MachineClock).wallAt(instant * this.world.tickUs);
+  }
+
+  incarnationOf({ node, life }: NodeState): number {
+    return incarnationOf(node, life, this.nodes);
+  }
+
+  /** A node that is not up; its next life has this number. */
+  down(node: number, life: number): number {
+    const downs = (this.#downs[node] ??= []);
+    return (downs[life] ??= this.#intern(node, life, null));
+  }
+
+  /** What an input makes of a node at an instant. */
+  outcome(state: number, input: number, instant: number): Outcome {
+    const before = this.states[state] as NodeState;
+    const key = (input - FIRST_OFFER + 16) * INPUT_SHIFT + instant;
+    const known = before.outcomes.get(key);
+    if (known) return known;
+    const outcome = this.#play(before, this.#input(state, input, instant), instant);
+    before.outcomes.set(key, outcome);
+    return outcome;
+  }
+
+  wantsWaking(state: number, instant: number): boolean {
+    const { node, wakeAt } = this.states[state] as NodeState;
+    return wakeAt <= this.monoOf(node, instant);
+  }
+
+  /** Its addressee, as it is now, will never listen to it. */
+  isDead(post: number, addressee: number): boolean {
+    const state = this.states[addressee] as NodeState;
+    const known = state.ignores[post];
+    if (known !== undefined) return known;
+    const { bytes } = this.posts[post] as Post;
+    this.#reader.reset(bytes, 0, bytes.length);
+    const message = this.world.staging.protocol.codec.decode(this.#reader);
+    invariant(message !== null, 'a message of the explorer does not survive its own codec');
+    const isDead = this.world.isDead(message, this.incarnationOf(state), state.snapshot?.[0] ?? null);
+    state.ignores[post] = isDead;
+    return isDead;
+  }
+
+  /** What may become of a node that is up. */
+  prospects(state: number, instant: number): Prospects {
+    const { node, life, snapshot, prospects } = this.states[state] as NodeState;
+    const known = prospects[instant];
+    if (known) return known;
+    if (snapshot === null) return { ...NO_PROSPECTS, tidied: state };
+    const { world, bounds } = this;
+    const [core, actor] = snapshot;
+    const seen = { node, life, core, actor, monoUs: this.monoOf(node, instant) };
+    const found = {
+      offers: world.offers(bounds, seen),
+      mayCrash: world.mayCrash(bounds, seen),
+      asksNothing: world.asksNothing(bounds, seen),
+      tidied: this.#intern(node, life, [world.tidy(core, node, seen.monoUs), actor]),
+    };
+    prospects[instant] = found;
+    return found;
+  }
+
+  #input(state: number, input: number, instant: number): Input {
+    if (input === WAKE) return { kind: 'wake' };
+    if (input === START) return { kind: 'start' };
+    if (input >= 0) {
+      const { from, bytes } = this.posts[input] as Post;
+      return { kind: 'receive', from, bytes };
+    }
+    const [verb, ...words] = this.prospects(state, instant).offers[FIRST_OFFER - input] as Offer;
+    return { kind: 'act', verb, words };
+  }
+
+  #play({ node, life, snapshot }: NodeState, input: Input, instant: number): Outcome {
+    this.played++;
+    const player = this.#player(node, life, snapshot);
+    player.play(input, this.monoOf(node, instant), this.wallOf(node, instant));
+    invariant(player.asked.length === 0, 'the explorer has no storage');
+    const told = [...player.told];
+    return {
+      state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
+      sent: player.sent.map(({ to, bytes }) => this.#post(node, to, bytes)),
+      told,
+      toldId: told.length === 0 ? 0 : this.#toldId(told),
+    };
+  }
+
+  #player(node: number, life: number, snapshot: NodeState['snapshot']): Player<Message, Command, Event, Config> {
+    const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.nodes), restarted: life > 0, diskKept: false };
+    const player = new Player(this.world.staging, this.scenario, boot, this.#mutant);
+    if (snapshot !== null) player.restore(snapshot);
+    return player;
+  }
+
+  #intern(node: number, life: number, snapshot: NodeState['snapshot']): number {
+    const key = stateHash([node, life, snapshot]);
+    const known = this.#stateIds.get(key);
+    if (known !== undefined) return known;
+    const id = this.states.length;
+    this.states.push({ node, life, snapshot, wakeAt: this.#wakeAt(node, life, snapshot), outcomes: new Map(), ignores: [], prospects: [] });
+    this.#stateIds.set(key, id);
+    this.stateHashes.set(id, (i) => this.#renamed(node, life, snapshot, this.renumberings[i] as readonly number[]));
+    return id;
+  }
+
+  /** What a core planned in vain is not part of its state, so it is asked as it is after a restore. */
+  #wakeAt(node: number, life: number, snapshot: NodeState['snapshot']): number {
+    if (snapshot === null || !this.world.mayWake(this.bounds, node, snapshot[0])) return Infinity;
+    return this.#player(node, life, snapshot).core.wakeAt;
+  }
+
+  #renamed(node: number, life: number, snapshot: NodeState['snapshot'], to: readonly number[]): Json {
+    if (snapshot === null) return [to[node] as number, life, null];
+    const [core, actor] = snapshot;
+    return [to[node] as number, life, this.world.rename(core, (one) => to[one] ?? one), actor];
+  }
+
+  #post(from: number, to: number, bytes: Uint8Array): number {
+    const key = `${from} ${to} ${bytes.join(' ')}`;
+    const known = this.#postIds.get(key);
+    if (known !== undefined) return known;
+    const id = this.posts.push({ from, to, bytes }) - 1;
+    this.#postIds.set(key, id);
+    const told = [...bytes];
+    this.postHashes.set(id, (i) => {
+      const renumbered = this.renumberings[i] as readonly number[];
+      return [renumbered[from] as number, renumbered[to] as number, told];
+    });
+    return id;
+  }
+
+  #toldId(told: readonly Told[]): number {
+    const key = stateHash(told as unknown as Json);
+    const known = this.#toldIds.get(key);
+    if (known !== undefined) return known;
+    this.#toldIds.set(key, this.#toldIds.size + 1);
+    return this.#toldIds.size;
+  }
+}

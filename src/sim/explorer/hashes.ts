@@ -1,0 +1,47 @@
+/**
+ * Hashes of what a state is made of, one for each renumbering of the nodes that are alike. A state's hash is
+ * the sum of its parts' hashes, so a step changes it by a few additions, and messages under way need no order.
+ */
+import { stateHash, type Json } from '../../kernel/index.ts';
+
+/** Two words for each part and renumbering. */
+export class PartHashes {
+  readonly #perPart: number;
+  words: Uint32Array;
+
+  constructor(renumberings: number) {
+    this.#perPart = renumberings * 2;
+    this.words = new Uint32Array(1024 * this.#perPart);
+  }
+
+  /** Where the words of a part begin. */
+  at(part: number): number {
+    return part * this.#perPart;
+  }
+
+  /** `told` says the part as it looks after each renumbering. */
+  set(part: number, told: (renumbering: number) => Json): void {
+    const start = this.at(part);
+    if (start + this.#perPart > this.words.length) {
+      const grown = new Uint32Array(this.words.length * 2);
+      grown.set(this.words);
+      this.words = grown;
+    }
+    for (let i = 0; i * 2 < this.#perPart; i++) {
+      const hash = stateHash(told(i));
+      this.words[start + 2 * i] = Number.parseInt(hash.slice(0, 8), 16);
+      this.words[start + 2 * i + 1] = Number.parseInt(hash.slice(8), 16);
+    }
+  }
+}
+
+/** Every order of 0 … count-1, the identity first. */
+export function permutations(count: number): number[][] {
+  if (count === 0) return [[]];
+  const shorter = permutations(count - 1);
+  const all: number[][] = [];
+  for (let last = count - 1; last >= 0; last--) {
+    for (const order of shorter) all.push([...order.map((one) => (one < last ? one : one + 1)), last]);
+  }
+  return all;
+}

@@ -1,0 +1,64 @@
+/** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
+import { invariant } from '../../kernel/index.ts';
+import type { AnyStage, Settings, StageAction } from '../stage/index.ts';
+import type { Cast, Post } from './cast.ts';
+import type { FoundScript } from './index.ts';
+import type { Move } from './universe.ts';
+
+export function asScript<Message, Command, Event, Config>(
+  cast: Cast<Message, Command, Event, Config>,
+  path: readonly Move[],
+  settings: Settings,
+  stage: AnyStage,
+): FoundScript {
+  const { world, bounds } = cast;
+  const lines: { line: string; notes: ReturnType<AnyStage['do']> }[] = [];
+  const perform = (action: StageAction): void => {
+    const line = stage.format(action);
+    lines.push({ line, notes: stage.do(action) });
+  };
+  stage.startAll();
+  for (let node = 0; node < cast.nodes; node++) {
+    const ppm = world.ratePpm(bounds, node);
+    if (ppm !== 0) perform({ kind: 'rate', node, ppm });
+  }
+  for (const move of path) for (const action of actionsOf(cast, move, stage)) perform(action);
+  const [violation] = stage.violations;
+  invariant(violation !== undefined, 'what the explorer found does not happen on a stage');
+  return { settings, violation, lines };
+}
+
+function actionsOf<Message, Command, Event, Config>(
+  cast: Cast<Message, Command, Event, Config>,
+  move: Move,
+  stage: AnyStage,
+): StageAction[] {
+  switch (move.kind) {
+    case 'deliver':
+    case 'repeat':
+    case 'drop': {
+      const { from, to, bytes } = cast.posts[move.post] as Post;
+      const message = stage.find(from, to, bytes);
+      invariant(message !== null, 'the explorer delivers what was never sent on the stage');
+      if (move.kind === 'repeat')
+        return [
+          { kind: 'duplicate', message },
+          { kind: 'deliver', message },
+        ];
+      return [{ kind: move.kind, message }];
+    }
+    case 'act': {
+      const [verb, ...words] = move.offer;
+      return [{ kind: 'act', node: move.node, verb, words }];
+    }
+    case 'crash':
+      return [
+        { kind: 'crash', node: move.node },
+        { kind: 'restart', node: move.node, diskKept: false },
+      ];
+    case 'advance':
+      return [{ kind: 'advance', byUs: cast.world.tickUs }, ...move.woken.map((node) => ({ kind: 'wake', node }) as const)];
+    default:
+      return [{ kind: move.kind, node: move.node }];
+  }
+}

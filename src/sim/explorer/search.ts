@@ -1,0 +1,131 @@
+/**
+ * The search: breadth first, so that the first violation found has the fewest steps. Only hashes and depths are
+ * kept of states that were expanded; the way to a violation is found again afterwards, by walking from the
+ * beginning along states of rising depth.
+ */
+import { invariant } from '../../kernel/index.ts';
+import { Frontier } from './frontier.ts';
+import type { Move, Universe } from './universe.ts';
+import { VisitedSet } from './visited.ts';
+
+export interface SearchLimits {
+  readonly maxStates: number;
+  /** Asked now and then, with what was done so far: whether to stop. */
+  isOver(progress: SearchProgress): boolean;
+}
+
+export interface SearchProgress {
+  readonly states: number;
+  readonly transitions: number;
+  readonly depth: number;
+  /** States found and not yet expanded. */
+  readonly waiting: number;
+}
+
+export interface SearchResult extends SearchProgress {
+  /** Every state was expanded. */
+  readonly exhausted: boolean;
+  /** The steps to the nearest violation, if one was found. */
+  readonly path: readonly Move[] | null;
+  /** Of the table of visited states. */
+  readonly visitedBytes: number;
+  /** Of states that wait, at most. */
+  readonly frontierBytes: number;
+}
+
+const ASK_EVERY = 4096;
+const DEPTH_MAX = 255;
+
+export function search<Message, Command, Event, Config>(
+  universe: Universe<Message, Command, Event, Config>,
+  limits: SearchLimits,
+): SearchResult {
+  const visited = new VisitedSet();
+  let level = new Frontier();
+  let nextLevel = new Frontier();
+  const state = universe.newState();
+  let transitions = 0;
+  let depth = 0;
+  let isBroken = false;
+  let isStopped = false;
+
+  universe.begin();
+  visited.add(universe.low, universe.high, 0);
+  level.push(universe.next, universe.nextLength);
+  const progress = (): SearchProgress => ({ states: visited.count, transitions, depth, waiting: level.count + nextLevel.count });
+  let untilAsked = ASK_EVERY;
+
+  while (level.count > 0 && !isBroken && !isStopped) {
+    invariant(depth < DEPTH_MAX, 'the world is deeper than the explorer counts');
+    for (let length = level.take(state); length > 0; length = level.take(state)) {
+      universe.expand(state, length, (_move, breaks) => {
+        transitions++;
+        if (breaks) {
+          isBroken = true;
+          return false;
+        }
+        if (visited.add(universe.low, universe.high, depth + 1)) nextLevel.push(universe.next, universe.nextLength);
+        return true;
+      });
+      if (isBroken) break;
+      if (--untilAsked > 0) continue;
+      untilAsked = ASK_EVERY;
+      if (visited.count >= limits.maxStates || limits.isOver(progress())) {
+        isStopped = true;
+        break;
+      }
+    }
+    if (isBroken || isStopped) break;
+    level.clear();
+    [level, nextLevel] = [nextLevel, level];
+    if (level.count > 0) depth++;
+  }
+  return {
+    ...progress(),
+    depth: isBroken ? depth + 1 : depth,
+    exhausted: !isBroken && !isStopped,
+    path: isBroken ? pathTo(universe, visited, depth) : null,
+    visitedBytes: visited.bytes,
+    frontierBytes: level.bytes + nextLevel.bytes,
+  };
+}
+
+/** Some way to a step that breaks a promise, out of a state of this depth. */
+function pathTo<Message, Command, Event, Config>(
+  universe: Universe<Message, Command, Event, Config>,
+  visited: VisitedSet,
+  breakDepth: number,
+): Move[] {
+  const tried = new VisitedSet();
+  const path: Move[] = [];
+  const walk = (state: Int32Array, length: number, depth: number): boolean => {
+    const onward: { state: Int32Array; move: Move }[] = [];
+    let last: Move | null = null;
+    universe.expand(state, length, (move, breaks) => {
+      if (breaks) {
+        if (depth === breakDepth) last = move();
+        return depth !== breakDepth;
+      }
+      if (depth < breakDepth && visited.depthOf(universe.low, universe.high) === depth + 1 && tried.add(universe.low, universe.high, 0)) {
+        onward.push({ state: universe.next.slice(0, universe.nextLength), move: move() });
+      }
+      return true;
+    });
+    if (last !== null) {
+      path.push(last);
+      return true;
+    }
+    const room = universe.newState();
+    for (const next of onward) {
+      path.push(next.move);
+      room.set(next.state);
+      if (walk(room, next.state.length, depth + 1)) return true;
+      path.pop();
+    }
+    return false;
+  };
+  universe.begin();
+  const isFound = walk(universe.next.slice(), universe.nextLength, 0);
+  invariant(isFound, 'the way to a violation was lost');
+  return path;
+}

@@ -1,0 +1,319 @@
+/**
+ * States of a small world as lists of numbers, and everything that can happen in each. A state is the instant,
+ * what is used up of each budget, what of the past still matters, one number per node, and the messages under
+ * way in order of their numbers.
+ */
+import type { Post, Cast, NodeState, Outcome } from './cast.ts';
+import { FIRST_OFFER, START, WAKE } from './cast.ts';
+import type { Judge, PastId } from './judge.ts';
+import type { Offer } from './small-world.ts';
+
+// Where things are in a state.
+const INSTANT = 0;
+const CRASHES = 1;
+const DUPLICATES = 2;
+const LOSSES = 3;
+const PAST = 4;
+const NODES = 5;
+
+const POSTS_MAX = 512;
+
+/** One thing that happened. */
+export type Move =
+  | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly post: number }
+  | { readonly kind: 'act'; readonly node: number; readonly offer: Offer }
+  | { readonly kind: 'wake' | 'crash'; readonly node: number }
+  /** With the nodes that are woken at that very instant. */
+  | { readonly kind: 'advance'; readonly woken: readonly number[] };
+
+/** Is shown each step out of a state; `next` holds what it led to. False: that is enough. */
+export type Visitor = (move: () => Move, breaks: boolean) => boolean;
+
+export class Universe<Message, Command, Event, Config> {
+  readonly #cast: Cast<Message, Command, Event, Config>;
+  readonly #judge: Judge;
+  readonly #postsAt: number;
+  readonly #woken: number[] = [];
+  #firstNodes: readonly number[] = [];
+  /** The hash of the state under expansion, for each renumbering, nothing but nodes and posts. */
+  readonly #sums: Uint32Array;
+  /** The same of the state it leads to. */
+  readonly #nextSums: Uint32Array;
+  /** The state that is shown to the visitor. */
+  readonly next: Int32Array;
+  nextLength = 0;
+  /** Its hash, the same for states that differ only in the numbers of nodes that are alike. */
+  low = 0;
+  high = 0;
+
+  constructor(cast: Cast<Message, Command, Event, Config>, judge: Judge) {
+    this.#cast = cast;
+    this.#judge = judge;
+    this.#postsAt = NODES + cast.nodes;
+    this.next = new Int32Array(this.#postsAt + POSTS_MAX);
+    this.#sums = new Uint32Array(cast.renumberings.length * 2);
+    this.#nextSums = new Uint32Array(cast.renumberings.length * 2);
+  }
+
+  /** Room for one state. */
+  newState(): Int32Array {
+    return new Int32Array(this.next.length);
+  }
+
+  /** Every node has started; nothing else has happened. Is left in `next`. */
+  begin(): void {
+    const cast = this.#cast;
+    this.next.fill(0);
+    this.next[PAST] = this.#judge.nothing;
+    this.nextLength = this.#postsAt;
+    this.#nextSums.fill(0);
+    for (let node = 0; node < cast.nodes; node++) {
+      this.next[NODES + node] = cast.down(node, 0);
+      this.#addState(this.next[NODES + node] as number, 1);
+    }
+    for (let node = 0; node < cast.nodes; node++) this.#take(node, START);
+    this.#firstNodes = [...this.next.subarray(NODES, this.#postsAt)];
+    this.#finish();
+  }
+
+  instantOf(state: Int32Array): number {
+    return state[INSTANT] as number;
+  }
+
+  /** Shows every step out of a state. */
+  expand(state: Int32Array, length: number, visit: Visitor): void {
+    const cast = this.#cast;
+    const { bounds } = cast;
+    this.#sum(state, length);
+    for (let i = this.#postsAt; i < length; i++) {
+      const post = state[i] as number;
+      if (i > this.#postsAt && post === state[i - 1]) continue;
+      const { to } = cast.posts[post] as Post;
+      if (this.#isUp(state, to)) {
+        this.#copy(state, length);
+        this.#removeAt(i);
+        const isClean = this.#take(to, post);
+        if (!this.#show(() => ({ kind: 'deliver', post }), !isClean, visit)) return;
+        if ((state[DUPLICATES] as number) < bounds.duplicates) {
+          this.#copy(state, length);
+          this.next[DUPLICATES] = (this.next[DUPLICATES] as number) + 1;
+          const isStillClean = this.#take(to, post);
+          if (!this.#show(() => ({ kind: 'repeat', post }), !isStillClean, visit)) return;
+        }
+      }
+      if ((state[LOSSES] as number) < bounds.losses) {
+        this.#copy(state, length);
+        this.next[LOSSES] = (this.next[LOSSES] as number) + 1;
+        this.#removeAt(i);
+        if (!this.#show(() => ({ kind: 'drop', post }), false, visit)) return;
+      }
+    }
+    const isBeginning = this.#isBeginning(state, length);
+    const first = isBeginning ? cast.world.firstToAct(bounds) : null;
+    for (let node = 0; node < cast.nodes; node++) {
+      if (first !== null && node !== first) continue;
+      if (!this.#expandNode(state, length, node, visit)) return;
+    }
+    if ((state[INSTANT] as number) < bounds.instants && !isBeginning) {
+      this.#copy(state, length);
+      const isClean = this.#advance();
+      const woken = [...this.#woken];
+      this.#show(() => ({ kind: 'advance', woken }), !isClean, visit);
+    }
+  }
+
+  #expandNode(state: Int32Array, length: number, node: number, visit: Visitor): boolean {
+    const cast = this.#cast;
+    const id = state[NODES + node] as number;
+    const { snapshot, life } = cast.states[id] as NodeState;
+    if (snapshot === null) return true;
+    const instant = state[INSTANT] as number;
+    const { offers, mayCrash } = cast.prospects(id, instant);
+    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node)) {
+      this.#copy(state, length);
+      const isClean = this.#take(node, WAKE);
+      if (!this.#show(() => ({ kind: 'wake', node }), !isClean, visit)) return false;
+    }
+    for (let offer = 0; offer < offers.length; offer++) {
+      this.#copy(state, length);
+      const isClean = this.#take(node, FIRST_OFFER - offer);
+      if (!this.#show(() => ({ kind: 'act', node, offer: offers[offer] as Offer }), !isClean, visit)) return false;
+    }
+    if (mayCrash && (state[CRASHES] as number) < cast.bounds.crashes) {
+      this.#copy(state, length);
+      const past = this.#judge.crashed(state[PAST] as PastId, instant, node, cast.incarnationOf(cast.states[id] as NodeState));
+      this.next[CRASHES] = (state[CRASHES] as number) + 1;
+      this.next[PAST] = past;
+      this.#become(node, cast.down(node, life + 1));
+      const isClean = past >= 0 && this.#take(node, START);
+      if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
+    }
+    return true;
+  }
+
+  /** Nobody has done anything yet. Time may as well begin with the first who does: all that matters are spans. */
+  #isBeginning(state: Int32Array, length: number): boolean {
+    return length === this.#postsAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
+  }
+
+  // ── Making the next state ──────────────────────────────────────────────────────────────────────────
+
+  #copy(state: Int32Array, length: number): void {
+    for (let i = 0; i < length; i++) this.next[i] = state[i] as number;
+    this.nextLength = length;
+    this.#nextSums.set(this.#sums);
+  }
+
+  /** One node takes one input; false if a promise was broken. */
+  #take(node: number, input: number): boolean {
+    const cast = this.#cast;
+    const { next } = this;
+    const instant = next[INSTANT] as number;
+    const before = next[NODES + node] as number;
+    const outcome: Outcome = cast.outcome(before, input, instant);
+    this.#become(node, cast.prospects(outcome.state, instant).tidied);
+    this.#dropDead(node);
+    for (const post of outcome.sent) {
+      const { to } = cast.posts[post] as Post;
+      if (!this.#isDead(post, to)) this.#insert(post);
+    }
+    if (outcome.toldId === 0) return true;
+    const incarnation = cast.incarnationOf(cast.states[before] as NodeState);
+    const past = this.#judge.told(next[PAST] as PastId, instant, node, incarnation, outcome.told, outcome.toldId);
+    next[PAST] = past;
+    return past >= 0;
+  }
+
+  /** Time goes by one instant, and who is woken promptly is woken. */
+  #advance(): boolean {
+    const cast = this.#cast;
+    const instant = (this.next[INSTANT] as number) + 1;
+    this.#woken.length = 0;
+    this.next[INSTANT] = instant;
+    this.next[PAST] = this.#judge.settled(this.next[PAST] as PastId, instant);
+    if (this.next[PAST] < 0) return false;
+    for (let node = 0; node < cast.nodes; node++) {
+      this.#become(node, cast.prospects(this.next[NODES + node] as number, instant).tidied);
+      if (!cast.world.wakesPromptly(cast.bounds, node)) continue;
+      // A wake may plan the next one for the same instant, but not for ever.
+      for (let times = 0; times < 4 && cast.wantsWaking(this.next[NODES + node] as number, instant); times++) {
+        this.#woken.push(node);
+        if (!this.#take(node, WAKE)) return false;
+      }
+    }
+    return true;
+  }
+
+  #become(node: number, state: number): void {
+    this.#addState(this.next[NODES + node] as number, -1);
+    this.next[NODES + node] = state;
+    this.#addState(state, 1);
+  }
+
+  #insert(post: number): void {
+    const { next } = this;
+    let at = this.nextLength++;
+    while (at > this.#postsAt && (next[at - 1] as number) > post) {
+      next[at] = next[at - 1] as number;
+      at--;
+    }
+    next[at] = post;
+    this.#addPost(post, 1);
+  }
+
+  #removeAt(index: number): void {
+    const { next } = this;
+    this.#addPost(next[index] as number, -1);
+    this.nextLength--;
+    for (let i = index; i < this.nextLength; i++) next[i] = next[i + 1] as number;
+  }
+
+  /** A node is not what it was: what it will not listen to any more goes. */
+  #dropDead(node: number): void {
+    const cast = this.#cast;
+    for (let i = this.nextLength - 1; i >= this.#postsAt; i--) {
+      const post = this.next[i] as number;
+      if ((cast.posts[post] as Post).to === node && this.#isDead(post, node)) this.#removeAt(i);
+    }
+  }
+
+  /** Whoever only asks, and asks nothing more, listens to nothing. */
+  #isDead(post: number, to: number): boolean {
+    const cast = this.#cast;
+    const state = this.next[NODES + to] as number;
+    if (cast.isDead(post, state)) return true;
+    return !cast.world.wakesPromptly(cast.bounds, to) && cast.prospects(state, this.next[INSTANT] as number).asksNothing;
+  }
+
+  /** When nobody asks for anything any more, those who only answer, and all messages, make no difference. */
+  #forget(): void {
+    const cast = this.#cast;
+    const instant = this.next[INSTANT] as number;
+    // Those who ask come last, and mostly one of them still does.
+    for (let node = cast.nodes - 1; node >= 0; node--) if (!cast.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
+    while (this.nextLength > this.#postsAt) this.#removeAt(this.nextLength - 1);
+    for (let node = 0; node < cast.nodes; node++) if (cast.world.wakesPromptly(cast.bounds, node)) this.#become(node, cast.down(node, 0));
+  }
+
+  #isUp(state: Int32Array, node: number): boolean {
+    return (this.#cast.states[state[NODES + node] as number] as NodeState).snapshot !== null;
+  }
+
+  #show(move: () => Move, breaks: boolean, visit: Visitor): boolean {
+    if (!breaks) this.#forget();
+    this.#finish();
+    return visit(move, breaks);
+  }
+
+  // ── Hashes ─────────────────────────────────────────────────────────────────────────────────────────
+
+  #sum(state: Int32Array, length: number): void {
+    this.#nextSums.fill(0);
+    for (let i = NODES; i < this.#postsAt; i++) this.#addState(state[i] as number, 1);
+    for (let i = this.#postsAt; i < length; i++) this.#addPost(state[i] as number, 1);
+    this.#sums.set(this.#nextSums);
+  }
+
+  #addState(state: number, sign: number): void {
+    const { stateHashes } = this.#cast;
+    this.#add(stateHashes.words, stateHashes.at(state), sign);
+  }
+
+  #addPost(post: number, sign: number): void {
+    const { postHashes } = this.#cast;
+    this.#add(postHashes.words, postHashes.at(post), sign);
+  }
+
+  #add(words: Uint32Array, start: number, sign: number): void {
+    const sums = this.#nextSums;
+    for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + sign * (words[start + i] as number);
+  }
+
+  /** Of all renumberings the one with the lowest hash speaks for the state; what is the same in all is mixed in last. */
+  #finish(): void {
+    const sums = this.#nextSums;
+    const { next } = this;
+    let high = sums[0] as number;
+    let low = sums[1] as number;
+    for (let i = 2; i < sums.length; i += 2) {
+      const itsHigh = sums[i] as number;
+      const itsLow = sums[i + 1] as number;
+      if (itsHigh > high || (itsHigh === high && itsLow >= low)) continue;
+      high = itsHigh;
+      low = itsLow;
+    }
+    const budgets =
+      ((next[INSTANT] as number) << 12) | ((next[CRASHES] as number) << 8) | ((next[DUPLICATES] as number) << 4) | (next[LOSSES] as number);
+    high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1) ^ mix((next[PAST] as number) + 0x2545);
+    low = Math.imul(low ^ mix((next[PAST] as number) + 0x7f4a), 0x85ebca77) ^ mix(budgets + 0x1b87);
+    // Each word depends on both, so that either alone spreads well.
+    this.high = mix(high ^ Math.imul(low, 0xc2b2ae35)) >>> 0;
+    this.low = mix(low ^ Math.imul(this.high, 0x27d4eb2f)) >>> 0;
+  }
+}
+
+function mix(word: number): number {
+  let hash = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

@@ -1,0 +1,189 @@
+/**
+ * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
+ * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
+ */
+import {
+  isRequest,
+  type QuorumCommand,
+  type QuorumCore,
+  type QuorumEvent,
+  type QuorumMessage,
+  type Snapshot,
+} from '../../../core/index.ts';
+import { isLiteral } from '../../protocols/quorum-mutants.ts';
+import type { QuorumWorld } from '../../protocols/quorum.ts';
+import { quorumStaging, type QuorumActorSnapshot } from '../../stage/quorum.ts';
+import type { Settings } from '../../stage/staging.ts';
+import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
+
+const NAME = 'x';
+
+export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
+  staging: quorumStaging,
+  bounds: {
+    acceptors: 3,
+    proposers: 2,
+    attempts: 1,
+    tries: 1,
+    handles: 1,
+    renewals: 1,
+    releases: true,
+    crashes: 1,
+    duplicates: 0,
+    losses: 0,
+    driftPpm: 0,
+    term: 2,
+    instants: 2,
+  },
+  tickUs: 1_000_000,
+
+  settings: ({ acceptors, proposers, term, driftPpm }: Bounds, mutant: string | null): Settings => ({
+    acceptors: String(acceptors),
+    proposers: String(proposers),
+    term: `${term}s`,
+    rtt: '1us',
+    attempt: '1s',
+    rate: `${driftPpm}ppm`,
+    // The paper to the letter promises nothing about tokens.
+    fencing: isLiteral(mutant) ? 'no' : 'yes',
+  }),
+
+  ratePpm: ({ acceptors, driftPpm }: Bounds, node: number): number => (node < acceptors ? driftPpm : -driftPpm),
+
+  offers(
+    { acceptors, attempts, handles, renewals, releases, term }: Bounds,
+    { node, life, core, actor, monoUs }: NodeView,
+  ): readonly Offer[] {
+    if (node < acceptors) return [];
+    const { asked, leases } = actor as unknown as QuorumActorSnapshot;
+    const { holder } = core as unknown as QuorumCoreSnapshot;
+    const offers: Offer[] = [];
+    if (asked + life < attempts && leases.length < handles) offers.push(['acquire', NAME, `${term}s`]);
+    for (const lease of leases) {
+      if (lease.state === 'asking') continue;
+      const which = handles > 1 ? ['lease', String(lease.lease)] : [];
+      offers.push(['use', NAME, ...which]);
+      if (lease.state !== 'holding') continue;
+      // A renewal that would not move the deadline on is not worth trying.
+      const moves = holder.rows.some(([, , , , deadlineMono]) => monoUs + lease.termUs > deadlineMono);
+      if (lease.renewals < renewals && moves) offers.push(['renew', NAME, ...which]);
+      if (releases) offers.push(['release', NAME, ...which]);
+    }
+    return offers;
+  },
+
+  mayCrash({ acceptors, attempts }: Bounds, { node, life, core }: NodeView): boolean {
+    const { acceptor } = core as unknown as QuorumCoreSnapshot;
+    // A proposer that asks for nothing after it is no different from one that is not heard of again.
+    if (node >= acceptors || acceptor === null) return life + 1 < attempts;
+    return acceptor.rows.length > 0 || acceptor.promises.length > 0;
+  },
+
+  mayWake({ acceptors, tries }: Bounds, node: number, core: Snapshot): boolean {
+    const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
+    return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
+  },
+
+  asksNothing({ acceptors, attempts, tries, renewals }: Bounds, { node, life, core, actor }: NodeView): boolean {
+    if (node < acceptors) return true;
+    const { asked, leases } = actor as unknown as QuorumActorSnapshot;
+    const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
+    if (asked + life < attempts || proposer.some((pursuit) => !isGivenUp(pursuit, tries))) return false;
+    return holder.renewals.length === 0 && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
+  },
+
+  alike: ({ acceptors }: Bounds): number => acceptors,
+  // Only a PREPARE compares owners, where ballots are equal, and the first try sends none.
+  firstToAct: ({ acceptors, tries }: Bounds): number | null => (tries === 1 ? acceptors : null),
+  rename: renameCore,
+  wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
+  tidy: tidyCore,
+  isDead: (message: QuorumMessage, incarnation: number, core: Snapshot | null): boolean =>
+    !isRequest(message) && isIgnored(message, incarnation, core as unknown as QuorumCoreSnapshot | null),
+};
+
+/** What this file reads of a core's snapshot. */
+interface QuorumCoreSnapshot {
+  readonly acceptor: AcceptorSnapshot | null;
+  readonly ballots: number;
+  readonly proposer: readonly {
+    readonly lease: number;
+    readonly state: { readonly phase: string; readonly tries: number; readonly ballot: number };
+    readonly sets: readonly (readonly number[])[];
+    readonly refusals: readonly { readonly voter: number }[];
+  }[];
+  readonly holder: {
+    readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
+    readonly renewals: readonly { readonly ballot: number; readonly accepted: readonly number[]; readonly refused: readonly number[] }[];
+    readonly releases: readonly { readonly ballot: number; readonly answered: readonly number[] }[];
+  };
+}
+
+interface AcceptorSnapshot {
+  readonly rows: readonly (readonly [
+    name: string,
+    owner: number,
+    lease: number,
+    ballot: number,
+    token: number,
+    expiresAt: number,
+    meta: Snapshot,
+  ])[];
+  readonly promises: readonly (readonly [name: string, ballot: number, owner: number, until: number])[];
+  readonly floors: readonly number[];
+  readonly sweepAt: number;
+}
+
+/** It rests, and this world lets it try no more. */
+function isGivenUp({ state }: QuorumCoreSnapshot['proposer'][number], attempts: number): boolean {
+  return state.phase === 'resting' && state.tries >= attempts;
+}
+
+/**
+ * An answer is ignored for ever if it is for an earlier life; if its addressee will ask nothing more; and if nothing
+ * under way has its ballot, because ballots only rise, and its clock tells nothing new.
+ */
+function isIgnored(message: QuorumMessage, incarnation: number, core: QuorumCoreSnapshot | null): boolean {
+  if (core === null || message.owner !== incarnation) return true;
+  const { proposer, holder, ballots } = core;
+  const isAwaited = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases].some(
+    ({ ballot }) => ballot === message.ballot,
+  );
+  return !isAwaited && message.clock <= ballots;
+}
+
+/** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
+function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
+  const told = core as unknown as QuorumCoreSnapshot;
+  if (told.acceptor === null) return core;
+  const { acceptor } = told;
+  const live = acceptor.rows.filter(([, , , , , expiresAt]) => mono < expiresAt);
+  let { floors } = acceptor;
+  for (const [, , , ballot, , expiresAt] of acceptor.rows) {
+    if (mono < expiresAt) continue;
+    const [base = 0, first = 0] = floors;
+    floors = [base, Math.max(first, ballot)];
+  }
+  const promises = acceptor.promises.filter(([, , , until]) => mono < until);
+  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } };
+}
+
+/** Acceptors are named only in the sets of voters a proposer counts. In which order refusals came makes no difference to what comes of them. */
+function renameCore(core: Snapshot, numbered: (node: number) => number): Snapshot {
+  const told = core as unknown as QuorumCoreSnapshot;
+  const set = (voters: readonly number[]): number[] => voters.map(numbered).sort((a, b) => a - b);
+  const renamed = {
+    ...told,
+    proposer: told.proposer.map((pursuit) => ({
+      ...pursuit,
+      sets: pursuit.sets.map(set),
+      refusals: pursuit.refusals.map((refusal) => ({ ...refusal, voter: numbered(refusal.voter) })).sort((a, b) => a.voter - b.voter),
+    })),
+    holder: {
+      ...told.holder,
+      renewals: told.holder.renewals.map((renewal) => ({ ...renewal, accepted: set(renewal.accepted), refused: set(renewal.refused) })),
+      releases: told.holder.releases.map((release) => ({ ...release, answered: set(release.answered) })),
+    },
+  };
+  return renamed as unknown as Snapshot;
+}

@@ -1,0 +1,37 @@
+/** Worlds of the quorum engine with a member, client, handle or name less. */
+import type { Scenario, SmallerScenario } from '../protocol.ts';
+import type { QuorumWorld } from './quorum.ts';
+
+export function smallerWorlds(scenario: Scenario<QuorumWorld>): SmallerScenario<QuorumWorld>[] {
+  const { config } = scenario;
+  const { members, handles, habits } = config;
+  const smaller: SmallerScenario<QuorumWorld>[] = [];
+  if (members > 3) {
+    const fewer = {
+      members: 3,
+      core: { ...config.core, memberKeys: config.core.memberKeys.slice(0, 3), replication: 3 },
+      handles: [...handles.slice(0, 3), ...handles.slice(members)],
+    };
+    smaller.push({
+      without: 'all but three members',
+      scenario: { ...scenario, nodes: scenario.nodes - members + 3, config: { ...config, ...fewer } },
+    });
+  }
+  if (habits.resources.length > 1) {
+    const one = { ...habits, resources: habits.resources.slice(0, 1) };
+    smaller.push({ without: 'all names but one', scenario: { ...scenario, config: { ...config, habits: one } } });
+  }
+  for (let node = members; node < scenario.nodes; node++) {
+    const without = `client c${node - members}`;
+    smaller.push({
+      without,
+      scenario: { ...scenario, nodes: scenario.nodes - 1, config: { ...config, handles: handles.toSpliced(node, 1) } },
+    });
+  }
+  handles.forEach((count, node) => {
+    if (count === 0) return;
+    const fewer = { ...config, handles: handles.with(node, count - 1) };
+    smaller.push({ without: 'a handle', scenario: { ...scenario, config: fewer } });
+  });
+  return smaller;
+}

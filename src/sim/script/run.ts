@@ -1,0 +1,153 @@
+/**
+ * Runs a script on the stage it names. The first line says which: `stage quorum acceptors=3 mutant=no-restart-silence
+ * breaks=exclusion`. A script that names a mutant is run twice: with it the property must break, and the product, put
+ * through the same actions as far as they apply, must break nothing.
+ */
+import { TenureError } from '../../kernel/index.ts';
+import type { Violation } from '../../check/index.ts';
+import { formatSpan, theatres, type AnyStage, type Settings, type Theatre } from '../stage/index.ts';
+import { differences } from './differences.ts';
+import { formatScriptText, parseScriptText, type ScriptText } from './file.ts';
+import { tell } from './telling.ts';
+
+/** A stage that does not come to rest after so many deliveries never will. */
+const DELIVERIES_MAX = 10_000;
+
+export interface ScriptHeader {
+  readonly theatre: Theatre;
+  readonly settings: Settings;
+  readonly mutant: string | null;
+  readonly breaks: string | null;
+}
+
+export interface ScriptRun {
+  readonly header: ScriptHeader;
+  /** Actions, expectations not among them. */
+  readonly steps: number;
+  /** What is wrong: an expectation that failed, an action that could not be done, a property that broke or did not. */
+  readonly failures: readonly string[];
+  readonly violation: Violation | null;
+  /** The script with what came of it this time. */
+  readonly text: string;
+  /** What this time is not as the file says, block by block; empty if the file is up to date. */
+  readonly changes: readonly string[];
+}
+
+export function runScript(source: string): ScriptRun {
+  const text = parseScriptText(source);
+  const header = headerOf(text);
+  const { mutant, breaks } = header;
+  const asWritten = play(text, header, mutant);
+  const failures = [...asWritten.failures];
+  const [violation = null] = asWritten.violations;
+  if ((violation?.property ?? null) !== breaks) {
+    const found = violation ? `${violation.property} broke: ${violation.message}` : 'nothing broke';
+    failures.push(breaks === null ? found : `${breaks} should break${mutant === null ? '' : ` without ${mutant}`}, but ${found}`);
+  }
+  if (mutant !== null) {
+    const [broken] = play(text, header, null).violations;
+    if (broken) failures.push(`with all rules in force ${broken.property} breaks, too: ${broken.message}`);
+  }
+  const changes = text.blocks.flatMap(({ output, actions }, i) => {
+    const changed = differences(output ?? [], asWritten.outputs[i] ?? []);
+    return changed.length > 0 ? [`  line ${actions[0]?.number}: ${actions[0]?.text}`, ...changed.map((line) => `  ${line}`)] : [];
+  });
+  const steps = text.blocks.flatMap(({ actions }) => actions).filter(({ text: action }) => !/^(stage|expect)\b/.test(action)).length;
+  return { header, steps, failures, violation, text: formatScriptText(text, asWritten.outputs), changes };
+}
+
+function headerOf({ blocks }: ScriptText): ScriptHeader {
+  const [word, protocol, ...words] = blocks[0]?.actions[0]?.text.split(/\s+/) ?? [];
+  const theatre = theatres.find((one) => one.protocol === protocol);
+  if (word !== 'stage' || !theatre) {
+    const known = theatres.map((one) => one.protocol).join(', ');
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `a script begins with 'stage PROTOCOL [setting=value …]', where PROTOCOL is one of ${known}`,
+    );
+  }
+  const option = (name: string): string | null => words.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+  const mutant = option('mutant');
+  if (mutant !== null && !theatre.mutants.includes(mutant)) {
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `${theatre.protocol} has no mutant '${mutant}'. It has ${theatre.mutants.join(', ') || 'none'}`,
+    );
+  }
+  const settings = theatre.settings(words.filter((one) => !/^(mutant|breaks)=/.test(one)));
+  return { theatre, settings, mutant, breaks: option('breaks') };
+}
+
+interface Played {
+  readonly outputs: string[][];
+  readonly failures: string[];
+  readonly violations: readonly Violation[];
+}
+
+/** An action that may have nothing to act on: a script for two cores that behave differently. */
+const MAYBE = /^maybe /;
+
+function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: ScriptHeader, mutant: string | null): Played {
+  const stage = theatre.open(settings, mutant);
+  const failures: string[] = [];
+  // Where the product differs from the mutant, some actions have nothing to act on and some expectations are not for it.
+  const isStrict = mutant === written;
+  const outputs = blocks.map(({ actions }) =>
+    actions.flatMap(({ number, text }) => {
+      const fail = (why: string): string[] => {
+        if (isStrict) failures.push(`line ${number}: ${why}`);
+        return [`cannot: ${why}`];
+      };
+      if (text.startsWith('stage ')) return [];
+      if (text.startsWith('expect ')) {
+        const why = unmet(text.split(/\s+/).slice(1), stage);
+        if (why !== null) fail(why);
+        return why === null ? [] : [`not so: ${why}`];
+      }
+      try {
+        const lines = perform(text.replace(MAYBE, ''), stage);
+        return lines.map((line) => `${formatSpan(stage.nowUs).padEnd(8)} ${line}`);
+      } catch (error) {
+        if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
+        return MAYBE.test(text) ? [] : fail(error.message);
+      }
+    }),
+  );
+  return { outputs, failures, violations: stage.violations };
+}
+
+function perform(text: string, stage: AnyStage): string[] {
+  if (text === 'start') {
+    stage.startAll();
+    return [];
+  }
+  if (!/^deliver all\b/.test(text)) return tell(stage.line(text), stage);
+  // `deliver all`, or only what is for some: `deliver all a b p`.
+  const names = text.split(/\s+/).slice(2);
+  const lines: string[] = [];
+  for (let count = 0; count < DELIVERIES_MAX; count++) {
+    const message = stage.underWay.find(({ from, to }) => {
+      const isMeant = (node: number): boolean => names.length === 0 || names.includes(stage.names[node] ?? '');
+      return isMeant(from) && isMeant(to) && stage.isUp(to);
+    });
+    if (!message) return lines;
+    lines.push(...tell(stage.do({ kind: 'deliver', message: { ...message } }), stage));
+  }
+  throw new TenureError('TENURE_BAD_ARGUMENT', `after ${DELIVERIES_MAX} deliveries there are still messages under way`);
+}
+
+/** Why an expectation is not met: `p holds x`, `p holds not x`, `nobody holds x`, `violation`, `no violation`. */
+function unmet(words: readonly string[], stage: AnyStage): string | null {
+  const [who = '', verb, ...rest] = words;
+  const sentence = words.join(' ');
+  if (sentence === 'violation') return stage.violations.length > 0 ? null : 'nothing is broken';
+  if (sentence === 'no violation') return stage.violations[0] ? `${stage.violations[0].property} is broken` : null;
+  const isNot = rest[0] === 'not';
+  const resource = rest[isNot ? 1 : 0];
+  if (verb !== 'holds' || resource === undefined || (who !== 'nobody' && !stage.names.includes(who))) {
+    return `expect what? Write 'NODE holds NAME', 'NODE holds not NAME', 'nobody holds NAME', 'violation' or 'no violation'`;
+  }
+  const holders = stage.holdersOf(resource).map((node) => stage.names[node] ?? String(node));
+  const isMet = who === 'nobody' ? holders.length === 0 : holders.includes(who) !== isNot;
+  return isMet ? null : `${resource} is held by ${holders.join(' and ') || 'nobody'}`;
+}

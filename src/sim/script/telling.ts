@@ -1,0 +1,74 @@
+/** What came of an action, as the lines a script shows: who sent what to whom, who holds what, what was broken. */
+import { formatDuration, spanUs } from '../../kernel/index.ts';
+import type { HistoryRecord } from '../../check/index.ts';
+import { SIM_EPOCH_US } from '../clock.ts';
+import type { AnyStage, StageNote } from '../stage/index.ts';
+
+/** The lines of one action, without the instant. */
+export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
+  const lines: string[] = [];
+  const sends: { readonly from: string; readonly what: string; readonly to: string[] }[] = [];
+  const isRecorded = notes.some(({ kind, record }) => kind === 'recorded' && record?.kind !== 'requested');
+  for (const { kind, text, record } of notes) {
+    switch (kind) {
+      case 'sent': {
+        // The label is in the reference and begins the description: once is enough.
+        const [, from = '', to = '', what = ''] = /^(.+)→(\S+) (.+)$/.exec(text.replace(/(\S+) (#\d+): \1\s*/, '$1 $2 ')) ?? [];
+        const last = sends.find((one) => one.from === from && one.what === what);
+        if (last) last.to.push(to);
+        else sends.push({ from, what, to: [to] });
+        break;
+      }
+      case 'told':
+        if (!isRecorded) lines.push(text);
+        break;
+      case 'asked':
+        lines.push(text);
+        break;
+      case 'recorded': {
+        const line = record ? tellRecord(record, stage) : null;
+        if (line !== null) lines.push(line);
+        break;
+      }
+      case 'violation':
+        lines.push(`VIOLATION of ${named(text, stage)}`);
+        break;
+    }
+  }
+  return [...lines, ...sends.map(({ from, what, to }) => `${from}→${to.join(',')} ${what}`)].map(shortened);
+}
+
+function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
+  const who = stage.names[Number(record.node)] ?? String(record.node);
+  const left = (us: number): string => `${us < 0 ? '-' : ''}${formatDuration(spanUs(Math.abs(us)))}`;
+  switch (record.kind) {
+    case 'granted':
+      return `${who} HOLDS ${record.resource} for ${left(record.remainingUs)} on its own clock, token ${record.token}`;
+    case 'renewed':
+      return `${who} holds ${record.resource} for ${left(record.remainingUs)} from here on its own clock`;
+    case 'used':
+      return `${who} uses ${record.resource}, ${left(record.remainingUs)} before its deadline`;
+    case 'ended':
+      return `${who} no longer holds ${record.resource}: ${record.reason}`;
+    case 'abandoned':
+      return `${who} gave up its request ${record.request} for ${record.resource}`;
+    case 'crashed':
+      return `${who} is gone, with all it held`;
+    case 'responded':
+      return record.value === undefined
+        ? `${who} has written ${record.register}`
+        : `${who} read ${record.register}: ${record.value ?? 'nothing'}`;
+    default:
+      return null;
+  }
+}
+
+/** A referee's sentence with the names of the stage. */
+function named(text: string, stage: AnyStage): string {
+  return text.replace(/\bnode (\d+)#(\d+)/g, (_, node: string, start: string) => `${stage.names[Number(node)] ?? node}#${start}`);
+}
+
+/** Ballots and tokens are wall-clock microseconds: shown as seconds since the wall clocks of the stage began. */
+function shortened(line: string): string {
+  return line.replace(/\b1[78]\d{14}\b/g, (digits) => `@${(Number(digits) - SIM_EPOCH_US) / 1_000_000}`);
+}

@@ -1,0 +1,129 @@
+/**
+ * From a tape to a play: what a run of the simulator was made of, put on the stage of the same protocol. The stage
+ * has no network and no faults of its own: a loss is a message that no beat delivers, a cut is many, a stall is time.
+ */
+import type { Scenario } from '../protocol.ts';
+import type { Settings, StageAction } from '../stage/index.ts';
+import type { Tape, TapedOrigin, TapedStep } from '../tape.ts';
+import type { Beat, Deed, Origin } from './play.ts';
+
+/** What an actor on the stage is told to do instead of a command. */
+export interface Said {
+  readonly verb: string;
+  readonly words: readonly string[];
+  /** The number of the request that the command makes, or is about, if it has one. */
+  readonly asks?: number;
+  readonly about?: number;
+}
+
+/** What lifting needs to know of a protocol. */
+export interface Lifting<Command, Config> {
+  /** The stage that is like this world; null if there is none. */
+  settings(scenario: Scenario<Config>): Settings | null;
+  /** Null: the story can do without. */
+  say(command: Command): Said | null;
+  use(resource: string, request: number): Said | null;
+}
+
+export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Command, Config>): Beat[] {
+  const beats: Beat[] = [];
+  /** The beat that each step of the tape became, and that each request was made by. */
+  const beatOf = new Map<number, number>();
+  const requests = new Map<string, number>();
+  const isUp: boolean[] = [];
+  const wasUp: boolean[] = [];
+  /** The process that is in its node's place, and the beat by which each that is not was replaced. */
+  const current: number[] = [];
+  const replacedBy = new Map<number, number>();
+  let doer: number | undefined;
+  const deliveries = countDeliveries(tape.steps);
+  const add = (atUs: number, deed: Deed, choices: readonly number[] = []): number => {
+    beats.push({ id: beats.length, atUs, deed, choices, ...(doer === undefined ? {} : { replacedBy: doer }) });
+    return beats.length - 1;
+  };
+  const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
+    add(atUs, { kind: 'plain', action }, choices);
+  const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? -1, kind, nth });
+
+  tape.clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
+    if (ratePpm !== 0) plain(0, { kind: 'rate', node, ppm: ratePpm });
+    if (wallOffsetUs !== 0) plain(0, { kind: 'set', node, byUs: wallOffsetUs });
+  });
+  tape.steps.forEach((step, index) => {
+    const { atUs, node, process, deed, choices } = step;
+    doer = replacedBy.get(process);
+    const act = ({ verb, words, asks, about }: Said): void => {
+      const aboutBeat = about === undefined ? null : (requests.get(`${process} ${about}`) ?? null);
+      if (about !== undefined && aboutBeat === null) return;
+      const id = add(atUs, { kind: 'act', node, verb, words, asks: asks !== undefined, about: aboutBeat }, choices);
+      if (asks !== undefined) requests.set(`${process} ${asks}`, id);
+      beatOf.set(index, id);
+    };
+    switch (deed.kind) {
+      case 'start':
+        // The first starts are the stage's own.
+        if (wasUp[node]) {
+          const isTwin = isUp[node] === true;
+          const id = plain(atUs, isTwin ? { kind: 'twin', node } : { kind: 'restart', node, diskKept: deed.diskKept });
+          if (isTwin) replacedBy.set(current[node] as number, id);
+          beatOf.set(index, id);
+        }
+        isUp[node] = wasUp[node] = true;
+        current[node] = process;
+        return;
+      case 'crash':
+        plain(atUs, { kind: 'crash', node });
+        if (doer === undefined) isUp[node] = false;
+        return;
+      case 'deliver': {
+        const { message } = deed;
+        const key = keyOf(message);
+        for (let copies = deliveries.get(key) ?? 1; copies > 1; copies--) add(atUs, { kind: 'duplicate', message: origin(message) });
+        deliveries.set(key, 1);
+        beatOf.set(index, add(atUs, { kind: 'deliver', message: origin(message) }, choices));
+        return;
+      }
+      case 'wake':
+        beatOf.set(index, plain(atUs, { kind: 'wake', node }, choices));
+        return;
+      case 'command': {
+        const said = lifting.say(deed.command);
+        if (said) act(said);
+        return;
+      }
+      case 'use': {
+        const said = lifting.use(deed.resource, deed.request);
+        if (said) act(said);
+        return;
+      }
+      case 'completed':
+        beatOf.set(index, add(atUs, { kind: deed.ok ? 'answer' : 'fail', node, access: origin(deed.access) }, choices));
+        return;
+      case 'wall':
+        plain(atUs, { kind: 'set', node, byUs: deed.byUs });
+        return;
+      case 'rate':
+        plain(atUs, { kind: 'rate', node, ppm: deed.ppm });
+        return;
+      case 'sleep':
+      case 'awake':
+        plain(atUs, { kind: deed.kind, node });
+        return;
+    }
+  });
+  return beats;
+}
+
+function countDeliveries<Command>(steps: readonly TapedStep<Command>[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { deed } of steps) {
+    if (deed.kind !== 'deliver') continue;
+    const key = keyOf(deed.message);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function keyOf({ step, kind, nth }: TapedOrigin): string {
+  return `${step} ${kind} ${nth}`;
+}

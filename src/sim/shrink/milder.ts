@@ -1,0 +1,54 @@
+/** Fault plans with one kind of fault less: what the reduction of a world tries first. */
+import { noFaults, type FaultPlan } from '../faults.ts';
+
+/** The kinds of faults, each with the fields that make it; a kind is there when one of the fields is not as in a calm world. */
+const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
+  ['machines that were up before', ['uptimeUsMax']],
+  ['cut links', ['cutEveryUs', 'cutUsMax', 'oneWayPpm', 'flapPpm']],
+  ['crashes', ['crashEveryUs', 'twinPpm', 'midStepPpm', 'afterVotePpm', 'lastWordsLatePpm', 'wallSetAtBootPpm']],
+  ['twins', ['twinPpm']],
+  ['crashes in the middle of a step', ['midStepPpm']],
+  ['crashes after a vote', ['afterVotePpm', 'lastWordsLatePpm']],
+  ['sleeping machines', ['sleepEveryUs', 'sleepUsMax']],
+  ['stalls', ['stallEveryUs', 'stallUsMax']],
+  ['wall clocks that are set', ['wallStepEveryUs', 'wallSetAtBootPpm', 'wallStepUsMax', 'wallStepsBack']],
+  ['clock rates that change', ['rateChangeEveryUs']],
+  ['wrong clock rates', ['ratePpmMax', 'rateChangeEveryUs']],
+  ['wall clocks that differ', ['offsetUsMax']],
+  ['late timers', ['timerLateUsMax']],
+  ['losses', ['lossPpm']],
+  ['duplicates', ['duplicatePpm']],
+  ['late messages', ['latePpm']],
+  ['slow messages', ['tailPpm']],
+  ['disks that are kept', ['keepDiskPpm']],
+  ['units that fail', ['unitFailEveryUs', 'unitFailUsMax']],
+  ['lost answers of storage', ['lostAnswerPpm']],
+  ['late accesses to storage', ['lateAccessPpm']],
+  ['weak reads', ['weakReads']],
+];
+
+/** What a stage does not have: it is worth many dice to get rid of. */
+const OFF_STAGE = new Set(['machines that were up before', 'crashes in the middle of a step', 'weak reads']);
+
+export interface Milder {
+  /** What is gone, for people. */
+  readonly without: string;
+  readonly offStage: boolean;
+  readonly faults: FaultPlan;
+}
+
+/** Every plan that lacks one kind of fault that this one has. */
+export function milderPlans(faults: FaultPlan): Milder[] {
+  // Machines whose clocks begin with the run are what a stage has.
+  const calm = { ...noFaults(), uptimeUsMax: 0 };
+  return KINDS.flatMap(([without, fields]) => {
+    if (fields.every((field) => faults[field] === calm[field])) return [];
+    const gone = Object.fromEntries(fields.map((field) => [field, calm[field]]));
+    return [{ without, offStage: OFF_STAGE.has(without), faults: { ...faults, ...gone } }];
+  });
+}
+
+/** The kinds of faults a plan has, for people. */
+export function kindsIn(faults: FaultPlan): string[] {
+  return milderPlans(faults).map(({ without }) => without);
+}

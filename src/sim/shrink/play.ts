@@ -1,0 +1,160 @@
+/**
+ * A play: what happened in a run, beat by beat, in a form that survives having beats taken out. A message is
+ * known by the beat that sent it, a lease by the beat that asked for it; every beat keeps its instant. What
+ * can no longer be done when its turn comes is passed over.
+ */
+import { TenureError } from '../../kernel/index.ts';
+import type { Violation } from '../../check/index.ts';
+import type { AnyStage, MessageRef, StageAction } from '../stage/index.ts';
+
+/** Which message or storage access: the nth of its kind that came of a beat, from 0. */
+export interface Origin {
+  readonly beat: number;
+  /** Of a message: to whom, and its label. */
+  readonly kind: string;
+  readonly nth: number;
+}
+
+export type Deed =
+  /** Something that refers to nothing before it. */
+  | { readonly kind: 'plain'; readonly action: StageAction }
+  | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
+  | { readonly kind: 'answer' | 'fail'; readonly access: Origin; readonly node: number }
+  | {
+      readonly kind: 'act';
+      readonly node: number;
+      readonly verb: string;
+      readonly words: readonly string[];
+      /** It takes a number of its own among its node's requests. */
+      readonly asks: boolean;
+      /** The beat whose request it is about; said in words when the beat is played. */
+      readonly about: number | null;
+    };
+
+export interface Beat {
+  readonly id: number;
+  /** Done by the process that the twin of this beat has replaced, not by the one in its place. */
+  readonly replacedBy?: number;
+  readonly atUs: number;
+  readonly deed: Deed;
+  /** Numbers the core draws in it; what is not said is 0. */
+  readonly choices?: readonly number[];
+}
+
+export interface Performance {
+  /** What was done, as a script says it. */
+  readonly actions: readonly StageAction[];
+  /** The beats that could be done. */
+  readonly beats: readonly Beat[];
+  /** The first; the play ends with it. */
+  readonly violation: Violation | null;
+}
+
+export function perform(open: () => AnyStage, beats: readonly Beat[]): Performance {
+  const stage = open();
+  const messages = new Map<string, MessageRef>();
+  const accesses = new Map<string, number>();
+  const requests = new Map<number, { readonly node: number; readonly number: number }>();
+  const asked: number[] = [];
+  /** Where each process that was replaced goes on, by the beat that replaced it. */
+  const replaced = new Map<number, number>();
+  const actions: StageAction[] = [];
+  const done: Beat[] = [];
+  const asAction = ({ deed }: Beat): StageAction | null => {
+    switch (deed.kind) {
+      case 'plain':
+        return deed.action;
+      case 'deliver':
+      case 'duplicate': {
+        const message = messages.get(keyOf(deed.message));
+        return message ? { kind: deed.kind, message } : null;
+      }
+      case 'answer':
+      case 'fail': {
+        const access = accesses.get(keyOf(deed.access));
+        return access === undefined ? null : { kind: deed.kind, node: deed.node, access };
+      }
+      case 'act': {
+        const { node, verb, words, about } = deed;
+        if (about === null) return { kind: 'act', node, verb, words };
+        const request = requests.get(about);
+        if (request?.node === node) return { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] };
+        break;
+      }
+    }
+    return null;
+  };
+
+  stage.startAll();
+  for (const beat of beats) {
+    const told = asAction(beat);
+    const bare = told && beat.replacedBy !== undefined ? by(replaced.get(beat.replacedBy), told) : told;
+    if (!bare) continue;
+    const action = beat.choices && beat.choices.length > 0 ? ({ ...bare, choices: beat.choices } as StageAction) : bare;
+    if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
+    const notes = attempt(stage, action);
+    if (!notes) continue;
+    actions.push(action);
+    done.push(beat);
+    const sent = notes.filter(({ kind }) => kind === 'sent').length;
+    const counts = new Map<string, number>();
+    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
+      const kind = `${message.to} ${message.label}`;
+      const nth = counts.get(kind) ?? 0;
+      counts.set(kind, nth + 1);
+      messages.set(keyOf({ beat: beat.id, kind, nth }), { ...message });
+    }
+    notes
+      .filter(({ kind }) => kind === 'asked')
+      .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, kind: '', nth }), Number(/#(\d+):/.exec(text)?.[1])));
+    if (action.kind === 'twin') replaced.set(beat.id, stage.names.length - 1);
+    if (action.kind === 'restart' || action.kind === 'twin') asked[action.node] = 0;
+    if (beat.deed.kind === 'act' && beat.deed.asks && beat.replacedBy === undefined) {
+      const number = (asked[beat.deed.node] ?? 0) + 1;
+      asked[beat.deed.node] = number;
+      requests.set(beat.id, { node: beat.deed.node, number });
+    }
+    const [violation] = stage.violations;
+    if (violation) return { actions: inTime(actions, done), beats: done, violation };
+  }
+  return { actions: inTime(actions, done), beats: done, violation: null };
+}
+
+/** Whether anything breaks when these actions are done as far as they can be. */
+export function isBroken(stage: AnyStage, actions: readonly StageAction[]): boolean {
+  stage.startAll();
+  for (const action of actions) {
+    attempt(stage, action);
+    if (stage.violations.length > 0) return true;
+  }
+  return false;
+}
+
+/** With the time that goes by in between. */
+function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageAction[] {
+  let nowUs = 0;
+  return actions.flatMap((action, i) => {
+    const byUs = (beats[i] as Beat).atUs - nowUs;
+    nowUs += Math.max(0, byUs);
+    return byUs > 0 ? [{ kind: 'advance', byUs }, action] : [action];
+  });
+}
+
+/** The same, done by another. */
+function by(node: number | undefined, action: StageAction): StageAction | null {
+  return node !== undefined && 'node' in action ? { ...action, node } : null;
+}
+
+/** Null if it cannot be done now. */
+function attempt(stage: AnyStage, action: StageAction): ReturnType<AnyStage['do']> | null {
+  try {
+    return stage.do(action);
+  } catch (error) {
+    if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') return null;
+    throw error;
+  }
+}
+
+function keyOf({ beat, kind, nth }: Origin): string {
+  return `${beat} ${kind} ${nth}`;
+}

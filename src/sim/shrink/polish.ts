@@ -1,0 +1,141 @@
+/**
+ * The last stage of shrinking: a play whose beats are all needed is made readable. Time that goes by, clock
+ * steps and terms become round or vanish, words that change nothing go, settings go back to their defaults.
+ */
+import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import type { Settings } from '../stage/index.ts';
+import type { Beat, Deed } from './play.ts';
+
+const MILLISECOND_US = 1_000;
+/** Round spans, the roundest first. */
+const UNITS_US = [1000, 500, 100, 50, 10, 5, 1, 0.1, 0.01].map((ms) => ms * MILLISECOND_US);
+
+export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
+
+export function polish(
+  beats: readonly Beat[],
+  settings: Settings,
+  defaults: Settings,
+  passes: Passes,
+): { beats: readonly Beat[]; settings: Settings } {
+  const simpler = plainSettings(beats, settings, defaults, passes);
+  const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
+  const passesAll = [withoutChoices, roundTime, roundClocks, fewerWords];
+  return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
+}
+
+/** Settings as they are by default, and fewer proposers, where that changes nothing. */
+function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): Settings {
+  let kept = settings;
+  const attempt = (name: string, value: string): boolean => {
+    const changed = { ...kept, [name]: value };
+    if (kept[name] === value || !passes(beats, changed)) return false;
+    kept = changed;
+    return true;
+  };
+  for (const [name, value] of Object.entries(defaults)) attempt(name, value);
+  for (const name of ['proposers', 'clients']) {
+    for (let count = Number(kept[name] ?? '0') - 1; count >= 0 && attempt(name, String(count)); count--);
+  }
+  return kept;
+}
+
+/** All choices at once, then one beat after the other. */
+function withoutChoices(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  const none = beats.map((beat) => ({ ...beat, choices: [] }));
+  if (passes(none)) return none;
+  let kept = beats;
+  beats.forEach((beat, i) => {
+    if (!beat.choices || beat.choices.length === 0) return;
+    const attempt = kept.with(i, { ...beat, choices: [] });
+    if (passes(attempt)) kept = attempt;
+  });
+  return kept;
+}
+
+/** Every pause as short, or else as round, as it may be. */
+function roundTime(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  let kept = beats;
+  for (let i = 0; i < kept.length; i++) {
+    const beforeUs = i === 0 ? 0 : (kept[i - 1] as Beat).atUs;
+    const gapUs = (kept[i] as Beat).atUs - beforeUs;
+    for (const gap of rounderSpans(gapUs)) {
+      const shifted = kept.map((beat, at) => (at < i ? beat : { ...beat, atUs: beat.atUs - gapUs + gap }));
+      if (!passes(shifted)) continue;
+      kept = shifted;
+      break;
+    }
+  }
+  return kept;
+}
+
+function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  let kept = beats;
+  beats.forEach((beat, i) => {
+    const { deed } = beat;
+    if (deed.kind !== 'plain' || (deed.action.kind !== 'set' && deed.action.kind !== 'rate')) return;
+    const { action } = deed;
+    const amount = action.kind === 'set' ? action.byUs : action.ppm;
+    for (const round of rounderSpans(Math.abs(amount))) {
+      const signed = amount < 0 ? -round : round;
+      const changed = action.kind === 'set' ? { ...action, byUs: signed } : { ...action, ppm: signed };
+      const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: changed } });
+      if (!passes(attempt)) continue;
+      kept = attempt;
+      break;
+    }
+  });
+  return kept;
+}
+
+/** Each single word, and each pair of words, that can go; durations in whole seconds where they may be. */
+function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  let kept = beats;
+  const attempt = (i: number, deed: Deed): boolean => {
+    const changed = kept.with(i, { ...(kept[i] as Beat), deed });
+    if (!passes(changed)) return false;
+    kept = changed;
+    return true;
+  };
+  for (let i = 0; i < kept.length; i++) {
+    const act = (): Extract<Deed, { kind: 'act' }> | null => {
+      const { deed } = kept[i] as Beat;
+      return deed.kind === 'act' ? deed : null;
+    };
+    for (const length of [2, 1]) {
+      for (let at = 1; at + length <= (act()?.words.length ?? 0);) {
+        const deed = act() as Extract<Deed, { kind: 'act' }>;
+        if (!attempt(i, { ...deed, words: deed.words.toSpliced(at, length) })) at++;
+      }
+    }
+    const deed = act();
+    if (!deed) continue;
+    if (deed.about !== null && deed.words[0] !== '-') attempt(i, { ...deed, about: null });
+    deed.words.forEach((word, at) => {
+      const us = durationOf(word);
+      const now = act();
+      if (us === null || !now) return;
+      for (const round of rounderSpans(us)) {
+        if (round > 0 && attempt(i, { ...now, words: now.words.with(at, formatDuration(spanUs(round)).replaceAll(' ', '')) })) break;
+      }
+    });
+  }
+  return kept;
+}
+
+/** Nothing, then spans near this one, the roundest first. */
+function rounderSpans(us: number): number[] {
+  if (us === 0) return [];
+  const round = UNITS_US.flatMap((unit) => [Math.floor(us / unit) * unit, Math.ceil(us / unit) * unit]);
+  return [...new Set([0, ...round])].filter((span) => span !== us);
+}
+
+function durationOf(word: string): number | null {
+  if (!/^\d/.test(word)) return null;
+  try {
+    return parseDuration(word);
+  } catch (error) {
+    if (error instanceof TenureError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Shrinking: from a seed that breaks something to a script a person reads in a minute. First the world gets smaller
+ * (`world-reduction.ts`), then its run is put on the stage (`lifting.ts`) and loses every beat it can lose
+ * (`ddmin.ts`), then what is left is made readable (`polish.ts`). The same property breaks all the way.
+ */
+import { TenureError } from '../../kernel/index.ts';
+import type { Core } from '../../core/index.ts';
+import type { Violation } from '../../check/index.ts';
+import type { SimProtocol } from '../protocol.ts';
+import { simulation } from '../run.ts';
+import { openStage, type AnyStage, type Settings, type StageAction, type Staging } from '../stage/index.ts';
+import { Tape } from '../tape.ts';
+import { formatEntry, Trace } from '../trace.ts';
+import { World } from '../world.ts';
+import { reduceList } from './ddmin.ts';
+import { lift, type Lifting } from './lifting.ts';
+import { kindsIn } from './milder.ts';
+import { isBroken, perform, type Beat, type Performance } from './play.ts';
+import { polish } from './polish.ts';
+import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
+
+export interface Shrunk {
+  readonly violation: Violation;
+  /** Of the run as drawn, and of the smallest world's. */
+  readonly eventsBefore: number;
+  readonly events: number;
+  readonly nodes: number;
+  /** What the world could do without, in the order in which it was taken away, and the kinds of faults that are left. */
+  readonly without: readonly string[];
+  readonly faults: readonly string[];
+  /** Null where the story cannot be told on a stage: progress that does not come has no last step. */
+  readonly script: ShrunkScript | null;
+  /** The steps of the smallest world's shortest run, where there is no script. */
+  readonly story: readonly string[];
+}
+
+export interface ShrunkScript {
+  readonly settings: Settings;
+  readonly actions: readonly StageAction[];
+  readonly lines: readonly string[];
+  readonly violation: Violation;
+}
+
+/** A protocol's shrinking with its types closed over. */
+export interface Shrinker {
+  readonly protocol: string;
+  /** Null if the seed breaks nothing. */
+  shrink(seed: number, mutant: string | null, watch: ReductionWatch): Shrunk | null;
+}
+
+export function shrinker<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
+  staging: Staging<Message, Command, Event, Config, Node>,
+  lifting: Lifting<Command, Config>,
+): Shrinker {
+  // As in `simulation`: each core goes back only to the protocol that built it.
+  const protocol = staging.protocol as unknown as SimProtocol<Message, Command, Event, Config>;
+  return {
+    protocol: protocol.name,
+    shrink(seed, mutant, watch) {
+      const runs = reduceWorld(protocol, seed, mutant, watch);
+      const [world] = runs;
+      if (!world) return null;
+      const { violation, events, scenario, without } = world;
+      const open = (settings: Settings, rules = mutant): AnyStage => openStage(staging, settings, rules);
+      const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
+      const scripts = runs.flatMap((run) => {
+        if (violation.property === 'liveness') return [];
+        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, product) ?? [];
+      });
+      // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
+      const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
+      const eventsBefore = simulation(staging.protocol).run(seed, mutant).events;
+      return {
+        violation,
+        eventsBefore,
+        events,
+        nodes: scenario.nodes,
+        without,
+        faults: kindsIn(scenario.faults),
+        script,
+        story: script ? [] : storyOf(protocol, world, mutant),
+      };
+    },
+  };
+}
+
+function storyOf<Message, Command, Event, Config>(
+  protocol: SimProtocol<Message, Command, Event, Config>,
+  { scenario, chooser }: ReducedWorld<Config>,
+  mutant: string | null,
+): string[] {
+  const nameOf = (node: number): string => protocol.nodeName(scenario, node);
+  const trace = new Trace(nameOf, () => world.nowUs);
+  const world: World<Message, Command, Event, Config> = new World(protocol, scenario, chooser(), mutant, trace);
+  world.run();
+  return trace.entries.map((entry) => formatEntry(entry, nameOf));
+}
+
+function tapeOf<Message, Command, Event, Config>(
+  protocol: SimProtocol<Message, Command, Event, Config>,
+  { scenario, chooser }: ReducedWorld<Config>,
+  mutant: string | null,
+): Tape<Command> {
+  const world = new World(protocol, scenario, chooser(), mutant, null);
+  const tape = new Tape<Command>(() => world.nowUs);
+  world.tape = tape;
+  world.run();
+  return tape;
+}
+
+function shrinkPlay<Command, Config>(
+  tape: Tape<Command>,
+  lifting: Lifting<Command, Config>,
+  { scenario, violation }: ReducedWorld<Config>,
+  defaults: Settings,
+  watch: ReductionWatch,
+  open: (settings: Settings) => AnyStage,
+  product: ((settings: Settings) => AnyStage) | null,
+): ShrunkScript | null {
+  let settings = lifting.settings(scenario);
+  if (!settings) return null;
+  const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
+  /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
+  const breaks = (beats: readonly Beat[], on: Settings): boolean => {
+    const { violation: found, actions } = play(beats, on);
+    return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
+  };
+  const first = play(lift(tape, lifting), settings);
+  if (first.violation?.property !== violation.property) return null;
+  let beats = first.beats;
+  const passes = (shorter: readonly Beat[], on: Settings): boolean => {
+    if (watch.outOfTime()) return false;
+    watch.tried(beats.length, 'steps left');
+    try {
+      return breaks(shorter, on);
+    } catch (error) {
+      // Settings that do not fit together make no stage.
+      if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') return false;
+      throw error;
+    }
+  };
+  for (let before = Infinity; beats.length < before;) {
+    before = beats.length;
+    const on: Settings = settings;
+    beats = play(
+      reduceList(beats, (shorter) => passes(shorter, on)),
+      on,
+    ).beats;
+    ({ beats, settings } = polish(beats, settings, defaults, passes));
+    beats = play(beats, settings).beats;
+  }
+  const last = play(beats, settings);
+  const stage = open(settings);
+  return {
+    settings,
+    actions: last.actions,
+    lines: last.actions.map((action) => stage.format(action)),
+    violation: last.violation ?? violation,
+  };
+}

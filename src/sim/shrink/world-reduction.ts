@@ -1,0 +1,114 @@
+/**
+ * The first stage of shrinking: a smaller world in which the same property breaks. Kinds of faults,
+ * nodes, names and time are taken away one after the other, as long as the referees still object. A world
+ * that lost something draws its dice anew, so each smaller world is tried with a few dice; all follow from the seed.
+ */
+import { deriveSeed, SeededChooser, type Chooser } from '../../kernel/index.ts';
+import type { Violation } from '../../check/index.ts';
+import type { Scenario, SimProtocol, SmallerScenario } from '../protocol.ts';
+import { World } from '../world.ts';
+import { milderPlans } from './milder.ts';
+
+/** How many dice a smaller world is tried with; and one that lacks what no stage has, until it breaks. */
+const DICE = 16;
+const DICE_OFF_STAGE = 400;
+
+/** In the smallest world so many dice are rolled, and so many of the shortest runs handed on. */
+const DICE_LAST = 400;
+const RUNS_HANDED_ON = 12;
+
+export interface ReducedWorld<Config> {
+  readonly scenario: Scenario<Config>;
+  /** The chooser as it was after the plan was drawn, or one with dice of its own. */
+  readonly chooser: () => Chooser;
+  readonly violation: Violation;
+  readonly events: number;
+  /** What was taken away, in order. */
+  readonly without: readonly string[];
+}
+
+export interface ReductionWatch {
+  /** Called after every try. */
+  readonly tried: (events: number, note: string) => void;
+  readonly outOfTime: () => boolean;
+}
+
+interface Candidate<Config> extends SmallerScenario<Config> {
+  readonly offStage?: boolean;
+}
+
+/** The shortest runs of the smallest world found, best first. Empty if the seed breaks nothing. */
+export function reduceWorld<Message, Command, Event, Config>(
+  protocol: SimProtocol<Message, Command, Event, Config>,
+  seed: number,
+  mutant: string | null,
+  watch: ReductionWatch,
+): ReducedWorld<Config>[] {
+  const asDrawn = (): Chooser => {
+    const chooser = new SeededChooser(seed);
+    protocol.plan(chooser, mutant);
+    return chooser;
+  };
+  const run = (scenario: Scenario<Config>, chooser: () => Chooser): World<Message, Command, Event, Config> => {
+    const world = new World(protocol, scenario, chooser(), mutant, null);
+    world.run();
+    return world;
+  };
+
+  const scenario = protocol.plan(new SeededChooser(seed), mutant);
+  const first = run(scenario, asDrawn);
+  const violation = first.panel.violations[0];
+  if (!violation) return [];
+  let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [] };
+
+  const dice = Array.from({ length: DICE_OFF_STAGE }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)));
+  dice.unshift(asDrawn);
+  /** The shortest run of the smaller world that breaks the same property. */
+  const attempt = ({ without, scenario: smaller, offStage }: Candidate<Config>): ReducedWorld<Config> | null => {
+    let found: ReducedWorld<Config> | null = null;
+    for (const [die, chooser] of dice.entries()) {
+      if (watch.outOfTime() || (die > DICE && (found || !offStage))) break;
+      const world = run(smaller, chooser);
+      const broken = world.panel.violations[0];
+      watch.tried(best.events, `without ${without}`);
+      if (broken?.property !== violation.property || (found && world.events >= found.events)) continue;
+      found = { scenario: smaller, chooser, violation: broken, events: world.events, without: [...best.without, without] };
+    }
+    return found;
+  };
+
+  for (let improved = true; improved && !watch.outOfTime();) {
+    improved = false;
+    // What worked is gone from the next list; what failed is tried again in the smaller world.
+    for (let i = 0; ; i++) {
+      const candidate = candidatesFor(protocol, best.scenario)[i];
+      if (!candidate || watch.outOfTime()) break;
+      const found = attempt(candidate);
+      if (!found) continue;
+      best = found;
+      improved = true;
+      i--;
+    }
+  }
+
+  const runs = [best];
+  for (const chooser of dice.slice(0, DICE_LAST)) {
+    if (watch.outOfTime() || violation.property === 'liveness') break;
+    const world = run(best.scenario, chooser);
+    const broken = world.panel.violations[0];
+    watch.tried(best.events, 'the shortest run');
+    if (broken?.property === violation.property) runs.push({ ...best, chooser, violation: broken, events: world.events });
+  }
+  return runs.toSorted((a, b) => a.events - b.events).slice(0, RUNS_HANDED_ON);
+}
+
+function candidatesFor<Message, Command, Event, Config>(
+  protocol: SimProtocol<Message, Command, Event, Config>,
+  scenario: Scenario<Config>,
+): Candidate<Config>[] {
+  const fewer = protocol.smaller?.(scenario) ?? [];
+  const milder = milderPlans(scenario.faults).map(({ faults, ...rest }) => ({ ...rest, scenario: { ...scenario, faults } }));
+  const halfUs = Math.floor(scenario.safetyUs / 2);
+  const shorter = halfUs >= scenario.termUs ? [{ without: 'half of the time', scenario: { ...scenario, safetyUs: halfUs } }] : [];
+  return [...fewer, ...milder, ...shorter];
+}

@@ -1,0 +1,173 @@
+/**
+ * What can be done on a stage, one action a line, as data and as text. `parseAction` reads what
+ * `formatAction` writes. Verbs that are not the stage's own belong to the actor on the node they name.
+ */
+import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
+
+/**
+ * A message by who sent it to whom, its kind, and which of that kind on that link it was, from 1. It does
+ * not depend on what others sent, so a script keeps its meaning when lines are taken out.
+ */
+export interface MessageRef {
+  readonly from: number;
+  readonly to: number;
+  readonly label: string;
+  readonly ordinal: number;
+}
+
+/** Numbers the core draws in this step, in order; what is not listed is 0. */
+interface Choosing {
+  readonly choices?: readonly number[];
+}
+
+export type StageAction =
+  /** What the actor of a node is told to do, in its own words: `acquire p x 2s`. */
+  | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Choosing)
+  | ({ readonly kind: 'deliver'; readonly message: MessageRef } & Choosing)
+  | { readonly kind: 'drop' | 'duplicate'; readonly message: MessageRef }
+  | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
+  /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
+  | { readonly kind: 'start' | 'crash' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
+  /** A process is taken for dead and another started in its place; it lives on beside it, gets no more mail, and is called by its name and a prime. */
+  | { readonly kind: 'twin'; readonly node: number }
+  | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean }
+  /** True time goes by, on every clock; nobody is woken by it. */
+  | { readonly kind: 'advance'; readonly byUs: number }
+  /** A wall clock is set, by so much, forward or back. */
+  | { readonly kind: 'set'; readonly node: number; readonly byUs: number }
+  /** From here on the clocks of a node run fast or slow. */
+  | { readonly kind: 'rate'; readonly node: number; readonly ppm: number }
+  /** A storage access, by its number on that node: it takes effect and is answered, or is said to have failed without effect. */
+  | ({ readonly kind: 'answer' | 'fail'; readonly node: number; readonly access: number } & Choosing);
+
+export type NodeNames = readonly string[];
+
+export function formatAction(action: StageAction, names: NodeNames): string {
+  const line = formatBare(action, names);
+  const choices = 'choices' in action ? action.choices : undefined;
+  return choices && choices.length > 0 ? `${line} choosing ${choices.join(',')}` : line;
+}
+
+export function formatMessageRef({ from, to, label, ordinal }: MessageRef, names: NodeNames): string {
+  return `${names[from] ?? from}→${names[to] ?? to} ${label} #${ordinal}`;
+}
+
+function formatBare(action: StageAction, names: NodeNames): string {
+  switch (action.kind) {
+    case 'act':
+      return [action.verb, names[action.node], ...action.words.map(quoteIfNeeded)].join(' ');
+    case 'deliver':
+    case 'drop':
+    case 'duplicate':
+      return `${action.kind} ${formatMessageRef(action.message, names)}`;
+    case 'advance':
+      return `advance ${formatSpan(action.byUs)}`;
+    case 'restart':
+      return `restart ${names[action.node]}${action.diskKept ? ' disk kept' : ''}`;
+    case 'set':
+      return `set ${names[action.node]} ${action.byUs < 0 ? '-' : '+'}${formatSpan(Math.abs(action.byUs))}`;
+    case 'rate':
+      return `rate ${names[action.node]} ${action.ppm}ppm`;
+    case 'answer':
+    case 'fail':
+      return `${action.kind} ${names[action.node]} #${action.access}`;
+    default:
+      return `${action.kind} ${names[action.node]}`;
+  }
+}
+
+/** Reads one line. Throws TENURE_BAD_ARGUMENT with what is wrong in it. */
+export function parseAction(line: string, names: NodeNames): StageAction {
+  const all = splitWords(line);
+  const choosing = all.indexOf('choosing');
+  const choices = choosing < 0 ? undefined : (all[choosing + 1] ?? '').split(',').map((text) => wholeNumber(text, line));
+  const [verb, ...words] = choosing < 0 ? all : all.slice(0, choosing);
+  const action = parseBare(verb ?? '', words, names, line);
+  return choices === undefined ? action : ({ ...action, choices } as StageAction);
+}
+
+function parseBare(verb: string, words: readonly string[], names: NodeNames, line: string): StageAction {
+  const node = (): number => nodeNamed(words[0], names, line);
+  switch (verb) {
+    case 'deliver':
+    case 'drop':
+    case 'duplicate':
+      return { kind: verb, message: parseMessageRef(words, names, line) };
+    case 'advance':
+      return { kind: verb, byUs: parseDuration(words.join(' ')) };
+    case 'start':
+    case 'crash':
+    case 'twin':
+    case 'pause':
+    case 'resume':
+    case 'sleep':
+    case 'awake':
+    case 'wake':
+      return { kind: verb, node: node() };
+    case 'restart':
+      return { kind: verb, node: node(), diskKept: words.slice(1).join(' ') === 'disk kept' };
+    case 'set': {
+      const text = words.slice(1).join(' ');
+      const spanUs = parseDuration(text.replace(/^[+-]/, ''));
+      return { kind: verb, node: node(), byUs: text.startsWith('-') ? -spanUs : spanUs };
+    }
+    case 'rate': {
+      const ppm = Number((words[1] ?? '').replace(/ppm$/, ''));
+      if (!Number.isSafeInteger(ppm)) throw bad(line, 'a rate is a whole number of parts per million');
+      return { kind: verb, node: node(), ppm };
+    }
+    case 'answer':
+    case 'fail':
+      return { kind: verb, node: node(), access: ordinalOf(words[1], line) };
+    default:
+      if (verb === '') throw bad(line, 'there is nothing in it');
+      return { kind: 'act', verb, node: node(), words: words.slice(1) };
+  }
+}
+
+function parseMessageRef(words: readonly string[], names: NodeNames, line: string): MessageRef {
+  const [link = '', label, ordinal] = words;
+  const [from, to] = link.split(/→|->/);
+  if (to === undefined || label === undefined) throw bad(line, 'a message is written like p→a PROPOSE #1');
+  return {
+    from: nodeNamed(from, names, line),
+    to: nodeNamed(to, names, line),
+    label,
+    ordinal: ordinal === undefined ? 1 : ordinalOf(ordinal, line),
+  };
+}
+
+function nodeNamed(name: string | undefined, names: NodeNames, line: string): number {
+  const node = names.indexOf(name ?? '');
+  if (node < 0) throw bad(line, `there is no node ${name === undefined ? 'named' : `'${name}'`}; there are ${names.join(', ')}`);
+  return node;
+}
+
+function ordinalOf(text: string | undefined, line: string): number {
+  if (!text?.startsWith('#')) throw bad(line, 'which one is written like #1');
+  return wholeNumber(text.slice(1), line);
+}
+
+function wholeNumber(text: string, line: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw bad(line, `'${text}' is no whole number`);
+  return value;
+}
+
+/** Words are split at spaces; a word in single quotes may have spaces. */
+function splitWords(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+function quoteIfNeeded(word: string): string {
+  return /^[^\s']+$/.test(word) ? word : `'${word}'`;
+}
+
+/** Without spaces, so that it stays one word. */
+export function formatSpan(us: number): string {
+  return formatDuration(us as SpanUs).replaceAll(' ', '');
+}
+
+export function bad(line: string, why: string): TenureError {
+  return new TenureError('TENURE_BAD_ARGUMENT', `cannot do '${line}': ${why}`);
+}

@@ -1,0 +1,210 @@
+/**
+ * One process on a stage: a core and its actor, stepped by one input at a time, with everything that
+ * comes of a step collected instead of carried out. The stage and the explorer both play with it.
+ */
+import { TenureError, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
+import type { Boot, Completion, Core, Snapshot, Step, UnitId } from '../../core/index.ts';
+import { ByteReader, ByteWriter } from '../../wire/index.ts';
+import type { HistoryRecord } from '../../check/index.ts';
+import type { Desk, DistributiveOmit, HoldDeadline, Scenario } from '../protocol.ts';
+import type { Actor, Staging } from './staging.ts';
+
+export interface Sent {
+  readonly to: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface Asked {
+  readonly op: number;
+  readonly unit: UnitId;
+  readonly key: string;
+  /** Null: it is read. */
+  readonly value: Uint8Array | null;
+}
+
+/** What an actor told the history; a hold comes with its deadline. What is still left of it is reckoned by whoever writes the history. */
+export type Told =
+  | {
+      readonly kind: 'granted';
+      readonly resource: string;
+      readonly request: number;
+      readonly token: number;
+      readonly deadline: HoldDeadline;
+    }
+  | { readonly kind: 'renewed'; readonly resource: string; readonly token: number; readonly deadline: HoldDeadline }
+  | { readonly kind: 'used'; readonly resource: string; readonly token: number }
+  | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
+  | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
+
+export type Input =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'act'; readonly verb: string; readonly words: readonly string[] }
+  | { readonly kind: 'receive'; readonly from: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'wake' }
+  | { readonly kind: 'completed'; readonly completion: Completion };
+
+export class Player<Message, Command, Event, Config> implements Step<Message, Event>, Desk<Command> {
+  readonly core: Core<Message, Command, Event>;
+  readonly actor: Actor<Event>;
+  readonly boot: Boot;
+  // Step and desk: the clocks of the step, told before each.
+  monoUs: MonoUs = 0 as MonoUs;
+  wallUs: WallUs = 0 as WallUs;
+  readonly healed = false;
+  // What came of the last step.
+  readonly sent: Sent[] = [];
+  readonly asked: Asked[] = [];
+  readonly told: Told[] = [];
+  readonly events: Event[] = [];
+  readonly commands: Command[] = [];
+  readonly #staging: Staging<Message, Command, Event, Config>;
+  readonly #inbox: Event[] = [];
+  readonly #outbox: Command[] = [];
+  readonly #writer = new ByteWriter();
+  readonly #reader = new ByteReader();
+  #choices: readonly number[] = [];
+  #chosen = 0;
+
+  constructor(staging: Staging<Message, Command, Event, Config>, scenario: Scenario<Config>, boot: Boot, mutant: string | null) {
+    this.#staging = staging;
+    this.boot = boot;
+    this.core = staging.protocol.core(scenario, boot, mutant);
+    this.actor = staging.actor(scenario, this.core, this);
+  }
+
+  get node(): number {
+    return this.boot.self;
+  }
+
+  get incarnation(): number {
+    return this.boot.incarnation;
+  }
+
+  /** One input at one instant. */
+  play(input: Input, mono: MonoUs, wall: WallUs, choices: readonly number[] = []): void {
+    this.monoUs = mono;
+    this.wallUs = wall;
+    this.#choices = choices;
+    this.#chosen = 0;
+    for (const list of [this.sent, this.asked, this.told, this.events, this.commands]) list.length = 0;
+    switch (input.kind) {
+      case 'start':
+        this.core.start(this);
+        break;
+      case 'act':
+        this.actor.act(input.verb, input.words);
+        break;
+      case 'receive': {
+        this.#reader.reset(input.bytes, 0, input.bytes.length);
+        const message = this.#staging.protocol.codec.decode(this.#reader);
+        if (message === null) throw new TenureError('TENURE_INTERNAL', 'a message of the stage does not survive its own codec');
+        this.core.receive(input.from as NodeId, message, this);
+        break;
+      }
+      case 'wake':
+        this.core.wake(this);
+        break;
+      case 'completed':
+        this.core.completed(input.completion, this);
+        break;
+    }
+    this.#settle();
+  }
+
+  /** Events reach the actor, whose commands reach the core, until all is said. */
+  #settle(): void {
+    for (;;) {
+      const event = this.#inbox.shift();
+      if (event !== undefined) {
+        this.actor.event(event);
+        continue;
+      }
+      const command = this.#outbox.shift();
+      if (command === undefined) return;
+      this.commands.push(command);
+      this.core.command(command, this);
+    }
+  }
+
+  /** Core and actor. */
+  snapshot(): Snapshot {
+    return [this.core.snapshot(), this.actor.snapshot()];
+  }
+
+  /** Of a player that was just built with the same arguments. */
+  restore(snapshot: Snapshot): void {
+    const [core, actor] = snapshot as readonly [Snapshot, Snapshot];
+    this.core.restore(core);
+    this.actor.restore(actor);
+  }
+
+  // ── Step ───────────────────────────────────────────────────────────────────────────────────────────
+
+  choose(bound: number): number {
+    return Math.min(this.#choices[this.#chosen++] ?? 0, bound - 1);
+  }
+
+  send(to: NodeId, message: Message): void {
+    this.#writer.reset();
+    this.#staging.protocol.codec.encode(message, this.#writer);
+    this.sent.push({ to, bytes: this.#writer.bytes.slice(0, this.#writer.length) });
+  }
+
+  read(unit: UnitId, key: string, op: number): void {
+    this.asked.push({ op, unit, key, value: null });
+  }
+
+  write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
+    this.asked.push({ op, unit, key, value: value.slice() });
+  }
+
+  emit(event: Event): void {
+    this.events.push(event);
+    this.#inbox.push(event);
+  }
+
+  // ── Desk ───────────────────────────────────────────────────────────────────────────────────────────
+
+  command(command: Command): void {
+    this.#outbox.push(command);
+  }
+
+  /** Actors have no timers: a script says when. */
+  after(): void {
+    throw new TenureError('TENURE_INTERNAL', 'an actor on a stage sets no timers');
+  }
+
+  requested(resource: string, request: number): void {
+    this.record({ kind: 'requested', resource, request });
+  }
+
+  abandoned(resource: string, request: number): void {
+    this.record({ kind: 'abandoned', resource, request });
+  }
+
+  granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
+    this.told.push({ kind: 'granted', resource, request, token, deadline });
+  }
+
+  renewed(resource: string, token: number, deadline: HoldDeadline): void {
+    this.told.push({ kind: 'renewed', resource, token, deadline });
+  }
+
+  used(resource: string, token: number): void {
+    this.told.push({ kind: 'used', resource, token });
+  }
+
+  ended(resource: string, token: number, reason: 'released' | 'lost'): void {
+    this.told.push({ kind: 'ended', resource, token, reason });
+  }
+
+  record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
+    this.told.push({ kind: 'record', record });
+  }
+
+  sometimes(): void {}
+
+  done(): void {}
+
+  failLiveness(): void {}
+}

@@ -1,0 +1,232 @@
+/** The quorum engine on a stage: acceptors a, b, c, …, proposers p, q, …, and an actor that can do all a caller can. */
+import { encodeName, hashName, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import {
+  deriveTiming,
+  stretch,
+  type QuorumCommand,
+  type QuorumCore,
+  type QuorumEvent,
+  type QuorumMessage,
+  type Snapshot,
+} from '../../core/index.ts';
+import { noFaults } from '../faults.ts';
+import type { Desk, Scenario } from '../protocol.ts';
+import { quorum, type QuorumWorld } from '../protocols/quorum.ts';
+import { settingCount, settingSpanUs } from './settings.ts';
+import type { Actor, Settings, Staging } from './staging.ts';
+
+const ACCEPTOR_NAMES = 'abcdefghijklmno';
+const PROPOSER_NAMES = 'pqrstuvwxyz';
+
+export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
+  protocol: quorum,
+  // An attempt of 0 is whatever the engine derives from the round trip.
+  defaults: { acceptors: '3', proposers: '2', term: '3s', rtt: '2ms', rate: '0ppm', attempt: '0s', fencing: 'yes' },
+  verbs: [
+    'acquire NODE NAME TERM [wait SPAN] [keep]',
+    'renew NODE NAME [TERM]',
+    'release NODE NAME',
+    'cancel NODE NAME',
+    'use NODE NAME',
+    'query NODE NAME',
+    'watch NODE [PREFIX]',
+    'retime NODE SPAN',
+    '(renew, release, cancel and use take "lease N": the Nth acquire of the node, instead of its last of that name)',
+  ],
+
+  scenario(settings: Settings): Scenario<QuorumWorld> {
+    const members = settingCount(settings, 'acceptors', 1, ACCEPTOR_NAMES.length);
+    const proposers = settingCount(settings, 'proposers', 0, PROPOSER_NAMES.length);
+    const termUs = settingSpanUs(settings, 'term');
+    const attemptUs = settingSpanUs(settings, 'attempt');
+    const rateErrorPpm = Number((settings['rate'] ?? '0').replace(/ppm$/, ''));
+    const derived = deriveTiming({ maxTermUs: termUs, rateErrorPpm, rttUs: settingSpanUs(settings, 'rtt') });
+    const timing = attemptUs === 0 ? derived : { ...derived, attemptUs: spanUs(attemptUs), promiseUs: stretch(attemptUs, rateErrorPpm) };
+    const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
+    return {
+      nodes: members + proposers,
+      units: 0,
+      faults: noFaults(),
+      termUs,
+      safetyUs: 0,
+      livenessUs: 0,
+      config: {
+        members,
+        core: { memberKeys, timing, floorBuckets: 1 },
+        habits: {
+          handles: 0,
+          resources: [],
+          maxTermUs: termUs,
+          lapseOnly: false,
+          rush: false,
+          trying: false,
+          livenessUs: 0,
+          watches: true,
+          releasesLater: false,
+          extras: true,
+          silenceUs: timing.silenceUs,
+          restarted: false,
+          bootstraps: false,
+          isMember: false,
+          opened: { asked: false },
+        },
+        orderly: false,
+        handles: [],
+        keeps: [],
+        // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
+        fenced: settings['fencing'] !== 'no',
+      },
+    };
+  },
+
+  nodeName({ config }: Scenario<QuorumWorld>, node: number): string {
+    return (node < config.members ? ACCEPTOR_NAMES[node] : PROPOSER_NAMES[node - config.members]) ?? `n${node}`;
+  },
+
+  actor: (_scenario: Scenario<QuorumWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): QuorumActor => new QuorumActor(core, desk),
+};
+
+/** One acquire of this process, while anything of it is left. */
+interface ActedLease {
+  readonly lease: number;
+  readonly name: string;
+  readonly termUs: number;
+  state: 'asking' | 'holding' | 'letting-go';
+  token: number;
+  renewals: number;
+}
+
+export interface QuorumActorSnapshot {
+  readonly asked: number;
+  readonly leases: readonly ActedLease[];
+}
+
+class QuorumActor implements Actor<QuorumEvent> {
+  readonly #core: QuorumCore;
+  readonly #desk: Desk<QuorumCommand>;
+  #asked = 0;
+  #leases: ActedLease[] = [];
+
+  constructor(core: QuorumCore, desk: Desk<QuorumCommand>) {
+    this.#core = core;
+    this.#desk = desk;
+  }
+
+  act(verb: string, words: readonly string[]): void {
+    const [name = ''] = words;
+    switch (verb) {
+      case 'acquire':
+        this.#acquire(words);
+        return;
+      case 'renew': {
+        const lease = this.#find(verb, words);
+        const termUs = words[1] === undefined || words[1] === 'lease' ? lease.termUs : parseDuration(words[1]);
+        this.#desk.command({ kind: 'renew', lease: lease.lease, name: encodeName(lease.name), termUs });
+        lease.renewals++;
+        return;
+      }
+      case 'release': {
+        const lease = this.#find(verb, words);
+        lease.state = 'letting-go';
+        this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name) });
+        return;
+      }
+      case 'cancel':
+        this.#desk.command({ kind: 'cancel', lease: this.#find(verb, words).lease });
+        return;
+      case 'use': {
+        const lease = this.#find(verb, words);
+        const { monoUs, wallUs } = this.#desk;
+        // What any application does: it asks whether the lease is valid, and acts.
+        if (this.#core.remainingUs(lease.lease, encodeName(lease.name), monoUs, wallUs) > 0) this.#desk.used(lease.name, lease.token);
+        return;
+      }
+      case 'query':
+        this.#desk.command({ kind: 'query', lease: ++this.#asked, name: encodeName(name) });
+        return;
+      case 'watch':
+        this.#desk.command({ kind: 'watch', prefix: name === '' ? new Uint8Array(0) : encodeName(name) });
+        return;
+      case 'retime':
+        this.#desk.command({ kind: 'retime', rttUs: parseDuration(name) });
+        return;
+      default:
+        throw unknownVerb(verb, quorumStaging.verbs);
+    }
+  }
+
+  #acquire([name, term, ...options]: readonly string[]): void {
+    if (name === undefined || term === undefined) throw new TenureError('TENURE_BAD_ARGUMENT', 'acquire needs a name and a term');
+    const wait = options.indexOf('wait');
+    const waitUs = wait < 0 ? 0 : parseDuration(options[wait + 1] ?? '');
+    const lease = ++this.#asked;
+    const termUs = parseDuration(term);
+    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0 });
+    this.#desk.requested(name, lease);
+    this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep: options.includes('keep') });
+  }
+
+  event(event: QuorumEvent): void {
+    if (!('lease' in event)) return;
+    const desk = this.#desk;
+    const lease = this.#leases.find((one) => one.lease === event.lease);
+    if (!lease) return;
+    switch (event.kind) {
+      case 'granted':
+        lease.state = 'holding';
+        lease.token = event.token;
+        desk.granted(lease.name, lease.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'renewed':
+        desk.renewed(lease.name, lease.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'refused':
+        desk.abandoned(lease.name, lease.lease);
+        this.#forget(lease);
+        return;
+      case 'lost':
+        desk.ended(lease.name, lease.token, 'lost');
+        this.#forget(lease);
+        return;
+      case 'stopped':
+        desk.ended(lease.name, lease.token, 'released');
+        return;
+      case 'released':
+        desk.ended(lease.name, lease.token, 'released');
+        this.#forget(lease);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #find(verb: string, words: readonly string[]): ActedLease {
+    const at = words.indexOf('lease');
+    const found =
+      at < 0 ? this.#leases.findLast(({ name }) => name === words[0]) : this.#leases.find(({ lease }) => String(lease) === words[at + 1]);
+    if (!found)
+      throw new TenureError(
+        'TENURE_BAD_ARGUMENT',
+        `cannot ${verb}: this node has asked for no '${words.join(' ')}' that is still under way or held`,
+      );
+    return found;
+  }
+
+  #forget(lease: ActedLease): void {
+    this.#leases = this.#leases.filter((one) => one !== lease);
+  }
+
+  snapshot(): Snapshot {
+    return { asked: this.#asked, leases: this.#leases.map((lease) => ({ ...lease })) };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { asked, leases } = snapshot as unknown as QuorumActorSnapshot;
+    this.#asked = asked;
+    this.#leases = leases.map((lease) => ({ ...lease }));
+  }
+}
+
+export function unknownVerb(verb: string, verbs: readonly string[]): TenureError {
+  return new TenureError('TENURE_BAD_ARGUMENT', `'${verb}' is nothing this protocol's actors do. They do: ${verbs.join('; ')}`);
+}

@@ -1,0 +1,82 @@
+/** Clients of shared storage on a stage: each reads and writes when told, and the script says when a unit answers. */
+import { TenureError } from '../../kernel/index.ts';
+import type { PlainClient, RegisterCommand, RegisterEvent, Snapshot } from '../../core/index.ts';
+import { noFaults } from '../faults.ts';
+import type { Desk, Scenario } from '../protocol.ts';
+import { register, type RegisterWorld } from '../protocols/register.ts';
+import { unknownVerb } from './quorum.ts';
+import { settingCount } from './settings.ts';
+import type { Actor, Settings, Staging } from './staging.ts';
+
+const NAMES = 'pqrstuvwxyz';
+
+export const registerStaging: Staging<never, RegisterCommand, RegisterEvent, RegisterWorld, PlainClient> = {
+  protocol: register,
+  defaults: { clients: '2', units: '1' },
+  verbs: ['read NODE KEY [unit N]', 'write NODE KEY TEXT [unit N]'],
+
+  scenario(settings: Settings): Scenario<RegisterWorld> {
+    const nodes = settingCount(settings, 'clients', 1, NAMES.length);
+    const units = settingCount(settings, 'units', 1, 99);
+    const config = { units, keys: 1, pauseUsMax: 1, atOnce: 1 };
+    return { nodes, units, faults: noFaults(), termUs: 1_000_000, safetyUs: 0, livenessUs: 0, config };
+  },
+
+  nodeName: (_scenario: Scenario<RegisterWorld>, node: number): string => NAMES[node] ?? `n${node}`,
+  actor: ({ units }: Scenario<RegisterWorld>, _core: PlainClient, desk: Desk<RegisterCommand>): RegisterActor =>
+    new RegisterActor(units, desk),
+};
+
+class RegisterActor implements Actor<RegisterEvent> {
+  readonly #units: number;
+  readonly #desk: Desk<RegisterCommand>;
+  #ops = 0;
+  #registers = new Map<number, string>();
+
+  constructor(units: number, desk: Desk<RegisterCommand>) {
+    this.#units = units;
+    this.#desk = desk;
+  }
+
+  act(verb: string, words: readonly string[]): void {
+    const desk = this.#desk;
+    if (verb !== 'read' && verb !== 'write') throw unknownVerb(verb, registerStaging.verbs);
+    const at = words.indexOf('unit');
+    const unit = at < 0 ? 0 : Number(words[at + 1]);
+    if (!(Number.isInteger(unit) && unit >= 0 && unit < this.#units))
+      throw new TenureError('TENURE_BAD_ARGUMENT', `units are numbered from 0 to ${this.#units - 1}`);
+    const [key = 'k', value = ''] = words;
+    const name = `${unit}/${key}`;
+    const op = ++this.#ops;
+    this.#registers.set(op, name);
+    if (verb === 'read') {
+      desk.record({ kind: 'invoked', register: name, op, action: 'read' });
+      desk.command({ kind: 'read', unit, key, op });
+    } else {
+      desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
+      desk.command({ kind: 'write', unit, key, op, value: Uint8Array.from(value, (character) => character.charCodeAt(0)) });
+    }
+  }
+
+  event(event: RegisterEvent): void {
+    const { op } = event;
+    const name = this.#registers.get(op) ?? '';
+    this.#registers.delete(op);
+    if (event.kind === 'found') {
+      const value = event.value && String.fromCharCode(...event.value);
+      this.#desk.record({ kind: 'responded', register: name, op, value });
+    } else if (event.kind === 'written') {
+      this.#desk.record({ kind: 'responded', register: name, op });
+    }
+  }
+
+  snapshot(): Snapshot {
+    return { ops: this.#ops, registers: [...this.#registers] };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { ops, registers } = snapshot as unknown as { ops: number; registers: [number, string][] };
+    this.#ops = ops;
+    this.#registers = new Map(registers);
+  }
+}

@@ -1,0 +1,26 @@
+/** Reading the settings of a stage. */
+import { parseDuration, TenureError } from '../../kernel/index.ts';
+import type { Settings } from './staging.ts';
+
+export function settingCount(settings: Settings, name: string, min: number, max: number): number {
+  const text = settings[name] ?? '';
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new TenureError('TENURE_BAD_ARGUMENT', `${name} is a whole number from ${min} to ${max}, not '${text}'`);
+}
+
+export function settingSpanUs(settings: Settings, name: string): number {
+  return parseDuration(settings[name] ?? '');
+}
+
+/** `acceptors=3 term=2s` as settings; each must be one of those with a default. */
+export function parseSettings(words: readonly string[], defaults: Settings): Settings {
+  const settings: Record<string, string> = { ...defaults };
+  for (const word of words) {
+    const [name = '', value] = word.split('=');
+    if (value === undefined || !(name in defaults))
+      throw new TenureError('TENURE_BAD_ARGUMENT', `'${word}' is no setting of this stage; there are ${Object.keys(defaults).join(', ')}`);
+    settings[name] = value;
+  }
+  return settings;
+}

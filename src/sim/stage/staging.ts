@@ -1,0 +1,32 @@
+/**
+ * What a stage needs to know of a protocol, beside what the simulator knows already: the world a few
+ * settings make, and an actor that does what a script says instead of what it likes. With that, any core
+ * can be scripted and, if it declares a small world, explored.
+ */
+import type { Core, Snapshot } from '../../core/index.ts';
+import type { Desk, Scenario, SimProtocol } from '../protocol.ts';
+
+/** As in the first line of a script: `stage quorum acceptors=3 proposers=2 term=3s`. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** The application on a node of a stage. It acts when told, and tells the history what it was told. */
+export interface Actor<Event> {
+  /** Does one line of a script, without its node. Throws TENURE_BAD_ARGUMENT on what it does not understand. */
+  act(verb: string, words: readonly string[]): void;
+  event(event: Event): void;
+  /** All it remembers, as plain data; a fresh actor that restores it goes on from there. */
+  snapshot(): Snapshot;
+  restore(snapshot: Snapshot): void;
+}
+
+export interface Staging<Message, Command, Event, Config, Node extends Core<Message, Command, Event> = Core<Message, Command, Event>> {
+  readonly protocol: SimProtocol<Message, Command, Event, Config, Node>;
+  /** The settings it knows, with what they are when nothing is said. */
+  readonly defaults: Settings;
+  /** Verbs of its actors, with their arguments, for people. */
+  readonly verbs: readonly string[];
+  scenario(settings: Settings): Scenario<Config>;
+  /** Short names: they are what scripts are made of. */
+  nodeName(scenario: Scenario<Config>, node: number): string;
+  actor(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): Actor<Event>;
+}

@@ -1,0 +1,121 @@
+/**
+ * A tape of one run: every input a process got and everything that befell its clocks, with the instant. It is
+ * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
+ * A message is known by the step that sent it and its number among that step's messages of the same kind.
+ */
+import type { SimProcess } from './process.ts';
+import type { Access } from './storage.ts';
+
+/** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's of this kind it is. */
+export interface TapedOrigin {
+  readonly step: number;
+  /** Of a message: to whom, and its label. Of an access: empty. */
+  readonly kind: string;
+  readonly nth: number;
+}
+
+export type TapedDeed<Command> =
+  | { readonly kind: 'start'; readonly node: number; readonly restarted: boolean; readonly diskKept: boolean }
+  | { readonly kind: 'crash' }
+  | { readonly kind: 'deliver'; readonly message: TapedOrigin }
+  | { readonly kind: 'wake' }
+  | { readonly kind: 'command'; readonly command: Command }
+  /** The application acted under the lease that answered this request. */
+  | { readonly kind: 'use'; readonly resource: string; readonly request: number }
+  | { readonly kind: 'completed'; readonly access: TapedOrigin; readonly ok: boolean }
+  | { readonly kind: 'wall'; readonly byUs: number }
+  | { readonly kind: 'rate'; readonly ppm: number }
+  | { readonly kind: 'sleep' }
+  | { readonly kind: 'awake' };
+
+export interface TapedStep<Command> {
+  readonly atUs: number;
+  /** Which machine. */
+  readonly node: number;
+  /** Which of all processes that ever were; -1 where it is the machine. */
+  readonly process: number;
+  readonly deed: TapedDeed<Command>;
+  /** The numbers the core drew in this step. */
+  readonly choices: number[];
+}
+
+/** What a machine's clocks were at the beginning. */
+export interface TapedClock {
+  readonly monoUs: number;
+  readonly wallOffsetUs: number;
+  readonly ratePpm: number;
+}
+
+export class Tape<Command> {
+  readonly clocks: TapedClock[] = [];
+  readonly steps: TapedStep<Command>[] = [];
+  readonly #now: () => number;
+  /** By place in the world's slab: the message that is there now. */
+  readonly #messages: TapedOrigin[] = [];
+  readonly #accesses = new Map<Access, TapedOrigin>();
+  /** The request that each token answered. */
+  readonly #requests = new Map<string, number>();
+  /** How many of each kind the step under way has sent or asked. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  did<Message, Event>(process: SimProcess<Message, Command, Event>, deed: TapedDeed<Command>): void {
+    this.#add(process.node, process.index, deed);
+  }
+
+  befell(node: number, deed: TapedDeed<Command>): void {
+    this.#add(node, -1, deed);
+  }
+
+  /** The step under way sends a message; null if it is lost. */
+  sent(place: number | null, kind: string): void {
+    const message = this.#origin(kind);
+    if (place !== null) this.#messages[place] = message;
+  }
+
+  /** The core drew a number. */
+  chose(choice: number): void {
+    this.steps.at(-1)?.choices.push(choice);
+  }
+
+  delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
+    this.did(process, { kind: 'deliver', message: this.#messages[place] as TapedOrigin });
+  }
+
+  /** The step under way reads or writes; null if nothing will come of it. */
+  asked(access: Access | null): void {
+    const origin = this.#origin('');
+    if (access) this.#accesses.set(access, origin);
+  }
+
+  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
+    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok: access.ok });
+  }
+
+  granted<Message, Event>(process: SimProcess<Message, Command, Event>, request: number, token: number): void {
+    this.#requests.set(`${process.index} ${token}`, request);
+  }
+
+  used<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string, token: number): void {
+    this.did(process, { kind: 'use', resource, request: this.#requests.get(`${process.index} ${token}`) ?? 0 });
+  }
+
+  #origin(kind: string): TapedOrigin {
+    const nth = this.#counts.get(kind) ?? 0;
+    this.#counts.set(kind, nth + 1);
+    return { step: this.steps.length - 1, kind, nth };
+  }
+
+  #add(node: number, process: number, deed: TapedDeed<Command>): void {
+    this.steps.push({ atUs: this.#now(), node, process, deed, choices: [] });
+    this.#counts.clear();
+  }
+}
+
+/** The word a message is called by: the first of its description. */
+export function labelOf(description: string): string {
+  return /^[A-Za-z-]+/.exec(description)?.[0] ?? 'message';
+}

@@ -1,0 +1,87 @@
+/** `tenure explore` as a user meets it: exit codes, the object it prints, and the mutants that docs/explorer.md says it kills. */
+import { describe, expect, test } from 'vitest';
+import { readPage, rowsOf, sectionOf } from '../docs/pages.ts';
+import { tenure } from './tenure.ts';
+
+const SLOW = 120_000;
+const TINY = ['--crashes', '0', '--renewals', '0', '--no-release', '--instants', '1'];
+
+interface Report {
+  states: number;
+  exhausted: boolean;
+  violation: { property: string; steps: number; script: string[] } | null;
+}
+
+function report(args: readonly string[]): Report {
+  return JSON.parse(tenure(['explore', ...args, '--json']).stdout) as Report;
+}
+
+describe('tenure explore', () => {
+  test(
+    'exits 0 when it has seen everything and found nothing',
+    () => {
+      const { code, stdout, stderr } = tenure(['explore', 'quorum', ...TINY]);
+      expect(stdout).toContain('no violation: this world is exhausted');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    },
+    SLOW,
+  );
+
+  test(
+    'exits 2 with a script when something breaks',
+    () => {
+      const { code, stdout } = tenure(['explore', 'toy']);
+      expect(code).toBe(2);
+      expect(stdout).toContain('VIOLATION of exclusion: ');
+      expect(stdout).toContain('\nstage toy breaks=exclusion\nstart\nacquire a\n');
+    },
+    SLOW,
+  );
+
+  test.each([
+    ['--max-states', '5000'],
+    ['--time-budget', '1ms'],
+  ])(
+    'exits 3 and says so when %s ends it early',
+    (...limit) => {
+      const { code, stdout } = tenure(['explore', 'quorum', ...limit]);
+      expect(stdout).toContain('NOT exhausted');
+      expect(code).toBe(3);
+    },
+    SLOW,
+  );
+
+  test.each([
+    { what: 'an unknown protocol', args: ['paxos'] },
+    { what: 'a protocol without a small world', args: ['register'] },
+    { what: 'an unknown mutant', args: ['quorum', '--mutant', 'none-such'] },
+    { what: 'a number out of range', args: ['quorum', '--acceptors', '0'] },
+    { what: 'a duration that is none', args: ['quorum', '--time-budget', 'soon'] },
+  ])('exits 64 on $what', ({ args }) => {
+    expect(tenure(['explore', ...args]).code).toBe(64);
+  });
+
+  test('prints one object with the documented fields and no others', () => {
+    const { stdout } = tenure(['explore', 'quorum', '--proposers', '1', ...TINY, '--json']);
+    const fields = Object.keys(JSON.parse(stdout) as object);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect(fields.toSorted()).toEqual(
+      rowsOf(sectionOf(readPage('docs/explorer.md'), 'JSON'))
+        .flatMap(([names = '']) => names.split(', '))
+        .toSorted(),
+    );
+  });
+});
+
+describe('docs/explorer.md', () => {
+  const rows = rowsOf(sectionOf(readPage('docs/explorer.md'), 'Which mutants the small worlds kill'));
+
+  test.each(rows)(
+    'without %s and with %s, %s breaks in %s lines',
+    (mutant = '', options = '', property = '', steps = '') => {
+      const { violation } = report(['quorum', '--mutant', mutant, ...options.split(' ')]);
+      expect({ property: violation?.property, steps: violation?.steps }).toEqual({ property, steps: Number(steps) });
+    },
+    SLOW,
+  );
+});

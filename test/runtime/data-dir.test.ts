@@ -1,0 +1,132 @@
+/** Data directories on a real disk: whose they are, who uses them, and what survives. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { incarnation } from '../../src/kernel/index.ts';
+import { DataDir } from '../../src/runtime/index.ts';
+import { ROOT } from '../support/tree.ts';
+
+function freshDir(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tenure-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function open(path: string, more: { cell?: string; member?: string } = {}): Promise<DataDir> {
+  const dir = await DataDir.open({ path, cell: 'test', member: 'a', firstIncarnation: incarnation(1000), ...more });
+  onTestFinished(() => dir.close().catch(() => undefined));
+  return dir;
+}
+
+const write = (dir: DataDir, key: string, text: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    dir.write(key, Buffer.from(text), resolve);
+  });
+
+const read = (dir: DataDir, key: string): Promise<string | null> =>
+  new Promise((resolve) => {
+    dir.read(key, (_ok, value) => resolve(value === null ? null : Buffer.from(value).toString()));
+  });
+
+/** Another process that uses the directory, says so, and stays. */
+async function userOf(path: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [join(ROOT, 'test/runtime/processes/data-dir-user.mjs'), path], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve);
+    child.once('exit', reject);
+  });
+  return child;
+}
+
+const gone = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('exit', resolve));
+
+describe('a data directory', () => {
+  test('gives back what was written, and a higher incarnation at every start', async () => {
+    const path = freshDir();
+    const first = await open(path);
+    expect(first.isKept).toBe(false);
+    expect(await read(first, 'head')).toBeNull();
+    expect(await write(first, 'head', 'one')).toBe(true);
+    await first.close();
+    const second = await open(path);
+    expect(second.isKept).toBe(true);
+    expect(await read(second, 'head')).toBe('one');
+    expect(second.incarnation).toBeGreaterThan(first.incarnation);
+    await second.close();
+    expect((await open(path)).incarnation).toBeGreaterThan(second.incarnation);
+  });
+
+  test.each([{ cell: 'other' }, { member: 'b' }])('of another is refused: %o', async (more) => {
+    const path = freshDir();
+    await (await open(path)).close();
+    await expect(open(path, more)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR_FOREIGN', details: { cell: 'test', member: 'a' } });
+    await open(path);
+  });
+
+  test('serves one process at a time, also one that stands still', async () => {
+    const path = freshDir();
+    const child = await userOf(path);
+    await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR_BUSY' });
+    child.kill('SIGSTOP');
+    await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR_BUSY' });
+    child.kill('SIGCONT');
+  });
+
+  test('is free again once its process was killed', async () => {
+    const path = freshDir();
+    const child = await userOf(path);
+    child.kill('SIGKILL');
+    await gone(child);
+    expect((await open(path)).isKept).toBe(true);
+  });
+
+  test('serves one handle at a time within a process too', async () => {
+    const path = freshDir();
+    const first = await open(path);
+    await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR_BUSY' });
+    expect(await write(first, 'head', 'still mine')).toBe(true);
+  });
+
+  test('that is a file, or whose file is no database, is an error that names it', async () => {
+    const path = freshDir();
+    writeFileSync(join(path, 'file'), 'text');
+    await expect(open(join(path, 'file'))).rejects.toMatchObject({ code: 'TENURE_DATA_DIR' });
+    writeFileSync(join(path, 'data.mdb'), 'x'.repeat(10_000));
+    await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR', message: expect.stringContaining(path) as string });
+  });
+
+  test('that was cut short is an error, and the process lives', async () => {
+    const path = freshDir();
+    const dir = await open(path);
+    for (let i = 0; i < 200; i++) await write(dir, `vote/${i}`, 'x'.repeat(200));
+    await dir.close();
+    truncateSync(join(path, 'data.mdb'), 20_000);
+    await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR', message: expect.stringContaining('cut short') as string });
+  });
+
+  // Whoever is root may write everywhere.
+  test.skipIf(process.getuid?.() === 0)('that may not be written is an error', async () => {
+    const path = freshDir();
+    chmodSync(path, 0o500);
+    await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR' });
+  });
+
+  test('without the package is an error that says how to install it', async () => {
+    vi.doMock('lmdb', () => {
+      throw new Error('Cannot find package');
+    });
+    onTestFinished(() => {
+      vi.doUnmock('lmdb');
+    });
+    await expect(open(freshDir())).rejects.toMatchObject({
+      code: 'TENURE_MISSING_PACKAGE',
+      message: expect.stringContaining('npm install lmdb') as string,
+    });
+  });
+});

@@ -1,0 +1,110 @@
+/** The stage: actions as text, what it refuses, and that it does nothing by itself. */
+import { describe, expect, test } from 'vitest';
+import { formatAction, parseAction, theatres, type AnyStage, type Settings } from '../../src/sim/index.ts';
+
+const NAMES = ['a', 'b', 'p'];
+
+function open(protocol: string, settings: Settings = {}, mutant: string | null = null): AnyStage {
+  const stage = theatres.find((one) => one.protocol === protocol)?.open(settings, mutant);
+  if (!stage) throw new Error(`no theatre for ${protocol}`);
+  stage.startAll();
+  return stage;
+}
+
+function play(stage: AnyStage, ...lines: string[]): void {
+  for (const line of lines) stage.line(line);
+}
+
+test.each([
+  'acquire p x 2s',
+  "acquire p 'a name' 2s wait 3s keep",
+  'deliver p→a PROPOSE #3',
+  'drop a→p ACCEPTED #1',
+  'duplicate p→b RELEASE #2',
+  'crash b',
+  'restart b',
+  'restart b disk kept',
+  'pause p',
+  'resume p',
+  'sleep a',
+  'awake a',
+  'advance 1.5s',
+  'advance 2m30s',
+  'wake p choosing 3,0',
+  'set p -2s',
+  'set p +250ms',
+  'rate a 100000ppm',
+  'rate a -20ppm',
+  'answer p #1',
+  'fail p #2',
+])('%s is read and written back as it is', (line) => {
+  expect(formatAction(parseAction(line, NAMES), NAMES)).toBe(line);
+});
+
+test('an arrow may be typed, and the first of its kind need not be numbered', () => {
+  expect(parseAction('deliver p->a PROPOSE', NAMES)).toEqual(parseAction('deliver p→a PROPOSE #1', NAMES));
+});
+
+test.each([
+  ['deliver p PROPOSE', 'a message is written like'],
+  ['crash z', "there is no node 'z'; there are a, b, p"],
+  ['answer p 1', 'which one is written like #1'],
+  ['', 'there is nothing in it'],
+])("'%s' is refused: %s", (line, why) => {
+  expect(() => parseAction(line, NAMES)).toThrow(why);
+});
+
+describe('on a stage', () => {
+  test('a majority of votes is a lease, and nothing is delivered that was not told to be', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 2s', 'deliver p→a PROPOSE', 'deliver p→b PROPOSE', 'deliver a→p ACCEPTED');
+    const notes = stage.line('deliver b→p ACCEPTED');
+    expect(notes.map(({ text }) => text)).toContain('p is told: granted (lease 1)');
+    expect(stage.underWay).toHaveLength(1);
+  });
+
+  test('time stands still until it is moved, and wakes nobody', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 2s');
+    expect(() => stage.line('wake p')).toThrow('it does not want to be woken yet');
+    play(stage, 'advance 2s');
+    expect(stage.wakesInUs(stage.names.indexOf('p'))).toBeLessThanOrEqual(0);
+    expect(stage.underWay).toHaveLength(3);
+    play(stage, 'wake p');
+    expect(stage.underWay.length).toBeGreaterThan(3);
+  });
+
+  test('what cannot be done is refused with the reason', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 2s', 'crash a', 'pause b');
+    expect(() => stage.line('deliver p→a PROPOSE')).toThrow('a is down');
+    expect(() => stage.line('deliver p→b PROPOSE')).toThrow('b is paused');
+    expect(() => stage.line('deliver p→c PROPOSE #2')).toThrow('only 1 of them were sent');
+    expect(() => stage.line('start b')).toThrow('it is up');
+    expect(() => stage.line('release q x')).toThrow('this node has asked for no');
+    expect(() => stage.line('dance p')).toThrow("'dance' is nothing");
+    play(stage, 'restart a', 'resume b', 'deliver p→b PROPOSE', 'deliver p→a PROPOSE');
+    expect(stage.describe({ from: 0, to: 3, label: 'REFUSED', ordinal: 1 })).toContain('silent');
+  });
+
+  test('a copy is delivered like the original', () => {
+    const stage = open('quorum', {}, 'count-messages');
+    play(stage, 'acquire p x 2s', 'deliver p→a PROPOSE', 'duplicate a→p ACCEPTED', 'deliver a→p ACCEPTED');
+    expect(stage.line('deliver a→p ACCEPTED').map(({ text }) => text)).toContain('p is told: granted (lease 1)');
+  });
+
+  test('referees see a wall clock that is set, a machine that sleeps and clocks that drift', () => {
+    const stage = open('quorum', {}, 'holder-ignores-wall-clock');
+    play(stage, 'acquire p x 2s', 'deliver p→a PROPOSE', 'deliver p→b PROPOSE', 'deliver a→p ACCEPTED', 'deliver b→p ACCEPTED');
+    play(stage, 'sleep p', 'advance 3s', 'awake p', 'acquire q x 2s', 'deliver q→a PROPOSE', 'deliver q→b PROPOSE');
+    play(stage, 'deliver a→q ACCEPTED', 'deliver b→q ACCEPTED');
+    expect(stage.violations[0]?.property).toBe('exclusion');
+  });
+
+  test('storage answers when told, and a restart forgets what the disk had', () => {
+    const stage = open('register');
+    play(stage, 'write p k hello', 'answer p #1', 'read q k');
+    const [note] = stage.line('answer q #1').filter(({ kind }) => kind === 'recorded');
+    expect(note?.record).toMatchObject({ kind: 'responded', value: 'hello' });
+  });
+});

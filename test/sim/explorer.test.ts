@@ -1,0 +1,161 @@
+/** The explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
+import { describe, expect, test } from 'vitest';
+import { explorings, exploring, theatres, type Bounds, type Exploration, type Exploring } from '../../src/sim/index.ts';
+import { permutations } from '../../src/sim/explorer/hashes.ts';
+import { Frontier } from '../../src/sim/explorer/frontier.ts';
+import { VisitedSet } from '../../src/sim/explorer/visited.ts';
+import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
+
+const SLOW = 120_000;
+
+const quorum = explorings.find(({ protocol }) => protocol === 'quorum') as Exploring;
+const toy = explorings.find(({ protocol }) => protocol === 'toy') as Exploring;
+
+function explore(which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null, maxStates = 5_000_000): Exploration {
+  return which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates, isOver: () => false });
+}
+
+/** Two proposers, one try each, a lease of two instants and one instant to spend. */
+const TINY: Partial<Bounds> = { crashes: 0, renewals: 0, releases: false, instants: 1 };
+
+describe('the quorum engine', () => {
+  test(
+    'breaks nothing in a small world with release, seen to its end',
+    () => {
+      const outcome = explore(quorum, { ...TINY, releases: true });
+      expect(outcome).toMatchObject({ exhausted: true, found: null, waiting: 0 });
+      expect(outcome.states).toBeGreaterThan(10_000);
+      // Each pair of node state and input is played once; the rest is remembered.
+      expect(outcome.coreSteps).toBeLessThan(outcome.transitions / 20);
+    },
+    SLOW,
+  );
+
+  test(
+    'breaks nothing with a crash, a renewal and a duplicate, when there is one proposer',
+    () => {
+      const outcome = explore(quorum, { proposers: 1, crashes: 1, renewals: 1, releases: true, duplicates: 1, instants: 3 });
+      expect(outcome).toMatchObject({ exhausted: true, found: null });
+    },
+    SLOW,
+  );
+
+  test('finds the same number of states each time', () => {
+    const [one, other] = [explore(quorum, { ...TINY, proposers: 1 }), explore(quorum, { ...TINY, proposers: 1 })];
+    expect(one.states).toBe(other.states);
+    expect(one.transitions).toBe(other.transitions);
+  });
+
+  test('is said not to be exhausted when a budget ends the search', () => {
+    const outcome = explore(quorum, {}, null, 10_000);
+    expect(outcome).toMatchObject({ exhausted: false, found: null });
+    expect(outcome.waiting).toBeGreaterThan(0);
+  });
+});
+
+describe.each([
+  { mutant: 'replace-live-lease', bounds: TINY, steps: 11 },
+  { mutant: 'no-restart-silence', bounds: { ...TINY, crashes: 1 }, steps: 16 },
+  { mutant: 'count-messages', bounds: { ...TINY, duplicates: 1 }, steps: 10 },
+  { mutant: 'nack-counts', bounds: TINY, steps: 10 },
+  { mutant: 'acceptor-term-too-short', bounds: { ...TINY, driftPpm: 100_000, instants: 2 }, steps: 18 },
+  { mutant: 'flag-not-clock', bounds: { ...TINY, proposers: 1, instants: 2 }, steps: 8 },
+])('without $mutant', ({ mutant, bounds, steps }) => {
+  test(
+    'there is a short script that breaks a promise, and does not break the product',
+    () => {
+      const { found } = explore(quorum, bounds, mutant);
+      if (!found) throw new Error('nothing was found');
+      expect(found.lines.length).toBeLessThanOrEqual(steps);
+      const theatre = theatres.find(({ protocol }) => protocol === 'quorum');
+      const again = theatre?.open(found.settings, mutant);
+      const product = theatre?.open(found.settings, null);
+      again?.startAll();
+      product?.startAll();
+      for (const { line } of found.lines) {
+        again?.line(line);
+        try {
+          product?.line(line);
+        } catch {
+          // The product does not send what the mutant sends.
+        }
+      }
+      expect(again?.violations[0]?.message).toBe(found.violation.message);
+      expect(product?.violations).toEqual([]);
+    },
+    SLOW,
+  );
+});
+
+describe('what is left out makes no difference', () => {
+  const ways: { what: string; world: Partial<typeof quorumWorld> }[] = [
+    { what: 'that acceptors are alike', world: { alike: () => 0 } },
+    { what: 'that proposers are alike at first', world: { firstToAct: () => null } },
+    { what: 'messages nobody listens to', world: { isDead: () => false } },
+    { what: 'what acceptors have forgotten', world: { tidy: (core) => core } },
+    { what: 'the end, when nobody asks any more', world: { asksNothing: () => false } },
+    { what: 'that acceptors are woken at once', world: { wakesPromptly: () => false, asksNothing: () => false } },
+  ];
+
+  test.each(ways)(
+    'without using $what, more states come to the same',
+    ({ world }) => {
+      const slower = exploring({ ...quorumWorld, ...world });
+      const bounds = { ...TINY, acceptors: 2, crashes: 1, releases: true };
+      const [with_, without] = [explore(quorum, bounds), explore(slower, bounds)];
+      expect(without).toMatchObject({ exhausted: true, found: null });
+      expect(without.states).toBeGreaterThan(with_.states);
+      for (const mutant of ['replace-live-lease', 'nack-counts']) {
+        const [found, foundSlowly] = [explore(quorum, bounds, mutant), explore(slower, bounds, mutant)];
+        expect(found.found?.violation.property).toBe('exclusion');
+        expect(foundSlowly.depth).toBe(found.depth);
+      }
+    },
+    SLOW,
+  );
+});
+
+describe('the toy', () => {
+  test(
+    'has two holders after a crash',
+    () => {
+      const { found } = explore(toy, {});
+      expect(found?.violation.property).toBe('exclusion');
+      expect(found?.lines.map(({ line }) => line)).toContain('restart b');
+    },
+    SLOW,
+  );
+});
+
+describe('the set of visited states', () => {
+  test('knows what was added, with its depth, through many doublings', () => {
+    const set = new VisitedSet();
+    const words = (i: number): [number, number] => [Math.imul(i, 0x9e3779b1) >>> 0, Math.imul(i, 0x85ebca77) >>> 0];
+    let added = 0;
+    for (let i = 0; i < 300_000; i++) if (set.add(...words(i), i % 200)) added++;
+    expect([added, set.count]).toEqual([300_000, 300_000]);
+    let wrong = 0;
+    for (let i = 0; i < 300_000; i++) if (set.add(...words(i), 0) || set.depthOf(...words(i)) !== i % 200) wrong++;
+    expect(wrong).toBe(0);
+    expect(set.depthOf(1, 2)).toBe(-1);
+    expect(set.bytes / set.count).toBeLessThan(25);
+  });
+});
+
+describe('the frontier', () => {
+  test('gives states back in the order they came', () => {
+    const frontier = new Frontier();
+    const states = Array.from({ length: 30_000 }, (_, i) => Int32Array.from({ length: 1 + (i % 9) }, (_word, j) => i * 10 + j));
+    for (const state of states) frontier.push(state, state.length);
+    const room = new Int32Array(16);
+    const isTaken = states.map((state) => frontier.take(room) === state.length && state.every((word, i) => word === room[i]));
+    expect(isTaken).not.toContain(false);
+    expect(frontier.take(room)).toBe(0);
+  });
+});
+
+test('there are n! renumberings, and the first changes nothing', () => {
+  expect(permutations(3).map((order) => order.join(''))).toHaveLength(6);
+  expect(new Set(permutations(4).map((order) => order.join(''))).size).toBe(24);
+  expect(permutations(4)[0]).toEqual([0, 1, 2, 3]);
+});

@@ -1,0 +1,115 @@
+/** Shrinking: a seed that breaks something becomes a short script in which the same thing breaks, the same every time. */
+import { describe, expect, it } from 'vitest';
+import { deriveSeed } from '../../src/kernel/index.ts';
+import {
+  runScript,
+  shrinkers,
+  simulations,
+  theatres,
+  writeScript,
+  type Shrinker,
+  type Shrunk,
+  type Simulation,
+} from '../../src/sim/index.ts';
+import { reduceList } from '../../src/sim/shrink/ddmin.ts';
+import { milderPlans } from '../../src/sim/shrink/milder.ts';
+import { drawFaults, noFaults } from '../../src/sim/faults.ts';
+import { SeededChooser } from '../../src/kernel/index.ts';
+
+const PATIENT = { tried: (): void => undefined, outOfTime: (): boolean => false };
+
+function failingSeed(protocol: string, mutant: string | null, property: string): number {
+  const simulation = simulations.find(({ name }) => name === protocol) as Simulation;
+  for (let run = 0; run < 1000; run++) {
+    const { seed, violations } = simulation.run(deriveSeed(1, run), mutant);
+    if (violations[0]?.property === property) return seed;
+  }
+  throw new Error(`${protocol} does not break ${property}`);
+}
+
+function shrinkerOf(protocol: string): Shrinker {
+  return shrinkers.find((one) => one.protocol === protocol) as Shrinker;
+}
+
+function shrink(protocol: string, mutant: string | null, property: string): Shrunk {
+  return shrinkerOf(protocol).shrink(failingSeed(protocol, mutant, property), mutant, PATIENT) as Shrunk;
+}
+
+function asText(protocol: string, mutant: string | null, { script }: Shrunk): string {
+  if (!script) throw new Error('there is no script');
+  const { settings, lines, violation } = script;
+  const { defaults } = theatres.find((one) => one.protocol === protocol) as (typeof theatres)[number];
+  return writeScript({ comment: [], protocol, settings, defaults, mutant, breaks: violation.property, lines });
+}
+
+describe('a failing seed', { timeout: 120_000 }, () => {
+  it('of the toy becomes a script of at most 15 steps, the same every time', () => {
+    const shrunk = shrink('toy', null, 'exclusion');
+    expect(shrunk.script?.lines.length).toBeLessThanOrEqual(15);
+    expect(shrunk.script?.violation.property).toBe('exclusion');
+    expect(shrink('toy', null, 'exclusion')).toEqual(shrunk);
+    expect(runScript(asText('toy', null, shrunk)).failures).toEqual([]);
+  });
+
+  it.each([
+    ['nack-counts', 'exclusion'],
+    ['flag-not-clock', 'deadline'],
+  ])('of the quorum engine without %s becomes a script that breaks %s, and leaves the product whole', (mutant, property) => {
+    const shrunk = shrink('quorum', mutant, property);
+    expect(shrunk.script?.lines.length).toBeLessThanOrEqual(15);
+    const { failures, changes } = runScript(asText('quorum', mutant, shrunk));
+    expect({ failures, changes }).toEqual({ failures: [], changes: [] });
+  });
+
+  it('that breaks nothing is not shrunk', () => {
+    expect(shrinkerOf('quorum').shrink(deriveSeed(1, 0), null, PATIENT)).toBeNull();
+  });
+
+  it('that misses progress keeps its world, and has no script', () => {
+    let tries = 0;
+    const hasty = { tried: (): void => void tries++, outOfTime: (): boolean => tries > 20 };
+    const seed = failingSeed('quorum', 'promise-blocks-owner', 'liveness');
+    expect(shrinkerOf('quorum').shrink(seed, 'promise-blocks-owner', hasty)).toMatchObject({
+      violation: { property: 'liveness' },
+      script: null,
+    });
+  });
+
+  it('is given back as it is when there is no time', () => {
+    const seed = failingSeed('toy', null, 'exclusion');
+    const shrunk = shrinkerOf('toy').shrink(seed, null, { ...PATIENT, outOfTime: () => true }) as Shrunk;
+    expect(shrunk.events).toBe(shrunk.eventsBefore);
+    expect(shrunk.violation.property).toBe('exclusion');
+  });
+});
+
+describe('a list is reduced', () => {
+  const numbers = Array.from({ length: 100 }, (_, i) => i);
+
+  it('to the items that are needed, in their order', () => {
+    const needed = [3, 41, 42, 97];
+    expect(reduceList(numbers, (list) => needed.every((one) => list.includes(one)))).toEqual(needed);
+  });
+
+  it('to nothing where nothing is needed', () => {
+    expect(reduceList(numbers, () => true)).toEqual([]);
+  });
+
+  it('until no single item can go', () => {
+    const passes = (list: readonly number[]): boolean => list.length >= 7 || list.length === 3;
+    const kept = reduceList(numbers, passes);
+    expect(kept.every((_, i) => !passes(kept.toSpliced(i, 1)))).toBe(true);
+  });
+});
+
+describe('a milder plan', () => {
+  it('lacks one kind of fault and has the others', () => {
+    const plan = drawFaults(new SeededChooser(5), { termUs: 1_000_000, ratePpmMax: 1000, offsetUsMax: 1000 });
+    for (const { faults } of milderPlans(plan)) expect(faults).not.toEqual(plan);
+    expect(milderPlans(plan).length).toBeGreaterThan(3);
+  });
+
+  it('of a calm world on machines that just came up does not exist', () => {
+    expect(milderPlans({ ...noFaults(), uptimeUsMax: 0 })).toEqual([]);
+  });
+});
