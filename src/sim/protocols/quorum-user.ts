@@ -302,7 +302,7 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
         desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
       }
-      if (!this.#habits.lapseOnly) this.#speak(handle);
+      if (this.#habits.extras && !this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
     } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
