@@ -51,6 +51,8 @@ class Row extends RoundRegister<LeaseValue> {
   promisedUntil: MonoUs = monoUs(0);
   /** The highest token of any lease on this name. */
   token = 0;
+  /** When the calendar comes to it: one entry a row counts, however often it is read and written. */
+  lookAt: MonoUs = NEVER;
 
   constructor(id: number, name: string) {
     super();
@@ -98,7 +100,9 @@ export class RoundAcceptor {
     this.#listen(step);
     for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) {
       const row = this.#byId.get(id);
-      if (row) this.#reclaim(row, step);
+      if (!row || row.lookAt > step.monoUs) continue;
+      row.lookAt = NEVER;
+      this.#reclaim(row, step);
     }
   }
 
@@ -207,7 +211,7 @@ export class RoundAcceptor {
     else row.value = kept;
     if (!keepsOld) row.untilMono = untilMono;
     row.token = Math.max(row.token, value.token);
-    this.#due.push(row.untilMono, row.id);
+    this.#plan(row);
   }
 
   /** How long from now the vote for it stands. */
@@ -226,7 +230,7 @@ export class RoundAcceptor {
     if (untilMono >= row.untilMono) return;
     row.value = shorter;
     row.untilMono = untilMono;
-    this.#due.push(untilMono, row.id);
+    this.#plan(row);
   }
 
   /** What it tells of its value: an instant, or the span that is left. */
@@ -250,7 +254,18 @@ export class RoundAcceptor {
 
   #promised(row: Row, step: RoundStep): void {
     row.promisedUntil = monoAfter(step.monoUs, this.#timing.promiseUs);
-    this.#due.push(row.promisedUntil, row.id);
+    this.#plan(row);
+  }
+
+  /** When nothing of it may be left. An entry that comes up earlier plans the next; only an end that moved forward needs one more. */
+  #plan(row: Row): void {
+    this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.untilMono)));
+  }
+
+  #lookAt(row: Row, at: MonoUs): void {
+    if (row.lookAt <= at) return;
+    row.lookAt = at;
+    this.#due.push(at, row.id);
   }
 
   /** Forgets a row that no living attempt or lease depends on. */
@@ -258,7 +273,7 @@ export class RoundAcceptor {
     if (!this.#rules.attemptDeadline) return;
     this.#expire(row, step);
     if (row.value !== null || row.promisedUntil > step.monoUs) {
-      this.#due.push(row.value === null ? row.promisedUntil : this.#lookAgain(row, step), row.id);
+      this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.value === null ? 0 : this.#lookAgain(row, step))));
       return;
     }
     this.#floor = Math.max(this.#floor, row.token);
@@ -315,7 +330,7 @@ export class RoundAcceptor {
     answer.flags |= flags;
     step.send(from, answer);
     // Who only asked, and got nothing, leaves nothing behind.
-    if (row !== null) this.#due.push(monoUs(Math.max(row.promisedUntil, row.untilMono, step.monoUs)), row.id);
+    if (row !== null) this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.untilMono, step.monoUs)));
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
@@ -351,7 +366,7 @@ export class RoundAcceptor {
       const row = this.#row(message);
       Object.assign(row, rest);
       row.value = value ? { ...value, meta: value.meta ? Uint8Array.from(value.meta) : undefined } : null;
-      this.#due.push(monoUs(Math.max(row.untilMono, row.promisedUntil)), row.id);
+      this.#plan(row);
     }
   }
 }

@@ -49,6 +49,9 @@ import {
 /** A try that does not wait gives up after so many rounds that met others or nobody. */
 const TRIES_MAX = 4;
 const BACK_OFF_DOUBLINGS = 5;
+/** The calendar is written anew when it has so many more entries than there are claims. */
+const STALE_MIN = 64;
+const STALE_FACTOR = 4;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
@@ -135,6 +138,8 @@ export class Contender {
     }
     claim.round = null;
     claim.phase = 'releasing';
+    // One ballot for all copies of the release, above whatever was written: an answer to any copy counts.
+    claim.written = this.#ballots.next(step);
     claim.endsLater = inUs > 0;
     if (claim.endsLater) {
       const endMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
@@ -143,7 +148,7 @@ export class Contender {
       claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
       step.emit({ kind: 'renewed', lease, ...this.#deadlines(claim) });
     }
-    if (this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, inUs, step);
+    if (this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, step);
     if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) this.#stop(claim, step);
     this.#sendRelease(claim, step);
   }
@@ -311,6 +316,7 @@ export class Contender {
     round.value = value;
     round.refused.clear();
     round.nacks = [];
+    round.messages = 0;
     claim.trips++;
     if (rules.attemptDeadline && !rules.deadlineFromFirstMessage) {
       round.until = monoAfter(step.monoUs, timing.attemptUs);
@@ -345,7 +351,7 @@ export class Contender {
     claim.round = null;
     claim.phase = 'holding';
     this.#planHold(claim);
-    this.#teach(claim, 0, 0, step);
+    this.#teach(claim, 0, step);
     const { lease, token, trips, hasWaited } = claim;
     step.emit({ kind: 'granted', lease, token, ...this.#deadlines(claim), trips, waited: hasWaited });
   }
@@ -359,7 +365,7 @@ export class Contender {
     if (round.startMono + claim.termUs >= old) this.#setDeadline(claim, round);
     claim.round = null;
     this.#planHold(claim);
-    this.#teach(claim, 0, 0, step);
+    this.#teach(claim, 0, step);
     step.emit({ kind: 'renewed', lease: claim.lease, ...this.#deadlines(claim) });
     if (claim.proclaiming > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: claim.proclaiming });
     claim.proclaiming = 0;
@@ -479,8 +485,6 @@ export class Contender {
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
-    // Anew with a ballot of its own, so that it covers whatever was written, and again until a quorum has it.
-    if (claim.released.size === 0) claim.written = this.#ballots.next(step);
     const message = this.#compose(RELEASE, claim, claim.written, step);
     const leftUs = this.#remaining(claim, step.monoUs, step.wallUs);
     message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
@@ -494,7 +498,7 @@ export class Contender {
 
   #endRelease(claim: Claim, byQuorum: boolean, step: RoundStep): void {
     if (!claim.isStopped) step.emit({ kind: 'stopped', lease: claim.lease });
-    if (!this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, 0, step);
+    if (!this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, step);
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'released', lease: claim.lease, byQuorum });
   }
@@ -504,11 +508,12 @@ export class Contender {
     step.emit({ kind: 'stopped', lease: claim.lease });
   }
 
-  /** Past its end: the owner has stopped, so what is left of its votes may go. */
+  /** Past its end: the owner has stopped, so what is left of its votes may go, unless learners whose clocks are behind count on it. */
   #lose(claim: Claim, step: RoundStep): void {
+    const { rules, timing } = this.#surroundings;
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'lost', lease: claim.lease });
-    if (!this.#surroundings.rules.giveBack) return;
+    if (!rules.giveBack || (this.#algorithm.teaches && timing.clocks === 'absolute' && rules.learnOwnEnd)) return;
     const message = this.#compose(RELEASE, claim, claim.written, step);
     message.flags = NO_ANSWER;
     message.untilUs = 0;
@@ -546,6 +551,16 @@ export class Contender {
     claim.until = at;
     const first = Math.min(at, this.#patienceOf(claim));
     if (first !== Infinity) this.#due.push(monoUs(first), claim.lease);
+    if (this.#due.size > STALE_MIN + STALE_FACTOR * this.#claims.size) this.#sweep();
+  }
+
+  /** Leases that ended long before they were due leave entries behind: with long terms those would pile up. */
+  #sweep(): void {
+    this.#due.clear();
+    for (const claim of this.#claims.values()) {
+      const first = Math.min(claim.until, this.#patienceOf(claim));
+      if (first !== Infinity) this.#due.push(monoUs(first), claim.lease);
+    }
   }
 
   /** How long another's lease may still last, by what we know. */
@@ -592,13 +607,14 @@ export class Contender {
   }
 
   /** P6: learners are told when the owner's own clock ends it; of a release before it is proposed. */
-  #teach(claim: Claim, flags: number, inUs: number, step: RoundStep): void {
+  #teach(claim: Claim, flags: number, step: RoundStep): void {
     if (!this.#algorithm.teaches) return;
     const { timing, rules, owner } = this.#surroundings;
     const message = this.#compose(LEARN, claim, claim.written, step);
     const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
-    const leftUs = flags === LETS_GO ? inUs : Math.max(0, claim.deadlineMono - step.monoUs);
-    const untilUs = timing.clocks === 'absolute' ? (flags === LETS_GO ? step.wallUs + inUs : claim.deadlineWall) + slackUs : leftUs;
+    const endsNow = flags === LETS_GO && !claim.endsLater;
+    const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);
+    const untilUs = timing.clocks === 'absolute' ? (endsNow ? step.wallUs : claim.deadlineWall) + slackUs : leftUs;
     message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta: claim.meta });
     message.flags |= flags;
     this.#send(message, this.#electorate.members, step);

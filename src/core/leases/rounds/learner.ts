@@ -6,6 +6,7 @@
 import { decodeName, encodeName, monoAfter, monoUs, spanUs, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
+import { stretch } from '../quorum/timing.ts';
 import type { RoundStep } from './config.ts';
 import { LETS_GO, PASSED_ON, RoundMessage, WATCH, type LeaseValue } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
@@ -19,6 +20,12 @@ interface Belief {
   /** By our own clocks. */
   untilWall: number;
   untilMono: MonoUs;
+  /** Its owner lets go: nothing that comes late makes it last longer, nor brings it back. */
+  letsGo: boolean;
+  /** It has ended here, and is kept only to know what comes late. */
+  isOver: boolean;
+  /** Until when something about it may still be under way. */
+  keptUntil: MonoUs;
 }
 
 interface Watcher {
@@ -69,6 +76,7 @@ export class RoundLearner {
   watched(from: NodeId, message: RoundMessage, step: RoundStep): void {
     const prefix = textOfPrefix(message.name.subarray(message.nameStart, message.nameEnd));
     const until = monoAfter(step.monoUs, this.#timing.waiterUs);
+    for (const [key, watcher] of this.#watchers) if (watcher.until <= step.monoUs) this.#watchers.delete(key);
     this.#watchers.set(`${message.owner} ${prefix}`, { node: from, owner: message.owner, prefix, until });
   }
 
@@ -87,50 +95,64 @@ export class RoundLearner {
         continue;
       }
       const belief = this.#byId.get(id);
-      if (belief && this.#leftOf(belief, step) <= 0) this.#forget(belief, step);
-      else if (belief) this.#due.push(monoAfter(step.monoUs, spanUs(this.#leftOf(belief, step))), id);
+      if (belief) this.#lookAt(belief, step);
     }
   }
 
   /** Who it believes has the name, and for how long. */
   hint(name: Uint8Array, step: Pick<RoundStep, 'monoUs' | 'wallUs'>): { owner: Incarnation; token: number; remainingUs: number } | null {
     const belief = this.#beliefs.get(decodeName(name, 0, name.length) ?? '');
-    const remainingUs = belief ? this.#leftOf(belief, step) : 0;
+    const remainingUs = belief && !belief.isOver ? this.#leftOf(belief, step) : 0;
     return belief && remainingUs > 0 ? { owner: belief.holder, token: belief.token, remainingUs } : null;
   }
 
   #believe(name: string, value: LeaseValue, letsGo: boolean, step: RoundStep): void {
     const known = this.#beliefs.get(name);
     const isKnown = known !== undefined && known.holder === value.holder && known.holderLease === value.holderLease;
-    // A release of a lease we do not believe in says nothing; an older lease than the one we know of is old news.
-    if (letsGo ? !isKnown : known !== undefined && value.token < known.token) return;
+    // What is about an older lease than the one we know of, or about one that was let go, is old news.
+    if (known !== undefined && (isKnown ? known.letsGo : value.token < known.token)) return;
     const isAbsolute = this.#timing.clocks === 'absolute';
     const untilWall = isAbsolute ? value.untilUs : Infinity;
     const leftUs = isAbsolute ? value.untilUs - step.wallUs : value.untilUs;
     const untilMono = monoAfter(step.monoUs, spanUs(Math.max(0, leftUs)));
     if (isKnown && !letsGo && known.untilWall === untilWall && isAbsolute) return;
-    const belief = known ?? { id: this.#nextId++, name, holder: value.holder, holderLease: 0, token: 0, untilWall, untilMono };
-    Object.assign(belief, { holder: value.holder, holderLease: value.holderLease, token: value.token, untilWall, untilMono });
+    const wasBelieved = known !== undefined && !known.isOver;
+    // A release of a lease we never heard of says nothing to anyone, but what comes late about that lease must not either.
+    const isOver = leftUs <= 0 || (letsGo && !(isKnown && wasBelieved));
+    const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
+    const keptUntil = letsGo ? monoAfter(step.monoUs, stretch(maxTermUs + skewUs, rateErrorPpm)) : untilMono;
+    const id = known?.id ?? this.#nextId++;
+    const { holder, holderLease, token } = value;
+    const belief: Belief = { id, name, holder, holderLease, token, untilWall, untilMono, letsGo, isOver: false, keptUntil };
     this.#beliefs.set(name, belief);
-    this.#byId.set(belief.id, belief);
-    if (this.#leftOf(belief, step) <= 0) {
-      this.#forget(belief, step);
+    this.#byId.set(id, belief);
+    if (isOver) {
+      belief.isOver = !wasBelieved;
+      belief.untilWall = Math.min(belief.untilWall, step.wallUs);
+      belief.untilMono = step.monoUs;
+      this.#lookAt(belief, step);
       return;
     }
-    this.#due.push(untilMono, belief.id);
-    const { holder: owner, token } = value;
-    step.emit({
-      kind: 'learned',
-      name: encodeName(name),
-      holder: { owner, token, remainingUsMax: this.#leftOf(belief, step) },
-      meta: value.meta ?? null,
-    });
+    this.#due.push(untilMono, id);
+    const hint = { owner: holder, token, remainingUsMax: this.#leftOf(belief, step) };
+    step.emit({ kind: 'learned', name: encodeName(name), holder: hint, meta: value.meta ?? null });
   }
 
-  #forget(belief: Belief, step: RoundStep): void {
+  /** Ends a belief whose time is over, and forgets it when nothing about it can come any more. */
+  #lookAt(belief: Belief, step: RoundStep): void {
+    const leftUs = belief.isOver ? 0 : this.#leftOf(belief, step);
+    if (leftUs > 0) {
+      this.#due.push(monoAfter(step.monoUs, spanUs(leftUs)), belief.id);
+      return;
+    }
+    if (!belief.isOver) step.emit({ kind: 'learned', name: encodeName(belief.name), holder: null, meta: null });
+    belief.isOver = true;
+    if (belief.keptUntil > step.monoUs) {
+      this.#due.push(belief.keptUntil, belief.id);
+      return;
+    }
     this.#beliefs.delete(belief.name);
     this.#byId.delete(belief.id);
-    step.emit({ kind: 'learned', name: encodeName(belief.name), holder: null, meta: null });
   }
 
   #leftOf(belief: Belief, { monoUs: mono, wallUs: wall }: Pick<RoundStep, 'monoUs' | 'wallUs'>): number {
@@ -187,7 +209,7 @@ export class RoundLearner {
       const belief = { ...one, id: this.#nextId++ };
       this.#beliefs.set(belief.name, belief);
       this.#byId.set(belief.id, belief);
-      this.#due.push(belief.untilMono, belief.id);
+      this.#due.push(belief.isOver ? belief.keptUntil : belief.untilMono, belief.id);
     }
     for (const watcher of told.watchers) this.#watchers.set(`${watcher.owner} ${watcher.prefix}`, { ...watcher });
   }
