@@ -33,6 +33,7 @@ import {
   NACK,
   NO_ANSWER,
   OUTBID,
+  RENEWS_OWN,
   RoundMessage,
   SILENT,
   SKEWED,
@@ -158,8 +159,10 @@ export class RoundAcceptor {
       this.#nack(from, message, OUTBID, 0, row, step);
       return;
     }
-    // Also what a helper writes: a lease that was given back must not come back.
-    if (!isSame && this.#rules.tokenAboveFloor && value.token <= Math.max(this.#floor, row.token)) {
+    // Also what a helper writes: a lease that was given back must not come back. A renewal here for the first time is no new grant:
+    // what other names have raised the floor to is nothing to it.
+    const isRenewal = (message.flags & RENEWS_OWN) !== 0 && value.holder === message.owner;
+    if (!isSame && this.#rules.tokenAboveFloor && value.token <= Math.max(isRenewal ? 0 : this.#floor, row.token)) {
       this.#nack(from, message, LOW, 0, row, step);
       return;
     }

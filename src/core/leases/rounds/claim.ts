@@ -15,8 +15,9 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
+import type { RefusalReason } from '../quorum/config.ts';
 import { textOf, voterSet } from '../quorum/snapshots.ts';
-import type { LeaseValue } from './messages.ts';
+import { HELD, LOW, OUTBID, SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */
 export interface Told {
@@ -194,6 +195,17 @@ export class Claim {
     claim.round = told.round === null ? null : Round.restore(told.round);
     return claim;
   }
+}
+
+/** Why a round came to nothing, for whoever asked; and the lease that stood in the way, if one was named. */
+export function whyFailed(claim: Claim, round: Round, quorum: number): RefusalReason {
+  const count = (reason: number): number => round.nacks.filter((nack) => nack.reason === reason).length;
+  for (const { value } of round.nacks) if (value !== null) claim.seen = value;
+  if (count(TOO_LONG) > 0) return 'too-long';
+  if (round.skewed.size + count(SKEWED) > 0) return 'skewed';
+  if (count(HELD) > 0) return 'held';
+  if (count(OUTBID) + count(LOW) > 0) return 'contended';
+  return count(SILENT) > claim.voters.length - quorum ? 'silent' : 'no-quorum';
 }
 
 type PlainValue = Omit<LeaseValue, 'meta'> & { readonly meta: readonly number[] | null };

@@ -6,7 +6,6 @@
 import {
   ballotTime,
   BallotClock,
-  hashName,
   monoAfter,
   monoUs,
   spanUs,
@@ -19,32 +18,15 @@ import {
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
-import type { HolderHint, RefusalReason } from '../quorum/config.ts';
-import { renewAfterUs, stretch } from '../quorum/timing.ts';
+import type { RefusalReason } from '../quorum/config.ts';
 import type { Electorate } from '../quorum/voters.ts';
 import type { Algorithm, Surroundings } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
-import { Claim, Round, type Purpose } from './claim.ts';
+import { Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
-import {
-  FOR_READ,
-  HELD,
-  isSameLease,
-  LEARN,
-  LETS_GO,
-  LOW,
-  NO_ANSWER,
-  OUTBID,
-  READ,
-  RELEASE,
-  RENEWS_OWN,
-  RoundMessage,
-  SILENT,
-  SKEWED,
-  TOO_LONG,
-  WRITE,
-  type LeaseValue,
-} from './messages.ts';
+import { FOR_READ, isSameLease, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
+import { Outgoing } from './outgoing.ts';
+import { deadlinesOf, hintOf, isSkewed, leftOf, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
 
 /** A try that does not wait gives up after so many rounds that met others or nobody. */
 const TRIES_MAX = 4;
@@ -58,18 +40,17 @@ type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 export class Contender {
   readonly #surroundings: Surroundings;
   readonly #algorithm: Algorithm;
-  readonly #electorate: Electorate;
+  readonly #out: Outgoing;
   readonly #ballots: Ballots;
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly #tokens = new BallotClock();
   readonly #claims = new Map<number, Claim>();
   readonly #due = new DueHeap();
-  readonly #message = new RoundMessage();
 
   constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots) {
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
-    this.#electorate = electorate;
+    this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
     this.#ballots = ballots;
   }
 
@@ -85,13 +66,13 @@ export class Contender {
 
   acquire({ lease, name, termUs, waitUs, keep, meta }: Acquire, step: RoundStep): void {
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
-    const claim = new Claim(lease, name, this.#votersOf(name), termUs, keep, meta, waitUs > 0, waitUntil);
+    const claim = new Claim(lease, name, this.#out.votersOf(name), termUs, keep, meta, waitUs > 0, waitUntil);
     this.#claims.set(lease, claim);
     this.#begin(claim, 'take', step);
   }
 
   look(lease: number, name: Uint8Array, step: RoundStep): void {
-    const claim = new Claim(lease, name, this.#votersOf(name), 0, false, undefined, false, monoUs(0));
+    const claim = new Claim(lease, name, this.#out.votersOf(name), 0, false, undefined, false, monoUs(0));
     this.#claims.set(lease, claim);
     this.#begin(claim, 'look', step);
   }
@@ -132,7 +113,7 @@ export class Contender {
       if (claim?.phase !== 'releasing') step.emit({ kind: 'released', lease, byQuorum: false });
       return;
     }
-    if (this.#remaining(claim, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#lose(claim, step);
       return;
     }
@@ -146,9 +127,9 @@ export class Contender {
       claim.untilUs -= claim.deadlineMono - endMono;
       claim.deadlineMono = endMono;
       claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
-      step.emit({ kind: 'renewed', lease, ...this.#deadlines(claim) });
+      step.emit({ kind: 'renewed', lease, ...deadlinesOf(claim, this.#surroundings) });
     }
-    if (this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, step);
+    if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
     if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) this.#stop(claim, step);
     this.#sendRelease(claim, step);
   }
@@ -157,7 +138,7 @@ export class Contender {
   remainingUs(lease: number, mono: MonoUs, wall: WallUs): number {
     const claim = this.#claims.get(lease);
     if (!claim || (claim.phase !== 'holding' && claim.phase !== 'releasing')) return 0;
-    return Math.max(0, this.#remaining(claim, mono, wall));
+    return Math.max(0, remainingOf(claim, this.#surroundings, mono, wall));
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
@@ -179,7 +160,7 @@ export class Contender {
     const found = this.#current(message, 'writing', step);
     if (!found || !found.claim.voters.includes(from)) return;
     const { claim, round } = found;
-    if (this.#isSkewed(round, message.clockUs)) {
+    if (isSkewed(round, message.clockUs, this.#surroundings)) {
       round.skewed.add(from);
       this.#judgeLosses(claim, round, step);
       return;
@@ -230,9 +211,9 @@ export class Contender {
       else if (hasQuorum) this.#dueAt(claim, claim.deadlineMono);
       else this.#sendRelease(claim, step);
     } else if (phase === 'holding') {
-      if (this.#remaining(claim, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
+      if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
       else if (round !== null) this.#fail(claim, round, step);
-      else if (claim.keep && this.#algorithm.renews && step.monoUs >= this.#renewAt(claim)) this.#begin(claim, 'renew', step);
+      else if (claim.keep && this.#algorithm.renews && step.monoUs >= renewAtOf(claim)) this.#begin(claim, 'renew', step);
       else this.#planHold(claim);
     } else if (claim.waits && step.monoUs >= claim.waitUntil) {
       this.#giveUp(claim, 'timeout', step);
@@ -256,7 +237,7 @@ export class Contender {
     claim.trips++;
     claim.round = new Round(purpose, ballot, step.monoUs, step.wallUs, until);
     this.#dueAt(claim, purpose === 'renew' ? monoUs(Math.min(until, claim.deadlineMono)) : until);
-    this.#send(this.#compose(READ, claim, ballot, step), claim.voters, step);
+    this.#out.read(claim, ballot, step);
   }
 
   /** The round an answer belongs to, if it is still worth anything (rule 1). */
@@ -322,10 +303,7 @@ export class Contender {
       round.until = monoAfter(step.monoUs, timing.attemptUs);
       this.#dueAt(claim, round.until);
     }
-    const message = this.#compose(WRITE, claim, round.ballot, step);
-    message.setValue(value);
-    if (round.purpose === 'renew') message.flags |= RENEWS_OWN;
-    this.#send(message, claim.voters, step);
+    this.#out.write(claim, round.ballot, value, round.purpose === 'renew', step);
   }
 
   /** Rule 5: distinct voters. Rule 8: a renewal needs as many as a new lease. */
@@ -343,45 +321,32 @@ export class Contender {
 
   /** The lease is checked against its end at the moment it is handed out (rule 11). */
   #win(claim: Claim, round: Round, step: RoundStep): void {
-    this.#setDeadline(claim, round);
-    if (this.#surroundings.rules.attemptDeadline && this.#remaining(claim, step.monoUs, step.wallUs) <= 0) {
+    setDeadline(claim, round, this.#surroundings);
+    if (this.#surroundings.rules.attemptDeadline && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#fail(claim, round, step);
       return;
     }
     claim.round = null;
     claim.phase = 'holding';
     this.#planHold(claim);
-    this.#teach(claim, 0, step);
+    this.#out.teach(claim, 0, step);
     const { lease, token, trips, hasWaited } = claim;
-    step.emit({ kind: 'granted', lease, token, ...this.#deadlines(claim), trips, waited: hasWaited });
+    step.emit({ kind: 'granted', lease, token, ...deadlinesOf(claim, this.#surroundings), trips, waited: hasWaited });
   }
 
   #extend(claim: Claim, round: Round, step: RoundStep): void {
-    if (this.#remaining(claim, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#lose(claim, step);
       return;
     }
     const old = claim.deadlineMono;
-    if (round.startMono + claim.termUs >= old) this.#setDeadline(claim, round);
+    if (round.startMono + claim.termUs >= old) setDeadline(claim, round, this.#surroundings);
     claim.round = null;
     this.#planHold(claim);
-    this.#teach(claim, 0, step);
-    step.emit({ kind: 'renewed', lease: claim.lease, ...this.#deadlines(claim) });
+    this.#out.teach(claim, 0, step);
+    step.emit({ kind: 'renewed', lease: claim.lease, ...deadlinesOf(claim, this.#surroundings) });
     if (claim.proclaiming > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: claim.proclaiming });
     claim.proclaiming = 0;
-  }
-
-  #setDeadline(claim: Claim, round: Round): void {
-    const fromFirst = this.#surroundings.rules.deadlineFromFirstMessage;
-    const startMono = fromFirst ? round.startMono : round.writeMono;
-    claim.deadlineMono = monoAfter(startMono, spanUs(claim.termUs));
-    claim.untilUs = round.value?.untilUs ?? 0;
-    claim.deadlineWall = this.#surroundings.timing.clocks === 'absolute' ? wallUs(claim.untilUs) : wallUs(round.startWall + claim.termUs);
-  }
-
-  #deadlines(claim: Claim): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
-    const { holderWatchesMono } = this.#surroundings.rules;
-    return { deadlineMonoUs: holderWatchesMono ? claim.deadlineMono : monoUs(Infinity), deadlineWallUs: claim.deadlineWall };
   }
 
   #held(claim: Claim, value: LeaseValue, step: RoundStep): void {
@@ -399,7 +364,7 @@ export class Contender {
 
   /** The round is void before anything is given back: a late vote finds nothing to add to (rule 6). */
   #fail(claim: Claim, round: Round, step: RoundStep): void {
-    const reason = this.#whyFailed(claim, round);
+    const reason = whyFailed(claim, round, this.#surroundings.quorum);
     const unreached = claim.voters.filter((voter) => !round.isHeard(voter));
     if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
     if (round.purpose === 'renew') {
@@ -418,23 +383,10 @@ export class Contender {
     else this.#refuse(claim, reason, unreached, step);
   }
 
-  #whyFailed(claim: Claim, round: Round): RefusalReason {
-    const count = (reason: number): number => round.nacks.filter((nack) => nack.reason === reason).length;
-    for (const { value } of round.nacks) if (value !== null) claim.seen = value;
-    if (count(TOO_LONG) > 0) return 'too-long';
-    if (round.skewed.size + count(SKEWED) > 0) return 'skewed';
-    if (count(HELD) > 0) return 'held';
-    if (count(OUTBID) + count(LOW) > 0) return 'contended';
-    return count(SILENT) > claim.voters.length - this.#surroundings.quorum ? 'silent' : 'no-quorum';
-  }
-
   #giveBack(claim: Claim, round: Round, step: RoundStep): void {
     const isOwn = round.value !== null && isSameLease(round.value, { ...round.value, holder: this.owner, holderLease: claim.lease });
     if (round.stage !== 'writing' || !isOwn || !this.#surroundings.rules.giveBack) return;
-    const message = this.#compose(RELEASE, claim, round.ballot, step);
-    message.flags = NO_ANSWER;
-    message.untilUs = 0;
-    this.#send(message, claim.voters, step);
+    this.#out.giveBack(claim, round.ballot, step);
   }
 
   // ── Resting ────────────────────────────────────────────────────────────────────────────────────────
@@ -447,7 +399,7 @@ export class Contender {
   /** A lease may be given back at any time: look again now and then, and not all at once. */
   #restWhileHeld(claim: Claim, value: LeaseValue, step: RoundStep): void {
     const { pollUs, skewUs } = this.#surroundings.timing;
-    const boundUs = Math.max(2, Math.min(pollUs, this.#leftOf(value, step) + skewUs));
+    const boundUs = Math.max(2, Math.min(pollUs, leftOf(value, this.#surroundings, step) + skewUs));
     claim.hasWaited = true;
     claim.tries = 0;
     this.#rest(claim, this.#surroundings.rules.jitter ? Math.ceil(boundUs / 2) + step.choose(boundUs) : boundUs, step);
@@ -476,29 +428,31 @@ export class Contender {
 
   #refuse(claim: Claim, reason: RefusalReason, unreached: readonly number[], step: RoundStep): void {
     this.#claims.delete(claim.lease);
-    step.emit({ kind: 'refused', lease: claim.lease, reason, holder: this.#hint(claim.seen, step), unreached });
+    step.emit({ kind: 'refused', lease: claim.lease, reason, holder: hintOf(claim.seen, this.#surroundings, step), unreached });
   }
 
   #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true): void {
     this.#claims.delete(claim.lease);
-    step.emit({ kind: 'answered', lease: claim.lease, holder: this.#hint(value, step), certain, meta: value?.meta ?? null });
+    step.emit({
+      kind: 'answered',
+      lease: claim.lease,
+      holder: hintOf(value, this.#surroundings, step),
+      certain,
+      meta: value?.meta ?? null,
+    });
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
-    const message = this.#compose(RELEASE, claim, claim.written, step);
-    const leftUs = this.#remaining(claim, step.monoUs, step.wallUs);
-    message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
-    this.#send(
-      message,
-      claim.voters.filter((voter) => !claim.released.has(voter)),
-      step,
-    );
+    const leftUs = remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs);
+    const untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
+    const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
+    this.#out.release(claim, untilUs, unanswered, step);
     this.#dueAt(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#surroundings.timing.resendUs), claim.deadlineMono)));
   }
 
   #endRelease(claim: Claim, byQuorum: boolean, step: RoundStep): void {
     if (!claim.isStopped) step.emit({ kind: 'stopped', lease: claim.lease });
-    if (!this.#surroundings.rules.learnersFirst) this.#teach(claim, LETS_GO, step);
+    if (!this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'released', lease: claim.lease, byQuorum });
   }
@@ -514,33 +468,19 @@ export class Contender {
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'lost', lease: claim.lease });
     if (!rules.giveBack || (this.#algorithm.teaches && timing.clocks === 'absolute' && rules.learnOwnEnd)) return;
-    const message = this.#compose(RELEASE, claim, claim.written, step);
-    message.flags = NO_ANSWER;
-    message.untilUs = 0;
-    this.#send(message, claim.voters, step);
+    this.#out.giveBack(claim, claim.written, step);
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** An owner's lease is over when either of its clocks says so (rule 12). */
-  #remaining(claim: Claim, mono: MonoUs, wall: WallUs): number {
-    if (claim.isStopped) return 0;
-    const byWall = claim.deadlineWall - wall;
-    return this.#surroundings.rules.holderWatchesMono ? Math.min(byWall, claim.deadlineMono - mono) : byWall;
-  }
-
   /** Whether a lease that is being given back has ended by itself. */
   #isOver(claim: Claim, step: RoundStep): boolean {
-    return step.monoUs >= claim.deadlineMono || (!claim.isStopped && this.#remaining(claim, step.monoUs, step.wallUs) <= 0);
-  }
-
-  #renewAt(claim: Claim): MonoUs {
-    return monoUs(claim.deadlineMono - claim.termUs + renewAfterUs(claim.termUs));
+    return step.monoUs >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0);
   }
 
   #planHold(claim: Claim): void {
     const renews = claim.keep && this.#algorithm.renews;
-    this.#dueAt(claim, renews ? this.#renewAt(claim) : claim.deadlineMono);
+    this.#dueAt(claim, renews ? renewAtOf(claim) : claim.deadlineMono);
   }
 
   #patienceOf(claim: Claim): number {
@@ -561,67 +501,6 @@ export class Contender {
       const first = Math.min(claim.until, this.#patienceOf(claim));
       if (first !== Infinity) this.#due.push(monoUs(first), claim.lease);
     }
-  }
-
-  /** How long another's lease may still last, by what we know. */
-  #leftOf(value: LeaseValue, step: RoundStep): number {
-    const { clocks } = this.#surroundings.timing;
-    return Math.max(0, clocks === 'absolute' ? value.untilUs - step.wallUs : value.untilUs);
-  }
-
-  #hint(value: LeaseValue | null, step: RoundStep): HolderHint | null {
-    if (value === null) return null;
-    const { skewUs, rateErrorPpm } = this.#surroundings.timing;
-    const remainingUsMax = stretch(this.#leftOf(value, step) + skewUs, rateErrorPpm);
-    return { owner: value.holder, token: value.token, remainingUsMax };
-  }
-
-  /**
-   * Rule 13: a vote counts only if the voter's clock, read after our WRITE left, was not further ahead of ours than
-   * clocks may be: its vote would end before our lease does. One that is behind for certain is no better.
-   */
-  #isSkewed(round: Round, clockUs: number): boolean {
-    const { timing, rules } = this.#surroundings;
-    if (timing.clocks === 'relative' || !rules.skewGuard || timing.skewUs === 0) return false;
-    const sentWall = round.startWall + (round.writeMono - round.startMono);
-    return Math.abs(clockUs - sentWall) > timing.skewUs;
-  }
-
-  // ── Messages ───────────────────────────────────────────────────────────────────────────────────────
-
-  #compose(kind: number, claim: Claim, ballot: BallotTime, step: RoundStep): RoundMessage {
-    const message = this.#message;
-    message.kind = kind;
-    message.flags = 0;
-    message.owner = this.owner;
-    message.lease = claim.lease;
-    message.ballot = ballot;
-    message.clockUs = step.wallUs;
-    message.setName(claim.name, 0, claim.name.length);
-    message.setMeta(undefined);
-    return message;
-  }
-
-  #send(message: RoundMessage, voters: readonly NodeId[], step: RoundStep): void {
-    for (const voter of voters) step.send(voter, message);
-  }
-
-  /** P6: learners are told when the owner's own clock ends it; of a release before it is proposed. */
-  #teach(claim: Claim, flags: number, step: RoundStep): void {
-    if (!this.#algorithm.teaches) return;
-    const { timing, rules, owner } = this.#surroundings;
-    const message = this.#compose(LEARN, claim, claim.written, step);
-    const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
-    const endsNow = flags === LETS_GO && !claim.endsLater;
-    const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);
-    const untilUs = timing.clocks === 'absolute' ? (endsNow ? step.wallUs : claim.deadlineWall) + slackUs : leftUs;
-    message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta: claim.meta });
-    message.flags |= flags;
-    this.#send(message, this.#electorate.members, step);
-  }
-
-  #votersOf(name: Uint8Array): readonly NodeId[] {
-    return this.#electorate.votersOf(hashName(name, 0, name.length));
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
