@@ -86,6 +86,11 @@ export class RoundAcceptor {
     return monoUs(Math.min(this.#isSilent ? this.#silentUntil : NEVER, this.#due.nextAt));
   }
 
+  /** How many entries its calendar has. */
+  get planned(): number {
+    return this.#due.size;
+  }
+
   /** Rule 4: silence after every start, by monotonic time, to everyone. */
   start(restarted: boolean, step: RoundStep): void {
     const { silenceUs, skewUs } = this.#timing;

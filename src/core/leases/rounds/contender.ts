@@ -17,12 +17,12 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { DueHeap } from '../quorum/due-heap.ts';
 import type { RefusalReason } from '../quorum/config.ts';
 import type { Electorate } from '../quorum/voters.ts';
 import type { Algorithm, Surroundings } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
 import { Claim, Round, whyFailed, type Purpose } from './claim.ts';
+import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, isSameLease, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
@@ -31,9 +31,6 @@ import { deadlinesOf, hintOf, isSkewed, leftOf, remainingOf, renewAtOf, setDeadl
 /** A try that does not wait gives up after so many rounds that met others or nobody. */
 const TRIES_MAX = 4;
 const BACK_OFF_DOUBLINGS = 5;
-/** The calendar is written anew when it has so many more entries than there are claims. */
-const STALE_MIN = 64;
-const STALE_FACTOR = 4;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
@@ -44,8 +41,7 @@ export class Contender {
   readonly #ballots: Ballots;
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly #tokens = new BallotClock();
-  readonly #claims = new Map<number, Claim>();
-  readonly #due = new DueHeap();
+  readonly #claims = new Claims();
 
   constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots) {
     this.#surroundings = surroundings;
@@ -55,7 +51,12 @@ export class Contender {
   }
 
   get wakeAt(): MonoUs {
-    return this.#due.nextAt;
+    return this.#claims.nextAt;
+  }
+
+  /** How many entries its calendar has. */
+  get planned(): number {
+    return this.#claims.planned;
   }
 
   get owner(): Incarnation {
@@ -67,13 +68,13 @@ export class Contender {
   acquire({ lease, name, termUs, waitUs, keep, meta }: Acquire, step: RoundStep): void {
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const claim = new Claim(lease, name, this.#out.votersOf(name), termUs, keep, meta, waitUs > 0, waitUntil);
-    this.#claims.set(lease, claim);
+    this.#claims.add(claim);
     this.#begin(claim, 'take', step);
   }
 
   look(lease: number, name: Uint8Array, step: RoundStep): void {
     const claim = new Claim(lease, name, this.#out.votersOf(name), 0, false, undefined, false, monoUs(0));
-    this.#claims.set(lease, claim);
+    this.#claims.add(claim);
     this.#begin(claim, 'look', step);
   }
 
@@ -197,10 +198,7 @@ export class Contender {
   }
 
   wake(step: RoundStep): void {
-    for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
-      const claim = this.#claims.get(lease);
-      if (claim && step.monoUs >= Math.min(claim.until, this.#patienceOf(claim))) this.#moveOn(claim, step);
-    }
+    for (let claim = this.#claims.take(step.monoUs); claim !== null; claim = this.#claims.take(step.monoUs)) this.#moveOn(claim, step);
   }
 
   #moveOn(claim: Claim, step: RoundStep): void {
@@ -208,7 +206,7 @@ export class Contender {
     if (phase === 'releasing') {
       const hasQuorum = claim.released.size >= this.#surroundings.quorum;
       if (this.#isOver(claim, step)) this.#endRelease(claim, hasQuorum, step);
-      else if (hasQuorum) this.#dueAt(claim, claim.deadlineMono);
+      else if (hasQuorum) this.#claims.plan(claim, claim.deadlineMono);
       else this.#sendRelease(claim, step);
     } else if (phase === 'holding') {
       if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
@@ -236,7 +234,7 @@ export class Contender {
     }
     claim.trips++;
     claim.round = new Round(purpose, ballot, step.monoUs, step.wallUs, until);
-    this.#dueAt(claim, purpose === 'renew' ? monoUs(Math.min(until, claim.deadlineMono)) : until);
+    this.#claims.plan(claim, purpose === 'renew' ? monoUs(Math.min(until, claim.deadlineMono)) : until);
     this.#out.read(claim, ballot, step);
   }
 
@@ -301,7 +299,7 @@ export class Contender {
     claim.trips++;
     if (rules.attemptDeadline && !rules.deadlineFromFirstMessage) {
       round.until = monoAfter(step.monoUs, timing.attemptUs);
-      this.#dueAt(claim, round.until);
+      this.#claims.plan(claim, round.until);
     }
     this.#out.write(claim, round.ballot, value, round.purpose === 'renew', step);
   }
@@ -370,7 +368,7 @@ export class Contender {
     if (round.purpose === 'renew') {
       claim.round = null;
       step.emit({ kind: 'renewal-failed', lease: claim.lease });
-      this.#dueAt(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#retryIn(step)), claim.deadlineMono)));
+      this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#retryIn(step)), claim.deadlineMono)));
       return;
     }
     if (round.purpose === 'look') {
@@ -408,7 +406,7 @@ export class Contender {
   #rest(claim: Claim, restUs: number, step: RoundStep): void {
     if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
     claim.phase = 'resting';
-    this.#dueAt(claim, monoAfter(step.monoUs, spanUs(restUs)));
+    this.#claims.plan(claim, monoAfter(step.monoUs, spanUs(restUs)));
   }
 
   #retryIn(step: RoundStep): ReturnType<typeof spanUs> {
@@ -447,7 +445,7 @@ export class Contender {
     const untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
     const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
     this.#out.release(claim, untilUs, unanswered, step);
-    this.#dueAt(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#surroundings.timing.resendUs), claim.deadlineMono)));
+    this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#surroundings.timing.resendUs), claim.deadlineMono)));
   }
 
   #endRelease(claim: Claim, byQuorum: boolean, step: RoundStep): void {
@@ -480,27 +478,7 @@ export class Contender {
 
   #planHold(claim: Claim): void {
     const renews = claim.keep && this.#algorithm.renews;
-    this.#dueAt(claim, renews ? renewAtOf(claim) : claim.deadlineMono);
-  }
-
-  #patienceOf(claim: Claim): number {
-    return claim.waits && (claim.phase === 'asking' || claim.phase === 'resting') ? claim.waitUntil : Infinity;
-  }
-
-  #dueAt(claim: Claim, at: MonoUs): void {
-    claim.until = at;
-    const first = Math.min(at, this.#patienceOf(claim));
-    if (first !== Infinity) this.#due.push(monoUs(first), claim.lease);
-    if (this.#due.size > STALE_MIN + STALE_FACTOR * this.#claims.size) this.#sweep();
-  }
-
-  /** Leases that ended long before they were due leave entries behind: with long terms those would pile up. */
-  #sweep(): void {
-    this.#due.clear();
-    for (const claim of this.#claims.values()) {
-      const first = Math.min(claim.until, this.#patienceOf(claim));
-      if (first !== Infinity) this.#due.push(monoUs(first), claim.lease);
-    }
+    this.#claims.plan(claim, renews ? renewAtOf(claim) : claim.deadlineMono);
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
@@ -509,7 +487,7 @@ export class Contender {
     return {
       ballots: this.#ballots.last,
       tokens: this.#tokens.last,
-      claims: [...this.#claims.values()].sort((a, b) => a.lease - b.lease).map((claim) => claim.snapshot()),
+      claims: this.#claims.inOrder().map((claim) => claim.snapshot()),
     };
   }
 
@@ -519,8 +497,8 @@ export class Contender {
     this.#tokens.observe(told.tokens);
     for (const one of told.claims) {
       const claim = Claim.restore(one);
-      this.#claims.set(claim.lease, claim);
-      this.#dueAt(claim, claim.until);
+      this.#claims.add(claim);
+      this.#claims.plan(claim, claim.until);
     }
   }
 }

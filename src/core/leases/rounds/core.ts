@@ -44,6 +44,11 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     return monoUs(Math.min(this.#acceptor?.wakeAt ?? Infinity, this.#contender.wakeAt, this.#learner?.wakeAt ?? Infinity));
   }
 
+  /** How many entries the calendars of its roles have: a measure of what is left behind. */
+  get planned(): number {
+    return this.#contender.planned + (this.#acceptor?.planned ?? 0);
+  }
+
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
   remainingUs(lease: number, _name: Uint8Array, mono: MonoUs, wall: WallUs): number {
     return this.#contender.remainingUs(lease, mono, wall);

@@ -195,7 +195,7 @@ export class RoundLearner {
     return {
       prefixes: [...this.#prefixes].sort(),
       refreshAt: this.#refreshAt,
-      beliefs: [...this.#beliefs.values()].sort(byName).map(({ id: _, ...rest }) => ({ ...rest })),
+      beliefs: [...this.#beliefs.values()].sort(byName).map((belief) => ({ ...belief, id: 0 })),
       watchers: [...this.#watchers.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, watcher]) => ({ ...watcher })),
     };
   }
@@ -218,7 +218,8 @@ export class RoundLearner {
 interface LearnerSnapshot {
   readonly prefixes: readonly string[];
   readonly refreshAt: MonoUs;
-  readonly beliefs: readonly Omit<Belief, 'id'>[];
+  /** Their ids are given anew. */
+  readonly beliefs: readonly Belief[];
   readonly watchers: readonly Watcher[];
 }
 
