@@ -12,6 +12,8 @@ export interface LeaseHolder {
   remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
   /** Votes given in this life. */
   readonly votes?: number;
+  /** The token of the lease its learner believes in; 0 if in none. */
+  believed?(name: Uint8Array, mono: MonoUs, wall: WallUs): number;
 }
 
 export interface QuorumHabits {
@@ -39,6 +41,12 @@ export interface QuorumHabits {
   readonly opened: { asked: boolean };
   /** What only the quorum engine has: proclaiming, lists, questions to members, retiming. */
   readonly extras: boolean;
+  /** Whether a lease can be renewed at all. */
+  readonly renews: boolean;
+  /** Leases are wanted for a moment only, and given back. */
+  readonly brief: boolean;
+  /** Whether what learners believe goes into the history. */
+  readonly tellsBeliefs: boolean;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -97,7 +105,23 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
     }
     this.#bootstrapLater();
-    if (this.#habits.watches && this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+    if (this.#habits.watches && this.#desk.choose(4) === 0) {
+      this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+      if (this.#habits.tellsBeliefs) this.#lookAround();
+    }
+  }
+
+  /** What a learner believes is asked for often: a belief that outlives its lease may do so by a moment only. */
+  #lookAround(): void {
+    const { resources, maxTermUs } = this.#habits;
+    const desk = this.#desk;
+    this.#later(1 + desk.choose(Math.floor(maxTermUs / 50)), () => {
+      for (const { text, bytes } of resources) {
+        const token = this.#core.believed?.(bytes, desk.monoUs, desk.wallUs) ?? 0;
+        if (token > 0) desk.record({ kind: 'believed', resource: text, token });
+      }
+      this.#lookAround();
+    });
   }
 
   /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
@@ -214,9 +238,9 @@ export class QuorumUser implements User<QuorumEvent> {
       return;
     }
     const desk = this.#desk;
-    const { maxTermUs, lapseOnly, resources } = this.#habits;
+    const { maxTermUs, lapseOnly, resources, renews, brief } = this.#habits;
     const waits = desk.choose(2) === 0;
-    const keep = !lapseOnly && desk.choose(2) === 0;
+    const keep = !lapseOnly && renews && !brief && desk.choose(2) === 0;
     const termUs = this.#drawTerm();
     this.#acquire(
       handle,
@@ -240,10 +264,10 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   #askHealed(handle: Handle): void {
-    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
+    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly, renews, brief } = this.#habits;
     if (handle.sinceHealed) return;
     const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
-    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly);
+    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly && renews && !brief);
   }
 
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
@@ -275,17 +299,17 @@ export class QuorumUser implements User<QuorumEvent> {
     if (desk.healed && !handle.sinceHealed) {
       handle.sinceHealed = true;
       // In a rush it is enough to have had it.
-      handle.usesLeft = this.#habits.rush ? 0 : 1 + desk.choose(8);
+      handle.usesLeft = this.#habits.rush || this.#habits.brief ? 0 : 1 + desk.choose(8);
       if (this.#handles.every(({ sinceHealed }) => sinceHealed))
-        this.#later(this.#habits.rush ? 0 : this.#habits.maxTermUs, () => desk.done());
+        this.#later(this.#habits.rush || this.#habits.brief ? 0 : this.#habits.maxTermUs, () => desk.done());
     } else {
-      handle.usesLeft = desk.choose(6);
+      handle.usesLeft = this.#habits.brief ? 0 : desk.choose(6);
     }
     this.#useLater(handle, handle.lease);
   }
 
   #useLater(handle: Handle, lease: number): void {
-    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / 3)), () => this.#use(handle, lease));
+    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (this.#habits.brief ? 50 : 3))), () => this.#use(handle, lease));
   }
 
   #use(handle: Handle, lease: number): void {
@@ -304,7 +328,7 @@ export class QuorumUser implements User<QuorumEvent> {
       }
       if (this.#habits.extras && !this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
-    } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
+    } else if (!this.#habits.lapseOnly && (handle.keep || this.#habits.brief || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
       const inUs = this.#habits.releasesLater && desk.choose(4) === 0 ? desk.choose(Math.floor(this.#habits.maxTermUs / 2)) : 0;
       if (inUs > 0) desk.sometimes('release-later');

@@ -1,13 +1,12 @@
 /** The mutants of Flease and PaxosLease, and the rules that the papers do not have. */
 import { ALL_ROUND_RULES, type RoundRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
+import type { RoundShape } from './rounds-worlds.ts';
 
 export interface RoundMutant extends Mutant {
   readonly without: readonly (keyof RoundRules)[];
-  /** Runs on the papers to the letter: in the product another rule covers for it. */
-  readonly literal?: boolean;
-  /** Worlds whose clocks are further apart than the cell was told. */
-  readonly wild?: boolean;
+  /** Worlds in which its rule matters. */
+  readonly shape?: RoundShape;
 }
 
 /** Everything section 5 adds. */
@@ -28,6 +27,7 @@ const SHARED: readonly RoundMutant[] = [
     rule: 'rule 2',
     how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives.',
     without: ['keepLiveLease'],
+    shape: 'restarts',
   },
   {
     name: 'owner-is-node',
@@ -86,11 +86,21 @@ export const FLEASE_MUTANTS: readonly RoundMutant[] = [
     rule: 'rule 13',
     how: 'Clocks are further apart than ε, and nobody looks: the next owner begins before the last one has ended.',
     without: ['skewGuard'],
-    wild: true,
+    shape: 'wild',
   },
 ];
 
-export const PAXOSLEASE_MUTANTS: readonly RoundMutant[] = SHARED;
+export const PAXOSLEASE_MUTANTS: readonly RoundMutant[] = [
+  ...SHARED,
+  {
+    name: 'majority-empty-ignored',
+    rule: 'section 2.2.1',
+    how: 'What a failed attempt left at a minority keeps everyone from proposing, though a majority has nothing.',
+    without: ['majorityEmptyFrees'],
+    shape: 'leftovers',
+    breaksLiveness: true,
+  },
+];
 
 export const SKEWED_MUTANTS: readonly RoundMutant[] = [
   ...SHARED,
@@ -105,39 +115,62 @@ export const SKEWED_MUTANTS: readonly RoundMutant[] = [
     rule: 'rule 13',
     how: 'Clocks are further apart than S, and nobody looks.',
     without: ['skewGuard'],
-    wild: true,
+    shape: 'wild',
+  },
+  {
+    name: 'learn-te-plus-s',
+    rule: 'P7',
+    how: 'Learners are told the end that acceptors know: one whose clock is behind believes in the last owner when the next one holds.',
+    without: ['learnOwnEnd'],
+  },
+  {
+    name: 'release-late-to-learners',
+    rule: 'P6',
+    how: 'Learners hear of a release when it is done: by then the next owner may hold.',
+    without: ['learnersFirst'],
+    shape: 'punctual',
   },
 ];
 
 /** On the papers to the letter. */
+export const PAXOSLEASE_LITERAL_MUTANTS: readonly RoundMutant[] = [
+  {
+    name: 'id-hash-ballots',
+    rule: 'rule 9',
+    how: 'Ballots "mod n" of more proposers than n: two proposers with the same ballot are one to the acceptors.',
+    without: ['ballotsByIncarnation'],
+    shape: 'steady',
+  },
+];
+
 export const FLEASE_LITERAL_MUTANTS: readonly RoundMutant[] = [
   {
     name: 'no-epsilon-wait',
     rule: 'Algorithm 4',
     how: 'Who reads a lease that has just ended takes it at once, though its owner’s clock may be behind.',
     without: ['epsilonWait', 'safetyPeriod'],
-    literal: true,
+    shape: 'steady',
   },
   {
     name: 'epsilon-ballots',
     rule: 'rule 9',
     how: '"Equal if within ε, then by id" goes in circles: a lower ballot passes an acceptor that has promised a higher one.',
     without: ['bucketedBallots'],
-    literal: true,
+    shape: 'steady',
   },
   {
     name: 'id-hash-ballots',
     rule: 'rule 9',
     how: 'Two proposers with the same ballot are one to the acceptors, and each counts the other’s votes.',
     without: ['ballotsByIncarnation'],
-    literal: true,
+    shape: 'steady',
   },
   {
     name: 'silence-one-epsilon',
     rule: 'rule 4',
     how: 'An owner whose clock goes from ε ahead to ε behind outlives a silence of one ε.',
     without: ['silenceTwoEpsilon'],
-    literal: true,
+    shape: 'sway',
   },
 ];
 

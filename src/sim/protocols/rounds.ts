@@ -12,24 +12,27 @@ import {
   type RoundConfig,
   type RoundMessage,
 } from '../../core/index.ts';
-import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
+import { BeliefReferee, DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
 import { roundCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
-import { drawFaults } from '../faults.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 import {
   FLEASE_LITERAL_MUTANTS,
   FLEASE_MUTANTS,
+  PAXOSLEASE_LITERAL_MUTANTS,
   PAXOSLEASE_MUTANTS,
   roundRules,
   SKEWED_MUTANTS,
   type RoundMutant,
 } from './rounds-mutants.ts';
+import { roundFaults, type RoundShape } from './rounds-worlds.ts';
 
 const TERM_US = 1_000_000;
 const SKEW_US = 200_000;
-const LATENCY_US_MAX = 20_000;
+/** Where a lease is wanted for a moment only, each must have had it within this part of a term after the world healed. */
+const LEFTOVER_TERMS = 0.8;
+const SMALL_SHAPES: ReadonlySet<RoundShape> = new Set<RoundShape>(['sway', 'leftovers']);
 
 interface RoundWorld {
   readonly members: number;
@@ -37,6 +40,8 @@ interface RoundWorld {
   readonly habits: QuorumHabits;
   /** Clocks keep to what the cell was told. */
   readonly agrees: boolean;
+  /** What owners tell learners arrives, and in time. */
+  readonly releasesHeard: boolean;
   readonly handles: readonly number[];
 }
 
@@ -47,6 +52,8 @@ interface Variant {
   readonly clocks: 'absolute' | 'relative';
   readonly skewUs: number;
   readonly literal: boolean;
+  /** Of eight worlds, the first have these shapes. */
+  readonly shapes: readonly RoundShape[];
   readonly mutants: readonly RoundMutant[];
 }
 
@@ -89,9 +96,16 @@ const LITERAL_LACKS = new Set([
 ]);
 
 function roundProtocol(variant: Variant): RoundProtocol {
-  const { engine, literal, clocks, skewUs } = variant;
+  const { engine, literal } = variant;
   const mutantOf = (name: string | null): RoundMutant | undefined => variant.mutants.find((mutant) => mutant.name === name);
-  const guards = clocks === 'absolute' && skewUs > 0 && !literal;
+  const guards = variant.clocks === 'absolute' && variant.skewUs > 0 && !literal;
+  const drawShape = (chooser: Chooser, mutant: string | null): RoundShape => {
+    const wanted = mutantOf(mutant)?.shape;
+    if (wanted !== undefined) return wanted;
+    const shapes: readonly RoundShape[] = mutant === null && !literal ? variant.shapes : [];
+    const drawn = chooser.below(8);
+    return shapes[drawn] ?? 'any';
+  };
   return {
     name: variant.name,
     summary: variant.summary,
@@ -104,27 +118,34 @@ function roundProtocol(variant: Variant): RoundProtocol {
     codec: roundCodec(),
 
     plan(chooser: Chooser, mutant: string | null): RoundScenario {
-      const members = [3, 3, 5, 4][chooser.below(4)] as number;
-      const nodes = members + chooser.below(3);
-      const wild = guards && (mutantOf(mutant)?.wild === true || (mutant === null && chooser.below(4) === 0));
+      const shape = drawShape(chooser, mutant);
+      const small = SMALL_SHAPES.has(shape);
+      const members = small ? 3 : ([3, 3, 5, 4][chooser.below(4)] as number);
+      const nodes = members + (small ? 2 : chooser.below(3));
+      const isPerfect = shape === 'perfect';
+      const clocks = isPerfect ? 'absolute' : variant.clocks;
+      const skewUs = isPerfect ? 0 : variant.skewUs;
+      const algorithm = isPerfect && engine === 'flease' ? ([2, 3][chooser.below(2)] as 2 | 3) : 4;
+      const wild = shape === 'wild';
       const rateErrorPpm = clocks === 'relative' ? ([0, 1_000, 20_000][chooser.below(3)] as number) : 0;
-      const faults = drawFaults(chooser, {
-        termUs: TERM_US,
-        ratePpmMax: rateErrorPpm,
-        offsetUsMax: wild || clocks === 'relative' ? TERM_US * 2 : skewUs / 4,
-      });
-      if (!wild && clocks === 'absolute') {
-        faults.wallStepEveryUs = faults.wallSetAtBootPpm = faults.sleepEveryUs = 0;
-        faults.rateChangeEveryUs = 0;
-      }
-      faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
-      faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
+      const offsetUsMax = wild || clocks === 'relative' ? TERM_US * 2 : literal ? skewUs / 2 : skewUs / 4;
+      const isAbsolute = clocks === 'absolute';
+      const faults = roundFaults(shape, chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax, skewUs, isAbsolute });
       const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
-      const names = chooser.below(3) === 0 ? 1 + chooser.below(3) : 1;
+      const names = !small && chooser.below(3) === 0 ? 1 + chooser.below(3) : 1;
       const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
-      const handles = Array.from({ length: nodes }, () => 1 + chooser.below(2));
+      // In small worlds clients ask and members only vote.
+      const handles = Array.from({ length: nodes }, (_, node) => (small ? (node < members ? 0 : 1) : 1 + chooser.below(2)));
       const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-      const livenessUs = literal || wild ? 0 : (handlesInAll * 6 + 20) * TERM_US;
+      // What a failed attempt left at a minority must not cost a term.
+      const isBrief = shape === 'leftovers';
+      const livenessUs = literal || wild ? 0 : isBrief ? TERM_US * LEFTOVER_TERMS : (handlesInAll * 6 + 20) * TERM_US;
+      // Some cells of five let three members vote on a name (F8).
+      const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
+      const isPunctual = shape === 'punctual';
+      const teaches = engine === 'paxoslease';
+      const releasesLater = !literal && !isBrief && (isPunctual || chooser.below(2) === 0);
+      const tellsBeliefs = teaches && !literal && isAbsolute && !wild && (isPunctual || !releasesLater);
       const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
       const timing = deriveRoundTiming({
         maxTermUs: TERM_US,
@@ -143,7 +164,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
         livenessUs,
         config: {
           members,
-          core: { engine, algorithm: 4, memberKeys, timing },
+          core: { engine, algorithm, memberKeys, replication, timing },
           habits: {
             handles: 0,
             resources,
@@ -152,16 +173,20 @@ function roundProtocol(variant: Variant): RoundProtocol {
             rush: false,
             trying: false,
             livenessUs,
-            watches: engine === 'paxoslease',
-            releasesLater: !literal,
+            watches: teaches,
+            releasesLater,
             extras: false,
+            renews: algorithm !== 2,
+            brief: isBrief,
+            tellsBeliefs,
             silenceUs: timing.silenceUs,
             restarted: false,
             bootstraps: false,
             isMember: false,
             opened: { asked: false },
           },
-          agrees: !wild && clocks === 'absolute',
+          agrees: !wild && isAbsolute,
+          releasesHeard: isPunctual,
           handles,
         },
       };
@@ -176,6 +201,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
     referees: ({ config }: RoundScenario, sometimes: (name: string) => void): Referee[] => [
       new ExclusionReferee(),
       ...(config.agrees ? [new FencingReferee()] : []),
+      ...(config.habits.tellsBeliefs ? [new BeliefReferee(config.releasesHeard)] : []),
       new DeadlineReferee(),
       new RequestReferee(),
       new LeaseObserver(sometimes),
@@ -202,8 +228,9 @@ function roundProtocol(variant: Variant): RoundProtocol {
   };
 }
 
-const FLEASE = { engine: 'flease', clocks: 'absolute', skewUs: SKEW_US } as const;
-const PAXOSLEASE = { engine: 'paxoslease', clocks: 'relative', skewUs: 0 } as const;
+const FLEASE = { engine: 'flease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'perfect', 'restarts'] } as const;
+const PAXOSLEASE = { engine: 'paxoslease', clocks: 'relative', skewUs: 0, shapes: ['perfect', 'restarts', 'leftovers'] } as const;
+const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts'] } as const;
 
 export const flease: RoundProtocol = roundProtocol({
   ...FLEASE,
@@ -230,9 +257,7 @@ export const paxosLease: RoundProtocol = roundProtocol({
 });
 
 export const paxosLeaseSkewed: RoundProtocol = roundProtocol({
-  ...PAXOSLEASE,
-  clocks: 'absolute',
-  skewUs: SKEW_US,
+  ...SKEWED,
   name: 'paxoslease-skewed',
   summary: 'PaxosLease, made safe, with clocks that agree within S',
   literal: false,
@@ -240,11 +265,9 @@ export const paxosLeaseSkewed: RoundProtocol = roundProtocol({
 });
 
 export const paxosLeaseLiteral: RoundProtocol = roundProtocol({
-  ...PAXOSLEASE,
-  clocks: 'absolute',
-  skewUs: SKEW_US,
+  ...SKEWED,
   name: 'paxoslease-literal',
   summary: 'PaxosLease to the letter: breaks where the rules of section 5 are missing',
   literal: true,
-  mutants: [],
+  mutants: PAXOSLEASE_LITERAL_MUTANTS,
 });

@@ -253,7 +253,7 @@ export class Contender {
   #judge(claim: Claim, round: Round, step: RoundStep): void {
     const { quorum, rules } = this.#surroundings;
     const answers = rules.distinctVoters ? round.heard.size : round.told.length;
-    if (answers < quorum) return;
+    if (answers < (round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum)) return;
     const judgement = this.#algorithm.judge(claim, round, this.#surroundings, step);
     switch (judgement.kind) {
       case 'wait':
@@ -465,7 +465,7 @@ export class Contender {
     const { rules, timing } = this.#surroundings;
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'lost', lease: claim.lease });
-    if (!rules.giveBack || (this.#algorithm.teaches && timing.clocks === 'absolute' && rules.learnOwnEnd)) return;
+    if (!rules.giveBack || (this.#algorithm.teaches && timing.clocks === 'absolute')) return;
     this.#out.giveBack(claim, claim.written, step);
   }
 

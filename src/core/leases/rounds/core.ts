@@ -54,6 +54,11 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     return this.#contender.remainingUs(lease, mono, wall);
   }
 
+  /** The token of the lease that the learner of this node believes in, by its own clocks; 0 if it believes in none. */
+  believed(name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    return this.#learner?.hint(name, { monoUs: mono, wallUs: wall })?.token ?? 0;
+  }
+
   start(step: RoundStep): void {
     this.#acceptor?.start(this.#boot.restarted, step);
   }
