@@ -43,7 +43,7 @@ export interface QuorumHabits {
   readonly extras: boolean;
   /** Whether a lease can be renewed at all. */
   readonly renews: boolean;
-  /** Leases are wanted for a moment only, and given back. */
+  /** One lease is wanted before the world heals, early and for a moment only. */
   readonly brief: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
@@ -86,7 +86,7 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   start(): void {
-    const { handles, maxTermUs, resources, rush, restarted, silenceUs } = this.#habits;
+    const { handles, maxTermUs, resources, rush, brief, restarted, silenceUs } = this.#habits;
     if (restarted) this.#silentWithoutDisk = this.#desk.monoUs + silenceUs;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
@@ -102,7 +102,7 @@ export class QuorumUser implements User<QuorumEvent> {
         waits: false,
       };
       this.#handles.push(handle);
-      if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
+      if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / (brief ? 10 : 2)), () => this.#ask(handle));
     }
     this.#bootstrapLater();
     if (this.#habits.watches && this.#desk.choose(4) === 0) {
@@ -385,7 +385,8 @@ export class QuorumUser implements User<QuorumEvent> {
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
-    const { maxTermUs, trying } = this.#habits;
+    const { maxTermUs, trying, brief } = this.#habits;
+    if (brief && !this.#desk.healed) return;
     if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
     else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));

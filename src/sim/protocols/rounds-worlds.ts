@@ -20,10 +20,9 @@ export type RoundShape =
   | 'restarts'
   /** Nobody crashes and every message comes in time: what is told first is heard first. */
   | 'punctual'
-  /** Messages are lost, so that attempts leave something behind at a minority; leases are wanted for a moment only. */
+  /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
   | 'leftovers';
 
-const MILLION = 1_000_000;
 const LATENCY_US_MAX = 20_000;
 
 export interface RoundScale extends FaultScale {
@@ -34,7 +33,12 @@ export interface RoundScale extends FaultScale {
 export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundScale): FaultPlan {
   const { termUs, skewUs, isAbsolute } = scale;
   const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
-  const calm = (): FaultPlan => ({ ...noFaults(), latencyUsMin: between(1, 5_000), latencyUsSpread: between(0, 5_000), offsetUsMax: skewUs / 2 });
+  const calm = (): FaultPlan => ({
+    ...noFaults(),
+    latencyUsMin: between(1, 5_000),
+    latencyUsSpread: between(0, 5_000),
+    offsetUsMax: skewUs / 2,
+  });
   switch (shape) {
     case 'any':
     case 'wild':
@@ -71,9 +75,15 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
       };
     case 'punctual': {
       const latencyUsMin = between(1_000, 5_000);
-      return { ...noFaults(), latencyUsMin, latencyUsSpread: between(latencyUsMin, 2 * latencyUsMin), offsetUsMax: skewUs / 4, duplicatePpm: 50_000 };
+      return {
+        ...noFaults(),
+        latencyUsMin,
+        latencyUsSpread: between(latencyUsMin, 2 * latencyUsMin),
+        offsetUsMax: skewUs / 4,
+        duplicatePpm: 50_000,
+      };
     }
     case 'leftovers':
-      return { ...noFaults(), latencyUsMin: between(500, 3_000), latencyUsSpread: 0, lossPpm: between(100_000, 400_000), keepDiskPpm: MILLION };
+      return { ...noFaults(), latencyUsMin: between(500, 3_000), latencyUsSpread: 0, lossPpm: between(50_000, 100_000) };
   }
 }

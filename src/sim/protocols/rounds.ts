@@ -31,7 +31,7 @@ import { roundFaults, type RoundShape } from './rounds-worlds.ts';
 const TERM_US = 1_000_000;
 const SKEW_US = 200_000;
 /** Where a lease is wanted for a moment only, each must have had it within this part of a term after the world healed. */
-const LEFTOVER_TERMS = 0.8;
+const LEFTOVER_TERMS = 0.5;
 const SMALL_SHAPES: ReadonlySet<RoundShape> = new Set<RoundShape>(['sway', 'leftovers']);
 
 interface RoundWorld {
@@ -120,7 +120,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
     plan(chooser: Chooser, mutant: string | null): RoundScenario {
       const shape = drawShape(chooser, mutant);
       const small = SMALL_SHAPES.has(shape);
-      const members = small ? 3 : ([3, 3, 5, 4][chooser.below(4)] as number);
+      const members = shape === 'leftovers' ? 5 : small ? 3 : ([3, 3, 5, 4][chooser.below(4)] as number);
       const nodes = members + (small ? 2 : chooser.below(3));
       const isPerfect = shape === 'perfect';
       const clocks = isPerfect ? 'absolute' : variant.clocks;
@@ -141,7 +141,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       const isBrief = shape === 'leftovers';
       const livenessUs = literal || wild ? 0 : isBrief ? TERM_US * LEFTOVER_TERMS : (handlesInAll * 6 + 20) * TERM_US;
       // Some cells of five let three members vote on a name (F8).
-      const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
+      const replication = members === 5 && !small && chooser.below(2) === 0 ? 3 : members;
       const isPunctual = shape === 'punctual';
       const teaches = engine === 'paxoslease';
       const releasesLater = !literal && !isBrief && (isPunctual || chooser.below(2) === 0);
@@ -160,7 +160,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
         units: 0,
         faults,
         termUs: TERM_US,
-        safetyUs: TERM_US * (4 + chooser.below(12)),
+        safetyUs: isBrief ? TERM_US * 0.3 : TERM_US * (4 + chooser.below(12)),
         livenessUs,
         config: {
           members,
@@ -195,8 +195,13 @@ function roundProtocol(variant: Variant): RoundProtocol {
     core: ({ config }: RoundScenario, boot: Boot, mutant: string | null): RoundCore =>
       new RoundCore(config.core, boot, roundRules(mutantOf(mutant), literal)),
 
-    user: ({ config }: RoundScenario, core: RoundCore, desk: Desk<LeaseCommand>): User<LeaseEvent> =>
-      new QuorumUser({ ...config.habits, handles: config.handles[desk.node] ?? 0 }, core, desk),
+    user: ({ config, nodes }: RoundScenario, core: RoundCore, desk: Desk<LeaseCommand>): User<LeaseEvent> =>
+      // Of those that want a lease for a moment, the last client alone wants one before the world heals.
+      new QuorumUser(
+        { ...config.habits, handles: config.handles[desk.node] ?? 0, rush: config.habits.brief && desk.node < nodes - 1 },
+        core,
+        desk,
+      ),
 
     referees: ({ config }: RoundScenario, sometimes: (name: string) => void): Referee[] => [
       new ExclusionReferee(),

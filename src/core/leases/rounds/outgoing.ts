@@ -56,7 +56,8 @@ export class Outgoing {
     const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
     const endsNow = flags === LETS_GO && !claim.endsLater;
     const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);
-    const untilUs = timing.clocks === 'absolute' ? (endsNow ? step.wallUs : claim.deadlineWall) + slackUs : leftUs;
+    // What ends now ends now for a learner whose clock is behind as well: its acceptors do not wait either.
+    const untilUs = timing.clocks === 'absolute' && !endsNow ? claim.deadlineWall + slackUs : leftUs;
     message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta: claim.meta });
     message.flags |= flags;
     this.#send(message, this.#electorate.members, step);
