@@ -10,6 +10,10 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [Er
     `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
   ],
   silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
+  skewed: (name) => [
+    'TENURE_CLOCK_SKEW',
+    `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told. Mend the clocks`,
+  ],
   'too-long': (name) => [
     'TENURE_CONFIG_MISMATCH',
     `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
