@@ -84,15 +84,13 @@ describe('members of Flease whose clocks are 400 ms apart', { timeout: 60_000 },
 
   it('with a skew of 100ms nobody is granted anything, and is told whose clock is off', async () => {
     const cell = await members('100ms');
-    for (const id of IDS) cell[id].tell('try');
     for (const id of IDS) {
-      const refused = await cell[id].until('refused');
-      expect(refused['code']).toBe('TENURE_CLOCK_SKEW');
-      expect(cell[id].said.some(({ kind }) => kind === 'tried')).toBe(false);
+      cell[id].tell('try');
+      const answer = await Promise.race([cell[id].until('refused'), cell[id].until('tried')]);
+      expect(answer).toMatchObject({ kind: 'refused', code: 'TENURE_CLOCK_SKEW' });
     }
     const warning = await cell.a.until('warning');
     expect(warning['code']).toBe('TENURE_CLOCK_SKEW');
     expect(warning['message']).toMatch(/b is (?:39|40|41)\dms ahead/);
-    cell.a.tell('try');
   });
 });
