@@ -73,7 +73,7 @@ async function majority<T>(replicas: readonly ReplicaLink[], ask: (replica: Repl
           if (answers.push(answer) === needed) resolve([...answers]);
         },
         (error: unknown) => {
-          if (error instanceof NotMaster || ++failures > replicas.length - needed) reject(error as Error);
+          if (error instanceof NotMaster || ++failures > replicas.length - needed) reject(error);
         },
       );
     }
