@@ -3,16 +3,17 @@ import type { RefusalReason } from '../core/index.ts';
 import { TenureError, type ErrorCode } from '../kernel/index.ts';
 
 /** Why a request came to nothing, and what to do next. */
-const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
+const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offsets: string) => [ErrorCode, string]> = {
   timeout: (name) => ['TENURE_WAIT_TIMEOUT', `${name} was not free in time; wait longer, or ask holder() who has it`],
   'no-quorum': (name, missing) => [
     'TENURE_NO_QUORUM',
     `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
   ],
   silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
-  skewed: (name) => [
+  skewed: (name, _missing, offsets) => [
     'TENURE_CLOCK_SKEW',
-    `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told. Mend the clocks`,
+    `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told; ` +
+      `as seen from here, ${offsets || 'nothing was measured yet'}. Mend the clocks`,
   ],
   'too-long': (name) => [
     'TENURE_CONFIG_MISMATCH',
@@ -38,10 +39,10 @@ export class LeaseLostError extends TenureError {
   }
 }
 
-/** `missing` are the members that did not answer. */
-export function explain(name: string, reason: RefusalReason, missing: string): TenureError {
-  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none');
-  return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : {});
+/** `missing` are the members that did not answer, `offsets` how far their clocks are off. */
+export function explain(name: string, reason: RefusalReason, missing: string, offsets = ''): TenureError {
+  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || 'none', offsets);
+  return new TenureError(code, message, reason === 'no-quorum' ? { unreached: missing } : reason === 'skewed' ? { offsets } : {});
 }
 
 export function lost({ name }: { readonly name: string }, how: string): TenureError {

@@ -91,6 +91,11 @@ export class RoundAcceptor {
     return this.#due.size;
   }
 
+  /** How long it still keeps silent. */
+  silentForUs(mono: MonoUs): number {
+    return this.#isSilent ? Math.max(0, this.#silentUntil - mono) : 0;
+  }
+
   /** Rule 4: silence after every start, by monotonic time, to everyone. */
   start(restarted: boolean, step: RoundStep): void {
     const { silenceUs, skewUs } = this.#timing;

@@ -59,6 +59,11 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     return this.#learner?.hint(name, { monoUs: mono, wallUs: wall })?.token ?? 0;
   }
 
+  /** How long this member still votes for nobody; 0 for a client. */
+  silentForUs(mono: MonoUs): number {
+    return this.#acceptor?.silentForUs(mono) ?? 0;
+  }
+
   start(step: RoundStep): void {
     this.#acceptor?.start(this.#boot.restarted, step);
   }
