@@ -87,9 +87,10 @@ async function countOne(text, seed) {
 
   // And this one dies right after a grant, while a third waits.
   grantedMs = NaN;
-  const later = three.acquire('x').then(() => {
+  const later = (async () => {
+    await three.acquire('x');
     grantedMs = cell.now();
-  });
+  })();
   await cell.advance(50);
   const crashedMs = cell.now();
   cell.crash(two);

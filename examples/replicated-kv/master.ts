@@ -67,15 +67,14 @@ async function majority<T>(replicas: readonly ReplicaLink[], ask: (replica: Repl
   return new Promise((resolve, reject) => {
     const answers: T[] = [];
     let failures = 0;
-    for (const replica of replicas) {
-      ask(replica).then(
-        (answer) => {
-          if (answers.push(answer) === needed) resolve([...answers]);
-        },
-        (error: unknown) => {
-          if (error instanceof NotMaster || ++failures > replicas.length - needed) reject(error);
-        },
-      );
-    }
+    const askOne = async (replica: ReplicaLink): Promise<void> => {
+      try {
+        if (answers.push(await ask(replica)) === needed) resolve([...answers]);
+      } catch (error) {
+        const failure = error instanceof Error ? error : new Error(String(error));
+        if (failure instanceof NotMaster || ++failures > replicas.length - needed) reject(failure);
+      }
+    };
+    for (const replica of replicas) void askOne(replica);
   });
 }
