@@ -14,10 +14,12 @@ import {
   type Incarnation,
   type MonoUs,
   type NodeId,
+  type SpanUs,
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { RefusalReason } from '../quorum/config.ts';
+import { retime } from '../quorum/timing.ts';
 import type { Electorate } from '../quorum/voters.ts';
 import type { Algorithm, Surroundings } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
@@ -42,12 +44,14 @@ export class Contender {
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly #tokens = new BallotClock();
   readonly #claims = new Claims();
+  #attemptUs: SpanUs;
 
   constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots) {
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
     this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
     this.#ballots = ballots;
+    this.#attemptUs = surroundings.timing.attemptUs;
   }
 
   get wakeAt(): MonoUs {
@@ -84,27 +88,32 @@ export class Contender {
   }
 
   renew(lease: number, termUs: number, step: RoundStep): void {
-    const claim = this.#claims.get(lease);
-    if (!claim || claim.phase !== 'holding' || !this.#algorithm.renews) {
-      step.emit({ kind: 'renewal-failed', lease });
-    } else if (claim.round === null) {
-      claim.termUs = termUs;
-      this.#begin(claim, 'renew', step);
-    }
+    const claim = this.#renewable(lease, step);
+    if (!claim || claim.round !== null) return;
+    claim.termUs = termUs;
+    this.#begin(claim, 'renew', step);
   }
 
-  /** What the owner says of itself, anew: by a renewal that begins at once. */
+  /** What the owner says of itself, anew: by a renewal that begins at once. One that has begun may be writing what it said before. */
   proclaim(lease: number, meta: Uint8Array, number: number, step: RoundStep): void {
-    const claim = this.#claims.get(lease);
-    if (!claim || claim.phase !== 'holding' || !this.#algorithm.renews) {
-      step.emit({ kind: 'renewal-failed', lease });
-      return;
-    }
+    const claim = this.#renewable(lease, step);
+    if (!claim) return;
     claim.meta = meta;
     claim.proclaiming = number;
-    // A round that has begun may be writing what it said before.
     claim.round = null;
     this.#begin(claim, 'renew', step);
+  }
+
+  #renewable(lease: number, step: RoundStep): Claim | null {
+    const claim = this.#claims.get(lease);
+    if (claim?.phase === 'holding' && this.#algorithm.renews) return claim;
+    step.emit({ kind: 'renewal-failed', lease });
+    return null;
+  }
+
+  /** Round trips take this long: rounds are as patient as that needs. */
+  retime(rttUs: number): void {
+    this.#attemptUs = retime(this.#surroundings.timing, rttUs).attemptUs;
   }
 
   /** The owner has stopped before anyone hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
@@ -227,7 +236,7 @@ export class Contender {
   #begin(claim: Claim, purpose: Purpose, step: RoundStep): void {
     const { rules, timing } = this.#surroundings;
     const ballot = this.#ballots.next(step);
-    const until = rules.attemptDeadline ? monoAfter(step.monoUs, timing.attemptUs) : monoUs(Infinity);
+    const until = rules.attemptDeadline ? monoAfter(step.monoUs, this.#attemptUs) : monoUs(Infinity);
     if (purpose === 'take') {
       claim.phase = 'asking';
       claim.tries++;
@@ -298,7 +307,7 @@ export class Contender {
     round.messages = 0;
     claim.trips++;
     if (rules.attemptDeadline && !rules.deadlineFromFirstMessage) {
-      round.until = monoAfter(step.monoUs, timing.attemptUs);
+      round.until = monoAfter(step.monoUs, this.#attemptUs);
       this.#claims.plan(claim, round.until);
     }
     this.#out.write(claim, round.ballot, value, round.purpose === 'renew', step);
@@ -487,18 +496,27 @@ export class Contender {
     return {
       ballots: this.#ballots.last,
       tokens: this.#tokens.last,
+      attemptUs: this.#attemptUs,
       claims: this.#claims.inOrder().map((claim) => claim.snapshot()),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; claims: readonly Snapshot[] };
+    const told = snapshot as unknown as ContenderSnapshot;
     this.#ballots.observe(told.ballots);
     this.#tokens.observe(told.tokens);
+    this.#attemptUs = told.attemptUs;
     for (const one of told.claims) {
       const claim = Claim.restore(one);
       this.#claims.add(claim);
       this.#claims.plan(claim, claim.until);
     }
   }
+}
+
+interface ContenderSnapshot {
+  readonly ballots: BallotTime;
+  readonly tokens: BallotTime;
+  readonly attemptUs: SpanUs;
+  readonly claims: readonly Snapshot[];
 }

@@ -139,6 +139,8 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         this.#contender.proclaim(command.lease, command.meta, command.number, step);
         return;
       case 'retime':
+        this.#contender.retime(command.rttUs);
+        return;
       case 'unlist':
         return;
       case 'list':
