@@ -83,7 +83,8 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
         duplicatePpm: 50_000,
       };
     }
-    case 'leftovers':
+    default:
+      // Leftovers.
       return { ...noFaults(), latencyUsMin: between(500, 3_000), latencyUsSpread: 0, lossPpm: between(50_000, 100_000) };
   }
 }

@@ -28,11 +28,11 @@ import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, isSameLease, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
-import { deadlinesOf, hintOf, isSkewed, leftOf, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
+import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
+import { deadlinesOf, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
 
 /** A try that does not wait gives up after so many rounds that met others or nobody. */
 const TRIES_MAX = 4;
-const BACK_OFF_DOUBLINGS = 5;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
@@ -234,7 +234,7 @@ export class Contender {
   // ── Rounds ─────────────────────────────────────────────────────────────────────────────────────────
 
   #begin(claim: Claim, purpose: Purpose, step: RoundStep): void {
-    const { rules, timing } = this.#surroundings;
+    const { rules } = this.#surroundings;
     const ballot = this.#ballots.next(step);
     const until = rules.attemptDeadline ? monoAfter(step.monoUs, this.#attemptUs) : monoUs(Infinity);
     if (purpose === 'take') {
@@ -282,7 +282,7 @@ export class Contender {
         claim.seen = judgement.value;
         if (round.purpose === 'look') this.#answer(claim, judgement.value, step);
         else if (round.purpose === 'renew') this.#fail(claim, round, step);
-        else if (claim.waits) this.#rest(claim, judgement.spanUs, step);
+        else if (claim.waits) this.#rest(claim, spanUs(judgement.spanUs), step);
         else this.#giveUp(claim, 'held', step);
         return;
     }
@@ -298,7 +298,7 @@ export class Contender {
   }
 
   #write(claim: Claim, round: Round, value: LeaseValue, step: RoundStep): void {
-    const { rules, timing } = this.#surroundings;
+    const { rules } = this.#surroundings;
     round.stage = 'writing';
     round.writeMono = step.monoUs;
     round.value = value;
@@ -361,8 +361,12 @@ export class Contender {
     claim.seen = value;
     if (round?.purpose === 'look') this.#answer(claim, value, step);
     else if (round?.purpose === 'renew') this.#fail(claim, round, step);
-    else if (claim.waits) this.#restWhileHeld(claim, value, step);
-    else this.#giveUp(claim, 'held', step);
+    else if (!claim.waits) this.#giveUp(claim, 'held', step);
+    else {
+      claim.hasWaited = true;
+      claim.tries = 0;
+      this.#rest(claim, pollAgainUs(value, this.#surroundings, step), step);
+    }
   }
 
   #judgeLosses(claim: Claim, round: Round, step: RoundStep): void {
@@ -377,7 +381,7 @@ export class Contender {
     if (round.purpose === 'renew') {
       claim.round = null;
       step.emit({ kind: 'renewal-failed', lease: claim.lease });
-      this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#retryIn(step)), claim.deadlineMono)));
+      this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, renewAgainUs(this.#surroundings, step)), claim.deadlineMono)));
       return;
     }
     if (round.purpose === 'look') {
@@ -386,7 +390,7 @@ export class Contender {
     }
     this.#giveBack(claim, round, step);
     if (reason === 'too-long') this.#refuse(claim, reason, unreached, step);
-    else if (claim.waits || claim.tries < TRIES_MAX) this.#backOff(claim, step);
+    else if (claim.waits || claim.tries < TRIES_MAX) this.#rest(claim, backOffUs(claim.tries, this.#surroundings, step), step);
     else this.#refuse(claim, reason, unreached, step);
   }
 
@@ -396,31 +400,10 @@ export class Contender {
     this.#out.giveBack(claim, round.ballot, step);
   }
 
-  // ── Resting ────────────────────────────────────────────────────────────────────────────────────────
-
-  #backOff(claim: Claim, step: RoundStep): void {
-    const boundUs = this.#surroundings.timing.backOffUs * (1 << Math.min(claim.tries - 1, BACK_OFF_DOUBLINGS));
-    this.#rest(claim, this.#surroundings.rules.jitter ? 1 + step.choose(boundUs) : 1, step);
-  }
-
-  /** A lease may be given back at any time: look again now and then, and not all at once. */
-  #restWhileHeld(claim: Claim, value: LeaseValue, step: RoundStep): void {
-    const { pollUs, skewUs } = this.#surroundings.timing;
-    const boundUs = Math.max(2, Math.min(pollUs, leftOf(value, this.#surroundings, step) + skewUs));
-    claim.hasWaited = true;
-    claim.tries = 0;
-    this.#rest(claim, this.#surroundings.rules.jitter ? Math.ceil(boundUs / 2) + step.choose(boundUs) : boundUs, step);
-  }
-
-  #rest(claim: Claim, restUs: number, step: RoundStep): void {
+  #rest(claim: Claim, restUs: SpanUs, step: RoundStep): void {
     if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
     claim.phase = 'resting';
-    this.#claims.plan(claim, monoAfter(step.monoUs, spanUs(restUs)));
-  }
-
-  #retryIn(step: RoundStep): ReturnType<typeof spanUs> {
-    const { retryUs } = this.#surroundings.timing;
-    return spanUs(this.#surroundings.rules.jitter ? 1 + step.choose(2 * retryUs) : retryUs);
+    this.#claims.plan(claim, monoAfter(step.monoUs, restUs));
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
@@ -502,7 +485,7 @@ export class Contender {
   }
 
   restore(snapshot: Snapshot): void {
-    const told = snapshot as unknown as ContenderSnapshot;
+    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; attemptUs: SpanUs; claims: readonly Snapshot[] };
     this.#ballots.observe(told.ballots);
     this.#tokens.observe(told.tokens);
     this.#attemptUs = told.attemptUs;
@@ -512,11 +495,4 @@ export class Contender {
       this.#claims.plan(claim, claim.until);
     }
   }
-}
-
-interface ContenderSnapshot {
-  readonly ballots: BallotTime;
-  readonly tokens: BallotTime;
-  readonly attemptUs: SpanUs;
-  readonly claims: readonly Snapshot[];
 }
