@@ -3,41 +3,31 @@
  * transport, a core and a driver come together; leases themselves are the lease service's.
  */
 import { EventEmitter } from 'node:events';
-import {
-  deriveTiming,
-  isForMembers,
-  isRequest,
-  QuorumCore,
-  type Keeps,
-  type QuorumCommand,
-  type QuorumEvent,
-  type QuorumMessage,
-  type Timing,
-} from '../core/index.ts';
+import type { Keeps, LeaseEvent } from '../core/index.ts';
 import {
   encodeName,
-  formatDuration,
   hashName,
   nodeId,
   parseDuration,
   quorumOf,
-  spanUs,
   TenureError,
   type Chooser,
   type Duration,
   type Incarnation,
 } from '../kernel/index.ts';
-import { Driver, KeepAlive, Pacer, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
-import type { Handlers, PeerInfo, PeerStats, Transport } from '../transport/index.ts';
-import { quorumCodec } from '../wire/index.ts';
+import { KeepAlive, Pacer, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
+import type { Handlers, PeerInfo, Transport } from '../transport/index.ts';
+import { clockSkew, skewedMembers, type MemberReach } from './clock-skew.ts';
 import type { CellCounters } from './counters.ts';
 import { Election, type ElectionOptions } from './election.ts';
+import { engineStated, makeEngine } from './engine-options.ts';
+import { unsupported, type Engine, type RunningEngine } from './engine.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
 import { MemberCalls, type MemberStatus } from './member-calls.ts';
 import { Observer } from './observer.ts';
-import { RTT_US } from './options.ts';
 import { nextEvent } from './signals.ts';
+import { shortTerm, TRIPS_A_TERM } from './short-term.ts';
 import type { Watch, WatchOptions } from './watch.ts';
 
 /**
@@ -75,16 +65,9 @@ export interface Kept {
   readonly isKept: boolean;
 }
 
-type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
-
-/** A term with fewer round trips in it leaves too little room for renewals. */
-const TRIPS_A_TERM = 10;
-
-/** What exists once the timing of the cell is known. */
-interface Engine {
-  readonly timing: Timing;
-  readonly driver: QuorumDriver;
-  readonly core: QuorumCore;
+/** What exists once it is known which engine the cell has. */
+interface Running extends RunningEngine {
+  readonly engine: Engine;
   readonly leases: LeaseService;
   readonly calls: MemberCalls;
   readonly pacer: Pacer;
@@ -108,12 +91,13 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #refusals = new Map<string, TenureError>();
   /** For calls that wait; listeners of callers may throw. */
   readonly #news = new EventEmitter<{ news: [] }>().setMaxListeners(0);
-  #engine: Engine | null = null;
+  #run: Running | null = null;
   #silent: boolean;
   #hasFailed = false;
   /** Why this node will never be ready again. */
   #failure: TenureError | null = null;
   #isWarned = false;
+  #isSkewed = false;
   #state: CellState = 'no-quorum';
   #closing: Promise<void> | null = null;
 
@@ -136,8 +120,8 @@ export class Cell extends EventEmitter<CellEvents> {
     observer.watchOver(() => ({
       state: this.#state,
       isMember: this.isMember,
-      held: this.#engine?.leases.held ?? 0,
-      waiting: this.#engine?.leases.waiting ?? 0,
+      held: this.#run?.leases.held ?? 0,
+      waiting: this.#run?.leases.waiting ?? 0,
       clocks: this.clockCounts,
       nowUs: surroundings.clocks.mono(),
       peers: this.members().filter((member) => !member.self),
@@ -160,7 +144,7 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** The longest term of any lease here, as all members were told. */
   get maxTermMs(): number {
-    return (this.#engine?.timing.maxTermUs ?? 0) / 1000;
+    return (this.#run?.engine.timing.maxTermUs ?? 0) / 1000;
   }
 
   /** Waits until leases can be had: the silence is over and a majority is connected. */
@@ -173,12 +157,24 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** How long this member will still vote for nobody; 0 when it votes and for a client, Infinity if its disk has failed. */
   get silentForMs(): number {
-    return (this.#engine?.core.silentForUs(this.#surroundings.clocks.mono()) ?? 0) / 1000;
+    return (this.#run?.core.silentForUs(this.#surroundings.clocks.mono()) ?? 0) / 1000;
   }
 
-  /** Asks every member how it stands. */
+  /** The engine of the cell, with its parameters: `quorum`, `flease:4,skew=500ms`. */
+  get engine(): string {
+    return this.#run?.engine.text ?? 'unknown';
+  }
+
+  /** Asks every member how it stands. Where the engine has no such question, tells who is connected. */
   async status(): Promise<MemberStatus[]> {
-    return this.#alive.during(this.#running().calls.status());
+    const { calls, engine, core } = this.#running();
+    if (engine.can.status) return this.#alive.during(calls.status());
+    const silentForUs = core.silentForUs(this.#surroundings.clocks.mono());
+    return calls.connections((member) =>
+      member === this.#self
+        ? { incarnation: this.#incarnation, silentForUs }
+        : { incarnation: this.#peers.get(member) ?? null, silentForUs: null },
+    );
   }
 
   /**
@@ -186,7 +182,8 @@ export class Cell extends EventEmitter<CellEvents> {
    * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
    */
   async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    const { calls } = this.#running();
+    const { calls, engine } = this.#running();
+    if (!engine.can.bootstrap) throw unsupported(engine, 'ends no silence early', 'wait until it is over');
     if (this.#surroundings.mayBootstrap === false) {
       throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
     }
@@ -240,7 +237,7 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   /** How each member is reached: connection, round trip, clock offset. */
-  members(): { id: string; self: boolean; stats: PeerStats | null }[] {
+  members(): MemberReach[] {
     return this.#memberIds.map((id, member) => ({
       id,
       self: member === this.#self,
@@ -255,7 +252,7 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
   get clockCounts(): Readonly<ClockWatchCounts> | null {
-    return this.#engine?.driver.clockCounts ?? null;
+    return this.#run?.driver.clockCounts ?? null;
   }
 
   /**
@@ -280,91 +277,91 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** A client is begun by the first member it reaches. If a majority turns it away, it never will be. */
   async begun(signal: AbortSignal | undefined): Promise<void> {
-    while (!this.#engine) {
+    while (!this.#run) {
       const [refusal] = this.#refusals.values();
       if (refusal && this.#refusals.size >= quorumOf(this.#memberIds.length)) throw refusal;
       await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
 
-  begin(timing: Timing, replication: number): void {
+  begin(engine: Engine, replication: number): void {
     const memberKeys = this.#memberIds.map((id) => {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
     const { clocks, chooser, restarted, kept } = this.#surroundings;
-    const boot = { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false };
-    const core = new QuorumCore({ memberKeys, replication, timing, keeps: kept?.keeps ?? 'nothing' }, boot);
-    const driver: QuorumDriver = new Driver({
-      core,
-      codec: quorumCodec(),
-      ownCodec: quorumCodec(),
-      self: nodeId(this.#self),
+    const { driver, core } = engine.run({
+      memberKeys,
+      replication,
+      boot: { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false },
+      keeps: kept?.keeps ?? 'nothing',
       link: this.#transport,
       clocks,
       chooser,
       disk: kept?.disk,
-      admit: (from, message) => {
-        if (!isRequest(message)) return true;
-        if (message.owner !== this.#peers.get(from)) return false;
-        return !isForMembers(message) || from < this.#memberIds.length || this.#admins.has(from);
-      },
+      speaksFor: (peer) => this.#peers.get(peer),
+      isTrusted: (peer) => peer < this.#memberIds.length || this.#admins.has(peer),
       onClockNotice: (kind, us) => this.#observer.stalled(kind, us),
-      onEvent: (event) => {
-        if (event.kind === 'ready') {
-          this.#silent = false;
-          this.#observer.silenceEnded(clocks.mono());
-          this.#updateState();
-        } else if (event.kind === 'disk-failed') {
-          this.#diskFailed(event.readable);
-        }
-        if (!calls.tell(event)) leases.tell(event);
-      },
-      onFailure: (error) => {
-        leases.fail(error);
-        calls.fail(error);
-        this.#observer.failed(error);
-        this.#hasFailed = true;
-        this.#failure = error;
-        this.#updateState();
-        this.#news.emit('news');
-        this.#announce(() => this.emit('failure', error));
-      },
+      onEvent: (event) => this.#heard(event),
+      onFailure: (error) => this.#failed(error),
     });
-    const leases: LeaseService = new LeaseService(driver, core, clocks, timing, this.#memberIds, this.#alive, this.#observer);
-    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, timing);
+    const leases = new LeaseService(engine, { driver, core }, clocks, () => this.members(), this.#alive, this.#observer);
+    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, engine.timing);
     const pacer = new Pacer({
       clocks,
       quorum: quorumOf(replication),
       roundTripsUs: () => this.members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
       onRoundTrip: (rttUs) => this.#pace(rttUs),
     });
-    this.#engine = { timing, driver, core, leases, calls, pacer };
-    if (this.#silent) this.#observer.silenceBegan(timing.silenceUs, clocks.mono());
+    this.#run = { engine, driver, core, leases, calls, pacer };
+    if (this.#silent) this.#observer.silenceBegan(engine.timing.silenceUs, clocks.mono());
     driver.start();
     pacer.start();
     this.#updateState();
   }
 
+  #heard(event: LeaseEvent): void {
+    const run = this.#run;
+    if (event.kind === 'ready') {
+      this.#silent = false;
+      this.#observer.silenceEnded(this.#surroundings.clocks.mono());
+      this.#updateState();
+    } else if (event.kind === 'disk-failed') {
+      this.#diskFailed(event.readable);
+    }
+    if (run && !run.calls.tell(event)) run.leases.tell(event);
+  }
+
+  #failed(error: TenureError): void {
+    this.#run?.leases.fail(error);
+    this.#run?.calls.fail(error);
+    this.#observer.failed(error);
+    this.#hasFailed = true;
+    this.#failure = error;
+    this.#updateState();
+    this.#news.emit('news');
+    this.#announce(() => this.emit('failure', error));
+  }
+
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
 
   get isAsked(): boolean {
-    return (this.#engine?.leases.isAsked ?? false) || (this.#engine?.calls.isAsked ?? false);
+    return (this.#run?.leases.isAsked ?? false) || (this.#run?.calls.isAsked ?? false);
   }
 
   /** Takes a lease from its holder here; false if it is not held here. */
   lose(lease: Lease): boolean {
-    return this.#engine?.leases.lose(lease) ?? false;
+    return this.#run?.leases.lose(lease) ?? false;
   }
 
   /** As if the process had died: it says and hears nothing more, and whatever is held or waited for here is over. */
   die(): void {
     const error = closed();
     this.#closing ??= Promise.resolve();
-    this.#engine?.driver.stop();
-    this.#engine?.pacer.stop();
-    this.#engine?.leases.fail(error);
-    this.#engine?.calls.fail(error);
+    this.#run?.driver.stop();
+    this.#run?.pacer.stop();
+    this.#run?.leases.fail(error);
+    this.#run?.calls.fail(error);
     this.#peers.clear();
     this.#updateState();
   }
@@ -376,9 +373,9 @@ export class Cell extends EventEmitter<CellEvents> {
       const isMember = peer < this.#memberIds.length;
       if (!isMember) this.#clientNames.set(peer, info.id);
       this.#observer.peer(info.id, true, null, isMember);
-      if (!this.#engine && info.role === 'member') this.#learn(info);
+      if (!this.#run && info.role === 'member') this.#learn(info);
       this.#news.emit('news');
-      if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
+      if (peer < this.#memberIds.length) this.#run?.leases.noteGap();
       this.#updateState();
     },
     down: (peer, why) => {
@@ -386,11 +383,11 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#admins.delete(peer);
       this.#observer.peer(this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '', false, why, peer < this.#memberIds.length);
       this.#clientNames.delete(peer);
-      if (peer < this.#memberIds.length) this.#engine?.leases.noteGap();
+      if (peer < this.#memberIds.length) this.#run?.leases.noteGap();
       this.#updateState();
     },
     message: (peer, bytes, start, end) => {
-      this.#engine?.driver.receive(peer, bytes, start, end);
+      this.#run?.driver.receive(peer, bytes, start, end);
     },
     refused: (who, error) => {
       if (this.#memberIds.includes(who)) this.#refusals.set(who, error);
@@ -400,19 +397,32 @@ export class Cell extends EventEmitter<CellEvents> {
     },
   };
 
-  /** A client takes the cell's parameters from the member it reached. */
-  #learn({ config }: PeerInfo): void {
+  /** A client takes the cell's engine and parameters from the member it reached. */
+  #learn({ id, config }: PeerInfo): void {
     const { maxTermUs, rateErrorPpm, replication } = config;
     if (maxTermUs === undefined || rateErrorPpm === undefined || replication === undefined) return;
-    this.begin(deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US }), replication);
+    const options = engineStated(config);
+    if (options !== null) {
+      this.begin(makeEngine(options, { maxTermUs, rateErrorPpm }), replication);
+      return;
+    }
+    const engine = config.engine ?? 'nothing';
+    const message = `member ${id} has the engine '${engine}', which this version does not know: use the version of the members`;
+    this.#refusals.set(id, new TenureError('TENURE_UNSUPPORTED', message, { engine }));
   }
 
-  /** Round trips were measured: the core's patience follows, and whoever asks for terms too short for them is told, once. */
+  /**
+   * Round trips were measured: the core's patience follows, and whoever asks for terms too short for them is told,
+   * once. So is one whose clock is too far from others' (rule 13); the core counts no votes across such a gap.
+   */
   #pace(rttUs: number): void {
-    const engine = this.#engine;
-    if (!engine || engine.driver.isStopped) return;
-    engine.driver.command({ kind: 'retime', rttUs });
-    const termUs = engine.leases.shortestTermUs;
+    const run = this.#run;
+    if (!run || run.driver.isStopped) return;
+    run.driver.command({ kind: 'retime', rttUs });
+    const skewed = skewedMembers(this.members(), run.engine.skewUs);
+    if (skewed !== '' && !this.#isSkewed) this.#announce(() => this.emit('warning', clockSkew(skewed, run.engine.skewUs)));
+    this.#isSkewed = skewed !== '';
+    const termUs = run.leases.shortestTermUs;
     const isShort = termUs < TRIPS_A_TERM * rttUs;
     if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', shortTerm(termUs, rttUs)));
     this.#isWarned = isShort;
@@ -441,7 +451,7 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   #isOpen(): boolean {
-    return this.#engine !== null && this.#closing === null;
+    return this.#run !== null && this.#closing === null;
   }
 
   /** What it cannot keep it does not promise: others vote without it. */
@@ -457,9 +467,9 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#announce(() => this.emit('failure', error));
   }
 
-  #running(): Engine {
-    if (!this.#engine || this.#closing) throw closed();
-    return this.#engine;
+  #running(): Running {
+    if (!this.#run || this.#closing) throw closed();
+    return this.#run;
   }
 
   #leases(): LeaseService {
@@ -467,11 +477,11 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   async #close(timeoutUs: number | undefined): Promise<void> {
-    await this.#engine?.leases.close(closed(), timeoutUs);
-    this.#engine?.calls.fail(closed());
+    await this.#run?.leases.close(closed(), timeoutUs);
+    this.#run?.calls.fail(closed());
     await this.#transport.close();
-    this.#engine?.driver.stop();
-    this.#engine?.pacer.stop();
+    this.#run?.driver.stop();
+    this.#run?.pacer.stop();
     await this.#surroundings.kept?.disk.close?.();
     this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
@@ -479,15 +489,6 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#announce(() => this.emit('state', this.#state));
     await this.#observer.close();
   }
-}
-
-function shortTerm(termUs: number, rttUs: number): TenureError {
-  const [term, rtt] = [formatDuration(spanUs(termUs)), formatDuration(spanUs(rttUs))];
-  return new TenureError(
-    'TENURE_SHORT_TERM',
-    `a term of ${term} was asked for and round trips take ${rtt}: renewals may come too late. Ask for at least ${TRIPS_A_TERM} round trips`,
-    { termUs, rttUs },
-  );
 }
 
 function closed(): TenureError {

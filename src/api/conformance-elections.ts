@@ -28,6 +28,43 @@ export function claimElections(claim: Claim): void {
     assert.equal(await leaderOf(kit, two), null);
   });
 
+  claim('who has resigned proclaims nothing, and may resign again', async (kit) => {
+    const [one, two] = await kit.clients();
+    const first = await kit.outcome(one.elect(kit.name).campaign());
+    await kit.outcome(Promise.all([first.resign(), first.resign()]));
+    await kit.refusal(first.proclaim('too late'), 'TENURE_LEASE_LOST');
+    const second = await kit.outcome(two.elect(kit.name).campaign({ value: 'second' }));
+    await kit.outcome(first[Symbol.asyncDispose]());
+    assert.ok(second.valid);
+    assert.equal((await leaderOf(kit, one))?.text, 'second');
+  });
+
+  claim('a candidate that gives up is elected no more', async (kit) => {
+    const [one, two] = await kit.clients();
+    const leadership = await kit.outcome(one.elect(kit.name).campaign());
+    const controller = new AbortController();
+    const standing = two.elect(kit.name).campaign({ signal: controller.signal });
+    assert.ok(await kit.isPending(standing, 50));
+    const reason = new Error('changed my mind');
+    controller.abort(reason);
+    await assert.rejects(kit.outcome(standing), reason);
+    await kit.refusal(two.elect(kit.name).campaign({ wait: 50 }), 'TENURE_WAIT_TIMEOUT');
+    await kit.outcome(leadership.resign());
+    await kit.place.pass(100);
+    assert.equal(await leaderOf(kit, one), null);
+  });
+
+  claim('an election needs a name, and a client that is open', async (kit) => {
+    const client = await kit.place.client();
+    assert.throws(() => client.elect('a\nb'), { code: 'TENURE_BAD_NAME' });
+    const election = client.elect(kit.name);
+    await kit.outcome(client.close());
+    await kit.refusal(election.campaign(), 'TENURE_CLOSED');
+    await kit.refusal(election.leader(), 'TENURE_CLOSED');
+  });
+}
+
+export function claimProclaims(claim: Claim): void {
   claim('a leader proclaims something else and stays the leader', async (kit) => {
     const [one, two] = await kit.clients();
     const leadership = await kit.outcome(one.elect(kit.name).campaign());
@@ -68,41 +105,6 @@ export function claimElections(claim: Claim): void {
     assert.equal((await leaderOf(kit, client))?.text, 'before');
     assert.ok(leadership.valid);
   });
-
-  claim('who has resigned proclaims nothing, and may resign again', async (kit) => {
-    const [one, two] = await kit.clients();
-    const first = await kit.outcome(one.elect(kit.name).campaign());
-    await kit.outcome(Promise.all([first.resign(), first.resign()]));
-    await kit.refusal(first.proclaim('too late'), 'TENURE_LEASE_LOST');
-    const second = await kit.outcome(two.elect(kit.name).campaign({ value: 'second' }));
-    await kit.outcome(first[Symbol.asyncDispose]());
-    assert.ok(second.valid);
-    assert.equal((await leaderOf(kit, one))?.text, 'second');
-  });
-
-  claim('a candidate that gives up is elected no more', async (kit) => {
-    const [one, two] = await kit.clients();
-    const leadership = await kit.outcome(one.elect(kit.name).campaign());
-    const controller = new AbortController();
-    const standing = two.elect(kit.name).campaign({ signal: controller.signal });
-    assert.ok(await kit.isPending(standing, 50));
-    const reason = new Error('changed my mind');
-    controller.abort(reason);
-    await assert.rejects(kit.outcome(standing), reason);
-    await kit.refusal(two.elect(kit.name).campaign({ wait: 50 }), 'TENURE_WAIT_TIMEOUT');
-    await kit.outcome(leadership.resign());
-    await kit.place.pass(100);
-    assert.equal(await leaderOf(kit, one), null);
-  });
-
-  claim('an election needs a name, and a client that is open', async (kit) => {
-    const client = await kit.place.client();
-    assert.throws(() => client.elect('a\nb'), { code: 'TENURE_BAD_NAME' });
-    const election = client.elect(kit.name);
-    await kit.outcome(client.close());
-    await kit.refusal(election.campaign(), 'TENURE_CLOSED');
-    await kit.refusal(election.leader(), 'TENURE_CLOSED');
-  });
 }
 
 export function claimLostElections(claim: Claim): void {
@@ -119,21 +121,6 @@ export function claimLostElections(claim: Claim): void {
 }
 
 export function claimWatches(claim: Claim): void {
-  claim('a watch begins with what is held, and goes on with what changes', async (kit) => {
-    const [one, two] = await kit.clients();
-    const held = await kit.outcome(one.acquire(`${kit.name}/held`, { meta: 'me' }));
-    await kit.outcome(one.acquire(`other/${kit.name}`));
-    const changes = new Heard<Change>(kit, two.watch(`${kit.name}/`));
-    const present = await changes.until(({ kind }) => kind === 'current');
-    assert.deepEqual(present.filter(isChange).map(tellChange), [`${kit.name}/held ${held.token} me`]);
-    const later = await kit.outcome(one.acquire(`${kit.name}/later`));
-    await changes.until((change) => isChange(change) && change.holder?.token === later.token);
-    await kit.outcome(held.proclaim('still me'));
-    await changes.until((change) => isChange(change) && tellChange(change) === `${kit.name}/held ${held.token} still me`);
-    await kit.outcome(held.release());
-    await changes.until((change) => isChange(change) && change.name === `${kit.name}/held` && change.holder === null);
-  });
-
   claim('who observes an election sees each leader, what it says, and when there is none', async (kit) => {
     const [one, two] = await kit.clients();
     const sightings = new Heard<Sighting>(kit, two.elect(kit.name).observe());
@@ -164,7 +151,7 @@ export function claimWatches(claim: Claim): void {
     const client = await kit.place.client();
     const reason = new Error('seen enough');
     for (const begin of [
-      (signal: AbortSignal) => client.watch(kit.name, { signal }),
+      (signal: AbortSignal) => client.watch(kit.name, { exact: true, signal }),
       (signal: AbortSignal) => client.elect(kit.name).observe({ signal }),
     ]) {
       const controller = new AbortController();
@@ -179,13 +166,30 @@ export function claimWatches(claim: Claim): void {
 
   claim('observing and watching end when the client closes', async (kit) => {
     const client = await kit.place.client();
-    const loops = [client.watch(kit.name), client.elect(kit.name).observe()].map(async (things) => {
+    const loops = [client.watch(kit.name, { exact: true }), client.elect(kit.name).observe()].map(async (things) => {
       for await (const _ of things);
     });
     await kit.place.pass(50);
     await kit.outcome(client.close());
     await kit.outcome(Promise.all(loops));
     assert.throws(() => client.watch(kit.name), { code: 'TENURE_CLOSED' });
+  });
+}
+
+export function claimPrefixWatches(claim: Claim): void {
+  claim('a watch begins with what is held, and goes on with what changes', async (kit) => {
+    const [one, two] = await kit.clients();
+    const held = await kit.outcome(one.acquire(`${kit.name}/held`, { meta: 'me' }));
+    await kit.outcome(one.acquire(`other/${kit.name}`));
+    const changes = new Heard<Change>(kit, two.watch(`${kit.name}/`));
+    const present = await changes.until(({ kind }) => kind === 'current');
+    assert.deepEqual(present.filter(isChange).map(tellChange), [`${kit.name}/held ${held.token} me`]);
+    const later = await kit.outcome(one.acquire(`${kit.name}/later`));
+    await changes.until((change) => isChange(change) && change.holder?.token === later.token);
+    await kit.outcome(held.proclaim('still me'));
+    await changes.until((change) => isChange(change) && tellChange(change) === `${kit.name}/held ${held.token} still me`);
+    await kit.outcome(held.release());
+    await changes.until((change) => isChange(change) && change.name === `${kit.name}/held` && change.holder === null);
   });
 }
 

@@ -4,7 +4,14 @@
  * number of clients. What a place can do decides what is asked of it.
  */
 import assert from 'node:assert/strict';
-import { claimElections, claimLists, claimLostElections, claimWatches } from './conformance-elections.ts';
+import {
+  claimElections,
+  claimLists,
+  claimLostElections,
+  claimPrefixWatches,
+  claimProclaims,
+  claimWatches,
+} from './conformance-elections.ts';
 import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './lease-place.ts';
 
 export type { LeaseClient, LeasePlace } from './lease-place.ts';
@@ -20,7 +27,11 @@ export interface LeaseServiceConformanceOptions {
     readonly cut?: boolean;
     /** `holder`. */
     readonly crash?: boolean;
-    /** `watch` of its clients, and `observe` of their elections. */
+    /** Who waits is served in order; yes unless told otherwise. */
+    readonly ordered?: boolean;
+    /** Leases are renewed, and say something else of themselves; yes unless told otherwise. */
+    readonly renew?: boolean;
+    /** `watch` of one name, and `observe` of elections. With `list`, also of a prefix. */
     readonly watch?: boolean;
     /** `list` of its clients. */
     readonly list?: boolean;
@@ -44,16 +55,21 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
       }
     });
   };
+  const { ordered = true, renew = true } = can;
   claimHolding(claim);
-  claimWaiting(claim, can.virtualTime ?? false);
+  if (renew) claimRenewal(claim);
+  claimWaiting(claim);
+  if (ordered) claimOrder(claim, can.virtualTime ?? false);
   claimUsing(claim);
   claimEnding(claim);
   claimRefusals(claim);
   claimElections(claim);
+  if (renew) claimProclaims(claim);
   if (can.watch) claimWatches(claim);
+  if (can.watch && can.list) claimPrefixWatches(claim);
   if (can.list) claimLists(claim);
-  if (can.cut) claimLostElections(claim);
-  if (can.cut) claimLoss(claim);
+  if (can.cut && renew) claimLostElections(claim);
+  if (can.cut) claimLoss(claim, renew);
   if (can.cut && can.virtualTime) claimInstants(claim);
   if (can.crash) claimTakeOver(claim);
 }
@@ -129,7 +145,9 @@ function claimHolding(claim: Claim): void {
     await kit.outcome(a.release());
     assert.ok(b.valid);
   });
+}
 
+function claimRenewal(claim: Claim): void {
   claim('a lease is renewed by itself for as long as it is held, with the same token', async (kit) => {
     const [one, two] = await kit.clients();
     const termMs = Math.floor(kit.place.maxTermMs / 3);
@@ -143,7 +161,7 @@ function claimHolding(claim: Claim): void {
   });
 }
 
-function claimWaiting(claim: Claim, isVirtual: boolean): void {
+function claimWaiting(claim: Claim): void {
   claim('who waits gets the lease when it is given back', async (kit) => {
     const [one, two] = await kit.clients();
     const first = await kit.outcome(one.acquire(kit.name));
@@ -152,30 +170,6 @@ function claimWaiting(claim: Claim, isVirtual: boolean): void {
     await kit.outcome(first.release());
     const second = await kit.outcome(waiting);
     assert.ok(second.token > first.token && second.valid && !first.valid);
-  });
-
-  // In real time a waiter that a busy machine keeps from answering is overtaken, and may be: now and then.
-  claim('who waits is served in the order in which it began', async (kit) => {
-    const [holder, ...clients] = await Promise.all(Array.from({ length: 5 }, () => kit.place.client()));
-    assert.ok(holder);
-    let inOrder = 0;
-    for (let round = 1; inOrder < 2; round++) {
-      const first = await kit.outcome(holder.acquire(kit.name));
-      const served: number[] = [];
-      const waits: Promise<number>[] = [];
-      for (const [i, client] of clients.entries()) {
-        waits.push(client.using(kit.name, () => served.push(i)));
-        await kit.place.pass(60);
-      }
-      await kit.outcome(first.release());
-      await kit.outcome(Promise.all(waits));
-      assert.deepEqual(
-        served.toSorted((a, b) => a - b),
-        [0, 1, 2, 3],
-      );
-      if (served.every((client, i) => client === i)) inOrder++;
-      else assert.ok(!isVirtual && round < ROUNDS_MAX, `served in the order ${served.join(', ')}`);
-    }
   });
 
   claim('a second acquire of one client waits for the first, like any other', async (kit) => {
@@ -223,6 +217,32 @@ function claimWaiting(claim: Claim, isVirtual: boolean): void {
     await kit.refusal(two.acquire(kit.name, { wait: 100 }), 'TENURE_WAIT_TIMEOUT');
     await kit.outcome(lease.release());
     assert.ok((await kit.outcome(two.acquire(kit.name, { wait: PATIENCE_MS }))).valid);
+  });
+}
+
+function claimOrder(claim: Claim, isVirtual: boolean): void {
+  // In real time a waiter that a busy machine keeps from answering is overtaken, and may be: now and then.
+  claim('who waits is served in the order in which it began', async (kit) => {
+    const [holder, ...clients] = await Promise.all(Array.from({ length: 5 }, () => kit.place.client()));
+    assert.ok(holder);
+    let inOrder = 0;
+    for (let round = 1; inOrder < 2; round++) {
+      const first = await kit.outcome(holder.acquire(kit.name));
+      const served: number[] = [];
+      const waits: Promise<number>[] = [];
+      for (const [i, client] of clients.entries()) {
+        waits.push(client.using(kit.name, () => served.push(i)));
+        await kit.place.pass(60);
+      }
+      await kit.outcome(first.release());
+      await kit.outcome(Promise.all(waits));
+      assert.deepEqual(
+        served.toSorted((a, b) => a - b),
+        [0, 1, 2, 3],
+      );
+      if (served.every((client, i) => client === i)) inOrder++;
+      else assert.ok(!isVirtual && round < ROUNDS_MAX, `served in the order ${served.join(', ')}`);
+    }
   });
 }
 
@@ -360,7 +380,7 @@ function claimRefusals(claim: Claim): void {
   });
 }
 
-function claimLoss(claim: Claim): void {
+function claimLoss(claim: Claim, renew: boolean): void {
   claim('a holder that is cut off is told to stop before its lease is over', async (kit) => {
     const client = await kit.place.client();
     const lease = await kit.outcome(client.acquire(kit.name, { term: Math.floor(kit.place.maxTermMs / 2) }));
@@ -380,7 +400,8 @@ function claimLoss(claim: Claim): void {
     assert.ok(again.token > lease.token && again.valid && !lease.valid);
   });
 
-  claim('a holder that is cut off for a moment keeps its lease', async (kit) => {
+  const claimRenewed = renew ? claim : (): void => {};
+  claimRenewed('a holder that is cut off for a moment keeps its lease', async (kit) => {
     const client = await kit.place.client();
     const lease = await kit.outcome(client.acquire(kit.name));
     await kit.cutOff(client);

@@ -108,6 +108,7 @@ export class LeaseTally {
     held: 0,
     contended: 0,
     queued: 0,
+    skewed: 0,
     silent: 0,
     'no-quorum': 0,
     timeout: 0,

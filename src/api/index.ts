@@ -15,6 +15,8 @@ export {
   type Leader,
   type Sighting,
 } from './election.ts';
+export { parseEngine } from './engine-options.ts';
+export type { EngineOptions, FleaseOptions, PaxosLeaseOptions } from './engine.ts';
 export { Lease } from './lease.ts';
 export { LeaseLostError } from './lease-errors.ts';
 export type { HolderAnswer, HolderInfo, ListedLease, Listing, TryResult, AcquireOptions } from './lease-service.ts';

@@ -3,13 +3,15 @@
  * directory, and these become a cell.
  */
 import { randomBytes } from 'node:crypto';
-import { deriveTiming } from '../core/index.ts';
+import { MAX_TERM_US_MAX } from '../core/index.ts';
 import { compareNames, incarnation, parseDuration, SeededChooser, TenureError, type Incarnation } from '../kernel/index.ts';
 import { DataDir, SystemClocks } from '../runtime/index.ts';
 import { TcpTransport, type Secret } from '../transport/index.ts';
 import { Cell, type Surroundings } from './cell.ts';
+import { makeEngine } from './engine-options.ts';
+import { unsupported, type EngineConfig } from './engine.ts';
 import { Observer } from './observer.ts';
-import { CONNECT_TIMEOUT, ENGINE, MAX_TERM, RATE_ERROR, RATE_PPM, RTT_US, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RATE_PPM, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
 import { TOO_LATE, unreachable, within } from './unreachable.ts';
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
@@ -18,7 +20,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
   const self = ids.indexOf(options.self);
   const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
   const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
-  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
+  const engine = makeEngine(options.engine ?? 'quorum', { maxTermUs, rateErrorPpm });
   const replication = options.replication ?? ids.length;
   if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
     throw new TenureError(
@@ -29,6 +31,9 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
   if (options.keepVotes && options.dataDir === undefined) {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
   }
+  if (options.dataDir !== undefined && !engine.can.dataDir) {
+    throw unsupported(engine, 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
+  }
   const dir = await openDataDir(options);
   try {
     const born = dir?.incarnation ?? freshIncarnation();
@@ -38,7 +43,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
       id: options.self,
       incarnation: born,
       members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-      config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication, view: VIEW },
+      config: { ...engine.config, maxTermUs, rateErrorPpm, replication, view: VIEW },
       secrets: secretsOf(options.secret, options.clientSecret),
       ...(options.listen === undefined ? {} : { listen: options.listen }),
     });
@@ -46,7 +51,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     const { cell: name, self: node, logger, history } = options;
     const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
     const cell = new Cell(transport, ids, self, born, { ...realSurroundings(), kept }, observer);
-    cell.begin(timing, replication);
+    cell.begin(engine, replication);
     try {
       await cell.open();
     } catch (error) {
@@ -78,7 +83,7 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     id: node,
     incarnation: born,
     members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-    config: { engine: ENGINE, view: VIEW },
+    config: { ...statedByClient(options), view: VIEW },
     secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
   });
   // A client is numbered after the members; its peers know it by the number they gave its connection.
@@ -94,6 +99,12 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
   }
   return cell;
+}
+
+/** A client that is told of an engine holds the members to it; how long terms are it learns from them. */
+function statedByClient({ engine }: ConnectOptions): Partial<EngineConfig> {
+  if (engine === undefined) return {};
+  return makeEngine(engine, { maxTermUs: MAX_TERM_US_MAX, rateErrorPpm: 0 }).config;
 }
 
 function realSurroundings(): Surroundings {

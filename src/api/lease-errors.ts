@@ -5,7 +5,7 @@ import { TenureError, type ErrorCode } from '../kernel/index.ts';
 const NONE = 'none';
 
 /** Why a request came to nothing, and what to do next. */
-const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [ErrorCode, string]> = {
+const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offsets: string) => [ErrorCode, string]> = {
   timeout: (name, missing) => [
     'TENURE_WAIT_TIMEOUT',
     missing === NONE
@@ -17,6 +17,11 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string) => [Er
     `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
   ],
   silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
+  skewed: (name, _missing, offsets) => [
+    'TENURE_CLOCK_SKEW',
+    `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told; ` +
+      `as seen from here, ${offsets || 'nothing was measured yet'}. Mend the clocks`,
+  ],
   'too-long': (name) => [
     'TENURE_CONFIG_MISMATCH',
     `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
@@ -41,9 +46,10 @@ export class LeaseLostError extends TenureError {
   }
 }
 
-/** `missing` are the members that did not answer. */
-export function explain(name: string, reason: RefusalReason, missing: string): TenureError {
-  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE);
+/** `missing` are the members that did not answer, `offsets` how far their clocks are off. */
+export function explain(name: string, reason: RefusalReason, missing: string, offsets = ''): TenureError {
+  const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE, offsets);
+  if (reason === 'skewed') return new TenureError(code, message, { offsets });
   const isTelling = reason === 'no-quorum' || (reason === 'timeout' && missing !== '');
   return new TenureError(code, message, isTelling ? { unreached: missing } : {});
 }

@@ -1,10 +1,12 @@
 /**
- * The lease service on the quorum engine: turns calls into commands of the core, and what the core says
+ * The lease service, on any engine: turns calls into commands of the core, and what the core says
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
-import { WATCHES_MAX, type QuorumCommand, type QuorumCore, type QuorumEvent, type QuorumMessage, type Timing } from '../core/index.ts';
+import { WATCHES_MAX, type LeaseCommand, type LeaseEvent } from '../core/index.ts';
 import { checkName, compareNames, encodeName, encodePrefix, parseDuration, TenureError } from '../kernel/index.ts';
-import type { Clocks, Driver, KeepAlive } from '../runtime/index.ts';
+import type { Clocks, KeepAlive } from '../runtime/index.ts';
+import type { MemberReach } from './clock-skew.ts';
+import { unsupported, type Engine, type LeaseCore, type LeaseDriver, type RunningEngine } from './engine.ts';
 import { Lease, type LeaseSource } from './lease.ts';
 import { LeaseLostError, lost } from './lease-errors.ts';
 import type { Observer } from './observer.ts';
@@ -16,7 +18,6 @@ import { Watch, type WatchOptions } from './watch.ts';
 export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './questions.ts';
 export type { AcquireOptions, TryResult } from './requests.ts';
 
-type QuorumDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
 /** Names that one call takes together, at most. */
 export const ACQUIRE_ALL_MAX = 1000;
 /** A wait without limit: a year. The longest duration there is. */
@@ -28,10 +29,10 @@ const RAN_OUT = 'ran out: no quorum renewed it in time';
 const NO_OPTIONS: AcquireOptions = {};
 
 export class LeaseService implements LeaseSource {
-  readonly #driver: QuorumDriver;
-  readonly #core: QuorumCore;
+  readonly #engine: Engine;
+  readonly #driver: LeaseDriver;
+  readonly #core: LeaseCore;
   readonly #clocks: Clocks;
-  readonly #timing: Timing;
   readonly #alive: KeepAlive;
   readonly #observer: Observer;
   readonly #requests: Requests;
@@ -44,27 +45,26 @@ export class LeaseService implements LeaseSource {
   #closed: TenureError | null = null;
 
   constructor(
-    driver: QuorumDriver,
-    core: QuorumCore,
+    engine: Engine,
+    { driver, core }: RunningEngine,
     clocks: Clocks,
-    timing: Timing,
-    memberIds: readonly string[],
+    members: () => readonly MemberReach[],
     alive: KeepAlive,
     observer: Observer,
   ) {
     this.#observer = observer;
     this.#alive = alive;
+    this.#engine = engine;
     this.#driver = driver;
     this.#core = core;
     this.#clocks = clocks;
-    this.#timing = timing;
-    const command = (one: QuorumCommand): void => driver.command(one);
+    const command = (one: LeaseCommand): void => driver.command(one);
     const nextNumber = (): number => this.#nextNumber++;
     this.#questions = new Questions(command, nextNumber);
-    this.#requests = new Requests({ command, nextNumber, clocks, timing, memberIds, alive, observer });
+    this.#requests = new Requests({ command, nextNumber, clocks, timing: engine.timing, members, alive, observer });
   }
 
-  /** Waits for the lease, in order: not overtaken by a request that began after this one was queued at a majority. */
+  /** Waits for the lease; where the engine has queues in order: not overtaken by a request that began after this one was queued at a majority. */
   acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     return new Promise((answered, failed) => {
       const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
@@ -117,6 +117,7 @@ export class LeaseService implements LeaseSource {
   /** Asks a quorum what is held under the prefix. No snapshot: what begins or ends meanwhile may be on the list or not. */
   async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
     this.#checkOpen();
+    if (!this.#engine.can.list) throw unsupported(this.#engine, 'has no list of what is held', 'ask holder() of a name');
     return this.#questions.list(prefix, signal);
   }
 
@@ -151,6 +152,7 @@ export class LeaseService implements LeaseSource {
   /** Tells what is held under the prefix and then, as hints, what begins, ends and is proclaimed, until the loop over it ends. */
   watch(prefix = '', options: WatchOptions = {}): Watch {
     this.#checkOpen();
+    this.#checkWatch(options);
     options.signal?.throwIfAborted();
     if (options.exact) checkName(prefix);
     const bytes = encodePrefix(prefix);
@@ -172,6 +174,13 @@ export class LeaseService implements LeaseSource {
     this.#driver.command({ kind: 'watch', prefix: bytes });
     watch.begin();
     return watch;
+  }
+
+  #checkWatch({ exact = false }: WatchOptions): void {
+    const { watch } = this.#engine.can;
+    if (watch === 'none') throw unsupported(this.#engine, 'tells nobody of its leases', 'ask holder() now and then');
+    if (watch === 'name' && !exact)
+      throw unsupported(this.#engine, 'cannot say what is held under a prefix', 'watch one name, with exact: true');
   }
 
   async #listOne(name: string): Promise<Listing> {
@@ -217,6 +226,7 @@ export class LeaseService implements LeaseSource {
   async proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
     this.#checkOpen();
     if (!lease.valid) throw lost(lease, 'is over');
+    if (!this.#engine.can.renew) throw unsupported(this.#engine, 'writes a lease once', 'say it with meta when you acquire');
     const number = this.#nextNumber++;
     const bytes = copyMeta(meta);
     await this.#proclaims.wait(lease.number, number, signal, () =>
@@ -230,7 +240,7 @@ export class LeaseService implements LeaseSource {
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────
 
-  tell(event: QuorumEvent): void {
+  tell(event: LeaseEvent): void {
     switch (event.kind) {
       case 'granted': {
         const asking = this.#requests.take(event.lease);
@@ -344,7 +354,7 @@ export class LeaseService implements LeaseSource {
         left--;
       }),
     );
-    const patienceUs = GIVE_BACK_ATTEMPTS * this.#timing.attemptUs;
+    const patienceUs = GIVE_BACK_ATTEMPTS * this.#engine.timing.attemptUs;
     for (let before = Infinity; left > 0 && left < before;) {
       before = timeoutUs === undefined ? left : 0;
       await this.#atMost(all, timeoutUs ?? patienceUs);

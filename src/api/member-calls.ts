@@ -1,14 +1,14 @@
 /** Calls that ask every member: how each stands, and the bootstrap of a brand-new cell. */
-import type { MemberStanding, QuorumCommand, QuorumEvent, QuorumMessage, Timing } from '../core/index.ts';
+import type { LeaseEvent, MemberStanding, Timing } from '../core/index.ts';
 import { nodeId, TenureError } from '../kernel/index.ts';
-import type { Driver } from '../runtime/index.ts';
 import type { Transport } from '../transport/index.ts';
+import type { LeaseDriver } from './engine.ts';
 
 export interface MemberStatus {
   readonly id: string;
-  /** Whether it has answered. */
+  /** Whether it has answered; where the engine has no such question, whether it is connected. */
   readonly reached: boolean;
-  /** How long it will still vote for nobody: 0 if it votes, Infinity if its disk has failed; null if it was not reached. */
+  /** How long it will still vote for nobody: 0 if it votes, Infinity if its disk has failed; null if it was not reached or did not say. */
   readonly silentForMs: number | null;
   /** Null where nothing was measured: of this very process, and of members that were never connected. */
   readonly roundTripMs: number | null;
@@ -17,8 +17,7 @@ export interface MemberStatus {
   readonly incarnation: number | null;
 }
 
-type MemberDriver = Driver<QuorumMessage, QuorumCommand, QuorumEvent>;
-type Answer = Extract<QuorumEvent, { kind: 'status-told' | 'bootstrapped' }>;
+type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
 
 /** Numbers of these calls are apart from those of leases. */
 const FIRST_NUMBER = 2 ** 31;
@@ -34,7 +33,7 @@ const WHY: Record<NonNullable<MemberStanding['bar']>, string> = {
 };
 
 export class MemberCalls {
-  readonly #driver: MemberDriver;
+  readonly #driver: LeaseDriver;
   readonly #transport: Transport;
   readonly #memberIds: readonly string[];
   readonly #timing: Timing;
@@ -42,7 +41,7 @@ export class MemberCalls {
   #nextNumber = FIRST_NUMBER;
   #closed: TenureError | null = null;
 
-  constructor(driver: MemberDriver, transport: Transport, memberIds: readonly string[], timing: Timing) {
+  constructor(driver: LeaseDriver, transport: Transport, memberIds: readonly string[], timing: Timing) {
     this.#driver = driver;
     this.#transport = transport;
     this.#memberIds = memberIds;
@@ -56,16 +55,25 @@ export class MemberCalls {
   async status(): Promise<MemberStatus[]> {
     const answer = await this.#ask('status', STATUS_ATTEMPTS * this.#timing.attemptUs, undefined);
     const told = answer.kind === 'status-told' ? answer.members : [];
-    return this.#memberIds.map((id, member) => {
+    return this.connections((member) => {
       const standing = told.find((one) => one.member === member);
+      if (standing === undefined) return { incarnation: null, silentForUs: null };
+      return { incarnation: standing.incarnation, silentForUs: standing.bar === 'failed' ? Infinity : standing.silentForUs };
+    });
+  }
+
+  /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
+  connections(known: (member: number) => { incarnation: number | null; silentForUs: number | null }): MemberStatus[] {
+    return this.#memberIds.map((id, member) => {
+      const { incarnation, silentForUs } = known(member);
       const stats = this.#transport.peerStats(nodeId(member));
       return {
         id,
-        reached: standing !== undefined,
-        silentForMs: standing === undefined ? null : standing.bar === 'failed' ? Infinity : standing.silentForUs / 1000,
+        reached: incarnation !== null,
+        silentForMs: toMs(silentForUs),
         roundTripMs: toMs(stats?.rttUs),
         offsetMs: toMs(stats?.offsetUs),
-        incarnation: standing?.incarnation ?? null,
+        incarnation,
       };
     });
   }
@@ -88,7 +96,7 @@ export class MemberCalls {
   }
 
   /** True if the event was an answer to one of these calls. */
-  tell(event: QuorumEvent): boolean {
+  tell(event: LeaseEvent): boolean {
     if (event.kind !== 'status-told' && event.kind !== 'bootstrapped') return false;
     this.#calls.get(event.lease)?.resolve(event);
     this.#calls.delete(event.lease);

@@ -1,6 +1,7 @@
 /** What `joinCell` and `connect` are told, and what holds where they are not. */
 import type { Duration } from '../kernel/index.ts';
 import type { Secret } from '../transport/index.ts';
+import type { EngineOptions } from './engine.ts';
 import type { HistoryOptions } from './history-file.ts';
 import type { Logger } from './logging.ts';
 
@@ -17,6 +18,8 @@ export interface ConnectOptions {
   readonly name?: string;
   /** How long `connect` tries to reach a member: 30s. */
   readonly timeout?: Duration;
+  /** Which protocol grants leases, the same for all members: 'quorum'. A client need not be told; one that is told something else than the members is refused. */
+  readonly engine?: EngineOptions;
   /** Where to log, in pino's shape; nowhere unless told otherwise. */
   readonly logger?: Logger;
   /** A file for the history of this process, which `tenure check` judges; or a directory. */
@@ -42,7 +45,6 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
   readonly keepVotes?: boolean;
 }
 
-export const ENGINE = 'quorum';
 export const VIEW = 1;
 export const RATE_ERROR = 0.001;
 export const MAX_TERM = '15s';

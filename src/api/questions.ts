@@ -2,7 +2,7 @@
  * Questions to a quorum that wait for their answer: who holds this, what is held under a prefix. Each can be
  * given up by its signal, and all end with the service.
  */
-import type { QuorumCommand, QuorumEvent } from '../core/index.ts';
+import type { LeaseCommand, LeaseEvent } from '../core/index.ts';
 import { compareNames, decodeName, encodeName, encodePrefix, TenureError, type Incarnation } from '../kernel/index.ts';
 import { onAbort } from './signals.ts';
 
@@ -36,8 +36,8 @@ export interface Listing {
   readonly certain: boolean;
 }
 
-type Answer = Extract<QuorumEvent, { kind: 'answered' | 'listed' }>;
-type Ask = (number: number) => QuorumCommand;
+type Answer = Extract<LeaseEvent, { kind: 'answered' | 'listed' }>;
+type Ask = (number: number) => LeaseCommand;
 
 interface Question {
   readonly resolve: (answer: Answer) => void;
@@ -48,11 +48,11 @@ interface Question {
 const QUESTIONS_AGAIN = 2;
 
 export class Questions {
-  readonly #command: (command: QuorumCommand) => void;
+  readonly #command: (command: LeaseCommand) => void;
   readonly #nextNumber: () => number;
   readonly #open = new Map<number, Question>();
 
-  constructor(command: (command: QuorumCommand) => void, nextNumber: () => number) {
+  constructor(command: (command: LeaseCommand) => void, nextNumber: () => number) {
     this.#command = command;
     this.#nextNumber = nextNumber;
   }

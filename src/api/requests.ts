@@ -2,9 +2,10 @@
  * Requests for leases that were not answered yet: what was asked, how to call it off, and what becomes of each.
  * The lease that comes of one is the lease service's.
  */
-import type { QuorumCommand, QuorumEvent, RefusalReason, Timing } from '../core/index.ts';
+import type { LeaseCommand, LeaseEvent, RefusalReason, Timing } from '../core/index.ts';
 import { checkName, encodeName, parseDuration, quorumOf, TenureError, type Duration } from '../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../runtime/index.ts';
+import { tellOffsets, type MemberReach } from './clock-skew.ts';
 import type { Lease } from './lease.ts';
 import { explain } from './lease-errors.ts';
 import type { Observer } from './observer.ts';
@@ -16,7 +17,7 @@ export interface AcquireOptions {
   /** How long to wait while another holds it; without it, as long as it takes. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
-  /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. */
+  /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. Only by engines that serve in order. */
   readonly onQueued?: () => void;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
@@ -31,7 +32,7 @@ export type TryResult =
       readonly remainingMsMax: number;
     };
 
-type Refused = Extract<QuorumEvent, { kind: 'refused' }>;
+type Refused = Extract<LeaseEvent, { kind: 'refused' }>;
 
 /** A request that was not answered yet. */
 export interface Asking {
@@ -53,11 +54,11 @@ const ENCODED_MAX = 1024;
 
 /** What requests are made with. */
 interface RequestGround {
-  readonly command: (command: QuorumCommand) => void;
+  readonly command: (command: LeaseCommand) => void;
   readonly nextNumber: () => number;
   readonly clocks: Clocks;
   readonly timing: Timing;
-  readonly memberIds: readonly string[];
+  readonly members: () => readonly MemberReach[];
   readonly alive: KeepAlive;
   readonly observer: Observer;
 }
@@ -176,10 +177,11 @@ export class Requests {
   }
 
   #explain(name: string, { reason, unreached }: Refused): TenureError {
-    const { memberIds } = this.#ground;
+    const members = this.#ground.members();
     // Whoever waits has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
-    const missing = reason === 'timeout' && memberIds.length - unreached.length >= quorumOf(memberIds.length) ? [] : unreached;
-    return explain(name, reason, missing.map((member) => memberIds[member] ?? String(member)).join(', '));
+    const isNothing = reason === 'timeout' && members.length - unreached.length >= quorumOf(members.length);
+    const missing = isNothing ? '' : unreached.map((member) => members[member]?.id ?? String(member)).join(', ');
+    return explain(name, reason, missing, reason === 'skewed' ? tellOffsets(members) : '');
   }
 }
 

@@ -2,11 +2,13 @@
  * The testing kit: a whole cell within a unit test, on virtual time. Members, clients, messages and leases
  * are the real ones; only network and clocks are played. Nothing here sleeps, and a seed gives the same run.
  */
-import { deriveTiming, patienceUs, type Timing } from '../core/index.ts';
+import { patienceUs, type Timing } from '../core/index.ts';
 import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
 import { MemoryHub, type Transport } from '../transport/index.ts';
 import { Cell, type Kept } from './cell.ts';
-import { ENGINE, MAX_TERM, RATE_ERROR, RATE_PPM, RTT_US, VIEW } from './options.ts';
+import { makeEngine } from './engine-options.ts';
+import { unsupported, type Engine, type EngineOptions } from './engine.ts';
+import { MAX_TERM, RATE_ERROR, RATE_PPM, VIEW } from './options.ts';
 import type { Lease } from './lease.ts';
 import { VirtualDisk } from './virtual-disk.ts';
 import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
@@ -23,6 +25,8 @@ export interface TestCellOptions {
   readonly silent?: boolean;
   /** Whether the members keep their votes on disks, as with a data directory and \`keepVotes\`: no. A restart is then not silent. */
   readonly keepVotes?: boolean;
+  /** Which protocol grants leases: 'quorum'. */
+  readonly engine?: EngineOptions;
   /** Where chance begins: 1. */
   readonly seed?: number;
 }
@@ -52,7 +56,7 @@ export class TestCell {
   /** The ids of the members. */
   readonly memberIds: readonly string[];
   readonly #time = new VirtualTime(() => this.#isAsked());
-  readonly #timing: Timing;
+  readonly #engine: Engine;
   readonly #chooser: Chooser;
   readonly #hub: MemoryHub;
   readonly #isSilent: boolean;
@@ -64,20 +68,21 @@ export class TestCell {
   #clients = 0;
 
   /** Test cells are made by `testCell`. */
-  constructor({ members = 3, maxTerm = MAX_TERM, silent = false, keepVotes = false, seed = 1 }: TestCellOptions) {
+  constructor({ members = 3, maxTerm = MAX_TERM, silent = false, keepVotes = false, engine = 'quorum', seed = 1 }: TestCellOptions) {
     if (!Number.isInteger(members) || members < 1 || members > MEMBERS_MAX) {
       throw new TenureError('TENURE_BAD_ARGUMENT', `a test cell has from 1 to ${MEMBERS_MAX} members, not ${members}`);
     }
     const maxTermUs = parseDuration(maxTerm);
     const rateErrorPpm = Math.round(RATE_ERROR * RATE_PPM);
     this.memberIds = Array.from({ length: members }, (_, i) => String.fromCodePoint(0x61 + i));
-    this.#timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: RTT_US });
+    this.#engine = makeEngine(engine, { maxTermUs, rateErrorPpm });
+    if (keepVotes && !this.#engine.can.dataDir) throw unsupported(this.#engine, 'keeps nothing on disk', 'leave keepVotes out');
     this.#chooser = new SeededChooser(seed);
     this.#isSilent = silent;
     this.#disks = keepVotes ? new Map() : null;
     this.#hub = new MemoryHub({
       members: this.memberIds,
-      config: { engine: ENGINE, maxTermUs, rateErrorPpm, replication: members, view: VIEW },
+      config: { ...this.#engine.config, maxTermUs, rateErrorPpm, replication: members, view: VIEW },
       schedule: (task) => this.#hop(null, task),
     });
   }
@@ -191,11 +196,11 @@ export class TestCell {
     const born = incarnation(++this.#born);
     const role = self < this.memberIds.length ? 'member' : 'client';
     const transport = this.#hub.transport({ role, id, incarnation: born, schedule: (task) => this.#hop(actor, task) });
-    const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#timing));
+    const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#engine.timing));
     const kept = role === 'member' ? this.#keptBy(id, actor) : undefined;
     const cell = new Cell(transport, this.memberIds, self, born, { clocks, chooser: this.#chooser, restarted, kept });
     this.#nodes.set(id, { id, cell, transport, actor });
-    cell.begin(this.#timing, this.memberIds.length);
+    cell.begin(this.#engine, this.memberIds.length);
     if (this.#cutOff.has(id)) this.#part(id);
     else this.#join(id);
     for (const other of this.#cutOff) if (other !== id) this.#hub.cut(id, other);

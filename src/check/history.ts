@@ -60,6 +60,13 @@ export interface Ended extends Happened {
   reason: 'released' | 'lost' | 'deadline' | 'crashed';
 }
 
+/** A learner, asked at this instant, believes that the lease with this token holds. */
+export interface Believed extends Happened {
+  kind: 'believed';
+  resource: string;
+  token: number;
+}
+
 /** Registers. An operation is known by node, incarnation and `op`; `value` null is "never written". */
 export interface Invoked extends Happened {
   kind: 'invoked';
@@ -110,6 +117,7 @@ export type HistoryRecord =
   | Renewed
   | Used
   | Ended
+  | Believed
   | Invoked
   | Responded
   | Proposed

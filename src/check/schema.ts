@@ -115,6 +115,7 @@ export const HISTORY_SCHEMA: HistorySchema = {
       },
     },
   },
+  believed: { means: 'a learner, asked at this instant, believes that this lease holds', fields: { resource, token } },
   invoked: {
     means: 'an operation on a register began',
     fields: {

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import type { ConnectOptions, JoinOptions } from '../api/index.ts';
+import { parseEngine, type ConnectOptions, type JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
 import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
 
@@ -94,7 +94,7 @@ export async function memberConfig(flags: CellFlags, env: Environment = process.
 
 export function asMember({ settings, origins }: FoundSettings, host: string = hostname()): JoinOptions {
   const { cell, members } = required(settings);
-  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes } = settings;
+  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes, engine } = settings;
   const self = settings.self ?? memberOnHost(members, host);
   if (!Object.hasOwn(members, self)) {
     throw new TenureError(
@@ -112,6 +112,7 @@ export function asMember({ settings, origins }: FoundSettings, host: string = ho
     ...(maxTerm === undefined ? {} : { maxTerm }),
     ...(rateError === undefined ? {} : { rateError }),
     ...(replication === undefined ? {} : { replication }),
+    ...(engine === undefined ? {} : { engine: parseEngine(engine) }),
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(keepVotes === undefined ? {} : { keepVotes }),
   };

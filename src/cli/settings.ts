@@ -82,7 +82,7 @@ export interface Settings {
   listen?: string;
   dataDir?: string;
   keepVotes?: boolean;
-  engine?: 'quorum';
+  engine?: string;
   maxTerm?: string | number;
   rateError?: number;
   replication?: number;
@@ -139,9 +139,12 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
     forClients: false,
   },
   engine: {
-    placeholder: '<name>',
-    meaning: 'the lease engine: quorum',
-    schema: v.picklist(['quorum'], 'there is one engine: quorum'),
+    placeholder: '<engine>',
+    meaning: 'the lease engine: quorum, flease:4,skew=500ms, paxoslease:relative, …',
+    schema: v.pipe(
+      v.string(),
+      v.regex(/^(quorum|flease|paxoslease)(:.*)?$/, 'an engine is quorum, flease:4,skew=500ms or paxoslease:relative, for example'),
+    ),
     forClients: false,
   },
   maxTerm: { placeholder: '<duration>', meaning: 'the longest term of any lease: 15s', schema: duration, forClients: false },

@@ -30,6 +30,9 @@ export interface FaultPlan {
   wallStepEveryUs: number;
   wallStepUsMax: number;
   wallStepsBack: boolean;
+  /** The wall clock of the last node goes from `wallSwayUs` ahead to as much behind, and back. */
+  wallSwayEveryUs: number;
+  wallSwayUs: number;
   timerLateUsMax: number;
   stallEveryUs: number;
   stallUsMax: number;
@@ -80,6 +83,8 @@ export function noFaults(): FaultPlan {
     wallStepEveryUs: 0,
     wallStepUsMax: 0,
     wallStepsBack: false,
+    wallSwayEveryUs: 0,
+    wallSwayUs: 0,
     timerLateUsMax: 0,
     stallEveryUs: 0,
     stallUsMax: 0,

@@ -44,6 +44,12 @@ export function scheduleStrikes<Message, Command, Event, Config>(world: World<Me
     const byUs = 1 + upTo(faults.wallStepUsMax);
     population.stepWall(anyNode(), forward ? byUs : -byUs);
   });
+  let swayedUs = 0;
+  every(faults.wallSwayEveryUs, () => {
+    const toUs = swayedUs > 0 ? -faults.wallSwayUs : faults.wallSwayUs;
+    population.stepWall(nodes - 1, toUs - swayedUs);
+    swayedUs = toUs;
+  });
   every(faults.rateChangeEveryUs, () => population.changeRate(anyNode()));
   if (units > 0) every(faults.unitFailEveryUs, () => storage.fail(chooser.below(units), world.nowUs + upTo(faults.unitFailUsMax)));
 }

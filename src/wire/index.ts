@@ -6,3 +6,4 @@ export * from './handshake.ts';
 export * from './toy.ts';
 export * from './quorum.ts';
 export * from './register.ts';
+export * from './rounds.ts';

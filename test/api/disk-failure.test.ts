@@ -1,9 +1,9 @@
 /** A member whose disk fails: it says so wherever one may look, and nothing else of it ends. */
 import { expect, test } from 'vitest';
 import { Cell } from '../../src/api/cell.ts';
+import { quorumEngine } from '../../src/api/engine-quorum.ts';
 import { observe } from '../../src/api/index.ts';
 import { Observer } from '../../src/api/observer.ts';
-import { deriveTiming } from '../../src/core/index.ts';
 import { incarnation, SeededChooser } from '../../src/kernel/index.ts';
 import { SystemClocks, type Disk } from '../../src/runtime/index.ts';
 import { MemoryHub } from '../../src/transport/index.ts';
@@ -25,7 +25,7 @@ test('a disk that fails is logged, published, told and thrown at whoever waits',
   const surroundings = { clocks: new SystemClocks(), chooser: new SeededChooser(1), restarted: true, kept };
   const cell = new Cell(transport, ['a'], 0, born, surroundings, new Observer({ cell: 'x', node: 'a', incarnation: born, logger }));
   cell.on('failure', ({ code }) => errors.push(`event ${code}`));
-  cell.begin(deriveTiming({ maxTermUs: 1_000_000, rateErrorPpm: 1000, rttUs: 2000 }), 1);
+  cell.begin(quorumEngine({ maxTermUs: 1_000_000, rateErrorPpm: 1000 }), 1);
   await cell.open();
   await expect(cell.ready()).rejects.toMatchObject({ code: 'TENURE_DISK_FAILED' });
   expect(errors.toSorted()).toEqual(['TENURE_DISK_FAILED', 'channel TENURE_DISK_FAILED', 'event TENURE_DISK_FAILED']);

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import type { LeasePlace } from '../../src/api/conformance.ts';
-import { connect, joinCell, type Cell, type ConnectOptions } from '../../src/api/index.ts';
+import { connect, joinCell, type Cell, type ConnectOptions, type EngineOptions } from '../../src/api/index.ts';
 import { testCell } from '../../src/api/testing.ts';
 import { ROOT } from '../support/tree.ts';
 import { freePort } from '../transport/cell.ts';
@@ -13,8 +13,8 @@ import { freePort } from '../transport/cell.ts';
 const MAX_TERM_MS = 4000;
 const SECRETS = { secret: 'a secret of members only', clientSecret: 'a secret of all clients' };
 
-export async function virtualPlace(members: number): Promise<LeasePlace> {
-  const cell = await testCell({ members, maxTerm: MAX_TERM_MS });
+export async function virtualPlace(members: number, engine: EngineOptions = 'quorum'): Promise<LeasePlace> {
+  const cell = await testCell({ members, maxTerm: MAX_TERM_MS, engine });
   const clients = new Map<unknown, Cell>();
   const known = (client: unknown): Cell => {
     const found = clients.get(client);
@@ -46,11 +46,18 @@ export interface StandingCell {
   close(): Promise<void>;
 }
 
-async function optionsFor(members: number): Promise<{ cell: string; maxTerm: number; members: Record<string, string> }> {
+interface PlaceOptions {
+  readonly cell: string;
+  readonly maxTerm: number;
+  readonly engine: EngineOptions;
+  readonly members: Record<string, string>;
+}
+
+async function optionsFor(members: number, engine: EngineOptions): Promise<PlaceOptions> {
   const ids = Array.from({ length: members }, (_, i) => String.fromCodePoint(0x61 + i));
   const addresses: [string, string][] = [];
   for (const id of ids) addresses.push([id, `127.0.0.1:${await freePort()}`]);
-  return { cell: 'conformance', maxTerm: MAX_TERM_MS, members: Object.fromEntries(addresses) };
+  return { cell: 'conformance', maxTerm: MAX_TERM_MS, engine, members: Object.fromEntries(addresses) };
 }
 
 function tcpPlace(options: ConnectOptions): LeasePlace {
@@ -70,8 +77,8 @@ function tcpPlace(options: ConnectOptions): LeasePlace {
   };
 }
 
-export async function membersHere(count: number): Promise<StandingCell> {
-  const options = await optionsFor(count);
+export async function membersHere(count: number, engine: EngineOptions = 'quorum'): Promise<StandingCell> {
+  const options = await optionsFor(count, engine);
   const { cell, members } = options;
   const joined = await Promise.all(Object.keys(members).map((self) => joinCell({ ...options, self, ...SECRETS })));
   await Promise.all(joined.map((member) => member.ready()));
@@ -98,8 +105,8 @@ function run(script: string, ...args: string[]): Running {
   return { child, said };
 }
 
-export async function membersApart(count: number): Promise<StandingCell> {
-  const options = await optionsFor(count);
+export async function membersApart(count: number, engine: EngineOptions = 'quorum'): Promise<StandingCell> {
+  const options = await optionsFor(count, engine);
   const { cell, members } = options;
   const client = { cell, members, clientSecret: SECRETS.clientSecret };
   const running = Object.keys(members).map((self) => run('member.mjs', JSON.stringify({ ...options, self, ...SECRETS })));

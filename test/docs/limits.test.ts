@@ -163,6 +163,15 @@ const LIMITS: Record<string, Limit> = {
       await refused(join1({ rateError: -0.1 }), 'TENURE_BAD_TIMING');
     },
   },
+  'the skew of an engine': {
+    value: 'more than 0, less than maxTerm',
+    standard: 'none: it has to be given',
+    async cross() {
+      await refused(join1({ maxTerm: '4s', engine: { flease: { skew: '4s' } } }), 'TENURE_BAD_TIMING');
+      await refused(join1({ engine: { flease: { skew: 0 } } }), 'TENURE_BAD_ARGUMENT');
+      await refused(join1({ engine: { paxoslease: { clocks: 'skewed' } } }), 'TENURE_BAD_ARGUMENT');
+    },
+  },
   'any duration, such as wait': {
     value: `0 to ${formatDuration(DURATION_US_MAX)}`,
     standard: 'of wait: no limit',

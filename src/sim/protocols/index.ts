@@ -2,6 +2,16 @@
 import { simulation, type Simulation } from '../run.ts';
 import { quorum } from './quorum.ts';
 import { register } from './register.ts';
+import { flease, fleaseLiteral, paxosLease, paxosLeaseLiteral, paxosLeaseSkewed } from './rounds.ts';
 import { toy } from './toy.ts';
 
-export const simulations: readonly Simulation[] = [simulation(quorum), simulation(register), simulation(toy)];
+export const simulations: readonly Simulation[] = [
+  simulation(quorum),
+  simulation(flease),
+  simulation(fleaseLiteral),
+  simulation(paxosLease),
+  simulation(paxosLeaseSkewed),
+  simulation(paxosLeaseLiteral),
+  simulation(register),
+  simulation(toy),
+];

@@ -3,9 +3,18 @@
  * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
  * get a lease once more and keep it as long as it wants.
  */
-import { decodeName, encodeName } from '../../kernel/index.ts';
-import type { QuorumCommand, QuorumCore, QuorumEvent } from '../../core/index.ts';
+import { decodeName, encodeName, type MonoUs, type WallUs } from '../../kernel/index.ts';
+import type { QuorumCommand, QuorumEvent } from '../../core/index.ts';
 import type { Desk, User } from '../protocol.ts';
+
+/** What a user asks of its core directly. */
+export interface LeaseHolder {
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
+  /** Votes given in this life. */
+  readonly votes?: number;
+  /** The token of the lease its learner believes in; 0 if in none. */
+  believed?(name: Uint8Array, mono: MonoUs, wall: WallUs): number;
+}
 
 export interface QuorumHabits {
   readonly handles: number;
@@ -18,6 +27,10 @@ export interface QuorumHabits {
   /** Nobody waits then: who is refused tries again, all after the same pause. */
   readonly trying: boolean;
   readonly livenessUs: number;
+  /** Whether the engine can tell of changes. */
+  readonly watches: boolean;
+  /** Whether it can give a lease back as of a later time (P5). */
+  readonly releasesLater: boolean;
   /** For how long a member that was started again keeps silent, unless its votes were kept. */
   readonly silenceUs: number;
   /** Not the first process on its node. */
@@ -26,6 +39,14 @@ export interface QuorumHabits {
   readonly bootstraps: boolean;
   readonly isMember: boolean;
   readonly opened: { asked: boolean };
+  /** What only the quorum engine has: proclaiming, lists, questions to members, retiming. */
+  readonly extras: boolean;
+  /** Whether a lease can be renewed at all. */
+  readonly renews: boolean;
+  /** One lease is wanted before the world heals, early and for a moment only. */
+  readonly brief: boolean;
+  /** Whether what learners believe goes into the history. */
+  readonly tellsBeliefs: boolean;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -50,7 +71,7 @@ interface Handle {
 
 export class QuorumUser implements User<QuorumEvent> {
   readonly #habits: QuorumHabits;
-  readonly #core: QuorumCore;
+  readonly #core: LeaseHolder;
   readonly #desk: Desk<QuorumCommand>;
   readonly #handles: Handle[] = [];
   readonly #timers = new Map<number, () => void>();
@@ -62,14 +83,14 @@ export class QuorumUser implements User<QuorumEvent> {
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
   #silentWithoutDisk = -Infinity;
 
-  constructor(habits: QuorumHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
+  constructor(habits: QuorumHabits, core: LeaseHolder, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
     this.#core = core;
     this.#desk = desk;
   }
 
   start(): void {
-    const { handles, maxTermUs, resources, rush, restarted, silenceUs } = this.#habits;
+    const { handles, maxTermUs, resources, rush, brief, restarted, silenceUs } = this.#habits;
     if (restarted) this.#silentWithoutDisk = this.#desk.monoUs + silenceUs;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
@@ -87,10 +108,26 @@ export class QuorumUser implements User<QuorumEvent> {
         waits: false,
       };
       this.#handles.push(handle);
-      if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / 2), () => this.#ask(handle));
+      if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / (brief ? 10 : 2)), () => this.#ask(handle));
     }
     this.#bootstrapLater();
-    if (this.#desk.choose(4) === 0) this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+    if (this.#habits.watches && this.#desk.choose(4) === 0) {
+      this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+      if (this.#habits.tellsBeliefs) this.#lookAround();
+    }
+  }
+
+  /** What a learner believes is asked for often: a belief that outlives its lease may do so by a moment only. */
+  #lookAround(): void {
+    const { resources, maxTermUs } = this.#habits;
+    const desk = this.#desk;
+    this.#later(1 + desk.choose(Math.floor(maxTermUs / 50)), () => {
+      for (const { text, bytes } of resources) {
+        const token = this.#core.believed?.(bytes, desk.monoUs, desk.wallUs) ?? 0;
+        if (token > 0) desk.record({ kind: 'believed', resource: text, token });
+      }
+      this.#lookAround();
+    });
   }
 
   /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
@@ -109,7 +146,7 @@ export class QuorumUser implements User<QuorumEvent> {
   timer(tag: number): void {
     const act = this.#timers.get(tag);
     this.#timers.delete(tag);
-    if (this.#desk.monoUs < this.#silentWithoutDisk && this.#core.votes > 0) {
+    if (this.#desk.monoUs < this.#silentWithoutDisk && (this.#core.votes ?? 0) > 0) {
       this.#silentWithoutDisk = -Infinity;
       this.#desk.sometimes('voted-instead-of-silence');
     }
@@ -210,9 +247,9 @@ export class QuorumUser implements User<QuorumEvent> {
       return;
     }
     const desk = this.#desk;
-    const { maxTermUs, lapseOnly, resources } = this.#habits;
+    const { maxTermUs, lapseOnly, resources, renews, brief } = this.#habits;
     const waits = desk.choose(2) === 0;
-    const keep = !lapseOnly && desk.choose(2) === 0;
+    const keep = !lapseOnly && renews && !brief && desk.choose(2) === 0;
     const termUs = this.#drawTerm();
     this.#acquire(
       handle,
@@ -227,18 +264,19 @@ export class QuorumUser implements User<QuorumEvent> {
       const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
       this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
-    if (!lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
+    const { extras } = this.#habits;
+    if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
     // What a runtime measures may be anything, and changes.
-    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
+    if (extras && !lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
-    if (!lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
+    if (extras && !lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
   }
 
   #askHealed(handle: Handle): void {
-    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly } = this.#habits;
+    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly, renews, brief } = this.#habits;
     if (handle.sinceHealed) return;
     const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
-    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly);
+    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly && renews && !brief);
   }
 
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
@@ -273,17 +311,17 @@ export class QuorumUser implements User<QuorumEvent> {
       handle.sinceHealed = true;
       handle.safe = event.deadlineMonoUs - handle.termUs >= this.#healedAt;
       // In a rush it is enough to have had it.
-      handle.usesLeft = this.#habits.rush ? 0 : 1 + desk.choose(8);
+      handle.usesLeft = this.#habits.rush || this.#habits.brief ? 0 : 1 + desk.choose(8);
       if (this.#handles.every(({ sinceHealed }) => sinceHealed))
-        this.#later(this.#habits.rush ? 0 : this.#habits.maxTermUs, () => desk.done());
+        this.#later(this.#habits.rush || this.#habits.brief ? 0 : this.#habits.maxTermUs, () => desk.done());
     } else {
-      handle.usesLeft = desk.choose(6);
+      handle.usesLeft = this.#habits.brief ? 0 : desk.choose(6);
     }
     this.#useLater(handle, handle.lease);
   }
 
   #useLater(handle: Handle, lease: number): void {
-    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / 3)), () => this.#use(handle, lease));
+    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (this.#habits.brief ? 50 : 3))), () => this.#use(handle, lease));
   }
 
   #use(handle: Handle, lease: number): void {
@@ -300,11 +338,13 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
         desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
       }
-      if (!this.#habits.lapseOnly) this.#speak(handle);
+      if (this.#habits.extras && !this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
-    } else if (!this.#habits.lapseOnly && (handle.keep || desk.choose(4) > 0)) {
+    } else if (!this.#habits.lapseOnly && (handle.keep || this.#habits.brief || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
-      desk.command({ kind: 'release', lease, name: resource.bytes });
+      const inUs = this.#habits.releasesLater && desk.choose(4) === 0 ? desk.choose(Math.floor(this.#habits.maxTermUs / 2)) : 0;
+      if (inUs > 0) desk.sometimes('release-later');
+      desk.command({ kind: 'release', lease, name: resource.bytes, inUs });
       this.#useLater(handle, lease);
     }
   }
@@ -357,7 +397,8 @@ export class QuorumUser implements User<QuorumEvent> {
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
-    const { maxTermUs, trying } = this.#habits;
+    const { maxTermUs, trying, brief } = this.#habits;
+    if (brief && !this.#desk.healed) return;
     if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
     else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));

@@ -47,7 +47,8 @@ export type QuorumCommand =
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
   /** Replaces the metadata of a lease that is held, by a renewal that begins at once. `number` rises with every call. */
   | { readonly kind: 'proclaim'; readonly lease: number; readonly name: Uint8Array; readonly meta: Uint8Array; readonly number: number }
-  | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array }
+  /** With `inUs`, the holder goes on until then (P5); the quorum engine gives back at once. */
+  | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
   /** All leases of names with the prefix. What is found is also learned if the names are watched. */
   | { readonly kind: 'list'; readonly lease: number; readonly prefix: Uint8Array }
@@ -61,7 +62,7 @@ export type QuorumCommand =
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
 /** Why an acquire was refused. */
-export type RefusalReason = 'too-long' | 'held' | 'contended' | 'queued' | 'silent' | 'no-quorum' | 'timeout' | 'cancelled';
+export type RefusalReason = 'too-long' | 'held' | 'contended' | 'queued' | 'silent' | 'skewed' | 'no-quorum' | 'timeout' | 'cancelled';
 
 export interface HolderHint {
   readonly owner: Incarnation;

@@ -1,0 +1,38 @@
+/** Clocks that are further apart than the engine was told: whose they are, and how that is said (rule 13). */
+import { formatDuration, spanUs, TenureError } from '../kernel/index.ts';
+import type { PeerStats } from '../transport/index.ts';
+
+/** How a member is reached; of this very process there is nothing to measure. */
+export interface MemberReach {
+  readonly id: string;
+  readonly self: boolean;
+  readonly stats: PeerStats | null;
+}
+
+/** Whose clocks are certainly further off than they may be: what was measured is right to half a round trip. Empty if nobody's. */
+export function skewedMembers(members: readonly MemberReach[], skewUs: number): string {
+  if (skewUs === 0) return '';
+  const isOff = ({ offsetUs, rttUs }: PeerStats): boolean => offsetUs !== null && Math.abs(offsetUs) - (rttUs ?? 0) / 2 > skewUs;
+  return tellOffsets(members.filter(({ stats }) => stats !== null && isOff(stats)));
+}
+
+/** `b is 400ms ahead, c is 90ms behind`, as measured from here. */
+export function tellOffsets(members: readonly MemberReach[]): string {
+  return members
+    .flatMap(({ id, stats }) => {
+      const offsetUs = stats?.offsetUs ?? null;
+      if (offsetUs === null) return [];
+      const ms = Math.round(Math.abs(offsetUs) / 1000);
+      return [`${id} is ${ms}ms ${offsetUs < 0 ? 'behind' : 'ahead'}`];
+    })
+    .join(', ');
+}
+
+export function clockSkew(offsets: string, skewUs: number): TenureError {
+  const skew = formatDuration(spanUs(skewUs));
+  return new TenureError(
+    'TENURE_CLOCK_SKEW',
+    `clocks are too far apart: ${offsets}, and the cell was told of at most ${skew}. Their votes do not count: mend the clocks`,
+    { offsets, skewUs },
+  );
+}

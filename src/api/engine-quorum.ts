@@ -1,0 +1,37 @@
+/** The quorum engine, Tenure's own: relative terms, one round trip, queues, lists and watches. */
+import { deriveTiming, isForMembers, isRequest, QuorumCore } from '../core/index.ts';
+import { Driver } from '../runtime/index.ts';
+import { quorumCodec } from '../wire/index.ts';
+import type { Abilities, Engine, EngineGround, RunningEngine, TermOptions } from './engine.ts';
+import { RTT_US } from './options.ts';
+
+const ABILITIES: Abilities = { ordered: true, renew: true, watch: 'prefix', list: true, status: true, bootstrap: true, dataDir: true };
+
+export function quorumEngine(terms: TermOptions): Engine {
+  const timing = deriveTiming({ ...terms, rttUs: RTT_US });
+  return {
+    name: 'quorum',
+    text: 'quorum',
+    timing,
+    skewUs: 0,
+    config: { engine: 'quorum' },
+    can: ABILITIES,
+    run(ground: EngineGround): RunningEngine {
+      const { memberKeys, replication, keeps, boot, speaksFor, isTrusted } = ground;
+      const core = new QuorumCore({ memberKeys, replication, timing, keeps }, boot);
+      const driver = new Driver({
+        ...ground,
+        core,
+        codec: quorumCodec(),
+        ownCodec: quorumCodec(),
+        self: boot.self,
+        admit: (from, message) => {
+          if (!isRequest(message)) return true;
+          if (message.owner !== speaksFor(from)) return false;
+          return !isForMembers(message) || isTrusted(from);
+        },
+      });
+      return { driver, core };
+    },
+  };
+}

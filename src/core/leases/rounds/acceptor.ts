@@ -1,0 +1,401 @@
+/**
+ * The acceptor of Flease and PaxosLease: a round-based register for each name, and the rules that turn a register
+ * into a lease. What it voted for it keeps until the owner's lease is over by any clock within the bounds; that
+ * end is counted on the monotonic clock from the moment of the vote, so that no step of a wall clock frees it.
+ */
+import {
+  ballotTime,
+  decodeName,
+  encodeName,
+  monoAfter,
+  monoUs,
+  NEVER,
+  spanUs,
+  type BallotTime,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+} from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import { RoundRegister, type BallotOrder } from '../../registers/round-based.ts';
+import { DueHeap } from '../quorum/due-heap.ts';
+import { stretch } from '../quorum/timing.ts';
+import { ballotOrder } from './ballots.ts';
+import type { RoundStep } from './config.ts';
+import {
+  ACK_READ,
+  ACK_RELEASE,
+  ACK_WRITE,
+  FOR_READ,
+  HELD,
+  isSameLease,
+  LOW,
+  NACK,
+  NO_ANSWER,
+  OUTBID,
+  RENEWS_OWN,
+  RoundMessage,
+  SILENT,
+  SKEWED,
+  TOO_LONG,
+  type LeaseValue,
+} from './messages.ts';
+import type { RoundRules } from './rules.ts';
+import type { RoundTiming } from './timing.ts';
+
+class Row extends RoundRegister<LeaseValue> {
+  readonly id: number;
+  readonly name: string;
+  /** The vote stands until then. */
+  untilMono: MonoUs = monoUs(0);
+  /** The promise is worth something until then: no attempt lives longer. */
+  promisedUntil: MonoUs = monoUs(0);
+  /** The highest token of any lease on this name. */
+  token = 0;
+  /** When the calendar comes to it: one entry a row counts, however often it is read and written. */
+  lookAt: MonoUs = NEVER;
+
+  constructor(id: number, name: string) {
+    super();
+    this.id = id;
+    this.name = name;
+  }
+}
+
+export class RoundAcceptor {
+  readonly #timing: RoundTiming;
+  readonly #rules: RoundRules;
+  readonly #compare: BallotOrder;
+  readonly #rows = new Map<string, Row>();
+  readonly #byId = new Map<number, Row>();
+  readonly #due = new DueHeap();
+  readonly #message = new RoundMessage();
+  #nextId = 1;
+  /** Above every token of the rows that were forgotten (rule 18). */
+  #floor = 0;
+  #silentUntil: MonoUs = monoUs(0);
+  #isSilent = false;
+
+  constructor(timing: RoundTiming, rules: RoundRules) {
+    this.#timing = timing;
+    this.#rules = rules;
+    this.#compare = ballotOrder(rules, timing);
+  }
+
+  get wakeAt(): MonoUs {
+    return monoUs(Math.min(this.#isSilent ? this.#silentUntil : NEVER, this.#due.nextAt));
+  }
+
+  /** How many entries its calendar has. */
+  get planned(): number {
+    return this.#due.size;
+  }
+
+  /** How long it still keeps silent. */
+  silentForUs(mono: MonoUs): number {
+    return this.#isSilent ? Math.max(0, this.#silentUntil - mono) : 0;
+  }
+
+  /** Rule 4: silence after every start, by monotonic time, to everyone. */
+  start(restarted: boolean, step: RoundStep): void {
+    const { silenceUs, skewUs } = this.#timing;
+    if (!restarted || !this.#rules.restartSilence) {
+      step.emit({ kind: 'ready', restored: 0 });
+      return;
+    }
+    this.#isSilent = true;
+    this.#silentUntil = monoAfter(step.monoUs, this.#rules.silenceTwoEpsilon ? silenceUs : spanUs(silenceUs - skewUs));
+  }
+
+  wake(step: RoundStep): void {
+    this.#listen(step);
+    for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) {
+      const row = this.#byId.get(id);
+      if (!row || row.lookAt > step.monoUs) continue;
+      row.lookAt = NEVER;
+      this.#reclaim(row, step);
+    }
+  }
+
+  read(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    if (this.#listen(step)) {
+      this.#nack(from, message, SILENT, FOR_READ, null, step);
+      return;
+    }
+    const row = this.#row(message);
+    this.#expire(row, step);
+    const { value } = row;
+    const isOwners = value !== null && value.holder === message.owner && value.holderLease === message.lease;
+    if (!row.read(message.ballot, message.owner, this.#compare)) {
+      // Rule 8: the live owner reads on its way to a renewal; a promise to a contender does not stop it.
+      if (!(isOwners && this.#yields(value, message))) {
+        this.#nack(from, message, OUTBID, FOR_READ, row, step);
+        return;
+      }
+    }
+    this.#promised(row, step);
+    const answer = this.#answer(ACK_READ, message, step);
+    if (value !== null) {
+      answer.setValue({ ...value, untilUs: this.#untilTold(row, value, step) });
+      answer.written = row.writeTime;
+      answer.writer = row.writeBy;
+    }
+    step.send(from, answer);
+  }
+
+  write(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    const value = message.value();
+    if (value === null) return;
+    if (this.#listen(step)) {
+      this.#nack(from, message, SILENT, 0, null, step);
+      return;
+    }
+    const reason = this.#refuseTimes(message, value, step);
+    if (reason < 0) return;
+    const row = this.#row(message);
+    this.#expire(row, step);
+    const old = row.value;
+    const isSame = old !== null && isSameLease(old, value);
+    if (reason > 0) {
+      this.#nack(from, message, reason, 0, row, step);
+      return;
+    }
+    if (old !== null && !isSame && this.#rules.keepLiveLease) {
+      this.#nack(from, message, HELD, 0, row, step);
+      return;
+    }
+    const yields = isSame && value.holder === message.owner && this.#yields(old, message);
+    if (!yields && !row.mayWrite(message.ballot, message.owner, this.#compare)) {
+      this.#nack(from, message, OUTBID, 0, row, step);
+      return;
+    }
+    // Also what a helper writes: a lease that was given back must not come back. A renewal here for the first time is no new grant:
+    // what other names have raised the floor to is nothing to it.
+    const isRenewal = (message.flags & RENEWS_OWN) !== 0 && value.holder === message.owner;
+    if (!isSame && this.#rules.tokenAboveFloor && value.token <= Math.max(isRenewal ? 0 : this.#floor, row.token)) {
+      this.#nack(from, message, LOW, 0, row, step);
+      return;
+    }
+    this.#accept(row, message, value, isSame ? old : null, step);
+    step.send(from, this.#answer(ACK_WRITE, message, step));
+  }
+
+  /** Ends the lease it names, up to its ballot, and nothing else: promises stay as they are (rule 6). */
+  release(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    if (this.#listen(step)) return;
+    const row = this.#row(message);
+    this.#expire(row, step);
+    const { value } = row;
+    const isTheirs = value !== null && value.holder === message.owner && value.holderLease === message.lease;
+    if (value !== null && (this.#rules.releaseByBallot ? isTheirs && value.ownBallot <= message.ballot : true)) {
+      if (message.untilUs === 0) this.#clear(row);
+      else this.#shorten(row, value, message.untilUs, step);
+    }
+    this.#promised(row, step);
+    if ((message.flags & NO_ANSWER) === 0) step.send(from, this.#answer(ACK_RELEASE, message, step));
+  }
+
+  // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A reason to refuse, 0 if there is none, -1 to drop it without a word (rule 10). */
+  #refuseTimes(message: RoundMessage, value: LeaseValue, step: RoundStep): number {
+    const { clocks, maxTermUs, skewUs } = this.#timing;
+    if (clocks === 'relative') return value.untilUs > maxTermUs ? TOO_LONG : 0;
+    if (this.#rules.dropExpired && value.untilUs <= step.wallUs) return -1;
+    if (!this.#rules.skewGuard) return 0;
+    // An end beyond what the restart silence covers comes from a clock that is ahead, or was when the round began.
+    return message.clockUs > step.wallUs + skewUs || value.untilUs > step.wallUs + maxTermUs + skewUs ? SKEWED : 0;
+  }
+
+  /** Rule 8: neither a promise to a contender nor a helper's write stops the live owner. Its own lower ballots stay refused (rule 7). */
+  #yields(value: LeaseValue, { ballot }: RoundMessage): boolean {
+    return this.#rules.promiseYieldsToOwner && value.ownBallot <= ballot;
+  }
+
+  #accept(row: Row, message: RoundMessage, value: LeaseValue, old: LeaseValue | null, step: RoundStep): void {
+    const untilMono = monoAfter(step.monoUs, this.#keepFor(value, step));
+    const keepsOld = old !== null && this.#rules.neverShorten && row.untilMono > untilMono;
+    // An end and when that is on our clock stay a pair: a release as of a later time is counted from it.
+    const untilUs = keepsOld ? old.untilUs : value.untilUs;
+    const ownBallot = old === null ? value.ownBallot : ballotTime(Math.max(old.ownBallot, value.ownBallot));
+    const kept = { ...value, untilUs, ownBallot };
+    // An owner that was let through may have a lower ballot than the register: that does not fall.
+    if (this.#compare(row.writeTime, row.writeBy, message.ballot, message.owner) <= 0) row.write(message.ballot, message.owner, kept);
+    else row.value = kept;
+    if (!keepsOld) row.untilMono = untilMono;
+    row.token = Math.max(row.token, value.token);
+    this.#plan(row);
+  }
+
+  /** How long from now the vote for it stands. */
+  #keepFor(value: LeaseValue, step: RoundStep): ReturnType<typeof spanUs> {
+    const { clocks, skewUs, rateErrorPpm } = this.#timing;
+    if (clocks === 'relative') return stretch(value.untilUs, rateErrorPpm);
+    const slackUs = this.#rules.safetyPeriod ? skewUs : 0;
+    return stretch(Math.max(0, value.untilUs + slackUs - step.wallUs), rateErrorPpm);
+  }
+
+  /** Counted back from the end it has, not from its wall clock, which may have been set since. */
+  #shorten(row: Row, value: LeaseValue, untilUs: number, step: RoundStep): void {
+    const shorter = { ...value, untilUs };
+    const isRelative = this.#timing.clocks === 'relative';
+    const untilMono = isRelative ? monoAfter(step.monoUs, this.#keepFor(shorter, step)) : monoUs(row.untilMono - (value.untilUs - untilUs));
+    if (untilMono >= row.untilMono) return;
+    row.value = shorter;
+    row.untilMono = untilMono;
+    this.#plan(row);
+  }
+
+  /** What it tells of its value: an instant, or the span that is left. */
+  #untilTold(row: Row, value: LeaseValue, step: RoundStep): number {
+    return this.#timing.clocks === 'relative' ? Math.max(0, row.untilMono - step.monoUs) : value.untilUs;
+  }
+
+  #expire(row: Row, step: RoundStep): void {
+    if (row.value !== null && !this.#isLive(row, row.value, step)) this.#clear(row);
+  }
+
+  #isLive(row: Row, value: LeaseValue, step: RoundStep): boolean {
+    if (this.#rules.votesByMonotonic || this.#timing.clocks === 'relative') return row.untilMono > step.monoUs;
+    return value.untilUs + (this.#rules.safetyPeriod ? this.#timing.skewUs : 0) > step.wallUs;
+  }
+
+  #clear(row: Row): void {
+    row.value = null;
+    row.untilMono = monoUs(0);
+  }
+
+  #promised(row: Row, step: RoundStep): void {
+    row.promisedUntil = monoAfter(step.monoUs, this.#timing.promiseUs);
+    this.#plan(row);
+  }
+
+  /** When nothing of it may be left. An entry that comes up earlier plans the next; only an end that moved forward needs one more. */
+  #plan(row: Row): void {
+    this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.untilMono)));
+  }
+
+  #lookAt(row: Row, at: MonoUs): void {
+    if (row.lookAt <= at) return;
+    row.lookAt = at;
+    this.#due.push(at, row.id);
+  }
+
+  /** Forgets a row that no living attempt or lease depends on. */
+  #reclaim(row: Row, step: RoundStep): void {
+    if (!this.#rules.attemptDeadline) return;
+    this.#expire(row, step);
+    if (row.value !== null || row.promisedUntil > step.monoUs) {
+      this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.value === null ? 0 : this.#lookAgain(row, step))));
+      return;
+    }
+    this.#floor = Math.max(this.#floor, row.token);
+    this.#rows.delete(row.name);
+    this.#byId.delete(row.id);
+  }
+
+  /** Where votes end by a wall clock, nobody knows on the monotonic one when that is. */
+  #lookAgain(row: Row, step: RoundStep): MonoUs {
+    return row.untilMono > step.monoUs ? row.untilMono : monoAfter(step.monoUs, this.#timing.pollUs);
+  }
+
+  #row({ name, nameStart, nameEnd }: RoundMessage): Row {
+    const text = decodeName(name, nameStart, nameEnd) ?? '';
+    let row = this.#rows.get(text);
+    if (row === undefined) {
+      row = new Row(this.#nextId++, text);
+      this.#rows.set(text, row);
+      this.#byId.set(row.id, row);
+    }
+    return row;
+  }
+
+  /** True while it keeps silent. */
+  #listen(step: RoundStep): boolean {
+    if (this.#isSilent && step.monoUs >= this.#silentUntil) {
+      this.#isSilent = false;
+      step.emit({ kind: 'ready', restored: 0 });
+    }
+    return this.#isSilent;
+  }
+
+  // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
+
+  #answer(kind: number, { owner, lease, ballot }: RoundMessage, step: RoundStep): RoundMessage {
+    const answer = this.#message;
+    answer.kind = kind;
+    answer.flags = 0;
+    answer.owner = owner;
+    answer.lease = lease;
+    answer.ballot = ballot;
+    answer.clockUs = step.wallUs;
+    answer.setMeta(undefined);
+    return answer;
+  }
+
+  #nack(from: NodeId, message: RoundMessage, reason: number, flags: number, row: Row | null, step: RoundStep): void {
+    const answer = this.#answer(NACK, message, step);
+    answer.reason = reason;
+    answer.above = ballotTime(0);
+    if (row !== null && row.value !== null) answer.setValue({ ...row.value, untilUs: this.#untilTold(row, row.value, step) });
+    if (row !== null && reason === OUTBID) answer.above = row.highest(this.#compare);
+    if (row !== null && reason === LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
+    answer.flags |= flags;
+    step.send(from, answer);
+    // Who only asked, and got nothing, leaves nothing behind.
+    if (row !== null) this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.untilMono, step.monoUs)));
+  }
+
+  // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
+
+  snapshot(): Snapshot {
+    const rows = [...this.#rows.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return {
+      floor: this.#floor,
+      silentUntil: this.#isSilent ? this.#silentUntil : 0,
+      rows: rows.map(({ name, readTime, readBy, writeTime, writeBy, value, untilMono, promisedUntil, token }) => ({
+        name,
+        readTime,
+        readBy,
+        writeTime,
+        writeBy,
+        value: value ? { ...value, meta: value.meta ? [...value.meta] : null } : null,
+        untilMono,
+        promisedUntil,
+        token,
+      })),
+    };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const told = snapshot as unknown as AcceptorSnapshot;
+    this.#floor = told.floor;
+    this.#isSilent = told.silentUntil > 0;
+    this.#silentUntil = told.silentUntil;
+    for (const { name, value, ...rest } of told.rows) {
+      const bytes = encodeName(name);
+      const message = new RoundMessage();
+      message.setName(bytes, 0, bytes.length);
+      const row = this.#row(message);
+      Object.assign(row, rest);
+      row.value = value ? { ...value, meta: value.meta ? Uint8Array.from(value.meta) : undefined } : null;
+      this.#plan(row);
+    }
+  }
+}
+
+interface AcceptorSnapshot {
+  readonly floor: number;
+  readonly silentUntil: MonoUs;
+  readonly rows: readonly {
+    readonly name: string;
+    readonly readTime: BallotTime;
+    readonly readBy: Incarnation;
+    readonly writeTime: BallotTime;
+    readonly writeBy: Incarnation;
+    readonly value: (Omit<LeaseValue, 'meta'> & { readonly meta: readonly number[] | null }) | null;
+    readonly untilMono: MonoUs;
+    readonly promisedUntil: MonoUs;
+    readonly token: number;
+  }[];
+}

@@ -1,0 +1,61 @@
+/**
+ * Where Flease and PaxosLease differ on the asking side: what to make of a quorum's answers to the first
+ * question. Everything else (rounds, votes, deadlines, waiting, renewing, giving back) is the contender's.
+ */
+import type { Incarnation } from '../../../kernel/index.ts';
+import type { BallotOrder } from '../../registers/round-based.ts';
+import type { Claim, Round, Told } from './claim.ts';
+import type { RoundStep } from './config.ts';
+import { isSameLease, type LeaseValue } from './messages.ts';
+import type { RoundRules } from './rules.ts';
+import type { RoundTiming } from './timing.ts';
+
+export type Judgement =
+  /** Nobody has it, or we do: write our own lease. */
+  | { readonly kind: 'take' }
+  /** Another has it. Flease writes it back, so that the look-up is as sure as a grant. */
+  | { readonly kind: 'help'; readonly value: LeaseValue }
+  | { readonly kind: 'held'; readonly value: LeaseValue }
+  /** It has ended by our clock, but perhaps not by its owner's. */
+  | { readonly kind: 'rest'; readonly spanUs: number; readonly value: LeaseValue }
+  /** More answers may decide it. */
+  | { readonly kind: 'wait' };
+
+export interface Surroundings {
+  readonly owner: Incarnation;
+  readonly quorum: number;
+  readonly timing: RoundTiming;
+  readonly rules: RoundRules;
+  readonly compare: BallotOrder;
+}
+
+export interface Algorithm {
+  judge(claim: Claim, round: Round, surroundings: Surroundings, step: RoundStep): Judgement;
+  /** Whether a lease can be renewed at all. */
+  readonly renews: boolean;
+  /** Whether owners tell learners. */
+  readonly teaches: boolean;
+}
+
+/** The lease written with the highest ballot, and the latest end anyone has of it: a helper may have written an older one. */
+export function newestValue(told: readonly Told[], compare: BallotOrder): LeaseValue | null {
+  let best: Told | null = null;
+  for (const one of told) {
+    if (one.value === null) continue;
+    if (best === null || compare(one.written, one.writer, best.written, best.writer) > 0) best = one;
+  }
+  const value = best?.value ?? null;
+  if (value === null) return null;
+  let { untilUs } = value;
+  for (const one of told) if (one.value !== null && isSameLease(one.value, value)) untilUs = Math.max(untilUs, one.value.untilUs);
+  return { ...value, untilUs };
+}
+
+export function isOwn(value: LeaseValue, claim: Claim, { owner, rules }: Surroundings): boolean {
+  return value.holder === owner && (value.holderLease === claim.lease || !rules.handlesApart);
+}
+
+/** Whether a lease that was told of is still worth something, by our own clock. A span is told only while something of it is left. */
+export function hasEnded(value: LeaseValue, { timing }: Surroundings, step: RoundStep): boolean {
+  return timing.clocks === 'absolute' ? value.untilUs <= step.wallUs : value.untilUs <= 0;
+}

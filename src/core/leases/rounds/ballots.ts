@@ -1,0 +1,78 @@
+/**
+ * Ballots from the clock (F6). A ballot is a bucket of time and a random number, then the incarnation: within a
+ * bucket nobody is favoured for a fast clock, and the order is total. PaxosLease's are plain hybrid time. One
+ * asker's ballots rise strictly, so that no two of its attempts share one.
+ */
+import { BallotClock, ballotTime, compareBallots, invariant, NO_BALLOT, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+import type { BallotOrder } from '../../registers/round-based.ts';
+import type { RoundStep } from './config.ts';
+import type { RoundRules } from './rules.ts';
+import { TIE_BREAKS, type RoundTiming } from './timing.ts';
+
+export interface Ballots {
+  readonly last: BallotTime;
+  next(step: RoundStep): BallotTime;
+  /** A ballot was refused in favour of this one: the next goes above it. */
+  observe(ballot: BallotTime): void;
+}
+
+/** Flease's: fair within a bucket. */
+export class BucketBallots implements Ballots {
+  readonly #bucketUs: number;
+  readonly #breaksTies: boolean;
+  #last = 0;
+
+  constructor(bucketUs: number, breaksTies: boolean) {
+    this.#bucketUs = bucketUs;
+    this.#breaksTies = breaksTies;
+  }
+
+  get last(): BallotTime {
+    return ballotTime(this.#last);
+  }
+
+  observe(ballot: BallotTime): void {
+    if (ballot > this.#last) this.#last = ballot;
+  }
+
+  next(step: RoundStep): BallotTime {
+    const bucket = Math.floor(step.wallUs / this.#bucketUs) * TIE_BREAKS;
+    // Above what was seen: in the same bucket that leaves only the tie breaks above it.
+    const from = Math.max(bucket, this.#last + 1);
+    const room = TIE_BREAKS - (from % TIE_BREAKS);
+    const next = this.#breaksTies ? from + step.choose(room) : from;
+    invariant(Number.isSafeInteger(next), 'ballots have run out: a wall clock or an observed ballot is beyond belief');
+    this.#last = next;
+    return ballotTime(next);
+  }
+}
+
+/** The paper's, compared as "equal if within ε": whoever's clock is fast may win, and the order goes in circles. */
+export class PlainBallots implements Ballots {
+  readonly #clock = new BallotClock(NO_BALLOT);
+
+  get last(): BallotTime {
+    return this.#clock.last;
+  }
+
+  observe(ballot: BallotTime): void {
+    this.#clock.observe(ballot);
+  }
+
+  next(step: RoundStep): BallotTime {
+    return this.#clock.next(step.wallUs);
+  }
+}
+
+/** The order acceptors compare by. Only the simulator has anything but the total one. */
+export function ballotOrder(rules: RoundRules, timing: RoundTiming): BallotOrder {
+  if (!rules.ballotsByIncarnation) return (aTime, aBy, bTime, bBy) => (aTime === bTime ? crudeHash(aBy) - crudeHash(bBy) : aTime - bTime);
+  if (rules.bucketedBallots) return compareBallots;
+  const { skewUs } = timing;
+  return (aTime, aBy, bTime, bBy) => (Math.abs(aTime - bTime) <= skewUs ? aBy - bBy : aTime - bTime);
+}
+
+/** "Ballot mod n" with more proposers than n. */
+function crudeHash(by: Incarnation): number {
+  return by % 2;
+}

@@ -1,0 +1,24 @@
+/** What a core that asks twice is built with. What it can be told and what it says is the same for every lease engine. */
+import type { Incarnation } from '../../../kernel/index.ts';
+import type { Step } from '../../contract.ts';
+import type { QuorumCommand, QuorumEvent } from '../quorum/config.ts';
+import type { RoundMessage } from './messages.ts';
+import type { RoundTiming } from './timing.ts';
+
+export type LeaseCommand = QuorumCommand;
+export type LeaseEvent = QuorumEvent;
+
+export interface RoundConfig {
+  readonly engine: 'flease' | 'paxoslease';
+  /** Flease's three: without renewal, with it, and with clocks that only roughly agree. PaxosLease has one. */
+  readonly algorithm: 2 | 3 | 4;
+  /** Stable 32-bit hashes of the members' ids, in the order of their node numbers. */
+  readonly memberKeys: readonly number[];
+  readonly replication?: number;
+  readonly timing: RoundTiming;
+}
+
+export type RoundStep = Step<RoundMessage, LeaseEvent>;
+
+/** A ballot's second part. */
+export type Asker = Incarnation;

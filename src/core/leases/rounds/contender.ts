@@ -1,0 +1,498 @@
+/**
+ * The asking side of Flease and PaxosLease: takes leases in two rounds over a quorum, renews and gives back what
+ * it took, and looks again now and then while another has it. Waiting is by looking again: these engines have no
+ * queues, and whoever asks at the right moment wins.
+ */
+import {
+  ballotTime,
+  BallotClock,
+  monoAfter,
+  monoUs,
+  spanUs,
+  wallUs,
+  type BallotTime,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type SpanUs,
+  type WallUs,
+} from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import type { RefusalReason } from '../quorum/config.ts';
+import { retime } from '../quorum/timing.ts';
+import type { Electorate } from '../quorum/voters.ts';
+import type { Algorithm, Surroundings } from './algorithm.ts';
+import type { Ballots } from './ballots.ts';
+import { Claim, Round, whyFailed, type Purpose } from './claim.ts';
+import { Claims } from './claims.ts';
+import type { LeaseCommand, RoundStep } from './config.ts';
+import { FOR_READ, isSameLease, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
+import { Outgoing } from './outgoing.ts';
+import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
+import { deadlinesOf, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
+
+/** A try that does not wait gives up after so many rounds that met others or nobody. */
+const TRIES_MAX = 4;
+
+type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
+
+export class Contender {
+  readonly #surroundings: Surroundings;
+  readonly #algorithm: Algorithm;
+  readonly #out: Outgoing;
+  readonly #ballots: Ballots;
+  /** Tokens are hybrid time, whatever ballots are (rule 18). */
+  readonly #tokens = new BallotClock();
+  readonly #claims = new Claims();
+  #attemptUs: SpanUs;
+
+  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots) {
+    this.#surroundings = surroundings;
+    this.#algorithm = algorithm;
+    this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
+    this.#ballots = ballots;
+    this.#attemptUs = surroundings.timing.attemptUs;
+  }
+
+  get wakeAt(): MonoUs {
+    return this.#claims.nextAt;
+  }
+
+  /** How many entries its calendar has. */
+  get planned(): number {
+    return this.#claims.planned;
+  }
+
+  get owner(): Incarnation {
+    return this.#surroundings.owner;
+  }
+
+  // ── Commands ───────────────────────────────────────────────────────────────────────────────────────
+
+  acquire({ lease, name, termUs, waitUs, keep, meta }: Acquire, step: RoundStep): void {
+    const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
+    const claim = new Claim(lease, name, this.#out.votersOf(name), termUs, keep, meta, waitUs > 0, waitUntil);
+    this.#claims.add(claim);
+    this.#begin(claim, 'take', step);
+  }
+
+  look(lease: number, name: Uint8Array, step: RoundStep): void {
+    const claim = new Claim(lease, name, this.#out.votersOf(name), 0, false, undefined, false, monoUs(0));
+    this.#claims.add(claim);
+    this.#begin(claim, 'look', step);
+  }
+
+  cancel(lease: number, step: RoundStep): void {
+    const claim = this.#claims.get(lease);
+    if (claim && (claim.phase === 'asking' || claim.phase === 'resting')) this.#giveUp(claim, 'cancelled', step);
+  }
+
+  renew(lease: number, termUs: number, step: RoundStep): void {
+    const claim = this.#renewable(lease, step);
+    if (!claim || claim.round !== null) return;
+    claim.termUs = termUs;
+    this.#begin(claim, 'renew', step);
+  }
+
+  /** What the owner says of itself, anew: by a renewal that begins at once. One that has begun may be writing what it said before. */
+  proclaim(lease: number, meta: Uint8Array, number: number, step: RoundStep): void {
+    const claim = this.#renewable(lease, step);
+    if (!claim) return;
+    claim.meta = meta;
+    claim.proclaiming = number;
+    claim.round = null;
+    this.#begin(claim, 'renew', step);
+  }
+
+  #renewable(lease: number, step: RoundStep): Claim | null {
+    const claim = this.#claims.get(lease);
+    if (claim?.phase === 'holding' && this.#algorithm.renews) return claim;
+    step.emit({ kind: 'renewal-failed', lease });
+    return null;
+  }
+
+  /** Round trips take this long: rounds are as patient as that needs. */
+  retime(rttUs: number): void {
+    this.#attemptUs = retime(this.#surroundings.timing, rttUs).attemptUs;
+  }
+
+  /** The owner has stopped before anyone hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
+  release(lease: number, inUs: number, step: RoundStep): void {
+    const claim = this.#claims.get(lease);
+    if (!claim || claim.phase !== 'holding') {
+      if (claim?.phase !== 'releasing') step.emit({ kind: 'released', lease, byQuorum: false });
+      return;
+    }
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+      this.#lose(claim, step);
+      return;
+    }
+    claim.round = null;
+    claim.phase = 'releasing';
+    // One ballot for all copies of the release, above whatever was written: an answer to any copy counts.
+    claim.written = this.#ballots.next(step);
+    claim.endsLater = inUs > 0;
+    if (claim.endsLater) {
+      const endMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
+      claim.untilUs -= claim.deadlineMono - endMono;
+      claim.deadlineMono = endMono;
+      claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
+      step.emit({ kind: 'renewed', lease, ...deadlinesOf(claim, this.#surroundings) });
+    }
+    if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
+    if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) this.#stop(claim, step);
+    this.#sendRelease(claim, step);
+  }
+
+  /** How long the lease may still be acted under, by both clocks (rules 11, 12); 0 when it is not held. */
+  remainingUs(lease: number, mono: MonoUs, wall: WallUs): number {
+    const claim = this.#claims.get(lease);
+    if (!claim || (claim.phase !== 'holding' && claim.phase !== 'releasing')) return 0;
+    return Math.max(0, remainingOf(claim, this.#surroundings, mono, wall));
+  }
+
+  // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
+
+  told(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    const found = this.#current(message, 'reading', step);
+    if (!found || !found.claim.voters.includes(from)) return;
+    const { claim, round } = found;
+    const value = message.value();
+    if (value !== null) this.#tokens.observe(ballotTime(value.token));
+    round.messages++;
+    if (round.heard.has(from) && this.#surroundings.rules.distinctVoters) return;
+    round.heard.add(from);
+    round.told.push({ from, value, written: message.written, writer: message.writer });
+    this.#judge(claim, round, step);
+  }
+
+  voted(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    const found = this.#current(message, 'writing', step);
+    if (!found || !found.claim.voters.includes(from)) return;
+    const { claim, round } = found;
+    if (isSkewed(round, message.clockUs, this.#surroundings)) {
+      round.skewed.add(from);
+      this.#judgeLosses(claim, round, step);
+      return;
+    }
+    round.messages++;
+    round.votes.add(from);
+    this.#count(claim, round, step);
+  }
+
+  nacked(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    if (message.reason === LOW) this.#tokens.observe(message.above);
+    else this.#ballots.observe(message.above);
+    const found = this.#current(message, (message.flags & FOR_READ) !== 0 ? 'reading' : 'writing', step);
+    if (!found || !found.claim.voters.includes(from)) return;
+    const { claim, round } = found;
+    if (!this.#surroundings.rules.refusalIsNoVote && round.stage === 'writing') {
+      round.votes.add(from);
+      this.#count(claim, round, step);
+      return;
+    }
+    if (!round.refused.add(from)) return;
+    round.nacks.push({ from, reason: message.reason, value: message.value() });
+    if (round.stage === 'reading' && round.heard.size >= this.#surroundings.quorum) this.#judge(claim, round, step);
+    else this.#judgeLosses(claim, round, step);
+  }
+
+  released(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    const claim = this.#claims.get(message.lease);
+    if (!claim || claim.phase !== 'releasing' || message.ballot !== claim.written || !claim.voters.includes(from)) return;
+    claim.released.add(from);
+    if (claim.released.size < this.#surroundings.quorum) return;
+    // Given back as of a later time: that time has to come.
+    if (!claim.endsLater || this.#isOver(claim, step)) this.#endRelease(claim, true, step);
+  }
+
+  wake(step: RoundStep): void {
+    for (let claim = this.#claims.take(step.monoUs); claim !== null; claim = this.#claims.take(step.monoUs)) this.#moveOn(claim, step);
+  }
+
+  #moveOn(claim: Claim, step: RoundStep): void {
+    const { round, phase } = claim;
+    if (phase === 'releasing') {
+      const hasQuorum = claim.released.size >= this.#surroundings.quorum;
+      if (this.#isOver(claim, step)) this.#endRelease(claim, hasQuorum, step);
+      else if (hasQuorum) this.#claims.plan(claim, claim.deadlineMono);
+      else this.#sendRelease(claim, step);
+    } else if (phase === 'holding') {
+      if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
+      else if (round !== null) this.#fail(claim, round, step);
+      else if (claim.keep && this.#algorithm.renews && step.monoUs >= renewAtOf(claim)) this.#begin(claim, 'renew', step);
+      else this.#planHold(claim);
+    } else if (claim.waits && step.monoUs >= claim.waitUntil) {
+      this.#giveUp(claim, 'timeout', step);
+    } else if (round !== null) {
+      this.#fail(claim, round, step);
+    } else {
+      this.#begin(claim, 'take', step);
+    }
+  }
+
+  // ── Rounds ─────────────────────────────────────────────────────────────────────────────────────────
+
+  #begin(claim: Claim, purpose: Purpose, step: RoundStep): void {
+    const { rules } = this.#surroundings;
+    const ballot = this.#ballots.next(step);
+    const until = rules.attemptDeadline ? monoAfter(step.monoUs, this.#attemptUs) : monoUs(Infinity);
+    if (purpose === 'take') {
+      claim.phase = 'asking';
+      claim.tries++;
+    }
+    claim.trips++;
+    claim.round = new Round(purpose, ballot, step.monoUs, step.wallUs, until);
+    this.#claims.plan(claim, purpose === 'renew' ? monoUs(Math.min(until, claim.deadlineMono)) : until);
+    this.#out.read(claim, ballot, step);
+  }
+
+  /** The round an answer belongs to, if it is still worth anything (rule 1). */
+  #current(message: RoundMessage, stage: Round['stage'], step: RoundStep): { claim: Claim; round: Round } | null {
+    const claim = this.#claims.get(message.lease);
+    const round = claim?.round ?? null;
+    if (!claim || round === null || round.ballot !== message.ballot || round.stage !== stage) return null;
+    if (step.monoUs >= round.until) {
+      this.#fail(claim, round, step);
+      return null;
+    }
+    return { claim, round };
+  }
+
+  #judge(claim: Claim, round: Round, step: RoundStep): void {
+    const { quorum, rules } = this.#surroundings;
+    const answers = rules.distinctVoters ? round.heard.size : round.told.length;
+    if (answers < (round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum)) return;
+    const judgement = this.#algorithm.judge(claim, round, this.#surroundings, step);
+    switch (judgement.kind) {
+      case 'wait':
+        return;
+      case 'take':
+        if (round.purpose === 'look') this.#answer(claim, null, step);
+        else this.#write(claim, round, this.#ownValue(claim, round, step), step);
+        return;
+      case 'help':
+        claim.seen = judgement.value;
+        this.#write(claim, round, judgement.value, step);
+        return;
+      case 'held':
+        this.#held(claim, judgement.value, step);
+        return;
+      case 'rest':
+        claim.seen = judgement.value;
+        if (round.purpose === 'look') this.#answer(claim, judgement.value, step);
+        else if (round.purpose === 'renew') this.#fail(claim, round, step);
+        else if (claim.waits) this.#rest(claim, spanUs(judgement.spanUs), step);
+        else this.#giveUp(claim, 'held', step);
+        return;
+    }
+  }
+
+  #ownValue(claim: Claim, round: Round, step: RoundStep): LeaseValue {
+    const { rules, timing, owner } = this.#surroundings;
+    if (round.purpose === 'take') claim.token = this.#tokens.next(step.wallUs);
+    const fromUs = rules.deadlineFromFirstMessage ? round.startWall : step.wallUs;
+    const untilUs = timing.clocks === 'absolute' ? fromUs + claim.termUs : claim.termUs;
+    claim.written = round.ballot;
+    return { holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: round.ballot, meta: claim.meta };
+  }
+
+  #write(claim: Claim, round: Round, value: LeaseValue, step: RoundStep): void {
+    const { rules } = this.#surroundings;
+    round.stage = 'writing';
+    round.writeMono = step.monoUs;
+    round.value = value;
+    round.refused.clear();
+    round.nacks = [];
+    round.messages = 0;
+    claim.trips++;
+    if (rules.attemptDeadline && !rules.deadlineFromFirstMessage) {
+      round.until = monoAfter(step.monoUs, this.#attemptUs);
+      this.#claims.plan(claim, round.until);
+    }
+    this.#out.write(claim, round.ballot, value, round.purpose === 'renew', step);
+  }
+
+  /** Rule 5: distinct voters. Rule 8: a renewal needs as many as a new lease. */
+  #count(claim: Claim, round: Round, step: RoundStep): void {
+    const { quorum, rules } = this.#surroundings;
+    const votes = rules.distinctVoters ? round.votes.size : round.messages;
+    const needed = round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum;
+    if (votes < needed || round.value === null) return;
+    const isOurs = round.value.holder === this.owner && round.value.holderLease === claim.lease;
+    if (round.purpose === 'look') this.#answer(claim, round.value, step);
+    else if (!isOurs) this.#held(claim, round.value, step);
+    else if (round.purpose === 'take') this.#win(claim, round, step);
+    else this.#extend(claim, round, step);
+  }
+
+  /** The lease is checked against its end at the moment it is handed out (rule 11). */
+  #win(claim: Claim, round: Round, step: RoundStep): void {
+    setDeadline(claim, round, this.#surroundings);
+    if (this.#surroundings.rules.attemptDeadline && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+      this.#fail(claim, round, step);
+      return;
+    }
+    claim.round = null;
+    claim.phase = 'holding';
+    this.#planHold(claim);
+    this.#out.teach(claim, 0, step);
+    const { lease, token, trips, hasWaited } = claim;
+    step.emit({ kind: 'granted', lease, token, ...deadlinesOf(claim, this.#surroundings), trips, waited: hasWaited });
+  }
+
+  #extend(claim: Claim, round: Round, step: RoundStep): void {
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+      this.#lose(claim, step);
+      return;
+    }
+    const old = claim.deadlineMono;
+    if (round.startMono + claim.termUs >= old) setDeadline(claim, round, this.#surroundings);
+    claim.round = null;
+    this.#planHold(claim);
+    this.#out.teach(claim, 0, step);
+    step.emit({ kind: 'renewed', lease: claim.lease, ...deadlinesOf(claim, this.#surroundings) });
+    if (claim.proclaiming > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: claim.proclaiming });
+    claim.proclaiming = 0;
+  }
+
+  #held(claim: Claim, value: LeaseValue, step: RoundStep): void {
+    const { round } = claim;
+    claim.seen = value;
+    if (round?.purpose === 'look') this.#answer(claim, value, step);
+    else if (round?.purpose === 'renew') this.#fail(claim, round, step);
+    else if (!claim.waits) this.#giveUp(claim, 'held', step);
+    else {
+      claim.hasWaited = true;
+      claim.tries = 0;
+      this.#rest(claim, pollAgainUs(value, this.#surroundings, step), step);
+    }
+  }
+
+  #judgeLosses(claim: Claim, round: Round, step: RoundStep): void {
+    if (round.refused.size + round.skewed.size > claim.voters.length - this.#surroundings.quorum) this.#fail(claim, round, step);
+  }
+
+  /** The round is void before anything is given back: a late vote finds nothing to add to (rule 6). */
+  #fail(claim: Claim, round: Round, step: RoundStep): void {
+    const reason = whyFailed(claim, round, this.#surroundings.quorum);
+    const unreached = claim.voters.filter((voter) => !round.isHeard(voter));
+    if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
+    if (round.purpose === 'renew') {
+      claim.round = null;
+      step.emit({ kind: 'renewal-failed', lease: claim.lease });
+      this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, renewAgainUs(this.#surroundings, step)), claim.deadlineMono)));
+      return;
+    }
+    if (round.purpose === 'look') {
+      this.#answer(claim, claim.seen, step, false);
+      return;
+    }
+    this.#giveBack(claim, round, step);
+    if (reason === 'too-long') this.#refuse(claim, reason, unreached, step);
+    else if (claim.waits || claim.tries < TRIES_MAX) this.#rest(claim, backOffUs(claim.tries, this.#surroundings, step), step);
+    else this.#refuse(claim, reason, unreached, step);
+  }
+
+  #giveBack(claim: Claim, round: Round, step: RoundStep): void {
+    const isOwn = round.value !== null && isSameLease(round.value, { ...round.value, holder: this.owner, holderLease: claim.lease });
+    if (round.stage !== 'writing' || !isOwn || !this.#surroundings.rules.giveBack) return;
+    this.#out.giveBack(claim, round.ballot, step);
+  }
+
+  #rest(claim: Claim, restUs: SpanUs, step: RoundStep): void {
+    if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
+    claim.phase = 'resting';
+    this.#claims.plan(claim, monoAfter(step.monoUs, restUs));
+  }
+
+  // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #giveUp(claim: Claim, reason: RefusalReason, step: RoundStep): void {
+    const { round } = claim;
+    const unreached = round === null ? [] : claim.voters.filter((voter) => !round.isHeard(voter));
+    claim.round = null;
+    if (round !== null) this.#giveBack(claim, round, step);
+    this.#refuse(claim, reason, unreached, step);
+  }
+
+  #refuse(claim: Claim, reason: RefusalReason, unreached: readonly number[], step: RoundStep): void {
+    this.#claims.delete(claim.lease);
+    step.emit({ kind: 'refused', lease: claim.lease, reason, holder: hintOf(claim.seen, this.#surroundings, step), unreached });
+  }
+
+  #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true): void {
+    this.#claims.delete(claim.lease);
+    step.emit({
+      kind: 'answered',
+      lease: claim.lease,
+      holder: hintOf(value, this.#surroundings, step),
+      certain,
+      meta: value?.meta ?? null,
+    });
+  }
+
+  #sendRelease(claim: Claim, step: RoundStep): void {
+    const leftUs = remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs);
+    const untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
+    const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
+    this.#out.release(claim, untilUs, unanswered, step);
+    this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#surroundings.timing.resendUs), claim.deadlineMono)));
+  }
+
+  #endRelease(claim: Claim, byQuorum: boolean, step: RoundStep): void {
+    if (!claim.isStopped) step.emit({ kind: 'stopped', lease: claim.lease });
+    if (!this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
+    this.#claims.delete(claim.lease);
+    step.emit({ kind: 'released', lease: claim.lease, byQuorum });
+  }
+
+  #stop(claim: Claim, step: RoundStep): void {
+    claim.isStopped = true;
+    step.emit({ kind: 'stopped', lease: claim.lease });
+  }
+
+  /** Past its end: the owner has stopped, so what is left of its votes may go, unless learners whose clocks are behind count on it. */
+  #lose(claim: Claim, step: RoundStep): void {
+    const { rules, timing } = this.#surroundings;
+    this.#claims.delete(claim.lease);
+    step.emit({ kind: 'lost', lease: claim.lease });
+    if (!rules.giveBack || (this.#algorithm.teaches && timing.clocks === 'absolute')) return;
+    this.#out.giveBack(claim, claim.written, step);
+  }
+
+  // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether a lease that is being given back has ended by itself. */
+  #isOver(claim: Claim, step: RoundStep): boolean {
+    return step.monoUs >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0);
+  }
+
+  #planHold(claim: Claim): void {
+    const renews = claim.keep && this.#algorithm.renews;
+    this.#claims.plan(claim, renews ? renewAtOf(claim) : claim.deadlineMono);
+  }
+
+  // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
+
+  snapshot(): Snapshot {
+    return {
+      ballots: this.#ballots.last,
+      tokens: this.#tokens.last,
+      attemptUs: this.#attemptUs,
+      claims: this.#claims.inOrder().map((claim) => claim.snapshot()),
+    };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; attemptUs: SpanUs; claims: readonly Snapshot[] };
+    this.#ballots.observe(told.ballots);
+    this.#tokens.observe(told.tokens);
+    this.#attemptUs = told.attemptUs;
+    for (const one of told.claims) {
+      const claim = Claim.restore(one);
+      this.#claims.add(claim);
+      this.#claims.plan(claim, claim.until);
+    }
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The core of Flease and of PaxosLease: acceptor, contender and learner of one node, all resources inside. A member
+ * has every role, a client everything but the acceptor. This file only hands each message and command to the role
+ * it is for, and refuses what an engine cannot do.
+ */
+import { monoUs, TenureError, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import type { Boot, Core, Snapshot } from '../../contract.ts';
+import { FleaseAlgorithm } from '../flease/algorithm.ts';
+import { PaxosLeaseAlgorithm } from '../paxoslease/algorithm.ts';
+import { META_BYTES_MAX } from '../quorum/config.ts';
+import { Electorate } from '../quorum/voters.ts';
+import { RoundAcceptor } from './acceptor.ts';
+import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
+import type { LeaseCommand, LeaseEvent, RoundConfig, RoundStep } from './config.ts';
+import { Contender } from './contender.ts';
+import { RoundLearner } from './learner.ts';
+import { ACK_READ, ACK_RELEASE, ACK_WRITE, LEARN, NACK, PASSED_ON, READ, RELEASE, WATCH, WRITE, type RoundMessage } from './messages.ts';
+import { ALL_ROUND_RULES, type RoundRules } from './rules.ts';
+
+export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
+  readonly #config: RoundConfig;
+  readonly #boot: Boot;
+  readonly #acceptor: RoundAcceptor | null;
+  readonly #contender: Contender;
+  readonly #learner: RoundLearner | null;
+
+  constructor(config: RoundConfig, boot: Boot, rules: RoundRules = ALL_ROUND_RULES) {
+    const { memberKeys, timing, engine } = config;
+    const electorate = new Electorate(memberKeys, config.replication ?? memberKeys.length);
+    const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
+    const isMember = boot.self < memberKeys.length;
+    this.#config = config;
+    this.#boot = boot;
+    this.#acceptor = isMember ? new RoundAcceptor(timing, rules) : null;
+    const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
+    const isBucketed = engine === 'flease' && rules.bucketedBallots;
+    const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
+    const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
+    this.#contender = new Contender(surroundings, algorithm, electorate, ballots);
+    this.#learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing) : null;
+  }
+
+  get wakeAt(): MonoUs {
+    return monoUs(Math.min(this.#acceptor?.wakeAt ?? Infinity, this.#contender.wakeAt, this.#learner?.wakeAt ?? Infinity));
+  }
+
+  /** How many entries the calendars of its roles have: a measure of what is left behind. */
+  get planned(): number {
+    return this.#contender.planned + (this.#acceptor?.planned ?? 0);
+  }
+
+  /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
+  remainingUs(lease: number, _name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    return this.#contender.remainingUs(lease, mono, wall);
+  }
+
+  /** The token of the lease that the learner of this node believes in, by its own clocks; 0 if it believes in none. */
+  believed(name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    return this.#learner?.hint(name, { monoUs: mono, wallUs: wall })?.token ?? 0;
+  }
+
+  /** How long this member still votes for nobody; 0 for a client. */
+  silentForUs(mono: MonoUs): number {
+    return this.#acceptor?.silentForUs(mono) ?? 0;
+  }
+
+  start(step: RoundStep): void {
+    this.#acceptor?.start(this.#boot.restarted, step);
+  }
+
+  receive(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    switch (message.kind) {
+      case READ:
+        this.#acceptor?.read(from, message, step);
+        return;
+      case WRITE:
+        this.#acceptor?.write(from, message, step);
+        return;
+      case RELEASE:
+        this.#acceptor?.release(from, message, step);
+        return;
+      case WATCH:
+        this.#learner?.watched(from, message, step);
+        return;
+      case LEARN:
+        if ((message.flags & PASSED_ON) === 0 || message.owner === this.#contender.owner) this.#learner?.learn(message, step);
+        return;
+      default:
+        // An answer to an earlier life of this node is not for us.
+        if (message.owner === this.#contender.owner) this.#answer(from, message, step);
+    }
+  }
+
+  #answer(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    switch (message.kind) {
+      case ACK_READ:
+        this.#contender.told(from, message, step);
+        return;
+      case ACK_WRITE:
+        this.#contender.voted(from, message, step);
+        return;
+      case NACK:
+        this.#contender.nacked(from, message, step);
+        return;
+      case ACK_RELEASE:
+        this.#contender.released(from, message, step);
+        return;
+    }
+  }
+
+  command(command: LeaseCommand, step: RoundStep): void {
+    switch (command.kind) {
+      case 'acquire':
+        this.#checkTerm(command.termUs);
+        this.#checkMeta(command.meta);
+        this.#contender.acquire(command, step);
+        return;
+      case 'cancel':
+        this.#contender.cancel(command.lease, step);
+        return;
+      case 'renew':
+        this.#checkTerm(command.termUs);
+        this.#contender.renew(command.lease, command.termUs, step);
+        return;
+      case 'release':
+        this.#contender.release(command.lease, command.inUs ?? 0, step);
+        return;
+      case 'query':
+        this.#contender.look(command.lease, command.name, step);
+        return;
+      case 'watch':
+        this.#teaching().watch(command.prefix, step);
+        return;
+      case 'unwatch':
+        this.#learner?.unwatch(command.prefix);
+        return;
+      case 'proclaim':
+        this.#checkMeta(command.meta);
+        this.#contender.proclaim(command.lease, command.meta, command.number, step);
+        return;
+      case 'retime':
+        this.#contender.retime(command.rttUs);
+        return;
+      case 'unlist':
+        return;
+      case 'list':
+        throw this.#unsupported('has no list of what is held: ask holder() of a name');
+      case 'status':
+      case 'bootstrap':
+        throw this.#unsupported('does not ask members how they stand, nor ends their silence early');
+    }
+  }
+
+  #teaching(): RoundLearner {
+    if (this.#learner !== null) return this.#learner;
+    throw this.#unsupported('tells nobody of its leases: ask holder()');
+  }
+
+  #unsupported(why: string): TenureError {
+    return new TenureError('TENURE_UNSUPPORTED', `the engine '${this.#config.engine}' ${why}, or choose another engine`);
+  }
+
+  /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */
+  #checkTerm(termUs: number): void {
+    const { maxTermUs } = this.#config.timing;
+    if (Number.isInteger(termUs / 1000) && termUs > 0 && termUs <= maxTermUs) return;
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `a term is whole milliseconds, at least one and at most ${maxTermUs / 1000}; not ${termUs / 1000}`,
+    );
+  }
+
+  #checkMeta(meta: Uint8Array | undefined): void {
+    if (meta === undefined || meta.length <= META_BYTES_MAX) return;
+    throw new TenureError('TENURE_BAD_ARGUMENT', `metadata may have ${META_BYTES_MAX} bytes, not ${meta.length}`);
+  }
+
+  wake(step: RoundStep): void {
+    this.#acceptor?.wake(step);
+    this.#contender.wake(step);
+    this.#learner?.wake(step);
+  }
+
+  completed(): void {}
+
+  snapshot(): Snapshot {
+    return {
+      acceptor: this.#acceptor?.snapshot() ?? null,
+      contender: this.#contender.snapshot(),
+      learner: this.#learner?.snapshot() ?? null,
+    };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const told = snapshot as unknown as { acceptor: Snapshot; contender: Snapshot; learner: Snapshot };
+    if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
+    this.#contender.restore(told.contender);
+    if (told.learner !== null) this.#learner?.restore(told.learner);
+  }
+}

@@ -1,0 +1,82 @@
+/** What the asking side sends: requests to the voters of a name, and what an owner tells learners (P6). One record serves all. */
+import { hashName, type BallotTime, type NodeId } from '../../../kernel/index.ts';
+import type { Electorate } from '../quorum/voters.ts';
+import type { Surroundings } from './algorithm.ts';
+import type { Claim } from './claim.ts';
+import type { RoundStep } from './config.ts';
+import { LEARN, LETS_GO, NO_ANSWER, READ, RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
+
+export class Outgoing {
+  readonly #surroundings: Surroundings;
+  readonly #electorate: Electorate;
+  readonly #teaches: boolean;
+  readonly #message = new RoundMessage();
+
+  constructor(surroundings: Surroundings, electorate: Electorate, teaches: boolean) {
+    this.#surroundings = surroundings;
+    this.#electorate = electorate;
+    this.#teaches = teaches;
+  }
+
+  votersOf(name: Uint8Array): readonly NodeId[] {
+    return this.#electorate.votersOf(hashName(name, 0, name.length));
+  }
+
+  read(claim: Claim, ballot: BallotTime, step: RoundStep): void {
+    this.#send(this.#compose(READ, claim, ballot, step), claim.voters, step);
+  }
+
+  write(claim: Claim, ballot: BallotTime, value: LeaseValue, renews: boolean, step: RoundStep): void {
+    const message = this.#compose(WRITE, claim, ballot, step);
+    message.setValue(value);
+    if (renews) message.flags |= RENEWS_OWN;
+    this.#send(message, claim.voters, step);
+  }
+
+  /** The lease ends at `untilUs`, or now if that is 0. */
+  release(claim: Claim, untilUs: number, voters: readonly NodeId[], step: RoundStep): void {
+    const message = this.#compose(RELEASE, claim, claim.written, step);
+    message.untilUs = untilUs;
+    this.#send(message, voters, step);
+  }
+
+  /** What may have been written with this ballot is not wanted. Nobody waits for the answer. */
+  giveBack(claim: Claim, ballot: BallotTime, step: RoundStep): void {
+    const message = this.#compose(RELEASE, claim, ballot, step);
+    message.flags = NO_ANSWER;
+    message.untilUs = 0;
+    this.#send(message, claim.voters, step);
+  }
+
+  /** Learners are told when the owner's own clock ends it, and of a release before it is proposed. */
+  teach(claim: Claim, flags: number, step: RoundStep): void {
+    if (!this.#teaches) return;
+    const { timing, rules, owner } = this.#surroundings;
+    const message = this.#compose(LEARN, claim, claim.written, step);
+    const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
+    const endsNow = flags === LETS_GO && !claim.endsLater;
+    const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);
+    // What ends now ends now for a learner whose clock is behind as well: its acceptors do not wait either.
+    const untilUs = timing.clocks === 'absolute' && !endsNow ? claim.deadlineWall + slackUs : leftUs;
+    message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta: claim.meta });
+    message.flags |= flags;
+    this.#send(message, this.#electorate.members, step);
+  }
+
+  #compose(kind: number, claim: Claim, ballot: BallotTime, step: RoundStep): RoundMessage {
+    const message = this.#message;
+    message.kind = kind;
+    message.flags = 0;
+    message.owner = this.#surroundings.owner;
+    message.lease = claim.lease;
+    message.ballot = ballot;
+    message.clockUs = step.wallUs;
+    message.setName(claim.name, 0, claim.name.length);
+    message.setMeta(undefined);
+    return message;
+  }
+
+  #send(message: RoundMessage, voters: readonly NodeId[], step: RoundStep): void {
+    for (const voter of voters) step.send(voter, message);
+  }
+}

@@ -1,0 +1,53 @@
+/** How long a lease lasts: our own, by both of our clocks, and another's, by what we were told. And what a voter's clock is worth. */
+import { monoAfter, monoUs, spanUs, wallUs, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import type { HolderHint } from '../quorum/config.ts';
+import { renewAfterUs, stretch } from '../quorum/timing.ts';
+import type { Surroundings } from './algorithm.ts';
+import type { Claim, Round } from './claim.ts';
+import type { RoundStep } from './config.ts';
+import type { LeaseValue } from './messages.ts';
+
+/** An owner's lease is over when either of its clocks says so (rule 12). */
+export function remainingOf(claim: Claim, { rules }: Surroundings, mono: MonoUs, wall: WallUs): number {
+  if (claim.isStopped) return 0;
+  const byWall = claim.deadlineWall - wall;
+  return rules.holderWatchesMono ? Math.min(byWall, claim.deadlineMono - mono) : byWall;
+}
+
+/** The end of what a round won: counted from its first message (rule 1). */
+export function setDeadline(claim: Claim, round: Round, { rules, timing }: Surroundings): void {
+  const startMono = rules.deadlineFromFirstMessage ? round.startMono : round.writeMono;
+  claim.deadlineMono = monoAfter(startMono, spanUs(claim.termUs));
+  claim.untilUs = round.value?.untilUs ?? 0;
+  claim.deadlineWall = timing.clocks === 'absolute' ? wallUs(claim.untilUs) : wallUs(round.startWall + claim.termUs);
+}
+
+export function deadlinesOf(claim: Claim, { rules }: Surroundings): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
+  return { deadlineMonoUs: rules.holderWatchesMono ? claim.deadlineMono : monoUs(Infinity), deadlineWallUs: claim.deadlineWall };
+}
+
+export function renewAtOf(claim: Claim): MonoUs {
+  return monoUs(claim.deadlineMono - claim.termUs + renewAfterUs(claim.termUs));
+}
+
+/** How long another's lease may still last, by what we know. */
+export function leftOf(value: LeaseValue, { timing }: Surroundings, step: RoundStep): number {
+  return Math.max(0, timing.clocks === 'absolute' ? value.untilUs - step.wallUs : value.untilUs);
+}
+
+export function hintOf(value: LeaseValue | null, surroundings: Surroundings, step: RoundStep): HolderHint | null {
+  if (value === null) return null;
+  const { skewUs, rateErrorPpm } = surroundings.timing;
+  const remainingUsMax = stretch(leftOf(value, surroundings, step) + skewUs, rateErrorPpm);
+  return { owner: value.holder, token: value.token, remainingUsMax };
+}
+
+/**
+ * Rule 13: a vote counts only if the voter's clock, read after our WRITE left, was not further ahead of ours than
+ * clocks may be: its vote would end before our lease does. One that is behind for certain is no better.
+ */
+export function isSkewed(round: Round, clockUs: number, { timing, rules }: Surroundings): boolean {
+  if (timing.clocks === 'relative' || !rules.skewGuard || timing.skewUs === 0) return false;
+  const sentWall = round.startWall + (round.writeMono - round.startMono);
+  return Math.abs(clockUs - sentWall) > timing.skewUs;
+}

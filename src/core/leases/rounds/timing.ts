@@ -1,0 +1,52 @@
+/**
+ * How the engines that ask twice keep time: whether a lease's end is an instant on wall clocks that agree
+ * within a bound, or a span that everyone counts alone. All durations come from here and from the quorum
+ * engine's `timing.ts`.
+ */
+import { formatDuration, spanUs, TenureError, type SpanUs } from '../../../kernel/index.ts';
+import { deriveTiming, stretch, type Timing, type TimingInput } from '../quorum/timing.ts';
+
+export interface RoundTiming extends Timing {
+  /** Absolute: a lease ends at an instant, by wall clocks. Relative: after a span, by each one's own clock (P10). */
+  readonly clocks: 'absolute' | 'relative';
+  /** ε of Flease, S of PaxosLease: the largest difference between two wall clocks. */
+  readonly skewUs: SpanUs;
+  /** How wide the buckets of time are by which ballots are compared: a few ε (rule 9). */
+  readonly bucketUs: SpanUs;
+  /** How often one that waits looks again. */
+  readonly pollUs: SpanUs;
+}
+
+export interface RoundTimingInput extends TimingInput {
+  readonly clocks: 'absolute' | 'relative';
+  readonly skewUs: number;
+  /** How many times the skew is in the restart silence: two for Flease, one for PaxosLease (rule 4). */
+  readonly skewsInSilence: number;
+}
+
+/** Ballots of one bucket differ by a random number below this. */
+export const TIE_BREAKS = 65_536;
+/** Narrower buckets would leave no room for the tie break in a safe integer. */
+const BUCKET_US_MIN = 60_000;
+const BUCKET_SKEWS = 3;
+const POLLS_PER_TERM = 10;
+
+export function deriveRoundTiming(input: RoundTimingInput): RoundTiming {
+  const { maxTermUs, rateErrorPpm, clocks, skewUs, skewsInSilence } = input;
+  const timing = deriveTiming(input);
+  if (!Number.isSafeInteger(skewUs) || skewUs < 0 || skewUs >= maxTermUs) {
+    throw new TenureError(
+      'TENURE_BAD_TIMING',
+      `the skew of clocks must be less than the longest term, ${formatDuration(spanUs(maxTermUs))}; not ${formatDuration(spanUs(skewUs))}`,
+      { skewUs, maxTermUs },
+    );
+  }
+  return {
+    ...timing,
+    clocks,
+    skewUs: spanUs(skewUs),
+    silenceUs: stretch(maxTermUs + skewsInSilence * skewUs, rateErrorPpm),
+    bucketUs: spanUs(Math.max(BUCKET_US_MIN, BUCKET_SKEWS * skewUs)),
+    pollUs: spanUs(Math.max(4 * timing.rttUs, Math.floor(maxTermUs / POLLS_PER_TERM))),
+  };
+}

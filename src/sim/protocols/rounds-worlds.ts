@@ -1,0 +1,90 @@
+/**
+ * The worlds in which Flease and PaxosLease are played. Most are drawn from everything that can go wrong. A few have a
+ * shape: only what one rule is about goes wrong in them, so that it is that rule which is judged.
+ */
+import type { Chooser } from '../../kernel/index.ts';
+import { drawFaults, noFaults, type FaultPlan, type FaultScale } from '../faults.ts';
+
+export type RoundShape =
+  /** Anything within the bounds the cell was told. */
+  | 'any'
+  /** Wall clocks are further apart than the cell was told, and jump. */
+  | 'wild'
+  /** Clocks that show the same everywhere: ε = S = 0. */
+  | 'perfect'
+  /** Nobody crashes; clocks are as far apart as they may be; messages may be late and overtake each other. */
+  | 'steady'
+  /** Members crash and come back; one client's clock goes from ε ahead to ε behind. Messages come in time. */
+  | 'sway'
+  /** Members crash and come back at once, over and over. */
+  | 'restarts'
+  /** Nobody crashes and every message comes in time: what is told first is heard first. */
+  | 'punctual'
+  /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
+  | 'leftovers';
+
+const LATENCY_US_MAX = 20_000;
+
+export interface RoundScale extends FaultScale {
+  readonly skewUs: number;
+  readonly isAbsolute: boolean;
+}
+
+export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundScale): FaultPlan {
+  const { termUs, skewUs, isAbsolute } = scale;
+  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  const calm = (): FaultPlan => ({
+    ...noFaults(),
+    latencyUsMin: between(1, 5_000),
+    latencyUsSpread: between(0, 5_000),
+    offsetUsMax: skewUs / 2,
+  });
+  switch (shape) {
+    case 'any':
+    case 'wild':
+    case 'perfect': {
+      const faults = drawFaults(chooser, scale);
+      if (shape === 'perfect') faults.offsetUsMax = faults.ratePpmMax = 0;
+      if (shape !== 'wild' && (isAbsolute || shape === 'perfect')) {
+        faults.wallStepEveryUs = faults.wallSetAtBootPpm = faults.sleepEveryUs = 0;
+        faults.rateChangeEveryUs = 0;
+      }
+      faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
+      faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
+      return faults;
+    }
+    case 'steady':
+      return { ...calm(), duplicatePpm: 100_000, latePpm: between(50_000, 400_000) };
+    case 'sway':
+      return {
+        ...calm(),
+        offsetUsMax: 0,
+        crashEveryUs: between(Math.floor(termUs / 10), termUs),
+        downUsMax: 1_000,
+        wallSwayEveryUs: between(Math.floor(termUs / 5), termUs),
+        wallSwayUs: skewUs,
+      };
+    case 'restarts':
+      return {
+        ...calm(),
+        offsetUsMax: scale.offsetUsMax,
+        lossPpm: between(0, 200_000),
+        crashEveryUs: between(Math.floor(termUs / 8), termUs),
+        downUsMax: between(1, Math.floor(termUs / 10)),
+        afterVotePpm: between(0, 60_000),
+      };
+    case 'punctual': {
+      const latencyUsMin = between(1_000, 5_000);
+      return {
+        ...noFaults(),
+        latencyUsMin,
+        latencyUsSpread: between(latencyUsMin, 2 * latencyUsMin),
+        offsetUsMax: skewUs / 4,
+        duplicatePpm: 50_000,
+      };
+    }
+    default:
+      // Leftovers.
+      return { ...noFaults(), latencyUsMin: between(500, 3_000), latencyUsSpread: 0, lossPpm: between(50_000, 100_000) };
+  }
+}

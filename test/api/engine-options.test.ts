@@ -1,0 +1,145 @@
+/** Engines by name: what can be asked for, what is refused, and that all sides of a cell have the same one. */
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, joinCell, parseEngine, type Cell, type EngineOptions, type JoinOptions } from '../../src/api/index.ts';
+import { testCell, type TestCell } from '../../src/api/testing.ts';
+import { freePorts } from './real-cell.ts';
+
+const coded = (code: string, details: object = {}): unknown => expect.objectContaining({ code, details: expect.objectContaining(details) });
+
+describe('parseEngine', () => {
+  it.each<[string, EngineOptions]>([
+    ['quorum', 'quorum'],
+    ['flease:4,skew=500ms', { flease: { algorithm: 4, skew: '500ms' } }],
+    ['flease:skew=1s', { flease: { skew: '1s' } }],
+    ['flease:2', { flease: { algorithm: 2 } }],
+    ['flease:3', { flease: { algorithm: 3 } }],
+    ['paxoslease', { paxoslease: {} }],
+    ['paxoslease:relative', { paxoslease: { clocks: 'relative' } }],
+    ['paxoslease:perfect', { paxoslease: { clocks: 'perfect' } }],
+    ['paxoslease:skewed,skew=200ms', { paxoslease: { clocks: 'skewed', skew: '200ms' } }],
+  ])('reads %s', (text, options) => {
+    expect(parseEngine(text)).toEqual(options);
+  });
+
+  it.each([
+    '',
+    'raft',
+    'quorum:4',
+    'flease:5',
+    'flease:4,3',
+    'flease:',
+    'flease:4,skew=',
+    'paxoslease:exact',
+    'paxoslease:4',
+    'flease:skew=1s,skew=2s',
+    'Quorum',
+  ])("refuses '%s'", (text) => {
+    expect(() => parseEngine(text)).toThrow(coded('TENURE_BAD_ARGUMENT', { input: text }));
+  });
+});
+
+async function cellOf(engine: EngineOptions): Promise<TestCell> {
+  const cell = await testCell({ engine });
+  onTestFinished(() => cell.close());
+  return cell;
+}
+
+describe('an engine', () => {
+  it.each([
+    'quorum',
+    'flease:2',
+    'flease:3',
+    'flease:4,skew=500ms',
+    'paxoslease:relative',
+    'paxoslease:skewed,skew=200ms',
+    'paxoslease:perfect',
+  ])('of a cell says its name and parameters: %s', async (text) => {
+    const cell = await cellOf(parseEngine(text));
+    expect(cell.member('a').engine).toBe(text);
+    expect((await cell.client()).engine).toBe(text);
+  });
+
+  it.each<[unknown, string]>([
+    [{ flease: {} }, 'flease needs a skew'],
+    [{ flease: { algorithm: 3, skew: '1s' } }, 'clocks that do not differ'],
+    [{ flease: { algorithm: 5 } }, '2, 3 and 4'],
+    [{ flease: 4 }, 'engine is'],
+    [{ paxoslease: { clocks: 'skewed' } }, 'paxoslease needs a skew'],
+    [{ paxoslease: { skew: '1s' } }, 'only clocks'],
+    [{ paxoslease: { clocks: 'exact' } }, "not 'exact'"],
+    ['raft', 'engine is'],
+    [null, 'engine is'],
+    [{ flease: { skew: '1s' }, paxoslease: {} }, 'engine is'],
+  ])('is refused where it makes no sense: %j', async (engine, why) => {
+    await expect(testCell({ engine: engine as EngineOptions })).rejects.toThrow(why);
+  });
+
+  it('is refused if its clocks may differ by a whole term', async () => {
+    await expect(testCell({ maxTerm: '1s', engine: { flease: { skew: '1s' } } })).rejects.toEqual(coded('TENURE_BAD_TIMING'));
+  });
+
+  it.each<[string, EngineOptions]>([
+    ['flease', { flease: { skew: '100ms' } }],
+    ['paxoslease', { paxoslease: {} }],
+  ])('that cannot do something says so: %s', async (engine, options) => {
+    const cell = await cellOf(options);
+    const member = cell.member('a');
+    const refusal = coded('TENURE_UNSUPPORTED', { engine });
+    await expect(member.list()).rejects.toEqual(refusal);
+    await expect(member.bootstrap()).rejects.toEqual(refusal);
+    expect(() => member.watch()).toThrow(refusal);
+    await expect(testCell({ engine: options, keepVotes: true })).rejects.toEqual(refusal);
+    const join: JoinOptions = { cell: 'x', members: { a: '127.0.0.1:1' }, self: 'a', engine: options, dataDir: 'never' };
+    await expect(joinCell(join)).rejects.toEqual(refusal);
+    expect(await member.status()).toMatchObject([
+      { id: 'a', reached: true, silentForMs: 0 },
+      { id: 'b', reached: true, silentForMs: null },
+      { id: 'c', reached: true, silentForMs: null },
+    ]);
+  });
+
+  it('without renewal proclaims nothing, and its leases end', async () => {
+    const cell = await cellOf({ flease: { algorithm: 2 } });
+    const lease = await cell.member('a').acquire('x', { term: '1s' });
+    await expect(lease.proclaim('more')).rejects.toEqual(coded('TENURE_UNSUPPORTED', { engine: 'flease' }));
+    await cell.advance('1s');
+    expect(lease.valid).toBe(false);
+  });
+});
+
+describe('members and clients of one cell', () => {
+  async function twoMembers(a: EngineOptions, b: EngineOptions): Promise<{ options: Omit<JoinOptions, 'self'>; cells: [Cell, Cell] }> {
+    const [one, two] = await freePorts(2);
+    const options = { cell: 'engines', members: { a: `127.0.0.1:${one}`, b: `127.0.0.1:${two}` }, maxTerm: '1s' };
+    const cells = [await joinCell({ ...options, self: 'a', engine: a }), await joinCell({ ...options, self: 'b', engine: b })] as [
+      Cell,
+      Cell,
+    ];
+    onTestFinished(async () => void (await Promise.all(cells.map((cell) => cell.close()))));
+    return { options, cells };
+  }
+
+  it.each<[string, string, string]>([
+    ['engine', 'quorum', 'flease:4,skew=100ms'],
+    ['algorithm', 'flease:2', 'flease:3'],
+    ['clocks', 'paxoslease:relative', 'paxoslease:perfect'],
+    ['skewUs', 'flease:4,skew=100ms', 'flease:4,skew=200ms'],
+  ])('refuse each other if they disagree about %s', async (field, here, there) => {
+    const { cells } = await twoMembers(parseEngine(here), parseEngine(there));
+    const [, error] = (await once(cells[0], 'refused')) as [string, unknown];
+    expect(error).toEqual(coded('TENURE_CONFIG_MISMATCH', { field }));
+  });
+
+  it('agree without being told: a client takes the engine from the member it reaches, and is refused if told another', async () => {
+    const engine = parseEngine('flease:4,skew=250ms');
+    const { options } = await twoMembers(engine, engine);
+    const { cell, members } = options;
+    for (const told of [{}, { engine }]) {
+      const client = await connect({ cell, members, ...told });
+      expect(client.engine).toBe('flease:4,skew=250ms');
+      await client.close();
+    }
+    await expect(connect({ cell, members, engine: 'quorum' })).rejects.toEqual(coded('TENURE_CONFIG_MISMATCH', { field: 'engine' }));
+  });
+});
