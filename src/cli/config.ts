@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { parseEngine, type ConnectOptions, type JoinOptions } from '../api/index.ts';
+import { parseEngine, type EngineOptions, type ConnectOptions, type JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
 import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
 
@@ -112,10 +112,19 @@ export function asMember({ settings, origins }: FoundSettings, host: string = ho
     ...(maxTerm === undefined ? {} : { maxTerm }),
     ...(rateError === undefined ? {} : { rateError }),
     ...(replication === undefined ? {} : { replication }),
-    ...(engine === undefined ? {} : { engine: parseEngine(engine) }),
+    ...(engine === undefined ? {} : { engine: readEngine(engine, origins.engine) }),
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(keepVotes === undefined ? {} : { keepVotes }),
   };
+}
+
+function readEngine(text: string, origin: string | undefined): EngineOptions {
+  try {
+    return parseEngine(text);
+  } catch (error) {
+    if (!(error instanceof TenureError)) throw error;
+    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: engine: ${error.message}`);
+  }
 }
 
 /** A pod of a StatefulSet is called like its member; elsewhere the short host name may be. */

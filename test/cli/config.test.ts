@@ -68,7 +68,7 @@ describe('a config file', () => {
     ['cell: 7', 't.yaml:1: cell: a text is needed'],
     ['members:\n  a: x:1\n  b: nowhere', 't.yaml:3: members.b: "nowhere" is no address: write host:port, or [::1]:port for IPv6'],
     ['members:\n  a: 4600', 't.yaml:2: members.a: an address is needed: host:port'],
-    ['engine: quorm', 't.yaml:1: engine: there is one engine: quorum'],
+    ['engine: quorm', 't.yaml:1: engine: an engine is quorum, flease:4,skew=500ms or paxoslease:relative, for example'],
     ['replication: 1.5', 't.yaml:1: replication: a whole number is needed'],
     ['rateError: 7', 't.yaml:1: rateError: a number from 0 to 0.2 is needed; a thousandth is 0.001'],
     ['- a\n- b', 't.yaml:1: a config file is a list of lines `key: value`'],

@@ -78,7 +78,7 @@ describe('a member that is served', () => {
   it.each([
     [['--self', 'x'], '--self: self: x is not among the members a, b, c'],
     [['--max-term', 'soon'], "--max-term: cannot use 'soon' as a duration"],
-    [['--engine', 'flease'], '--engine: there is one engine: quorum'],
+    [['--engine', 'raft'], '--engine: an engine is quorum, flease:4,skew=500ms or paxoslease:relative, for example'],
     [['--secret-file', '/nowhere'], '--secret-file: cannot read the secret in /nowhere: there is no such file'],
   ])('told %j does not start, says why, and exits with 78', (args, told) => {
     const { code, stderr } = tenure(['serve', '--self', 'a', ...args], '', cell.env);
