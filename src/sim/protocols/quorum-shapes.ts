@@ -91,16 +91,16 @@ function outages(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSca
 function beginnings(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
   return {
     ...noFaults(),
-    lossPpm: chooser.below(100_000),
+    lossPpm: chooser.below(50_000),
     cutEveryUs: chooser.below(2) * Math.floor(termUs / 20),
     cutUsMax: termUs * 3,
-    duplicatePpm: 200_000 + chooser.below(400_000),
+    duplicatePpm: 500_000 + chooser.below(400_000),
     latePpm: 100_000 + chooser.below(300_000),
     ratePpmMax,
     offsetUsMax,
-    crashEveryUs: Math.floor(termUs / 8) + chooser.below(Math.floor(termUs / 2)),
+    crashEveryUs: Math.floor(termUs / 4) + chooser.below(termUs),
     downUsMax: Math.floor(termUs / 50),
-    afterVotePpm: chooser.below(60_000),
+    afterVotePpm: 20_000 + chooser.below(100_000),
   };
 }
 

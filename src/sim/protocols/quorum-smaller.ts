@@ -1,4 +1,4 @@
-/** Worlds of the quorum engine with a member, client, handle or name less. */
+/** Worlds of the quorum engine with a member, client, handle or name less, without disks, or without a bootstrap. */
 import type { Scenario, SmallerScenario } from '../protocol.ts';
 import type { QuorumWorld } from './quorum.ts';
 
@@ -16,6 +16,19 @@ export function smallerWorlds(scenario: Scenario<QuorumWorld>): SmallerScenario<
       without: 'all but three members',
       scenario: { ...scenario, nodes: scenario.nodes - members + 3, config: { ...config, ...fewer } },
     });
+  }
+  if (config.keeps.length > 0) {
+    // What kept tokens rising may have been the disks.
+    const forgetful = { ...config, keeps: [], fenced: false };
+    smaller.push({ without: 'what members keep', scenario: { ...scenario, config: forgetful } });
+  }
+  if (habits.bootstraps) {
+    const old = { ...habits, bootstraps: false };
+    smaller.push({ without: 'a bootstrap', scenario: { ...scenario, config: { ...config, habits: old } } });
+  }
+  if (config.core.replication !== undefined && config.core.replication < members) {
+    const all = { ...config.core, replication: members };
+    smaller.push({ without: 'names that only some vote on', scenario: { ...scenario, config: { ...config, core: all } } });
   }
   if (habits.resources.length > 1) {
     const one = { ...habits, resources: habits.resources.slice(0, 1) };

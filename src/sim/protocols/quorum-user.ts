@@ -138,7 +138,7 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#later(desk.choose(maxTermUs / 10), () => {
       if (opened.asked) return;
       // Some do not wait for members that are slow to answer, or down.
-      const patienceUs = desk.choose(2) === 0 ? maxTermUs * 4 : maxTermUs / 20;
+      const patienceUs = desk.choose(4) > 0 ? maxTermUs * 4 : maxTermUs / 20;
       desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(patienceUs) });
     });
   }
