@@ -47,6 +47,8 @@ export interface QuorumHabits {
   readonly brief: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
+  /** How long after the world healed members may still be silent, so that a lease granted till then may be lost. */
+  readonly graceUs: number;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -63,6 +65,8 @@ interface Handle {
   /** What it has proclaimed since its grant. */
   proclaims: number;
   sinceHealed: boolean;
+  /** By the monotonic clock. */
+  grantedUs: number;
   waits: boolean;
 }
 
@@ -74,6 +78,7 @@ export class QuorumUser implements User<QuorumEvent> {
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
   #nextLease = 1;
+  #healedUs = 0;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
@@ -99,6 +104,7 @@ export class QuorumUser implements User<QuorumEvent> {
         usesLeft: 0,
         proclaims: 0,
         sinceHealed: false,
+        grantedUs: 0,
         waits: false,
       };
       this.#handles.push(handle);
@@ -201,7 +207,8 @@ export class QuorumUser implements User<QuorumEvent> {
         this.#idle(handle);
         return;
       case 'lost':
-        if (handle.sinceHealed && handle.keep) desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
+        if (handle.sinceHealed && handle.keep && handle.grantedUs >= this.#healedUs + this.#habits.graceUs)
+          desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
         desk.ended(handle.resource.text, handle.token, 'lost');
         this.#idle(handle);
         return;
@@ -217,6 +224,7 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   healed(): void {
+    this.#healedUs = this.#desk.monoUs;
     if (this.#handles.length === 0) this.#desk.done();
     for (const handle of this.#handles) {
       handle.sinceHealed = false;
@@ -291,6 +299,7 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     handle.state = 'holding';
     handle.proclaims = 0;
+    handle.grantedUs = desk.monoUs;
     handle.token = event.token;
     desk.granted(handle.resource.text, handle.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
     if (event.trips === 1) desk.sometimes('one-round-trip');

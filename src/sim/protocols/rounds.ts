@@ -42,6 +42,7 @@ interface RoundWorld {
   readonly agrees: boolean;
   /** What owners tell learners arrives, and in time. */
   readonly releasesHeard: boolean;
+  readonly judgesDeadlines: boolean;
   readonly handles: readonly number[];
 }
 
@@ -179,6 +180,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             renews: algorithm !== 2,
             brief: isBrief,
             tellsBeliefs,
+            graceUs: timing.silenceUs * 1.2,
             silenceUs: timing.silenceUs,
             restarted: false,
             bootstraps: false,
@@ -187,6 +189,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
           },
           agrees: !wild && isAbsolute,
           releasesHeard: isPunctual,
+          judgesDeadlines: shape !== 'steady',
           handles,
         },
       };
@@ -207,7 +210,8 @@ function roundProtocol(variant: Variant): RoundProtocol {
       new ExclusionReferee(),
       ...(config.agrees ? [new FencingReferee()] : []),
       ...(config.habits.tellsBeliefs ? [new BeliefReferee(config.releasesHeard)] : []),
-      new DeadlineReferee(),
+      // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
+      ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
       new LeaseObserver(sometimes),
     ],

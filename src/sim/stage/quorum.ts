@@ -67,6 +67,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
           renews: true,
           brief: false,
           tellsBeliefs: false,
+          graceUs: 0,
           silenceUs: timing.silenceUs,
           restarted: false,
           bootstraps: false,
