@@ -12,7 +12,7 @@ export type RoundShape =
   | 'wild'
   /** Clocks that show the same everywhere: ε = S = 0. */
   | 'perfect'
-  /** Nobody crashes; clocks are as far apart as they may be; messages may be late and overtake each other. */
+  /** Nobody crashes; clocks are as far apart as they may be; messages overtake each other, but none is late by half a term. */
   | 'steady'
   /** Members crash and come back; one client's clock goes from ε ahead to ε behind. Messages come in time. */
   | 'sway'
@@ -54,7 +54,8 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
       return faults;
     }
     case 'steady':
-      return { ...calm(), duplicatePpm: 100_000, latePpm: between(50_000, 400_000) };
+      // Doubled twelve times at most: a quarter of a term, and more than ε.
+      return { ...calm(), latencyUsMin: 20, latencyUsSpread: 40, tailPpm: between(500_000, 850_000), duplicatePpm: 100_000 };
     case 'sway':
       return {
         ...calm(),
