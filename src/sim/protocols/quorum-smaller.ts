@@ -1,11 +1,18 @@
-/** Worlds of the quorum engine with a member, client, handle or name less. */
+/** Worlds of the engines that are cells of members and clients, with a member, client, handle or name less. */
 import type { Scenario, SmallerScenario } from '../protocol.ts';
-import type { QuorumWorld } from './quorum.ts';
+import type { QuorumHabits } from './quorum-user.ts';
 
-export function smallerWorlds(scenario: Scenario<QuorumWorld>): SmallerScenario<QuorumWorld>[] {
+interface CellWorld {
+  readonly members: number;
+  readonly core: { readonly memberKeys: readonly number[]; readonly replication?: number };
+  readonly habits: QuorumHabits;
+  readonly handles: readonly number[];
+}
+
+export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>): SmallerScenario<World>[] {
   const { config } = scenario;
   const { members, handles, habits } = config;
-  const smaller: SmallerScenario<QuorumWorld>[] = [];
+  const smaller: SmallerScenario<World>[] = [];
   if (members > 3) {
     const fewer = {
       members: 3,

@@ -16,6 +16,7 @@ import { BeliefReferee, DeadlineReferee, ExclusionReferee, FencingReferee, Reque
 import { roundCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
+import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 import {
   FLEASE_LITERAL_MUTANTS,
@@ -34,7 +35,7 @@ const SKEW_US = 200_000;
 const LEFTOVER_TERMS = 0.5;
 const SMALL_SHAPES: ReadonlySet<RoundShape> = new Set<RoundShape>(['sway', 'leftovers']);
 
-interface RoundWorld {
+export interface RoundWorld {
   readonly members: number;
   readonly core: RoundConfig;
   readonly habits: QuorumHabits;
@@ -194,6 +195,8 @@ function roundProtocol(variant: Variant): RoundProtocol {
         },
       };
     },
+
+    smaller: smallerWorlds,
 
     core: ({ config }: RoundScenario, boot: Boot, mutant: string | null): RoundCore =>
       new RoundCore(config.core, boot, roundRules(mutantOf(mutant), literal)),
