@@ -18,6 +18,8 @@ export type RoundShape =
   | 'sway'
   /** Members crash and come back at once, over and over. */
   | 'restarts'
+  /** Members come and go, and what they said before a crash arrives long after it: the papers wait for it for ever. */
+  | 'long-memory'
   /** Nobody crashes and every message comes in time: what is told first is heard first. */
   | 'punctual'
   /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
@@ -73,6 +75,16 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
         crashEveryUs: between(Math.floor(termUs / 8), termUs),
         downUsMax: between(1, Math.floor(termUs / 10)),
         afterVotePpm: between(0, 60_000),
+      };
+    case 'long-memory':
+      return {
+        ...calm(),
+        lossPpm: 20_000,
+        latePpm: 30_000,
+        crashEveryUs: termUs * 2 + chooser.below(termUs * 4),
+        downUsMax: 10_000,
+        afterVotePpm: between(20_000, 120_000),
+        lastWordsLatePpm: 1_000_000,
       };
     case 'punctual': {
       const latencyUsMin = between(1_000, 5_000);

@@ -320,7 +320,7 @@ export class Contender {
   /** The lease is checked against its end at the moment it is handed out (rule 11). */
   #win(claim: Claim, round: Round, step: RoundStep): void {
     setDeadline(claim, round, this.#surroundings);
-    if (this.#surroundings.rules.attemptDeadline && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#fail(claim, round, step);
       return;
     }
