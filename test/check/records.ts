@@ -31,6 +31,7 @@ export function start(node: number | string, incarnation = 1) {
       token,
       reason,
     }),
+    believed: (resource: string, token: number): Untimed => ({ ...who, kind: 'believed', resource, token }),
     reads: (op: number, register = 'x'): Untimed => ({ ...who, kind: 'invoked', register, op, action: 'read' }),
     writes: (op: number, value: string, register = 'x'): Untimed => ({ ...who, kind: 'invoked', register, op, action: 'write', value }),
     gets: (op: number, value: string | null, register = 'x'): Untimed => ({ ...who, kind: 'responded', register, op, value }),

@@ -1,11 +1,20 @@
-/** Worlds of the quorum engine with a member, client, handle or name less, without disks, or without a bootstrap. */
+/** Worlds of engines that are cells of members and clients, with a member, client, handle or name less, without disks, or without a bootstrap. */
 import type { Scenario, SmallerScenario } from '../protocol.ts';
-import type { QuorumWorld } from './quorum.ts';
+import type { QuorumHabits } from './quorum-user.ts';
 
-export function smallerWorlds(scenario: Scenario<QuorumWorld>): SmallerScenario<QuorumWorld>[] {
+interface CellWorld {
+  readonly members: number;
+  readonly core: { readonly memberKeys: readonly number[]; readonly replication?: number };
+  readonly habits: QuorumHabits;
+  readonly handles: readonly number[];
+  /** What members keep on disks; engines without disks have none. */
+  readonly keeps?: readonly unknown[];
+}
+
+export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>): SmallerScenario<World>[] {
   const { config } = scenario;
   const { members, handles, habits } = config;
-  const smaller: SmallerScenario<QuorumWorld>[] = [];
+  const smaller: SmallerScenario<World>[] = [];
   if (members > 3) {
     const fewer = {
       members: 3,
@@ -17,7 +26,7 @@ export function smallerWorlds(scenario: Scenario<QuorumWorld>): SmallerScenario<
       scenario: { ...scenario, nodes: scenario.nodes - members + 3, config: { ...config, ...fewer } },
     });
   }
-  if (config.keeps.length > 0) {
+  if ((config.keeps ?? []).length > 0) {
     // What kept tokens rising may have been the disks.
     const forgetful = { ...config, keeps: [], fenced: false };
     smaller.push({ without: 'what members keep', scenario: { ...scenario, config: forgetful } });

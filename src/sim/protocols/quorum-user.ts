@@ -47,6 +47,8 @@ export interface QuorumHabits {
   readonly brief: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
+  /** How long after the world healed members may still be silent, so that a lease granted till then may be lost. */
+  readonly graceUs: number;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -66,6 +68,8 @@ interface Handle {
   /** What it has proclaimed since its grant. */
   proclaims: number;
   sinceHealed: boolean;
+  /** By the monotonic clock. */
+  grantedUs: number;
   waits: boolean;
 }
 
@@ -105,6 +109,7 @@ export class QuorumUser implements User<QuorumEvent> {
         usesLeft: 0,
         proclaims: 0,
         sinceHealed: false,
+        grantedUs: 0,
         waits: false,
       };
       this.#handles.push(handle);
@@ -209,7 +214,8 @@ export class QuorumUser implements User<QuorumEvent> {
         this.#idle(handle);
         return;
       case 'lost':
-        if (handle.safe && handle.keep) desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
+        if (handle.safe && handle.keep && handle.grantedUs >= this.#healedAt + this.#habits.graceUs)
+          desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
         desk.ended(handle.resource.text, handle.token, 'lost');
         this.#idle(handle);
         return;
@@ -302,6 +308,7 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     handle.state = 'holding';
     handle.proclaims = 0;
+    handle.grantedUs = desk.monoUs;
     handle.token = event.token;
     desk.granted(handle.resource.text, handle.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
     if (event.trips === 1) desk.sometimes('one-round-trip');

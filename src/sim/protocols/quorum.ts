@@ -155,6 +155,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           renews: true,
           brief: false,
           tellsBeliefs: false,
+          graceUs: 0,
           silenceUs: timing.silenceUs,
           restarted: false,
           bootstraps,

@@ -12,12 +12,14 @@ export type RoundShape =
   | 'wild'
   /** Clocks that show the same everywhere: ε = S = 0. */
   | 'perfect'
-  /** Nobody crashes; clocks are as far apart as they may be; messages may be late and overtake each other. */
+  /** Nobody crashes; clocks are as far apart as they may be; messages overtake each other, but none is late by half a term. */
   | 'steady'
   /** Members crash and come back; one client's clock goes from ε ahead to ε behind. Messages come in time. */
   | 'sway'
   /** Members crash and come back at once, over and over. */
   | 'restarts'
+  /** Members come and go, and what they said before a crash arrives long after it: the papers wait for it for ever. */
+  | 'long-memory'
   /** Nobody crashes and every message comes in time: what is told first is heard first. */
   | 'punctual'
   /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
@@ -54,7 +56,8 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
       return faults;
     }
     case 'steady':
-      return { ...calm(), duplicatePpm: 100_000, latePpm: between(50_000, 400_000) };
+      // Doubled twelve times at most: a quarter of a term, and more than ε.
+      return { ...calm(), latencyUsMin: 20, latencyUsSpread: 40, tailPpm: between(500_000, 850_000), duplicatePpm: 100_000 };
     case 'sway':
       return {
         ...calm(),
@@ -72,6 +75,16 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
         crashEveryUs: between(Math.floor(termUs / 8), termUs),
         downUsMax: between(1, Math.floor(termUs / 10)),
         afterVotePpm: between(0, 60_000),
+      };
+    case 'long-memory':
+      return {
+        ...calm(),
+        lossPpm: 20_000,
+        latePpm: 30_000,
+        crashEveryUs: termUs * 2 + chooser.below(termUs * 4),
+        downUsMax: 10_000,
+        afterVotePpm: between(20_000, 120_000),
+        lastWordsLatePpm: 1_000_000,
       };
     case 'punctual': {
       const latencyUsMin = between(1_000, 5_000);

@@ -16,6 +16,7 @@ import { BeliefReferee, DeadlineReferee, ExclusionReferee, FencingReferee, Reque
 import { roundCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
+import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 import {
   FLEASE_LITERAL_MUTANTS,
@@ -32,9 +33,9 @@ const TERM_US = 1_000_000;
 const SKEW_US = 200_000;
 /** Where a lease is wanted for a moment only, each must have had it within this part of a term after the world healed. */
 const LEFTOVER_TERMS = 0.5;
-const SMALL_SHAPES: ReadonlySet<RoundShape> = new Set<RoundShape>(['sway', 'leftovers']);
+const SMALL_SHAPES: ReadonlySet<RoundShape> = new Set<RoundShape>(['sway', 'leftovers', 'long-memory']);
 
-interface RoundWorld {
+export interface RoundWorld {
   readonly members: number;
   readonly core: RoundConfig;
   readonly habits: QuorumHabits;
@@ -42,6 +43,7 @@ interface RoundWorld {
   readonly agrees: boolean;
   /** What owners tell learners arrives, and in time. */
   readonly releasesHeard: boolean;
+  readonly judgesDeadlines: boolean;
   readonly handles: readonly number[];
 }
 
@@ -91,7 +93,6 @@ const LITERAL_LACKS = new Set([
   'renewal-failed',
   'query-finds-holder',
   'query-finds-nobody',
-  'refused-no-quorum',
   'refused-timeout',
 ]);
 
@@ -102,7 +103,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
   const drawShape = (chooser: Chooser, mutant: string | null): RoundShape => {
     const wanted = mutantOf(mutant)?.shape;
     if (wanted !== undefined) return wanted;
-    const shapes: readonly RoundShape[] = mutant === null && !literal ? variant.shapes : [];
+    const shapes = mutant === null ? variant.shapes : [];
     const drawn = chooser.below(8);
     return shapes[drawn] ?? 'any';
   };
@@ -160,7 +161,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
         units: 0,
         faults,
         termUs: TERM_US,
-        safetyUs: isBrief ? TERM_US * 0.3 : TERM_US * (4 + chooser.below(12)),
+        safetyUs: isBrief ? TERM_US * 0.3 : TERM_US * ((shape === 'long-memory' ? 40 : 4) + chooser.below(12)),
         livenessUs,
         config: {
           members,
@@ -179,6 +180,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             renews: algorithm !== 2,
             brief: isBrief,
             tellsBeliefs,
+            graceUs: timing.silenceUs * 1.2,
             silenceUs: timing.silenceUs,
             restarted: false,
             bootstraps: false,
@@ -187,10 +189,13 @@ function roundProtocol(variant: Variant): RoundProtocol {
           },
           agrees: !wild && isAbsolute,
           releasesHeard: isPunctual,
+          judgesDeadlines: shape !== 'steady',
           handles,
         },
       };
     },
+
+    smaller: smallerWorlds,
 
     core: ({ config }: RoundScenario, boot: Boot, mutant: string | null): RoundCore =>
       new RoundCore(config.core, boot, roundRules(mutantOf(mutant), literal)),
@@ -207,7 +212,8 @@ function roundProtocol(variant: Variant): RoundProtocol {
       new ExclusionReferee(),
       ...(config.agrees ? [new FencingReferee()] : []),
       ...(config.habits.tellsBeliefs ? [new BeliefReferee(config.releasesHeard)] : []),
-      new DeadlineReferee(),
+      // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
+      ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
       new LeaseObserver(sometimes),
     ],
@@ -233,6 +239,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
   };
 }
 
+const LITERAL_SHAPES: readonly RoundShape[] = ['long-memory', 'long-memory', 'long-memory', 'long-memory', 'steady', 'restarts'];
 const FLEASE = { engine: 'flease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'perfect', 'restarts'] } as const;
 const PAXOSLEASE = { engine: 'paxoslease', clocks: 'relative', skewUs: 0, shapes: ['perfect', 'restarts', 'leftovers'] } as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts'] } as const;
@@ -250,6 +257,7 @@ export const fleaseLiteral: RoundProtocol = roundProtocol({
   name: 'flease-literal',
   summary: 'Flease to the letter: breaks where the rules of section 5 are missing',
   literal: true,
+  shapes: LITERAL_SHAPES,
   mutants: FLEASE_LITERAL_MUTANTS,
 });
 
@@ -274,5 +282,6 @@ export const paxosLeaseLiteral: RoundProtocol = roundProtocol({
   name: 'paxoslease-literal',
   summary: 'PaxosLease to the letter: breaks where the rules of section 5 are missing',
   literal: true,
+  shapes: LITERAL_SHAPES,
   mutants: PAXOSLEASE_LITERAL_MUTANTS,
 });

@@ -1,8 +1,9 @@
 /** Shrinking a failing seed to a script. */
 import { quorumStaging } from '../stage/quorum.ts';
+import { roundStagings } from '../stage/rounds.ts';
 import { registerStaging } from '../stage/register.ts';
 import { toyStaging } from '../stage/toy.ts';
-import { quorumLifting, registerLifting, toyLifting } from './liftings.ts';
+import { quorumLifting, registerLifting, roundLifting, toyLifting } from './liftings.ts';
 import { shrinker, type Shrinker } from './shrink.ts';
 
 export type { Shrinker, Shrunk, ShrunkScript } from './shrink.ts';
@@ -11,6 +12,7 @@ export type { ReductionWatch } from './world-reduction.ts';
 /** Every protocol whose runs can be shrunk. A new one is a line here and a `Lifting` beside the others. */
 export const shrinkers: readonly Shrinker[] = [
   shrinker(quorumStaging, quorumLifting),
+  ...roundStagings.map((staging) => shrinker(staging, roundLifting)),
   shrinker(registerStaging, registerLifting),
   shrinker(toyStaging, toyLifting),
 ];

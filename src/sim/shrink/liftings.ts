@@ -3,6 +3,7 @@ import { decodeName, formatDuration, spanUs } from '../../kernel/index.ts';
 import type { QuorumCommand, RegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
 import type { Scenario } from '../protocol.ts';
 import type { QuorumWorld } from '../protocols/quorum.ts';
+import type { RoundWorld } from '../protocols/rounds.ts';
 import type { RegisterWorld } from '../protocols/register.ts';
 import type { Settings } from '../stage/index.ts';
 import type { Lifting, Said } from './lifting.ts';
@@ -60,6 +61,28 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
   },
 
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),
+};
+
+/** The same commands as of the quorum engine, in a world with a bound on the difference of clocks. */
+export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
+  settings({ nodes, config }: Scenario<RoundWorld>): Settings | null {
+    const { members, core, agrees } = config;
+    const { clocks, maxTermUs, rttUs, rateErrorPpm, skewUs } = core.timing;
+    // A stage has no names that only some members vote on, and one way of keeping time for each protocol.
+    const isPerfect = clocks === 'absolute' && skewUs === 0;
+    if ((core.replication ?? members) !== members || isPerfect || core.algorithm !== 4) return null;
+    return {
+      acceptors: String(members),
+      proposers: String(nodes - members),
+      term: spanText(maxTermUs),
+      rtt: spanText(rttUs),
+      rate: `${rateErrorPpm}ppm`,
+      skew: spanText(skewUs),
+      fencing: agrees ? 'yes' : 'no',
+    };
+  },
+  say: (command: QuorumCommand): Said | null => (command.kind === 'release' && (command.inUs ?? 0) > 0 ? null : quorumLifting.say(command)),
+  use: (resource: string, request: number): Said | null => quorumLifting.use(resource, request),
 };
 
 export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {

@@ -11,6 +11,7 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['crashes after a vote', ['afterVotePpm', 'lastWordsLatePpm']],
   ['sleeping machines', ['sleepEveryUs', 'sleepUsMax']],
   ['stalls', ['stallEveryUs', 'stallUsMax']],
+  ['a wall clock that sways', ['wallSwayEveryUs', 'wallSwayUs']],
   ['wall clocks that are set', ['wallStepEveryUs', 'wallSetAtBootPpm', 'wallStepUsMax', 'wallStepsBack']],
   ['clock rates that change', ['rateChangeEveryUs']],
   ['wrong clock rates', ['ratePpmMax', 'rateChangeEveryUs']],

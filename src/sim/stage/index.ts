@@ -1,6 +1,7 @@
 /** Stages: small worlds that are told what happens, action by action. */
 import { quorumStaging } from './quorum.ts';
 import { registerStaging } from './register.ts';
+import { roundStagings } from './rounds.ts';
 import { parseSettings } from './settings.ts';
 import { openStage, type AnyStage } from './stage.ts';
 import type { Settings } from './staging.ts';
@@ -25,6 +26,7 @@ export interface Theatre {
 /** Every protocol that can be staged. A new one is a file beside this and a line here. */
 export const theatres: readonly Theatre[] = [
   theatre(quorumStaging, (settings, mutant) => openStage(quorumStaging, settings, mutant)),
+  ...roundStagings.map((staging) => theatre(staging, (settings, mutant) => openStage(staging, settings, mutant))),
   theatre(registerStaging, (settings, mutant) => openStage(registerStaging, settings, mutant)),
   theatre(toyStaging, (settings, mutant) => openStage(toyStaging, settings, mutant)),
 ];

@@ -12,11 +12,12 @@ import {
 import { noFaults } from '../faults.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import { quorum, type QuorumWorld } from '../protocols/quorum.ts';
+import type { LeaseHolder } from '../protocols/quorum-user.ts';
 import { settingCount, settingSpanUs } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
-const ACCEPTOR_NAMES = 'abcdefghijklmno';
-const PROPOSER_NAMES = 'pqrstuvwxyz';
+export const ACCEPTOR_NAMES = 'abcdefghijklmno';
+export const PROPOSER_NAMES = 'pqrstuvwxyz';
 
 export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   protocol: quorum,
@@ -67,6 +68,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
           renews: true,
           brief: false,
           tellsBeliefs: false,
+          graceUs: 0,
           silenceUs: timing.silenceUs,
           restarted: false,
           bootstraps: false,
@@ -104,13 +106,14 @@ export interface QuorumActorSnapshot {
   readonly leases: readonly ActedLease[];
 }
 
-class QuorumActor implements Actor<QuorumEvent> {
-  readonly #core: QuorumCore;
+/** An actor for every engine that takes and gives the quorum engine's commands and events. */
+export class QuorumActor implements Actor<QuorumEvent> {
+  readonly #core: LeaseHolder;
   readonly #desk: Desk<QuorumCommand>;
   #asked = 0;
   #leases: ActedLease[] = [];
 
-  constructor(core: QuorumCore, desk: Desk<QuorumCommand>) {
+  constructor(core: LeaseHolder, desk: Desk<QuorumCommand>) {
     this.#core = core;
     this.#desk = desk;
   }

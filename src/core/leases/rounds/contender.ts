@@ -221,7 +221,7 @@ export class Contender {
       if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
       else if (round !== null) this.#fail(claim, round, step);
       else if (claim.keep && this.#algorithm.renews && step.monoUs >= renewAtOf(claim)) this.#begin(claim, 'renew', step);
-      else this.#planHold(claim);
+      else this.#planHold(claim, step);
     } else if (claim.waits && step.monoUs >= claim.waitUntil) {
       this.#giveUp(claim, 'timeout', step);
     } else if (round !== null) {
@@ -329,13 +329,13 @@ export class Contender {
   /** The lease is checked against its end at the moment it is handed out (rule 11). */
   #win(claim: Claim, round: Round, step: RoundStep): void {
     setDeadline(claim, round, this.#surroundings);
-    if (this.#surroundings.rules.attemptDeadline && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#fail(claim, round, step);
       return;
     }
     claim.round = null;
     claim.phase = 'holding';
-    this.#planHold(claim);
+    this.#planHold(claim, step);
     this.#out.teach(claim, 0, step);
     const { lease, token, trips, hasWaited } = claim;
     step.emit({ kind: 'granted', lease, token, ...deadlinesOf(claim, this.#surroundings), trips, waited: hasWaited });
@@ -349,7 +349,7 @@ export class Contender {
     const old = claim.deadlineMono;
     if (round.startMono + claim.termUs >= old) setDeadline(claim, round, this.#surroundings);
     claim.round = null;
-    this.#planHold(claim);
+    this.#planHold(claim, step);
     this.#out.teach(claim, 0, step);
     step.emit({ kind: 'renewed', lease: claim.lease, ...deadlinesOf(claim, this.#surroundings) });
     if (claim.proclaiming > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: claim.proclaiming });
@@ -468,9 +468,10 @@ export class Contender {
     return step.monoUs >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0);
   }
 
-  #planHold(claim: Claim): void {
-    const renews = claim.keep && this.#algorithm.renews;
-    this.#claims.plan(claim, renews ? renewAtOf(claim) : claim.deadlineMono);
+  #planHold(claim: Claim, step: RoundStep): void {
+    const at = claim.keep && this.#algorithm.renews ? renewAtOf(claim) : claim.deadlineMono;
+    // Where only the wall clock counts, the monotonic one may be past the end before it: look again.
+    this.#claims.plan(claim, at > step.monoUs ? at : monoAfter(step.monoUs, this.#surroundings.timing.pollUs));
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────

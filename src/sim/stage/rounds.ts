@@ -1,0 +1,107 @@
+/** Flease and PaxosLease on a stage, made safe and to the letter: acceptors a, b, c, …, proposers p, q, …, the quorum engine's actor. */
+import { encodeName, hashName, spanUs } from '../../kernel/index.ts';
+import { deriveRoundTiming, stretch, type LeaseCommand, type LeaseEvent, type RoundCore, type RoundMessage } from '../../core/index.ts';
+import { noFaults } from '../faults.ts';
+import type { Desk, Scenario } from '../protocol.ts';
+import {
+  flease,
+  fleaseLiteral,
+  paxosLease,
+  paxosLeaseLiteral,
+  paxosLeaseSkewed,
+  type RoundProtocol,
+  type RoundWorld,
+} from '../protocols/rounds.ts';
+import { ACCEPTOR_NAMES, PROPOSER_NAMES, QuorumActor } from './quorum.ts';
+import { settingCount, settingSpanUs } from './settings.ts';
+import type { Settings, Staging } from './staging.ts';
+
+export type RoundStaging = Staging<RoundMessage, LeaseCommand, LeaseEvent, RoundWorld, RoundCore>;
+
+function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', clocks: 'absolute' | 'relative'): RoundStaging {
+  const skew = clocks === 'absolute' ? '200ms' : '0s';
+  return {
+    protocol,
+    // An attempt of 0 is whatever the engine derives from the round trip. `skew` is ε, or S.
+    defaults: { acceptors: '3', proposers: '2', term: '3s', rtt: '2ms', rate: '0ppm', skew, attempt: '0s', fencing: 'yes' },
+    verbs: [
+      'acquire NODE NAME TERM [wait SPAN] [keep]',
+      'renew NODE NAME [TERM]',
+      'release NODE NAME',
+      'cancel NODE NAME',
+      'use NODE NAME',
+      'query NODE NAME',
+      ...(engine === 'paxoslease' ? ['watch NODE [PREFIX]'] : []),
+      '(renew, release, cancel and use take "lease N": the Nth acquire of the node, instead of its last of that name)',
+    ],
+
+    scenario(settings: Settings): Scenario<RoundWorld> {
+      const members = settingCount(settings, 'acceptors', 1, ACCEPTOR_NAMES.length);
+      const proposers = settingCount(settings, 'proposers', 0, PROPOSER_NAMES.length);
+      const termUs = settingSpanUs(settings, 'term');
+      const attemptUs = settingSpanUs(settings, 'attempt');
+      const rateErrorPpm = Number((settings['rate'] ?? '0').replace(/ppm$/, ''));
+      const derived = deriveRoundTiming({
+        maxTermUs: termUs,
+        rateErrorPpm,
+        rttUs: settingSpanUs(settings, 'rtt'),
+        clocks,
+        skewUs: settingSpanUs(settings, 'skew'),
+        skewsInSilence: engine === 'flease' ? 2 : 1,
+      });
+      const timing = attemptUs === 0 ? derived : { ...derived, attemptUs: spanUs(attemptUs), promiseUs: stretch(attemptUs, rateErrorPpm) };
+      const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
+      return {
+        nodes: members + proposers,
+        units: 0,
+        faults: noFaults(),
+        termUs,
+        safetyUs: 0,
+        livenessUs: 0,
+        config: {
+          members,
+          core: { engine, algorithm: 4, memberKeys, timing },
+          habits: {
+            handles: 0,
+            resources: [],
+            maxTermUs: termUs,
+            lapseOnly: false,
+            rush: false,
+            trying: false,
+            livenessUs: 0,
+            watches: engine === 'paxoslease',
+            releasesLater: false,
+            extras: false,
+            renews: true,
+            brief: false,
+            tellsBeliefs: false,
+            graceUs: 0,
+            silenceUs: timing.silenceUs,
+            restarted: false,
+            bootstraps: false,
+            isMember: false,
+            opened: { asked: false },
+          },
+          agrees: settings['fencing'] !== 'no',
+          releasesHeard: false,
+          judgesDeadlines: true,
+          handles: [],
+        },
+      };
+    },
+
+    nodeName({ config }: Scenario<RoundWorld>, node: number): string {
+      return (node < config.members ? ACCEPTOR_NAMES[node] : PROPOSER_NAMES[node - config.members]) ?? `n${node}`;
+    },
+
+    actor: (_scenario: Scenario<RoundWorld>, core: RoundCore, desk: Desk<LeaseCommand>): QuorumActor => new QuorumActor(core, desk),
+  };
+}
+
+export const roundStagings: readonly RoundStaging[] = [
+  roundStaging(flease, 'flease', 'absolute'),
+  roundStaging(fleaseLiteral, 'flease', 'absolute'),
+  roundStaging(paxosLease, 'paxoslease', 'relative'),
+  roundStaging(paxosLeaseSkewed, 'paxoslease', 'absolute'),
+  roundStaging(paxosLeaseLiteral, 'paxoslease', 'absolute'),
+];

@@ -1,0 +1,178 @@
+/** PaxosLease by the parts of its paper, and what was found when the core was reviewed. */
+import { describe, expect, it } from 'vitest';
+import { Cell, ofKind, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
+
+const RELATIVE = { engine: 'paxoslease', clocks: 'relative' } as const;
+const SKEWED = { engine: 'paxoslease', clocks: 'absolute' } as const;
+
+describe('P1 roles, P2 messages, P3 acquire', () => {
+  it('a client that is no acceptor acquires with the five messages', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    expect(cell.node(3).holds(lease)).toBe(true);
+    expect([...new Set(cell.sent.map(({ kind }) => kind))]).toEqual([
+      'prepare request',
+      'prepare response',
+      'propose request',
+      'propose response',
+      'learn',
+    ]);
+  });
+
+  it('a proposer that sees another’s live lease gives up', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    cell.node(3).acquire();
+    cell.settle();
+    cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).last('refused').reason).toBe('held');
+  });
+
+  it('a majority of empty answers frees it, whatever a minority still has', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    cell.node(3).acquire();
+    cell.settle(ofKind('prepare request', 'prepare response'));
+    // Its proposal reaches one acceptor, and then it dies.
+    cell.deliver(to(0));
+    cell.drop();
+    cell.node(3).down = true;
+    const lease = cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).holds(lease)).toBe(true);
+  });
+});
+
+describe('P4 extend', () => {
+  it('moves the end only after a fresh quorum', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    cell.pass(TERM_US / 2);
+    cell.node(3).renew(lease);
+    cell.settle(({ from, to: target }) => from === 0 || target === 0);
+    expect(cell.node(3).remaining(lease)).toBe(TERM_US / 2);
+    cell.settle();
+    expect(cell.node(3).remaining(lease)).toBe(TERM_US);
+  });
+});
+
+describe('P5 release', () => {
+  it('at once frees the lease at once', () => {
+    const cell = new Cell({ ...SKEWED, clients: 2 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    cell.node(3).release(lease);
+    expect(cell.node(3).holds(lease)).toBe(false);
+    cell.settle();
+    cell.pass(RTT_US);
+    const next = cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).holds(next)).toBe(true);
+  });
+
+  it.each([RELATIVE, SKEWED])('at a later time ends it then, for the owner first ($clocks terms)', (options) => {
+    const cell = new Cell({ ...options, clients: 2 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    cell.node(3).release(lease, TERM_US / 4);
+    cell.settle();
+    cell.run(TERM_US / 4 - 1);
+    expect(cell.node(3).holds(lease)).toBe(true);
+    cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).last('refused').reason).toBe('held');
+    cell.run(1);
+    expect(cell.node(3).holds(lease)).toBe(false);
+    cell.run(cell.config.timing.skewUs + 1);
+    const next = cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).holds(next)).toBe(true);
+  });
+});
+
+describe('P6 learn', () => {
+  const taught = (options: typeof RELATIVE | typeof SKEWED): { cell: Cell; lease: number; token: number } => {
+    const cell = new Cell({ ...options, clients: 2 });
+    cell.node(1).command({ kind: 'watch', prefix: new Uint8Array(0) });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    return { cell, lease, token: cell.node(3).last('granted').token };
+  };
+
+  it('a learner believes an owner until its end', () => {
+    const { cell, token } = taught(SKEWED);
+    expect(cell.node(1).believed()).toBe(token);
+    cell.run(TERM_US);
+    expect(cell.node(1).believed()).toBe(0);
+  });
+
+  it('a release for now ends the belief now, though the learner’s clock is behind', () => {
+    const { cell, lease } = taught(SKEWED);
+    cell.node(1).wallOffsetUs -= SKEW_US;
+    cell.node(3).release(lease);
+    cell.deliver(ofKind('learn'));
+    expect(cell.node(1).believed()).toBe(0);
+  });
+
+  it('a release later than the lease’s own end makes nobody believe longer', () => {
+    const { cell, lease } = taught(SKEWED);
+    cell.run(TERM_US / 2);
+    cell.node(3).release(lease, 5 * TERM_US);
+    cell.settle();
+    cell.run(TERM_US / 2);
+    expect(cell.node(1).believed()).toBe(0);
+  });
+
+  it('what was learned before a release and arrives after it is old news', () => {
+    const cell = new Cell({ ...SKEWED, clients: 2 });
+    cell.node(1).command({ kind: 'watch', prefix: new Uint8Array(0) });
+    const lease = cell.node(3).acquire();
+    cell.settle(({ kind }) => kind !== 'learn');
+    const late = cell.flying.filter((packet) => packet.to === 1);
+    cell.drop();
+    cell.node(3).release(lease);
+    cell.settle();
+    for (const packet of late) cell.hand(packet);
+    expect(cell.node(1).believed()).toBe(0);
+  });
+
+  it('is forgotten in the end, also what is kept to know old news', () => {
+    const { cell, lease } = taught(SKEWED);
+    cell.node(3).release(lease);
+    cell.settle();
+    cell.run(3 * TERM_US);
+    expect(cell.node(1).core.snapshot()).toMatchObject({ learner: { beliefs: [] } });
+  });
+
+  it('an owner that ran out of time does not free the lease before the last learner has stopped believing', () => {
+    const { cell } = taught(SKEWED);
+    cell.node(1).wallOffsetUs -= SKEW_US / 2;
+    cell.run(TERM_US);
+    expect(cell.node(3).said('lost')).toHaveLength(1);
+    cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).said('granted')).toEqual([]);
+  });
+});
+
+describe('P7 skewed clocks', () => {
+  it('an acceptor keeps a lease S beyond its end', () => {
+    const cell = new Cell({ ...SKEWED, clients: 2 });
+    cell.node(3).acquire();
+    cell.settle();
+    cell.run(TERM_US + SKEW_US - 1);
+    cell.node(4).acquire();
+    cell.settle();
+    expect(cell.node(4).said('granted')).toEqual([]);
+  });
+
+  it('a restarted member waits T + S', () => {
+    const cell = new Cell(SKEWED);
+    cell.node(0).restart();
+    cell.run(TERM_US + SKEW_US - 1);
+    expect(cell.node(0).said('ready')).toEqual([]);
+    cell.run(1);
+    expect(cell.node(0).said('ready')).toHaveLength(1);
+  });
+});
