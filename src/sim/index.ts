@@ -1,6 +1,7 @@
 /** The simulated world: run any core through faulty executions that a seed can repeat. */
 export * from './campaign.ts';
 export * from './explorer/index.ts';
+export * from './fairness.ts';
 export * from './faults.ts';
 export * from './interest.ts';
 export * from './protocol.ts';

@@ -1,4 +1,5 @@
 /** Flease and PaxosLease: what the two papers share, and the core that is either. */
+export { BucketBallots, PlainBallots, type Ballots } from './ballots.ts';
 export * from './config.ts';
 export * from './core.ts';
 export * as roundKinds from './messages.ts';
