@@ -46,7 +46,7 @@ export function projectWith(files: Readonly<Record<string, string>>): string {
 
 /** What a program of the project prints; it must end well and complain of nothing. */
 export function run(folder: string, file: string): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, file)], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, file)], { cwd: folder, encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(status).toBe(0);
   return stdout;
