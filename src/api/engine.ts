@@ -24,7 +24,7 @@ export interface PaxosLeaseOptions {
 /** Which protocol grants the leases of a cell. */
 export type EngineOptions = 'quorum' | { readonly flease: FleaseOptions } | { readonly paxoslease: PaxosLeaseOptions };
 
-export type EngineName = 'quorum' | 'flease' | 'paxoslease';
+type EngineName = 'quorum' | 'flease' | 'paxoslease';
 
 /** What not every engine can do. */
 export interface Abilities {

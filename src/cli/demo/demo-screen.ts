@@ -5,7 +5,7 @@ import type { Happening } from './chronicle.ts';
 import { shortToken, type Doing, type Store } from './crowd.ts';
 import type { HeldView, MemberView } from './demo-cell.ts';
 
-export interface LeaseView {
+interface LeaseView {
   readonly name: string;
   readonly held: HeldView | null;
   readonly inLine: readonly string[];

@@ -10,7 +10,7 @@ export interface RoundMutant extends Mutant {
 }
 
 /** Everything section 5 adds. */
-export const LITERAL_WITHOUT: readonly (keyof RoundRules)[] = [
+const LITERAL_WITHOUT: readonly (keyof RoundRules)[] = [
   'attemptDeadline',
   'deadlineFromFirstMessage',
   'keepLiveLease',
