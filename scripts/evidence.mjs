@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { SeededChooser } from '../dist/kernel/index.js';
 import { runScript, simulations } from '../dist/sim/index.js';
 
+/** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. */
+const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests']);
+
 const at = (path) => new URL(`../${path}`, import.meta.url);
 const DATA = at('docs/evidence.jsonl');
 const PAGE = at('docs/evidence.md');
@@ -127,9 +130,6 @@ async function propertiesOf(name) {
   }
   return [...found];
 }
-
-/** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. */
-const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests']);
 
 function properties(names, sampled, explored, killed, scripts) {
   const clean = sampled.filter(({ mutant }) => mutant === null);
