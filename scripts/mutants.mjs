@@ -44,7 +44,8 @@ for (const simulation of simulations) {
 lines.push(
   'The mutants of rule 1 and `own-lease-always-open` run on the literal variant of the engine (rule 2 off, prepare always): with rule 2 in',
   'force an acceptor refuses what they would do, and they are harmless. The literal variant itself, with all other rules in force and leases',
-  'left to run out, is clean in the same worlds (a test runs it).',
+  'left to run out, is clean in the same worlds (a test runs it). The mutants of `flease-literal` and `paxoslease-literal` run on the papers to the',
+  'letter, in worlds in which those hold (`test/sim/rounds.test.ts`).',
   '',
 );
 writeFileSync(new URL('../docs/mutants.md', import.meta.url), lines.join('\n'));

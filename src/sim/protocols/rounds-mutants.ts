@@ -24,10 +24,10 @@ export const LITERAL_WITHOUT: readonly (keyof RoundRules)[] = [
 const SHARED: readonly RoundMutant[] = [
   {
     name: 'replace-live-lease',
-    rule: 'rule 2',
-    how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives.',
-    without: ['keepLiveLease'],
-    shape: 'restarts',
+    rule: 'rules 2 and 1',
+    how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives. Either rule covers for the other, so both are out.',
+    without: ['keepLiveLease', 'attemptDeadline'],
+    shape: 'long-memory',
   },
   {
     name: 'owner-is-node',

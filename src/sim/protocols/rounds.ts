@@ -138,9 +138,11 @@ function roundProtocol(variant: Variant): RoundProtocol {
       // In small worlds clients ask and members only vote.
       const handles = Array.from({ length: nodes }, (_, node) => (small ? (node < members ? 0 : 1) : 1 + chooser.below(2)));
       const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
+      // Where attempts have no deadline, leases are left to run out and only callers' patience ends an attempt.
+      const lapseOnly = literal || shape === 'long-memory';
       // What a failed attempt left at a minority must not cost a term.
       const isBrief = shape === 'leftovers';
-      const livenessUs = literal || wild ? 0 : isBrief ? TERM_US * LEFTOVER_TERMS : (handlesInAll * 6 + 20) * TERM_US;
+      const livenessUs = lapseOnly || wild ? 0 : isBrief ? TERM_US * LEFTOVER_TERMS : (handlesInAll * 6 + 20) * TERM_US;
       // Some cells of five let three members vote on a name (F8).
       const replication = members === 5 && !small && chooser.below(2) === 0 ? 3 : members;
       const isPunctual = shape === 'punctual';
@@ -170,7 +172,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             handles: 0,
             resources,
             maxTermUs: TERM_US,
-            lapseOnly: literal,
+            lapseOnly,
             rush: false,
             trying: false,
             livenessUs,
