@@ -37,7 +37,7 @@ describe('the belief referee', () => {
   });
 
   it('reads back what was written', () => {
-    const record = { at: 5, ...learner.believed('r', 1) } as Parameters<typeof formatRecord>[0];
+    const record = { at: 5, ...learner.believed('r', 1) };
     expect(parseRecord(formatRecord(record), 2)).toEqual(record);
   });
 });

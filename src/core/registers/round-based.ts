@@ -3,7 +3,7 @@
  * the one that wrote it. READ and WRITE with a ballot that is too low are refused. A copy of a READ that was
  * answered is answered again in the same way: the paper's channels do not duplicate, real ones do.
  */
-import { compareBallots, NO_BALLOT, NOBODY, type BallotTime, type Incarnation } from '../../kernel/index.ts';
+import { type compareBallots, NO_BALLOT, NOBODY, type BallotTime, type Incarnation } from '../../kernel/index.ts';
 
 /** How two ballots compare. The simulator brings the papers' own orders, which are none (rule 9). */
 export type BallotOrder = typeof compareBallots;

@@ -96,7 +96,7 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
         duplicatePpm: 50_000,
       };
     }
-    case 'leftovers':
+    default:
       return { ...noFaults(), latencyUsMin: between(500, 3_000), latencyUsSpread: 0, lossPpm: between(50_000, 100_000) };
   }
 }

@@ -82,7 +82,7 @@ export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
     };
   },
   say: (command: QuorumCommand): Said | null => (command.kind === 'release' && (command.inUs ?? 0) > 0 ? null : quorumLifting.say(command)),
-  use: quorumLifting.use,
+  use: (resource: string, request: number): Said | null => quorumLifting.use(resource, request),
 };
 
 export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {

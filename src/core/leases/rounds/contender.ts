@@ -11,7 +11,6 @@ import {
   spanUs,
   wallUs,
   type BallotTime,
-  type Incarnation,
   type MonoUs,
   type NodeId,
   type WallUs,
@@ -26,9 +25,9 @@ import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, isSameLease, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
-import { deadlinesOf, hintOf, isSkewed, leftOf, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
+import { deadlinesOf, hintOf, isSkewed, leftOf, remainingOf, renewAtOf, retryIn, setDeadline } from './time-left.ts';
 
-/** A try that does not wait gives up after so many rounds that met others or nobody. */
+/** A try that does not wait gives up after so many rounds. */
 const TRIES_MAX = 4;
 const BACK_OFF_DOUBLINGS = 5;
 
@@ -57,10 +56,6 @@ export class Contender {
   /** How many entries its calendar has. */
   get planned(): number {
     return this.#claims.planned;
-  }
-
-  get owner(): Incarnation {
-    return this.#surroundings.owner;
   }
 
   // ── Commands ───────────────────────────────────────────────────────────────────────────────────────
@@ -310,7 +305,7 @@ export class Contender {
     const votes = rules.distinctVoters ? round.votes.size : round.messages;
     const needed = round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum;
     if (votes < needed || round.value === null) return;
-    const isOurs = round.value.holder === this.owner && round.value.holderLease === claim.lease;
+    const isOurs = round.value.holder === this.#surroundings.owner && round.value.holderLease === claim.lease;
     if (round.purpose === 'look') this.#answer(claim, round.value, step);
     else if (!isOurs) this.#held(claim, round.value, step);
     else if (round.purpose === 'take') this.#win(claim, round, step);
@@ -368,7 +363,7 @@ export class Contender {
     if (round.purpose === 'renew') {
       claim.round = null;
       step.emit({ kind: 'renewal-failed', lease: claim.lease });
-      this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#retryIn(step)), claim.deadlineMono)));
+      this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, retryIn(this.#surroundings, step)), claim.deadlineMono)));
       return;
     }
     if (round.purpose === 'look') {
@@ -382,7 +377,8 @@ export class Contender {
   }
 
   #giveBack(claim: Claim, round: Round, step: RoundStep): void {
-    const isOwn = round.value !== null && isSameLease(round.value, { ...round.value, holder: this.owner, holderLease: claim.lease });
+    const isOwn =
+      round.value !== null && isSameLease(round.value, { ...round.value, holder: this.#surroundings.owner, holderLease: claim.lease });
     if (round.stage !== 'writing' || !isOwn || !this.#surroundings.rules.giveBack) return;
     this.#out.giveBack(claim, round.ballot, step);
   }
@@ -407,11 +403,6 @@ export class Contender {
     if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
     claim.phase = 'resting';
     this.#claims.plan(claim, monoAfter(step.monoUs, spanUs(restUs)));
-  }
-
-  #retryIn(step: RoundStep): ReturnType<typeof spanUs> {
-    const { retryUs } = this.#surroundings.timing;
-    return spanUs(this.#surroundings.rules.jitter ? 1 + step.choose(2 * retryUs) : retryUs);
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────

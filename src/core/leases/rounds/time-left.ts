@@ -1,5 +1,5 @@
 /** How long a lease lasts: our own, by both of our clocks, and another's, by what we were told. And what a voter's clock is worth. */
-import { monoAfter, monoUs, spanUs, wallUs, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import { monoAfter, monoUs, spanUs, wallUs, type MonoUs, type SpanUs, type WallUs } from '../../../kernel/index.ts';
 import type { HolderHint } from '../quorum/config.ts';
 import { renewAfterUs, stretch } from '../quorum/timing.ts';
 import type { Surroundings } from './algorithm.ts';
@@ -28,6 +28,11 @@ export function deadlinesOf(claim: Claim, { rules }: Surroundings): { deadlineMo
 
 export function renewAtOf(claim: Claim): MonoUs {
   return monoUs(claim.deadlineMono - claim.termUs + renewAfterUs(claim.termUs));
+}
+
+/** How long after a failed renewal the next is tried. */
+export function retryIn({ timing, rules }: Surroundings, step: RoundStep): SpanUs {
+  return spanUs(rules.jitter ? 1 + step.choose(2 * timing.retryUs) : timing.retryUs);
 }
 
 /** How long another's lease may still last, by what we know. */
