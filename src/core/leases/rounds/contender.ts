@@ -126,7 +126,10 @@ export class Contender {
       step.emit({ kind: 'renewed', lease, ...deadlinesOf(claim, this.#surroundings) });
     }
     if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
-    if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) this.#stop(claim, step);
+    if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) {
+      claim.isStopped = true;
+      step.emit({ kind: 'stopped', lease });
+    }
     this.#sendRelease(claim, step);
   }
 
@@ -332,8 +335,14 @@ export class Contender {
       this.#lose(claim, step);
       return;
     }
-    const old = claim.deadlineMono;
-    if (round.startMono + claim.termUs >= old) setDeadline(claim, round, this.#surroundings);
+    const { deadlineMono, deadlineWall, untilUs } = claim;
+    if (round.startMono + claim.termUs >= deadlineMono) setDeadline(claim, round, this.#surroundings);
+    // A wall clock that was set forward while we asked has passed the new end before it began: the old one stands.
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+      Object.assign(claim, { deadlineMono, deadlineWall, untilUs });
+      this.#fail(claim, round, step);
+      return;
+    }
     claim.round = null;
     this.#planHold(claim, step);
     this.#out.teach(claim, 0, step);
@@ -444,11 +453,6 @@ export class Contender {
     if (!this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'released', lease: claim.lease, byQuorum });
-  }
-
-  #stop(claim: Claim, step: RoundStep): void {
-    claim.isStopped = true;
-    step.emit({ kind: 'stopped', lease: claim.lease });
   }
 
   /** Past its end: the owner has stopped, so what is left of its votes may go, unless learners whose clocks are behind count on it. */
