@@ -9,7 +9,7 @@ import { RoundRegister } from '../../../src/core/index.ts';
 const STORES = 3;
 const QUORUM = 2;
 const ASKERS = 3;
-const STEPS = 120;
+const STEPS = 240;
 
 interface Operation {
   readonly action: 'read' | 'write';
