@@ -149,8 +149,8 @@ describe('a message of Flease or PaxosLease', () => {
         if (arrived === null) return;
         const { name, nameStart, nameEnd, metaStart, metaEnd } = arrived;
         expect(metaEnd - metaStart).toBeLessThanOrEqual(META_BYTES_MAX);
-        const hasName = FIELDS[arrived.kind]?.includes('name') && arrived.kind !== WATCH;
-        expect(!hasName || isValidNameBytes(name, nameStart, nameEnd)).toBe(true);
+        const isNamed = FIELDS[arrived.kind]?.includes('name') === true && arrived.kind !== WATCH;
+        expect(!isNamed || isValidNameBytes(name, nameStart, nameEnd)).toBe(true);
         expect([arrived.owner, arrived.ballot, arrived.clockUs, arrived.token].every(Number.isSafeInteger)).toBe(true);
       }),
     );

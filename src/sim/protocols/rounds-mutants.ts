@@ -23,13 +23,6 @@ const LITERAL_WITHOUT: readonly (keyof RoundRules)[] = [
 
 const SHARED: readonly RoundMutant[] = [
   {
-    name: 'replace-live-lease',
-    rule: 'rules 2 and 1',
-    how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives. Either rule covers for the other, so both are out.',
-    without: ['keepLiveLease', 'attemptDeadline'],
-    shape: 'long-memory',
-  },
-  {
     name: 'owner-is-node',
     rule: 'rule 3',
     how: 'A stalled process and the one started in its place are the same owner to the acceptors: both hold.',
@@ -74,6 +67,13 @@ const SHARED: readonly RoundMutant[] = [
 ];
 
 export const FLEASE_MUTANTS: readonly RoundMutant[] = [
+  {
+    name: 'replace-live-lease',
+    rule: 'rules 2 and 1',
+    how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives. Either rule covers for the other, so both are out.',
+    without: ['keepLiveLease', 'attemptDeadline', 'deadlineFromFirstMessage'],
+    shape: 'long-memory',
+  },
   ...SHARED,
   {
     name: 'no-safety-period',
@@ -103,6 +103,13 @@ export const PAXOSLEASE_MUTANTS: readonly RoundMutant[] = [
 ];
 
 export const SKEWED_MUTANTS: readonly RoundMutant[] = [
+  {
+    name: 'replace-live-lease',
+    rule: 'rule 2',
+    how: 'An acceptor gives its vote to a newcomer with a higher ballot while the lease it voted for lives. Rule 1 and others cover for it, so all that the paper lacks is out; with rule 2 alone put back nothing breaks.',
+    without: LITERAL_WITHOUT,
+    shape: 'long-memory',
+  },
   ...SHARED,
   {
     name: 'te-without-s',

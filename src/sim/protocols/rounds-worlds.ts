@@ -64,6 +64,7 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
         offsetUsMax: 0,
         crashEveryUs: between(Math.floor(termUs / 10), termUs),
         downUsMax: 1_000,
+        afterVotePpm: 100_000,
         wallSwayEveryUs: between(Math.floor(termUs / 5), termUs),
         wallSwayUs: skewUs,
       };

@@ -9,7 +9,7 @@ import { RoundRegister } from '../../../src/core/index.ts';
 const STORES = 3;
 const QUORUM = 2;
 const ASKERS = 3;
-const STEPS = 120;
+const STEPS = 240;
 
 interface Operation {
   readonly action: 'read' | 'write';
@@ -83,16 +83,17 @@ function play(seed: number, faulty: Faulty = {}): Operation[] {
   for (let at = 0; at < STEPS; at++) {
     const asker = random.below(ASKERS);
     const mine = current[asker];
-    const roll = random.below(10);
-    if (!mine || roll === 0) {
-      // Ballots are unique and may be used out of order; an attempt that hangs is given up.
-      let k = 1 + random.below(at + 10);
+    const roll = random.below(60);
+    const isOver = !mine || mine.abortedAt < at || (mine.action === 'write' && mine.committedAt < at);
+    if ((isOver && roll < 10) || roll === 0) {
+      // Ballots are unique and may come out of order; an attempt that hangs is given up.
+      let k = at + 1 + random.below(12);
       while (used.has(k)) k++;
       used.add(k);
       invoke(asker, 'read', k, null, at);
-    } else if (mine.committedAt < at && mine.action === 'read') {
+    } else if (mine && mine.committedAt < at && mine.action === 'read') {
       invoke(asker, 'write', mine.k, mine.result ?? nextV++, at);
-    } else if (answers.length > 0 && roll < 5) {
+    } else if (answers.length > 0 && roll < 40) {
       const [answer] = answers.splice(random.below(answers.length), 1);
       if (!answer) continue;
       const { operation } = answer;

@@ -57,6 +57,23 @@ describe('P4 extend', () => {
   });
 });
 
+describe('a wall clock that is set during a renewal', () => {
+  it('ends no lease that has time left by both clocks, and renews none into the past', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    const owner = cell.node(3);
+    owner.wallOffsetUs -= 5 * TERM_US;
+    cell.pass(TERM_US / 2);
+    owner.renew(lease);
+    owner.wallOffsetUs += 5 * TERM_US;
+    cell.settle();
+    expect(owner.said('renewed')).toEqual([]);
+    expect(owner.said('renewal-failed')).toHaveLength(1);
+    expect(owner.remaining(lease)).toBe(TERM_US / 2);
+  });
+});
+
 describe('P5 release', () => {
   it('at once frees the lease at once', () => {
     const cell = new Cell({ ...SKEWED, clients: 2 });

@@ -11,7 +11,6 @@ import {
   spanUs,
   wallUs,
   type BallotTime,
-  type Incarnation,
   type MonoUs,
   type NodeId,
   type SpanUs,
@@ -31,7 +30,7 @@ import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
 import { deadlinesOf, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
 
-/** A try that does not wait gives up after so many rounds that met others or nobody. */
+/** A try that does not wait gives up after so many rounds. */
 const TRIES_MAX = 4;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
@@ -61,10 +60,6 @@ export class Contender {
   /** How many entries its calendar has. */
   get planned(): number {
     return this.#claims.planned;
-  }
-
-  get owner(): Incarnation {
-    return this.#surroundings.owner;
   }
 
   // ── Commands ───────────────────────────────────────────────────────────────────────────────────────
@@ -140,7 +135,10 @@ export class Contender {
       step.emit({ kind: 'renewed', lease, ...deadlinesOf(claim, this.#surroundings) });
     }
     if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
-    if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) this.#stop(claim, step);
+    if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) {
+      claim.isStopped = true;
+      step.emit({ kind: 'stopped', lease });
+    }
     this.#sendRelease(claim, step);
   }
 
@@ -319,7 +317,7 @@ export class Contender {
     const votes = rules.distinctVoters ? round.votes.size : round.messages;
     const needed = round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum;
     if (votes < needed || round.value === null) return;
-    const isOurs = round.value.holder === this.owner && round.value.holderLease === claim.lease;
+    const isOurs = round.value.holder === this.#surroundings.owner && round.value.holderLease === claim.lease;
     if (round.purpose === 'look') this.#answer(claim, round.value, step);
     else if (!isOurs) this.#held(claim, round.value, step);
     else if (round.purpose === 'take') this.#win(claim, round, step);
@@ -346,8 +344,14 @@ export class Contender {
       this.#lose(claim, step);
       return;
     }
-    const old = claim.deadlineMono;
-    if (round.startMono + claim.termUs >= old) setDeadline(claim, round, this.#surroundings);
+    const { deadlineMono, deadlineWall, untilUs } = claim;
+    if (round.startMono + claim.termUs >= deadlineMono) setDeadline(claim, round, this.#surroundings);
+    // A wall clock that was set forward while we asked has passed the new end before it began: the old one stands.
+    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+      Object.assign(claim, { deadlineMono, deadlineWall, untilUs });
+      this.#fail(claim, round, step);
+      return;
+    }
     claim.round = null;
     this.#planHold(claim, step);
     this.#out.teach(claim, 0, step);
@@ -395,7 +399,8 @@ export class Contender {
   }
 
   #giveBack(claim: Claim, round: Round, step: RoundStep): void {
-    const isOwn = round.value !== null && isSameLease(round.value, { ...round.value, holder: this.owner, holderLease: claim.lease });
+    const isOwn =
+      round.value !== null && isSameLease(round.value, { ...round.value, holder: this.#surroundings.owner, holderLease: claim.lease });
     if (round.stage !== 'writing' || !isOwn || !this.#surroundings.rules.giveBack) return;
     this.#out.giveBack(claim, round.ballot, step);
   }
@@ -445,11 +450,6 @@ export class Contender {
     if (!this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'released', lease: claim.lease, byQuorum });
-  }
-
-  #stop(claim: Claim, step: RoundStep): void {
-    claim.isStopped = true;
-    step.emit({ kind: 'stopped', lease: claim.lease });
   }
 
   /** Past its end: the owner has stopped, so what is left of its votes may go, unless learners whose clocks are behind count on it. */

@@ -20,6 +20,8 @@ import { ALL_ROUND_RULES, type RoundRules } from './rules.ts';
 export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   readonly #config: RoundConfig;
   readonly #boot: Boot;
+  /** Who asks for this node. */
+  readonly #owner: Incarnation;
   readonly #acceptor: RoundAcceptor | null;
   readonly #contender: Contender;
   readonly #learner: RoundLearner | null;
@@ -31,6 +33,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     const isMember = boot.self < memberKeys.length;
     this.#config = config;
     this.#boot = boot;
+    this.#owner = owner;
     this.#acceptor = isMember ? new RoundAcceptor(timing, rules) : null;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
     const isBucketed = engine === 'flease' && rules.bucketedBallots;
@@ -83,11 +86,11 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         this.#learner?.watched(from, message, step);
         return;
       case LEARN:
-        if ((message.flags & PASSED_ON) === 0 || message.owner === this.#contender.owner) this.#learner?.learn(message, step);
+        if ((message.flags & PASSED_ON) === 0 || message.owner === this.#owner) this.#learner?.learn(message, step);
         return;
       default:
         // An answer to an earlier life of this node is not for us.
-        if (message.owner === this.#contender.owner) this.#answer(from, message, step);
+        if (message.owner === this.#owner) this.#answer(from, message, step);
     }
   }
 
