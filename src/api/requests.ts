@@ -3,7 +3,7 @@
  * The lease that comes of one is the lease service's.
  */
 import type { LeaseCommand, LeaseEvent, RefusalReason, Timing } from '../core/index.ts';
-import { checkName, encodeName, parseDuration, quorumOf, TenureError, type Duration } from '../kernel/index.ts';
+import { checkName, encodeName, NumberMap, parseDuration, quorumOf, TenureError, type Duration } from '../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../runtime/index.ts';
 import { tellOffsets, type MemberReach } from './clock-skew.ts';
 import type { Lease } from './lease.ts';
@@ -65,7 +65,7 @@ interface RequestGround {
 
 export class Requests {
   readonly #ground: RequestGround;
-  readonly #asking = new Map<number, Asking>();
+  readonly #asking = new NumberMap<Asking>();
   readonly #encoded = new Map<string, Uint8Array>();
   #shortestTermUs = Infinity;
 
