@@ -281,7 +281,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'renewed': {
         const lease = this.#held.get(event.lease);
-        if (lease) this.#observer.renewed(lease, this.#driver.monoUs);
+        if (lease) this.#observer.renewed(lease);
         return;
       }
       case 'renewal-failed': {

@@ -94,7 +94,7 @@ export class Requests {
     this.#ground.alive.hold();
     const askedUs = this.#ground.clocks.mono();
     this.#asking.set(number, { name, nameBytes, termUs, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
-    this.#ground.observer.requested(name, number, termUs, askedUs);
+    this.#ground.observer.requested(name, number);
     try {
       const copy = meta === undefined ? undefined : copyMeta(meta);
       this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy });
