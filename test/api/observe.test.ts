@@ -10,7 +10,7 @@ import { Log } from '../../src/api/logging.ts';
 import { Observer } from '../../src/api/observer.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
 import { TenureError } from '../../src/kernel/index.ts';
-import { MemoryHub, type MemoryNode, type Transport } from '../../src/transport/index.ts';
+import { MemoryHub } from '../../src/transport/index.ts';
 import { freePorts, realCell } from './real-cell.ts';
 
 const ORIGIN = { cell: 'orders', node: 'a', incarnation: 1 };
@@ -30,7 +30,7 @@ function heardOn<K extends TenureChannel>(name: K): TenureEvents[K][] {
 /** Cells in memory from here on measure round trips of `us`. */
 function farAway(): { us: number } {
   const rtt = { us: 0 };
-  const make = Reflect.get(MemoryHub.prototype, 'transport') as (this: MemoryHub, node: MemoryNode) => Transport;
+  const make = Reflect.get(MemoryHub.prototype, 'transport');
   const spy = vi.spyOn(MemoryHub.prototype, 'transport').mockImplementation(function (this: MemoryHub, node) {
     const made = make.call(this, node);
     const stats = made.peerStats.bind(made);
