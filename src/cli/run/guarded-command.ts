@@ -53,6 +53,7 @@ export class GuardedCommand {
   readonly #lease: Tenancy;
   readonly #options: CommandOptions;
   #switch: DeadMansSwitch | null = null;
+  #dismissed: Promise<void> | undefined;
   #group: ProcessGroup | null = null;
   /** Why it is being ended. */
   #lost: string | null = null;
@@ -71,15 +72,20 @@ export class GuardedCommand {
   /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
   async run(): Promise<Outcome> {
     const { command, environment } = this.#options;
-    // Only now: who waits for a lease needs no guard, and what the switch is told waits for it until it is loaded.
-    this.#switch = new DeadMansSwitch({ onFired: () => this.#switchFired(), onHopeless: (error) => this.#switchIsHopeless(error) });
+    // Node opens its stream of standard error with the first socket that is destroyed, and makes it non-blocking for all who
+    // share it. That is done before there is a command: its start undoes it.
+    void process.stderr;
     try {
       const isGated = passesShell(environment);
+      // Without a gate it begins at once: the instant without a guard is kept short.
+      if (!isGated) this.#guard();
       const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
       const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
       // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
       const child = started(() => spawn(file, args, { detached: true, stdio, env: { ...environment } }));
       if (child instanceof Error) return notStarted(child, command);
+      // The gate is being opened meanwhile.
+      this.#guard();
       const ended = endOf(child);
       if (child.pid !== undefined) {
         this.#group = new ProcessGroup(child.pid);
@@ -100,8 +106,18 @@ export class GuardedCommand {
       this.#isOver = true;
       this.#group = null;
       clearTimeout(this.#timer);
-      await this.#switch.dismiss();
+      this.#dismissed = this.#switch?.dismiss();
     }
+  }
+
+  /** Resolves when the switch is gone too; the lease need not wait for that. */
+  async dismissed(): Promise<void> {
+    await this.#dismissed;
+  }
+
+  /** Not before there is something to guard: who waits for a lease needs none. What the switch is told waits for it until it is loaded. */
+  #guard(): void {
+    this.#switch ??= new DeadMansSwitch({ onFired: () => this.#switchFired(), onHopeless: (error) => this.#switchIsHopeless(error) });
   }
 
   #outcome(code: number, wasOver: boolean): Outcome {
