@@ -9,6 +9,7 @@ import type { Writable } from 'node:stream';
 import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { DeadMansSwitch } from './dead-mans-switch.ts';
+import { whyNotFound } from './find-command.ts';
 import { machineMonoMs } from './orders.ts';
 import type { Plan } from './plan.ts';
 import { ProcessGroup } from './process-group.ts';
@@ -72,6 +73,8 @@ export class GuardedCommand {
   /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
   async run(): Promise<Outcome> {
     const { command, environment } = this.#options;
+    const obstacle = whyNotFound(command[0] ?? '', environment['PATH']);
+    if (obstacle) return { kind: 'not-started', ...obstacle };
     // Node opens its stream of standard error with the first socket that is destroyed, and makes it non-blocking for all who
     // share it. That is done before there is a command: its start undoes it.
     void process.stderr;
