@@ -40,8 +40,16 @@ export class Run {
     return this.process.pid ?? 0;
   }
 
-  /** The switch that guards it. */
-  switchPid(): number | undefined {
+  /** The switch that guards it: there always is one, or will be in a moment. */
+  async switchPid(but?: number): Promise<number> {
+    for (;;) {
+      const pid = this.#switchPid();
+      if (pid !== undefined && pid !== but) return pid;
+      await sleep(MOMENT_MS);
+    }
+  }
+
+  #switchPid(): number | undefined {
     return processes().find(({ parent, words }) => parent === this.pid && words.includes('switch'))?.pid;
   }
 }

@@ -6,13 +6,14 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { accessSync, constants as files } from 'node:fs';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { DeadMansSwitch } from './dead-mans-switch.ts';
 import { whyNotFound } from './find-command.ts';
-import { machineMonoMs } from './orders.ts';
+import { machineMonoMs, tellsBeforeMs } from './orders.ts';
 import type { Plan } from './plan.ts';
-import { ProcessGroup } from './process-group.ts';
+import { groupsOf, ProcessGroup } from './process-group.ts';
 
 /** What is asked of a lease. */
 export interface Tenancy {
@@ -35,6 +36,7 @@ export interface CommandOptions {
   readonly onLost: NodeJS.Signals;
 }
 
+const STDIN = 0;
 const SHELL = '/bin/sh';
 /**
  * Waits for a word before it becomes the command, so that the command does nothing before the switch knows of it: if we are
@@ -82,7 +84,7 @@ export class GuardedCommand {
       const isGated = passesShell(environment);
       // Without a gate it begins at once: the instant without a guard is kept short.
       if (!isGated) this.#guard();
-      const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
+      const stdio: StdioOptions = [isInBackground() ? 'ignore' : 'inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
       const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
       // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
       const child = started(() => spawn(file, args, { detached: true, stdio, env: { ...environment } }));
@@ -102,6 +104,8 @@ export class GuardedCommand {
       const end = await ended;
       if (typeof end === 'object') return notStarted(end, command);
       const wasOver = this.#lease.remainingMs() <= 0;
+      // If we were stopped, the switch may have told it to stop, and we are late to see why it ended.
+      this.#look();
       await this.#endRest();
       return this.#outcome(end, wasOver);
     } finally {
@@ -169,12 +173,20 @@ export class GuardedCommand {
     clearTimeout(this.#timer);
     const { killBeforeMs, graceMs, lookMs } = this.#options.plan;
     const leftMs = this.#lease.remainingMs() - killBeforeMs;
-    if (leftMs <= graceMs) this.#lose('the lease could not be renewed in time');
+    if (leftMs <= graceMs || this.#switchHasTold()) this.#lose('the lease could not be renewed in time');
     const killInMs = Math.min(leftMs, this.#killAtMonoMs - machineMonoMs());
     if (killInMs <= 0) this.#group?.signal('SIGKILL');
     else void this.#tellSwitch();
     const nextMs = killInMs <= 0 ? CLOSE_LOOK_MS : this.#lost === null ? Math.min(lookMs, leftMs - graceMs) : Math.min(lookMs, killInMs);
     this.#timer = setTimeout(() => this.#look(), Math.max(1, nextMs));
+  }
+
+  /**
+   * Whether the switch has told the command to stop, because we were stopped ourselves. It has if the time came by what it knew
+   * last, though the lease was renewed when we went on.
+   */
+  #switchHasTold(): boolean {
+    return this.#toldDeadlineMs > 0 && machineMonoMs() >= this.#toldDeadlineMs - tellsBeforeMs(this.#options.plan.graceMs);
   }
 
   /** From here on the command has its grace and no more, even if the lease is renewed after all. */
@@ -242,6 +254,16 @@ function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]
   const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
   const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
   return { kind: 'not-started', code: isMissing ? EXIT.notFound : EXIT.cannotRun, why };
+}
+
+/**
+ * Whether the terminal belongs to others. In a session of its own the command would not be stopped for reading it, as jobs in the
+ * background are: it would take what is typed to the shell.
+ */
+function isInBackground(): boolean {
+  if (!isatty(STDIN)) return false;
+  const [group, foreground] = groupsOf(process.pid) ?? [];
+  return foreground !== undefined && foreground > 0 && group !== foreground;
 }
 
 /** A shell drops variables whose names are no identifiers, and some images have none: then the command is started without one. */
