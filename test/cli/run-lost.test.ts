@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStopped, livingIn, MembersApart, stubborn, until, type Run } from './run-kit.ts';
+import { isStopped, isThere, livingIn, MembersApart, stubborn, until, type Run } from './run-kit.ts';
 
 /** Long enough that a busy machine kills in time: a fortieth of it is left to the switch. */
 const TERM_MS = 6000;
@@ -91,6 +91,37 @@ describe('a command that ignores every signal is gone before another begins', ()
     run.process.kill('SIGKILL');
     await nextBegins(group, Date.now());
     expect((await run.ended).signal).toBe('SIGKILL');
+  });
+});
+
+describe('a command that ignores every signal is gone before another begins (Linux)', () => {
+  it.runIf(process.platform === 'linux')('when tenure run and its switch are killed at the same moment', async () => {
+    const { run, group } = await begin('first', ['--grace', '500ms']);
+    await run.lastResortPid();
+    for (const pid of [run.pid, await run.switchPid()]) process.kill(pid, 'SIGKILL');
+    await nextBegins(group, Date.now());
+    expect((await run.ended).signal).toBe('SIGKILL');
+  });
+
+  it.runIf(process.platform === 'linux')('when tenure run is killed with the switch that took the place of another', async () => {
+    const { run, group } = await begin('first', ['--grace', '500ms']);
+    await run.lastResortPid();
+    const first = await run.switchPid();
+    process.kill(first, 'SIGKILL');
+    for (const pid of [await run.switchPid(first), run.pid]) process.kill(pid, 'SIGKILL');
+    await nextBegins(group, Date.now());
+    expect((await run.ended).signal).toBe('SIGKILL');
+  });
+
+  it.runIf(process.platform === 'linux')('and the last resort leaves a command its grace while the switch lives', async () => {
+    file = `beats-${tests++}`;
+    const script = `trap 'sleep 0.3; echo told >> "$0"; exit 0' TERM; echo ready >> "$0"; while :; do sleep 0.02; done`;
+    const run = cell.run(['lost', '--grace', '2s', '--', 'sh', '-c', script, cell.file(file)]);
+    await cell.line(file, /^ready$/);
+    const lastResort = await run.lastResortPid();
+    run.process.kill('SIGKILL');
+    expect(await cell.line(file, /^told$/)).toBe('told');
+    await until(() => !isThere(lastResort));
   });
 });
 

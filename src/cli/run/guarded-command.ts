@@ -11,6 +11,7 @@ import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { DeadMansSwitch } from './dead-mans-switch.ts';
 import { whyNotFound } from './find-command.ts';
+import { LastResort } from './last-resort.ts';
 import { machineMonoMs, tellsBeforeMs } from './orders.ts';
 import type { Plan } from './plan.ts';
 import { groupsOf, ProcessGroup } from './process-group.ts';
@@ -49,6 +50,8 @@ const BY_SIGNAL = 128;
 /** Who is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
 const STOP_AFTER_MS = 100;
 
+const LAST_RESORT_AFTER_MS = 100;
+
 /** What is not dead so long after the lease and the grace cannot be killed by us. */
 const GIVE_UP_MS = 10_000;
 
@@ -56,7 +59,9 @@ export class GuardedCommand {
   readonly #lease: Tenancy;
   readonly #options: CommandOptions;
   #switch: DeadMansSwitch | null = null;
-  #dismissed: Promise<void> | undefined;
+  #switchPid = 0;
+  #lastResort: LastResort | null = null;
+  #dismissed: Promise<unknown> | undefined;
   #group: ProcessGroup | null = null;
   /** Why it is being ended. */
   #lost: string | null = null;
@@ -101,6 +106,8 @@ export class GuardedCommand {
       const gate = (child.stdio as ChildProcess['stdio'] | undefined)?.[3] as Writable | undefined;
       gate?.on('error', () => {});
       gate?.end(this.#hopeless ? '' : 'go\n');
+      const late = setTimeout(() => this.#addLastResort(), LAST_RESORT_AFTER_MS);
+      late.unref();
       const end = await ended;
       if (typeof end === 'object') return notStarted(end, command);
       const wasOver = this.#lease.remainingMs() <= 0;
@@ -113,8 +120,13 @@ export class GuardedCommand {
       this.#isOver = true;
       this.#group = null;
       clearTimeout(this.#timer);
-      this.#dismissed = this.#switch?.dismiss();
+      this.#dismissed = Promise.all([this.#switch?.dismiss(), this.#lastResort?.dismiss()]);
     }
+  }
+
+  /** What ends sooner is not worth a third process. */
+  #addLastResort(): void {
+    if (this.#group && !this.#isOver) this.#lastResort = LastResort.for(this.#group, this.#switchPid);
   }
 
   /** Resolves when the switch is gone too; the lease need not wait for that. */
@@ -124,7 +136,14 @@ export class GuardedCommand {
 
   /** Not before there is something to guard: who waits for a lease needs none. What the switch is told waits for it until it is loaded. */
   #guard(): void {
-    this.#switch ??= new DeadMansSwitch({ onFired: () => this.#switchFired(), onHopeless: (error) => this.#switchIsHopeless(error) });
+    this.#switch ??= new DeadMansSwitch({
+      onStarted: (pid) => {
+        this.#switchPid = pid;
+        this.#lastResort?.tell(pid);
+      },
+      onFired: () => this.#switchFired(),
+      onHopeless: (error) => this.#switchIsHopeless(error),
+    });
   }
 
   #outcome(code: number, wasOver: boolean): Outcome {
