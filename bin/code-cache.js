@@ -6,7 +6,7 @@
 const { createHash } = require('node:crypto');
 const { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { basename, dirname } = require('node:path');
-const vm = require('node:vm');
+const { Script } = require('node:vm');
 
 const LARGE = /^(?:start|cell)-[\w-]+\.js$/;
 /** Another Node keeps its own. */
@@ -40,10 +40,9 @@ function load(module, file) {
   // The bundle is ASCII.
   const source = readFileSync(file, 'latin1');
   const cachedData = kept(file, source);
-  const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
+  const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename: file,
     ...(cachedData ? { cachedData } : {}),
-    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   if (!cachedData) compiled.set(file, { script, source });
   script.runInThisContext()(module.exports, (/** @type {string} */ id) => module.require(id), module, file, dirname(file));

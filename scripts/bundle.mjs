@@ -39,6 +39,8 @@ const { output } = await bundle.write({
   dir: to,
   // Node loads these faster than modules: at once, and without a wrapper around each of its own modules.
   format: 'cjs',
+  // A file that is loaded with code kept from before (bin/code-cache.js) cannot import.
+  dynamicImportInCjs: false,
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
   // Less to read at every start. Names stay, for the stacks in reports.

@@ -1,10 +1,23 @@
 /** What a start of `tenure run` leaves for the next: code that V8 has compiled, beside the bundle, and never trusted blindly. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ROOT } from '../support/tree.ts';
+import { freePort } from '../transport/cell.ts';
 import { MembersApart } from './run-kit.ts';
 
 let cell: MembersApart;
@@ -78,4 +91,24 @@ it.each([
 ])('nothing is left when $when', ({ args, env, status }) => {
   expect(run(args, env)).toMatchObject({ status, stderr: '' });
   expect([...kept().keys()]).toEqual([]);
+});
+
+it('packages are found from code that was kept', async () => {
+  run();
+  expect(kept().size).toBe(2);
+  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
+  const member = ['--cell', 'kept', '--self', 'a', '--members', `a=127.0.0.1:${await freePort()}`, '--data-dir', join(installed, 'data')];
+  const served = spawn(process.execPath, [join(installed, 'bin/tenure.js'), 'serve', ...member], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(served, 'close');
+  let said = '';
+  for (const stream of [served.stdout, served.stderr]) {
+    stream.on('data', (text: Buffer) => {
+      const isKnown = said.includes('"listening"');
+      said += text.toString();
+      if (!isKnown && said.includes('"listening"')) served.kill('SIGTERM');
+    });
+  }
+  await ended;
+  expect(said).toContain('"stopped"');
+  expect(said).not.toContain('Warning');
 });
