@@ -5,7 +5,7 @@
 'use strict';
 const { createHash } = require('node:crypto');
 const { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
-const { basename, dirname } = require('node:path');
+const path = require('node:path');
 const { Script } = require('node:vm');
 
 const LARGE = /^(?:start|cell)-[\w-]+\.js$/;
@@ -30,7 +30,7 @@ function useKept(folder) {
   if (!isWanted) return;
   const usual = require.extensions['.js'];
   require.extensions['.js'] = (module, file) => {
-    if (dirname(file) === folder && LARGE.test(basename(file))) load(module, file);
+    if (path.dirname(file) === folder && LARGE.test(path.basename(file))) load(module, file);
     else usual?.(module, file);
   };
 }
@@ -45,7 +45,7 @@ function load(module, file) {
     ...(cachedData ? { cachedData } : {}),
   });
   if (!cachedData) compiled.set(file, { script, source });
-  script.runInThisContext()(module.exports, (/** @type {string} */ id) => module.require(id), module, file, dirname(file));
+  script.runInThisContext()(module.exports, (/** @type {string} */ id) => module.require(id), module, file, path.dirname(file));
 }
 
 /**
@@ -76,7 +76,7 @@ function keep() {
   for (const [file, { script, source }] of compiled) {
     const unfinished = `${file}.${process.pid}.cache`;
     try {
-      accessSync(dirname(file), constants.W_OK);
+      accessSync(path.dirname(file), constants.W_OK);
       const data = script.createCachedData();
       writeFileSync(unfinished, Buffer.concat([digestOf(source, data), data]), { flag: 'wx' });
       // At once: another that starts now finds all of it or nothing.
