@@ -1,6 +1,7 @@
 /**
  * How long `tenure run NAME -- command` takes to start its command, from a shell's point of view, against an empty Node
- * program: both are started in turn many times, and the medians compared. Members are processes of their own on loopback.
+ * program: both are started in turn many times, and the medians compared. A third is started without the compiled code that an
+ * earlier start has kept, as on a machine where nothing could be written. Members are processes of their own on loopback.
  * `--json`, `--reps N`; exit 1 if the target is missed.
  */
 import { spawn } from 'node:child_process';
@@ -23,7 +24,8 @@ if (!Number.isInteger(reps) || reps < 1) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tenure-start-'));
-const empty = join(folder, 'empty.mjs');
+// The cheapest there is: a module takes longer.
+const empty = join(folder, 'empty.cjs');
 const secret = join(folder, 'secret');
 writeFileSync(empty, '');
 const bin = fileURLToPath(new URL('../bin/tenure.js', import.meta.url));
@@ -37,13 +39,14 @@ const env = { ...process.env, TENURE_CELL: cell.reach.cell, TENURE_MEMBERS: memb
 /**
  * When it first said something, and when it was over, in milliseconds from its start.
  * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} [more]
  * @returns {Promise<{ startedMs: number, endedMs: number }>}
  */
-function time(args) {
+function time(args, more = {}) {
   return new Promise((resolve, reject) => {
     const at = performance.now();
     let startedMs = NaN;
-    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, args, { env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout.once('data', () => (startedMs = performance.now() - at));
     child.once('close', (code) => {
       if (code === 0) resolve({ startedMs, endedMs: performance.now() - at });
@@ -52,14 +55,18 @@ function time(args) {
   });
 }
 
+const command = [bin, 'run', 'start', '--', 'echo', 'here'];
 const nodeMs = [];
 const startMs = [];
 const wholeMs = [];
+const uncachedMs = [];
+await time(command);
 for (let rep = 0; rep < reps; rep++) {
   nodeMs.push((await time([empty])).endedMs);
-  const { startedMs, endedMs } = await time([bin, 'run', 'start', '--', 'echo', 'here']);
+  const { startedMs, endedMs } = await time(command);
   startMs.push(startedMs);
   wholeMs.push(endedMs);
+  uncachedMs.push((await time(command, { NODE_DISABLE_COMPILE_CACHE: '1' })).startedMs);
 }
 await cell.stop();
 rmSync(folder, { recursive: true, force: true });
@@ -73,6 +80,8 @@ const result = {
   commandStartsMsP90: hundredths(quantile(startMs, 0.9)),
   wholeMs: hundredths(median(wholeMs)),
   ratio: hundredths(median(startMs) / median(nodeMs)),
+  uncachedMs: hundredths(median(uncachedMs)),
+  uncachedRatio: hundredths(median(uncachedMs) / median(nodeMs)),
   wholeRatio: hundredths(median(wholeMs) / median(nodeMs)),
   ratioMax: RATIO_MAX,
   machine: { cpu: cpus()[0]?.model ?? '?', cores: availableParallelism(), node: process.version, loadBefore },
@@ -84,6 +93,7 @@ else {
     `the command starts after     ${result.commandStartsMs} ms (p90 ${result.commandStartsMsP90} ms), ${result.ratio} times that`,
   );
   console.log(`all is over after            ${result.wholeMs} ms, ${result.wholeRatio} times that`);
+  console.log(`without kept code it starts  ${result.uncachedMs} ms, ${result.uncachedRatio} times that`);
   console.log(`${reps} starts each, in turn; ${result.machine.cores} cores, load ${loadBefore}, node ${process.version}`);
 }
 process.exitCode = result.ratio <= RATIO_MAX ? 0 : 1;

@@ -16,9 +16,22 @@ const LEFT_OUT = ['lmdb'];
 /** What every bundle here is made with. */
 const COMMON = { platform: /** @type {const} */ ('node'), external: LEFT_OUT };
 
+/** One character beyond ASCII makes V8 hold and read a whole file as two bytes a character. All are in texts, where escapes mean the same. */
+const inAscii = {
+  name: 'ascii',
+  /** @type {(options: unknown, files: Record<string, { code?: string }>) => void} */
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) {
+      if (file.code === undefined) continue;
+      file.code = file.code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    }
+  },
+};
+
 const needed = await neededBy(join(from, 'commands', 'run.js'));
 const bundle = await rolldown({
   ...COMMON,
+  plugins: [inAscii],
   input: { main: join(from, 'main.js'), 'sim-worker': join(from, 'sim-worker.js'), switch: join(from, 'run', 'switch.js') },
 });
 rmSync(to, { recursive: true, force: true });
@@ -26,6 +39,8 @@ const { output } = await bundle.write({
   dir: to,
   // Node loads these faster than modules: at once, and without a wrapper around each of its own modules.
   format: 'cjs',
+  // A file that is loaded with code kept from before (bin/code-cache.js) cannot import.
+  dynamicImportInCjs: false,
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
   // Less to read at every start. Names stay, for the stacks in reports.

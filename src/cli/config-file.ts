@@ -4,10 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { TenureError } from '../kernel/index.ts';
 import { checkSetting, PATH_KEYS, SETTING_KEYS, type SettingKey, type Settings } from './settings.ts';
 import { didYouMean } from './suggest.ts';
+import { whyUnreadable } from './unreadable.ts';
 
 export interface FileSettings {
   readonly settings: Settings;
@@ -27,19 +28,27 @@ export function parseConfig(file: string, text: string): FileSettings {
   const complain = (offset: number | undefined, message: string): void => {
     problems.push(`${file}:${offset === undefined ? 1 : lines.linePos(offset).line}: ${message}`);
   };
-  for (const { pos, message } of document.errors) complain(pos[0], plain(message));
+  for (const { code, pos, message } of [...document.errors, ...document.warnings])
+    complain(pos[0], code === 'MULTIPLE_DOCS' ? 'a second document begins here; a config file is one: remove this line' : plain(message));
   const settings: Settings = {};
   const origins: Partial<Record<SettingKey, string>> = {};
   const root = document.contents;
-  if (document.errors.length === 0 && !isMap(root)) complain(undefined, 'a config file is a list of lines `key: value`');
-  for (const { key: keyNode, value } of document.errors.length === 0 && isMap(root) ? root.items : []) {
-    const offset = isScalar(keyNode) ? keyNode.range?.[0] : undefined;
+  const isSound = problems.length === 0;
+  if (isSound && !isMap(root)) complain(undefined, 'a config file is a list of lines `key: value`');
+  for (const { key: keyNode, value } of isSound && isMap(root) ? root.items : []) {
+    const offset = isNode(keyNode) ? keyNode.range?.[0] : undefined;
     const key = String(isScalar(keyNode) ? keyNode.value : keyNode);
     if (!isKey(key)) {
       complain(offset, `${key}: there is no such setting${didYouMean(key, SETTING_KEYS)}`);
       continue;
     }
-    const plainValue: unknown = document.toJS({ maxAliasCount: 100 })[key];
+    let plainValue: unknown;
+    try {
+      plainValue = isNode(value) ? value.toJS(document, { maxAliasCount: 100 }) : value;
+    } catch (error) {
+      complain(offset, `${key}: ${plain(error instanceof Error ? error.message : String(error))}`);
+      continue;
+    }
     for (const { path, message } of checkSetting(key, plainValue, settings)) {
       const within = isMap(value) ? value.items.find(({ key: inner }) => isScalar(inner) && String(inner.value) === path[0]) : undefined;
       const at = within && isScalar(within.key) ? within.key.range?.[0] : offset;
@@ -67,8 +76,6 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const why =
-      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : error instanceof Error ? error.message : String(error);
-    throw new TenureError('TENURE_BAD_CONFIG', `${file}: ${why}`, { file });
+    throw new TenureError('TENURE_BAD_CONFIG', `${file}: ${whyUnreadable(error)}`, { file });
   }
 }

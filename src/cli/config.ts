@@ -9,6 +9,7 @@ import type { Command } from 'commander';
 import { parseEngine, type EngineOptions, type ConnectOptions, type JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
 import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
+import { whyUnreadable } from './unreadable.ts';
 
 /** What commander has made of the flags that `addCellOptions` and `addMemberOptions` add. */
 export type CellFlags = Partial<Record<Exclude<SettingKey, 'keepVotes'>, string>> & { readonly keepVotes?: boolean } & {
@@ -155,9 +156,7 @@ function readSecret(file: string, origin: string | undefined): Uint8Array {
   try {
     bytes = readFileSync(file);
   } catch (error) {
-    const why =
-      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : error instanceof Error ? error.message : String(error);
-    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: cannot read the secret in ${file}: ${why}`, { file });
+    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: cannot read the secret in ${file}: ${whyUnreadable(error)}`, { file });
   }
   let end = bytes.length;
   while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end--;

@@ -3,6 +3,8 @@
  * reached, why, and what to do. Exit codes follow from the error: 69 no quorum, 77 not allowed, 78 bad configuration.
  */
 import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { connect, type Cell, type ConnectOptions } from '../api/index.ts';
 import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
 import { asAdmin, asClient, findSettings, type CellFlags } from './config.ts';
@@ -24,6 +26,7 @@ const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 /** A person at a terminal hears after so long what is waited for. */
 const PATIENCE_MS = 1000;
 const MOMENT_MS = 250;
+const STDERR = 2;
 
 /** Connects as the flags, the environment or the config file say. Throws `TenureError` with words for people. */
 export async function openCell(
@@ -69,20 +72,19 @@ function asTold(error: unknown, signal: AbortSignal | undefined): Error {
   return told instanceof Error ? told : new Error(String(told));
 }
 
-/** On a terminal, silence for more than a moment looks like a hang. */
+/** On a terminal, silence for more than a moment looks like a hang. Straight to the descriptor: a stream of Node's costs a part of the start. */
 function noteOfPatience({ cell, members }: ConnectOptions): { clear: () => void } {
-  const { stderr } = process;
-  if (!stderr.isTTY) return { clear: () => {} };
+  if (!isatty(STDERR)) return { clear: () => {} };
   let isShown = false;
   const timer = setTimeout(() => {
-    stderr.write(`looking for a majority of cell ${cell} (${Object.keys(members).join(', ')}) …`);
+    writeSync(STDERR, `looking for a majority of cell ${cell} (${Object.keys(members).join(', ')}) …`);
     isShown = true;
   }, PATIENCE_MS);
   timer.unref();
   return {
     clear: () => {
       clearTimeout(timer);
-      if (isShown) stderr.write('\r\x1b[2K');
+      if (isShown) writeSync(STDERR, '\r\x1b[2K');
     },
   };
 }

@@ -55,9 +55,9 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   const asJson = wantsJson(argv);
-  process.stdout.on('error', endWithReader);
-  // Who reads no errors wants none.
-  process.stderr.on('error', () => {});
+  const wanted = wantedCommand(argv);
+  // Node's streams cost a part of the start, and `tenure run` leaves ours to its command.
+  if (wanted !== 'run') outputs();
   const program = new Command('tenure')
     .description('Leases, locks and leaders without a lock server.')
     .usage('<command> [options]')
@@ -65,11 +65,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', '\nEach command has --help with examples. Exit codes: docs/cli.md.')
-    .exitOverride();
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => outputs().stdout.write(text), writeErr: (text) => outputs().stderr.write(text) });
   if (asJson) program.configureOutput({ outputError: (text) => sayJson('TENURE_BAD_ARGUMENT', text.replace(/^error: /, '').trim()) });
   else program.showHelpAfterError('(tenure --help shows what there is)');
   try {
-    const wanted = wantedCommand(argv);
     for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
       const command = name === wanted ? (await load())((code) => (exitCode = code)) : new Command(name).summary(summary);
       program.addCommand(inherited(command, program, `tenure ${name}`, asJson));
@@ -80,12 +80,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
       if (asJson) sayJson(error.code, error.message);
-      else process.stderr.write(`tenure: ${told(error)}\n`);
+      else outputs().stderr.write(`tenure: ${told(error)}\n`);
       return exitCodeOf(error.code);
     }
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (asJson) sayJson('TENURE_INTERNAL', what);
-    else process.stderr.write(`tenure: internal error: ${what}\n`);
+    else outputs().stderr.write(`tenure: internal error: ${what}\n`);
     return EXIT.internal;
   }
 }
@@ -105,7 +105,7 @@ function wantsJson(argv: readonly string[]): boolean {
 }
 
 function sayJson(code: ErrorCode, message: string): void {
-  process.stderr.write(`${JSON.stringify({ event: 'error', code, message })}\n`);
+  outputs().stderr.write(`${JSON.stringify({ event: 'error', code, message })}\n`);
 }
 
 /** The message with its code, which belongs to the first line. */
@@ -118,6 +118,17 @@ function told({ message, code }: TenureError): string {
 function wantedCommand(argv: readonly string[]): string | undefined {
   const [first, second] = argv.filter((word) => !word.startsWith('-'));
   return first === 'help' ? second : first;
+}
+
+/** Our standard output and error, with what is done when they take no more. */
+function outputs(): Pick<NodeJS.Process, 'stdout' | 'stderr'> {
+  const { stdout, stderr } = process;
+  if (!stdout.listeners('error').includes(endWithReader)) {
+    stdout.on('error', endWithReader);
+    // Who reads no errors wants none.
+    stderr.on('error', () => {});
+  }
+  return { stdout, stderr };
 }
 
 /** Whoever read our output has seen enough (`tenure … | head`). A full disk is another matter: what was asked for is not there. */

@@ -14,16 +14,17 @@ const STOPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export function stopSignals(): StopSignals {
   const controller = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
-    if (controller.signal.aborted) process.exit(128 + constants.signals[name]);
-    controller.abort(new StoppedBySignal(name));
+    if (controller.signal.aborted) {
+      // By the signal itself: leaving in good order waits for threads of packages, which may be in the middle of something.
+      disarm();
+      process.kill(process.pid, name);
+    } else controller.abort(new StoppedBySignal(name));
+  };
+  const disarm = (): void => {
+    for (const name of STOPS) process.off(name, onSignal);
   };
   for (const name of STOPS) process.on(name, onSignal);
-  return {
-    signal: controller.signal,
-    disarm: () => {
-      for (const name of STOPS) process.off(name, onSignal);
-    },
-  };
+  return { signal: controller.signal, disarm };
 }
 
 export class StoppedBySignal extends Error {

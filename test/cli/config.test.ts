@@ -74,6 +74,10 @@ describe('a config file', () => {
     ['- a\n- b', 't.yaml:1: a config file is a list of lines `key: value`'],
     ['', 't.yaml:1: a config file is a list of lines `key: value`'],
     ['cell: a\ncell: b', 't.yaml:2: map keys must be unique'],
+    ['cell: a\n---\ncell: b', 't.yaml:2: a second document begins here; a config file is one: remove this line'],
+    ['cell: *a', 't.yaml:1: cell: unresolved alias (the anchor must be set before the alias): a'],
+    ['cell: !!x a', 't.yaml:1: unresolved tag: tag:yaml.org,2002:x'],
+    ['cell: a\n? [b]\n: c', 't.yaml:2: ["b"]: there is no such setting'],
   ])('that says %j is told its line and key', async (text, told) => {
     expect(await messageOf(() => parseConfig('t.yaml', text))).toBe(told);
   });
@@ -92,6 +96,18 @@ describe('a config file', () => {
       't.yaml:4: members.b',
       't.yaml:5: engine',
     ]);
+  });
+
+  it('may begin and end as documents do', () => {
+    expect(parseConfig('t.yaml', '---\ncell: a\n...\n').settings).toEqual({ cell: 'a' });
+  });
+
+  it('may say a thing once and use it twice', () => {
+    expect(parseConfig('t.yaml', 'cell: &a orders\nself: *a').settings).toEqual({ cell: 'orders', self: 'orders' });
+  });
+
+  it('that is a folder is named', async () => {
+    expect(await messageOf(() => findSettings({ config: folder }, {}))).toMatch(/: it is a folder$/);
   });
 
   it('that is not there is named', async () => {

@@ -17,6 +17,8 @@ describe('with --json an error is one JSON object on standard error', () => {
     { args: ['holder', 'x', '--json', ...nobody], exit: 69, code: 'TENURE_UNREACHABLE' },
     { args: ['run', 'x', '--json', ...nobody, '--', 'true'], exit: 69, code: 'TENURE_UNREACHABLE' },
     { args: ['run', 'x', '--json', '-n', '-w', '1s', '--', 'true'], exit: 64, code: 'TENURE_BAD_ARGUMENT' },
+    { args: ['serve', '--json'], exit: 78, code: 'TENURE_BAD_CONFIG' },
+    { args: ['serve', '--json', '--log-format', 'text'], exit: 64, code: 'TENURE_BAD_ARGUMENT' },
     { args: ['ls', '--json', '--prefx'], exit: 64, code: 'TENURE_BAD_ARGUMENT' },
     { args: ['holder', '--json'], exit: 64, code: 'TENURE_BAD_ARGUMENT' },
     { args: ['config', 'check', '--json', '--nope'], exit: 64, code: 'TENURE_BAD_ARGUMENT' },

@@ -40,9 +40,22 @@ export class Run {
     return this.process.pid ?? 0;
   }
 
-  /** The switch that guards it. */
-  switchPid(): number | undefined {
-    return processes().find(({ parent, words }) => parent === this.pid && words.includes('switch'))?.pid;
+  /** The switch that guards it: there always is one, or will be in a moment. */
+  switchPid(but?: number): Promise<number> {
+    return this.#child((words) => /\bswitch(?:\.js|$)/.test(words), but);
+  }
+
+  /** The shell that is there if both are killed. */
+  lastResortPid(): Promise<number> {
+    return this.#child((words) => words.includes('kill -9'));
+  }
+
+  async #child(isMeant: (words: string) => boolean, but?: number): Promise<number> {
+    for (;;) {
+      const found = processes().find(({ pid, parent, words }) => parent === this.pid && pid !== but && isMeant(words));
+      if (found) return found.pid;
+      await sleep(MOMENT_MS);
+    }
   }
 }
 
@@ -164,6 +177,11 @@ function processes(): Listed[] {
 /** Whoever of a group is not dead yet. */
 export function livingIn(group: number): Listed[] {
   return processes().filter((listed) => listed.group === group && !listed.state.startsWith('Z'));
+}
+
+/** The dead whom nobody has reaped are not. */
+export function isThere(pid: number): boolean {
+  return processes().some((listed) => listed.pid === pid && !listed.state.startsWith('Z'));
 }
 
 export function isStopped(pid: number): boolean {

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStopped, livingIn, MembersApart, stubborn, until, type Run } from './run-kit.ts';
+import { isStopped, isThere, livingIn, MembersApart, stubborn, until, type Run } from './run-kit.ts';
 
 /** Long enough that a busy machine kills in time: a fortieth of it is left to the switch. */
 const TERM_MS = 6000;
@@ -75,9 +75,9 @@ describe('a command that ignores every signal is gone before another begins', ()
 
   it('when tenure run is killed after its switch was', async () => {
     const { run, group } = await begin('first', ['--grace', '500ms']);
-    const first = run.switchPid() ?? 0;
+    const first = await run.switchPid();
     process.kill(first, 'SIGKILL');
-    await until(() => ![first, undefined].includes(run.switchPid()));
+    await run.switchPid(first);
     run.process.kill('SIGKILL');
     await nextBegins(group, Date.now());
     expect((await run.ended).signal).toBe('SIGKILL');
@@ -85,12 +85,43 @@ describe('a command that ignores every signal is gone before another begins', ()
 
   it('when tenure run is killed after its switch was stopped, and found out', async () => {
     const { run, group } = await begin('first', ['--grace', '500ms']);
-    const first = run.switchPid() ?? 0;
+    const first = await run.switchPid();
     process.kill(first, 'SIGSTOP');
-    await until(() => ![first, undefined].includes(run.switchPid()));
+    await run.switchPid(first);
     run.process.kill('SIGKILL');
     await nextBegins(group, Date.now());
     expect((await run.ended).signal).toBe('SIGKILL');
+  });
+});
+
+describe('a command that ignores every signal is gone before another begins (Linux)', () => {
+  it.runIf(process.platform === 'linux')('when tenure run and its switch are killed at the same moment', async () => {
+    const { run, group } = await begin('first', ['--grace', '500ms']);
+    await run.lastResortPid();
+    for (const pid of [run.pid, await run.switchPid()]) process.kill(pid, 'SIGKILL');
+    await nextBegins(group, Date.now());
+    expect((await run.ended).signal).toBe('SIGKILL');
+  });
+
+  it.runIf(process.platform === 'linux')('when tenure run is killed with the switch that took the place of another', async () => {
+    const { run, group } = await begin('first', ['--grace', '500ms']);
+    await run.lastResortPid();
+    const first = await run.switchPid();
+    process.kill(first, 'SIGKILL');
+    for (const pid of [await run.switchPid(first), run.pid]) process.kill(pid, 'SIGKILL');
+    await nextBegins(group, Date.now());
+    expect((await run.ended).signal).toBe('SIGKILL');
+  });
+
+  it.runIf(process.platform === 'linux')('and the last resort leaves a command its grace while the switch lives', async () => {
+    file = `beats-${tests++}`;
+    const script = `trap 'sleep 0.3; echo told >> "$0"; exit 0' TERM; echo ready >> "$0"; while :; do sleep 0.02; done`;
+    const run = cell.run(['lost', '--grace', '2s', '--', 'sh', '-c', script, cell.file(file)]);
+    await cell.line(file, /^ready$/);
+    const lastResort = await run.lastResortPid();
+    run.process.kill('SIGKILL');
+    expect(await cell.line(file, /^told$/)).toBe('told');
+    await until(() => !isThere(lastResort));
   });
 });
 
@@ -114,9 +145,21 @@ describe('a command', () => {
     expect(await cell.line(file, /^told$/)).toBe('told');
   });
 
+  it('that the switch told to stop while tenure run was stopped has lost its lease, whatever it ended with', async () => {
+    file = `beats-${tests++}`;
+    const script = `trap 'echo told >> "$0"; exit 0' TERM; echo "ready $$" >> "$0"; while :; do sleep 0.02; done`;
+    const run = cell.run(['lost', '--grace', '2s', '--', 'sh', '-c', script, cell.file(file)]);
+    const group = Number((await cell.line(file, /^ready \d+$/)).split(' ')[1]);
+    // As from the keyboard. What happens first when we go on is another matter than after a SIGSTOP.
+    run.process.kill('SIGTSTP');
+    await until(() => livingIn(group).length === 0);
+    run.process.kill('SIGCONT');
+    expect(await run.ended).toMatchObject({ code: 73, stderr: expect.stringMatching(/TENURE_LEASE_LOST/) });
+  });
+
   it('is killed when all awake after the end of the lease, and the code says that it was lost', async () => {
     const { run, group } = await begin('first');
-    const everyone = [run.pid, run.switchPid() ?? 0, -group];
+    const everyone = [run.pid, await run.switchPid(), -group];
     for (const pid of everyone) process.kill(pid, 'SIGSTOP');
     await sleep(TERM_MS + 500);
     for (const pid of everyone) process.kill(pid, 'SIGCONT');

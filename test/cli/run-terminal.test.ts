@@ -18,8 +18,8 @@ class Terminal {
   readonly code: Promise<number | null>;
   readonly #process: ChildProcess;
 
-  constructor(command: string) {
-    const words = `exec "${process.execPath}" "${join(ROOT, 'bin/tenure.js')}" run ${command}`;
+  constructor(command: string, inShell = (run: string): string => `exec ${run}`) {
+    const words = inShell(`"${process.execPath}" "${join(ROOT, 'bin/tenure.js')}" run ${command}`);
     const env = { ...cell.env, SHELL: '/bin/sh' };
     this.#process = spawn('script', ['-qec', words, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     this.#process.stdout?.on('data', (text: Buffer) => (this.seen += text.toString()));
@@ -60,4 +60,13 @@ it('who waits sees who holds the lease, and Ctrl-C ends the waiting', async () =
   terminal.type('\x03');
   expect(await terminal.code).toBe(130);
   await holder.letGo();
+});
+
+it('in the background, the command does not take what is typed to the shell', async () => {
+  const script = `sh -c "echo ready; cat; echo over"`;
+  const terminal = new Terminal(`x -- ${script}`, (run) => `bash -mc '${run} & wait; read -r line; echo "the shell got <$line>"'`);
+  await terminal.shows(/ready/);
+  terminal.type('hello\n');
+  expect(await terminal.code).toBe(0);
+  expect(terminal.seen).toMatch(/over[^]*the shell got <hello>/);
 });

@@ -1,5 +1,5 @@
 /** `tenure run` as scripts see it: exit codes, environment, standard streams, signals. Real members, real processes. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isStopped, livingIn, MembersApart, until } from './run-kit.ts';
@@ -54,8 +54,16 @@ const CASES: readonly Case[] = [
   { code: 77, when: 'the secret is wrong', args: ['--secret-file', 'WRONG', 'x', '--', 'true'], says: /TENURE_WRONG_SECRET/ },
   { code: 78, when: 'no cell is named', args: ['x', '--', 'true'], env: { TENURE_CELL: '' }, says: /TENURE_BAD_CONFIG/ },
   { code: 78, when: 'the cell has another name', args: ['--cell', 'other', 'x', '--', 'true'], says: /TENURE_WRONG_CELL/ },
-  { code: 126, when: 'the command cannot be run', args: ['x', '--', '/etc/passwd'] },
-  { code: 127, when: 'there is no such command', args: ['x', '--', 'no-such-command'] },
+  { code: 126, when: 'the command cannot be run', args: ['x', '--', '/etc/passwd'], says: /^tenure: \/etc\/passwd: .* may not run it/ },
+  { code: 126, when: 'the command is a folder', args: ['x', '--', '/etc'], says: /^tenure: \/etc: it is a folder\n$/ },
+  {
+    code: 127,
+    when: 'there is no such command',
+    args: ['x', '--', 'no-such-command'],
+    says: /^tenure: no-such-command: no such command\n$/,
+  },
+  { code: 127, when: 'there is no such file', args: ['x', '--', '/no/such'], says: /^tenure: \/no\/such: no such command\n$/ },
+  { code: 127, when: 'the command is nothing', args: ['x', '--', ''], says: /^tenure: : no such command\n$/ },
   { code: 126, when: 'it cannot be run, and no shell is between', args: ['x', '--', '/etc/passwd'], env: { 'not.a.name': '1' } },
   { code: 127, when: 'there is none, and no shell is between', args: ['x', '--', 'no-such-command'], env: { 'not.a.name': '1' } },
 ];
@@ -173,6 +181,27 @@ describe('the command of tenure run', () => {
     const { stderr } = await cell.run(['--json', '-n', 'held', '--', 'true']).ended;
     await holder.letGo();
     expect(JSON.parse(stderr)).toMatchObject({ event: 'conflict', code: 'TENURE_HELD', name: 'held' });
+  });
+});
+
+describe('a command that cannot be started', () => {
+  it.each([
+    { command: 'no-such-command', code: 127 },
+    { command: '/etc/passwd', code: 126 },
+  ])('is told as JSON, with $code: $command', async ({ command, code }) => {
+    const ended = await cell.run(['x', '--json', '--', command]).ended;
+    expect(ended).toMatchObject({ code, stdout: '' });
+    expect(JSON.parse(ended.stderr)).toEqual({ event: 'not-started', name: 'x', message: expect.stringContaining(command) });
+  });
+
+  it('is looked for as shells do: one that may not be run does not hide another', async () => {
+    for (const folder of ['first', 'second', 'third']) mkdirSync(cell.file(folder));
+    writeFileSync(cell.file('first/tool'), '#!/bin/sh\necho first\n', { mode: 0o644 });
+    mkdirSync(cell.file('second/tool'));
+    const PATH = [cell.file('first'), cell.file('second'), cell.file('third'), process.env['PATH']].join(':');
+    expect((await cell.run(['x', '--', 'tool'], { env: { PATH } }).ended).code).toBe(126);
+    writeFileSync(cell.file('third/tool'), '#!/bin/sh\necho third\n', { mode: 0o755 });
+    expect(await cell.run(['x', '--', 'tool'], { env: { PATH } }).ended).toMatchObject({ code: 0, stdout: 'third\n' });
   });
 });
 

@@ -63,6 +63,21 @@ describe('a member that is served', () => {
     }
   });
 
+  it('is ended by a second signal at once, also in the middle of closing its data', async () => {
+    const alone = new ServedCell();
+    try {
+      await alone.prepare();
+      const a = alone.serve('a', ['--data-dir', join(alone.folder, 'data')]);
+      await a.says(/^listening/);
+      // Both are there when it goes on, in an order that is the kernel's.
+      for (const signal of ['SIGSTOP', 'SIGINT', 'SIGTERM', 'SIGCONT'] as const) a.child.kill(signal);
+      // By a signal: an exit in good order would wait for threads of the store, for ever if they are closing.
+      expect(['SIGINT', 'SIGTERM']).toContain(await a.ended);
+    } finally {
+      await alone.end();
+    }
+  });
+
   it('says who has its port, and exits with 78', async () => {
     const server = createServer().listen(cell.ports[0], '127.0.0.1');
     const a = cell.serve('a');

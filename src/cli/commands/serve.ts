@@ -13,6 +13,7 @@ import { stopSignals, type StoppedBySignal } from '../stop-signals.ts';
 
 interface ServeFlags extends CellFlags {
   readonly logFormat?: LogFormat;
+  readonly json?: boolean;
   readonly logLevel: LogLevel;
   readonly readyFile?: string;
   readonly history?: string;
@@ -34,6 +35,7 @@ export function serveCommand(setExit: (code: number) => void): Command {
       ),
   )
     .addOption(new Option('--log-format <format>', 'text or json (default: text on a terminal, json elsewhere)').choices(['text', 'json']))
+    .addOption(new Option('--json', 'the same as --log-format json; errors before there is a log are JSON too').conflicts('logFormat'))
     .addOption(new Option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
     .option('--ready-file <file>', 'a file that is there while this member votes, for probes')
     .option('--history <file>', 'write what happens to this member into a file that tenure check can judge')
@@ -60,7 +62,7 @@ async function serve(flags: ServeFlags): Promise<number> {
   // A log that nobody reads, or that no longer fits on a disk, is no reason to stop voting.
   process.stdout.removeAllListeners('error').on('error', () => {});
   const line = new StatusLine();
-  const format = flags.logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
+  const format = flags.logFormat ?? (flags.json !== true && process.stdout.isTTY ? 'text' : 'json');
   const log = openLog(format, flags.logLevel, () => line.clear());
   const own = log.child({ cell: options.cell, node: options.self });
   const ready = new ReadyFile(flags.readyFile);

@@ -17,6 +17,8 @@ const STARTS_MAX = 5;
 const RESTART_MS = 50;
 
 export interface SwitchEvents {
+  /** There is one, or another. */
+  onStarted(pid: number): void;
   /** It had to kill the command. */
   onFired(): void;
   /** There is none, and none can be started: the command must not go on unguarded. */
@@ -89,6 +91,7 @@ export class DeadMansSwitch {
       return;
     }
     this.#process = started;
+    if (started.pid !== undefined) this.#events.onStarted(started.pid);
     started.unref();
     started.once('error', () => this.#gone(started, null));
     started.once('exit', (code) => this.#gone(started, code));

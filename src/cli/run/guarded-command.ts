@@ -6,12 +6,15 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { accessSync, constants as files } from 'node:fs';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { DeadMansSwitch } from './dead-mans-switch.ts';
-import { machineMonoMs } from './orders.ts';
+import { whyNotFound } from './find-command.ts';
+import { LastResort } from './last-resort.ts';
+import { machineMonoMs, tellsBeforeMs } from './orders.ts';
 import type { Plan } from './plan.ts';
-import { ProcessGroup } from './process-group.ts';
+import { groupsOf, ProcessGroup } from './process-group.ts';
 
 /** What is asked of a lease. */
 export interface Tenancy {
@@ -34,6 +37,7 @@ export interface CommandOptions {
   readonly onLost: NodeJS.Signals;
 }
 
+const STDIN = 0;
 const SHELL = '/bin/sh';
 /**
  * Waits for a word before it becomes the command, so that the command does nothing before the switch knows of it: if we are
@@ -46,6 +50,8 @@ const BY_SIGNAL = 128;
 /** Who is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
 const STOP_AFTER_MS = 100;
 
+const LAST_RESORT_AFTER_MS = 100;
+
 /** What is not dead so long after the lease and the grace cannot be killed by us. */
 const GIVE_UP_MS = 10_000;
 
@@ -53,6 +59,9 @@ export class GuardedCommand {
   readonly #lease: Tenancy;
   readonly #options: CommandOptions;
   #switch: DeadMansSwitch | null = null;
+  #switchPid = 0;
+  #lastResort: LastResort | null = null;
+  #dismissed: Promise<unknown> | undefined;
   #group: ProcessGroup | null = null;
   /** Why it is being ended. */
   #lost: string | null = null;
@@ -71,15 +80,22 @@ export class GuardedCommand {
   /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
   async run(): Promise<Outcome> {
     const { command, environment } = this.#options;
-    // Only now: who waits for a lease needs no guard, and what the switch is told waits for it until it is loaded.
-    this.#switch = new DeadMansSwitch({ onFired: () => this.#switchFired(), onHopeless: (error) => this.#switchIsHopeless(error) });
+    const obstacle = whyNotFound(command[0] ?? '', environment['PATH']);
+    if (obstacle) return { kind: 'not-started', ...obstacle };
+    // Node opens its stream of standard error with the first socket that is destroyed, and makes it non-blocking for all who
+    // share it. That is done before there is a command: its start undoes it.
+    void process.stderr;
     try {
       const isGated = passesShell(environment);
-      const stdio: StdioOptions = ['inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
+      // Without a gate it begins at once: the instant without a guard is kept short.
+      if (!isGated) this.#guard();
+      const stdio: StdioOptions = [isInBackground() ? 'ignore' : 'inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
       const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
       // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
       const child = started(() => spawn(file, args, { detached: true, stdio, env: { ...environment } }));
       if (child instanceof Error) return notStarted(child, command);
+      // The gate is being opened meanwhile.
+      this.#guard();
       const ended = endOf(child);
       if (child.pid !== undefined) {
         this.#group = new ProcessGroup(child.pid);
@@ -90,9 +106,13 @@ export class GuardedCommand {
       const gate = (child.stdio as ChildProcess['stdio'] | undefined)?.[3] as Writable | undefined;
       gate?.on('error', () => {});
       gate?.end(this.#hopeless ? '' : 'go\n');
+      const late = setTimeout(() => this.#addLastResort(), LAST_RESORT_AFTER_MS);
+      late.unref();
       const end = await ended;
       if (typeof end === 'object') return notStarted(end, command);
       const wasOver = this.#lease.remainingMs() <= 0;
+      // If we were stopped, the switch may have told it to stop, and we are late to see why it ended.
+      this.#look();
       await this.#endRest();
       return this.#outcome(end, wasOver);
     } finally {
@@ -100,8 +120,30 @@ export class GuardedCommand {
       this.#isOver = true;
       this.#group = null;
       clearTimeout(this.#timer);
-      await this.#switch.dismiss();
+      this.#dismissed = Promise.all([this.#switch?.dismiss(), this.#lastResort?.dismiss()]);
     }
+  }
+
+  /** What ends sooner is not worth a third process. */
+  #addLastResort(): void {
+    if (this.#group && !this.#isOver) this.#lastResort = LastResort.for(this.#group, this.#switchPid);
+  }
+
+  /** Resolves when the switch is gone too; the lease need not wait for that. */
+  async dismissed(): Promise<void> {
+    await this.#dismissed;
+  }
+
+  /** Not before there is something to guard: who waits for a lease needs none. What the switch is told waits for it until it is loaded. */
+  #guard(): void {
+    this.#switch ??= new DeadMansSwitch({
+      onStarted: (pid) => {
+        this.#switchPid = pid;
+        this.#lastResort?.tell(pid);
+      },
+      onFired: () => this.#switchFired(),
+      onHopeless: (error) => this.#switchIsHopeless(error),
+    });
   }
 
   #outcome(code: number, wasOver: boolean): Outcome {
@@ -150,12 +192,20 @@ export class GuardedCommand {
     clearTimeout(this.#timer);
     const { killBeforeMs, graceMs, lookMs } = this.#options.plan;
     const leftMs = this.#lease.remainingMs() - killBeforeMs;
-    if (leftMs <= graceMs) this.#lose('the lease could not be renewed in time');
+    if (leftMs <= graceMs || this.#switchHasTold()) this.#lose('the lease could not be renewed in time');
     const killInMs = Math.min(leftMs, this.#killAtMonoMs - machineMonoMs());
     if (killInMs <= 0) this.#group?.signal('SIGKILL');
     else void this.#tellSwitch();
     const nextMs = killInMs <= 0 ? CLOSE_LOOK_MS : this.#lost === null ? Math.min(lookMs, leftMs - graceMs) : Math.min(lookMs, killInMs);
     this.#timer = setTimeout(() => this.#look(), Math.max(1, nextMs));
+  }
+
+  /**
+   * Whether the switch has told the command to stop, because we were stopped ourselves. It has if the time came by what it knew
+   * last, though the lease was renewed when we went on.
+   */
+  #switchHasTold(): boolean {
+    return this.#toldDeadlineMs > 0 && machineMonoMs() >= this.#toldDeadlineMs - tellsBeforeMs(this.#options.plan.graceMs);
   }
 
   /** From here on the command has its grace and no more, even if the lease is renewed after all. */
@@ -223,6 +273,16 @@ function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]
   const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
   const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
   return { kind: 'not-started', code: isMissing ? EXIT.notFound : EXIT.cannotRun, why };
+}
+
+/**
+ * Whether the terminal belongs to others. In a session of its own the command would not be stopped for reading it, as jobs in the
+ * background are: it would take what is typed to the shell.
+ */
+function isInBackground(): boolean {
+  if (!isatty(STDIN)) return false;
+  const [group, foreground] = groupsOf(process.pid) ?? [];
+  return foreground !== undefined && foreground > 0 && group !== foreground;
 }
 
 /** A shell drops variables whose names are no identifiers, and some images have none: then the command is started without one. */

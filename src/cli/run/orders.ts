@@ -19,6 +19,14 @@ export interface Order {
   readonly isTold: boolean;
 }
 
+/** `tenure run` tells the command to stop; the switch does so only if it has not for so long. */
+const AFTER_YOU_MS = 250;
+
+/** So long before it kills, the switch tells the command to stop. */
+export function tellsBeforeMs(graceMs: number): number {
+  return graceMs - Math.min(AFTER_YOU_MS, graceMs / 4);
+}
+
 /** How a switch ends that had to kill. */
 export const FIRED = 3;
 

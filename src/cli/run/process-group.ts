@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Fields of /proc/PID/stat, counted after the name of the program, which may contain anything. */
 const STATE = 0;
 const GROUP = 2;
+const FOREGROUND = 5;
 const STARTED = 19;
 
 export class ProcessGroup {
@@ -41,6 +42,12 @@ export class ProcessGroup {
     const states = statesIn(this.id);
     return states === null || states.some((state) => state !== 'Z' && state !== 'X');
   }
+}
+
+/** The group of a process and the one that its terminal belongs to, which is negative without one; null where the kernel does not show them. */
+export function groupsOf(pid: number): readonly [own: number, foreground: number] | null {
+  const stat = statOf(pid);
+  return stat && [Number(stat[GROUP]), Number(stat[FOREGROUND])];
 }
 
 /** The states of all processes of a group; null where the kernel does not show them. */

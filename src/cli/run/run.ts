@@ -49,15 +49,16 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     const plan = planOf(cell, options);
     const lease = await take(cell, options, holder, signals.endsWaiting, performance.now() - startedMs);
     if (!lease) return options.conflictCode;
-    signals.command = new GuardedCommand(lease, {
+    const command = new GuardedCommand(lease, {
       command: options.command,
       environment: environmentFor(lease, holder),
       plan,
       onLost: options.onLost,
     });
-    const outcome = await signals.command.run();
+    signals.command = command;
+    const outcome = await command.run();
     signals.command = null;
-    await lease.release();
+    await Promise.all([lease.release(), command.dismissed()]);
     options.onOutcome?.(outcome);
     return exitCodeOf(outcome, options);
   } catch (error) {

@@ -4,15 +4,13 @@
  * every `tenure run` starts one.
  */
 import { writeSync } from 'node:fs';
-import { FIRED, machineMonoMs, type Order } from './orders.ts';
+import { FIRED, machineMonoMs, tellsBeforeMs, type Order } from './orders.ts';
 import { ProcessGroup } from './process-group.ts';
 
 /** Clocks are looked at so often: after a sleep of the machine only the wall clock tells. */
 const LOOK_MS = 250;
 /** While something ends, it is looked at more often. */
 const CLOSE_LOOK_MS = 20;
-/** `tenure run` tells the command to stop; the switch does so only if it has not for so long. */
-const AFTER_YOU_MS = 250;
 /** What is not dead after so long cannot be killed: it hangs in the kernel, or belongs to another user. */
 const GIVE_UP_MS = 10_000;
 
@@ -78,8 +76,7 @@ function look(): void {
     return;
   }
   if (isAbandoned && !group.signal(0)) process.exit(0);
-  const patienceMs = Math.min(AFTER_YOU_MS, order.graceMs / 4);
-  const tellInMs = isAbandoned ? 0 : leftMs - (order.graceMs - patienceMs);
+  const tellInMs = isAbandoned ? 0 : leftMs - tellsBeforeMs(order.graceMs);
   const isTold = order.isTold || graceEndsMonoMs !== Infinity;
   if (!isTold && tellInMs <= 0) {
     graceEndsMonoMs = nowMs + order.graceMs;
