@@ -106,6 +106,28 @@ describe('P5 release', () => {
     cell.settle();
     expect(cell.node(4).holds(next)).toBe(true);
   });
+
+  it.each([RELATIVE, SKEWED])(
+    'at a later time frees nothing early when the wall clock was set forward and is set back ($clocks terms)',
+    (options) => {
+      const cell = new Cell({ ...options, clients: 2 });
+      const lease = cell.node(3).acquire();
+      cell.settle();
+      const owner = cell.node(3);
+      const offUs = TERM_US * 0.6;
+      owner.wallOffsetUs += offUs;
+      owner.release(lease, TERM_US * 0.9);
+      // Nobody has heard of it yet when it is sent again.
+      cell.drop();
+      cell.run(2 * RTT_US);
+      owner.wallOffsetUs -= offUs;
+      cell.run(TERM_US * 0.8 - 2 * RTT_US);
+      expect(owner.holds(lease)).toBe(true);
+      cell.node(4).acquire();
+      cell.settle();
+      expect(cell.node(4).last('refused').reason).toBe('held');
+    },
+  );
 });
 
 describe('P6 learn', () => {

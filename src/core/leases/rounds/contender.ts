@@ -438,7 +438,8 @@ export class Contender {
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
-    const leftUs = remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs);
+    // By the monotonic clock alone: a wall clock that is ahead now may be set back, and the owner go on.
+    const leftUs = claim.deadlineMono - step.monoUs;
     const untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
     const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
     this.#out.release(claim, untilUs, unanswered, step);
