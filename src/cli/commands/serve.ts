@@ -3,9 +3,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import { joinCell, type Cell, type JoinOptions } from '../../api/index.ts';
-import { deriveTiming } from '../../core/index.ts';
-import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import { addMemberOptions, memberConfig, type CellFlags } from '../config.ts';
+import { engineOf } from '../engine-of.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { LOG_LEVELS, openLog, type LogFormat, type LogLevel } from '../log.ts';
 import { StatusLine } from '../status-line.ts';
@@ -93,14 +93,13 @@ async function serve(flags: ServeFlags): Promise<number> {
 
 /** All timing follows from a few settings; it is logged once, so that nobody has to guess it later. Answers with the silence in milliseconds. */
 function tellOptions(options: JoinOptions, log: Logger): number {
-  const maxTermUs = parseDuration(options.maxTerm ?? '15s');
-  const rateErrorPpm = Math.round((options.rateError ?? 0.001) * 1_000_000);
-  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
+  const { text: engine, timing } = engineOf(options);
   log.info(
     {
       members: options.members,
-      maxTerm: formatDuration(spanUs(maxTermUs)),
-      silence: formatDuration(spanUs(timing.silenceUs)),
+      engine,
+      maxTerm: formatDuration(spanUs(timing.maxTermUs)),
+      silence: formatDuration(timing.silenceUs),
       secrets: [options.secret ? 'members' : null, options.clientSecret ? 'clients' : null].filter((who) => who !== null),
       pid: process.pid,
       version: process.version,
