@@ -81,7 +81,9 @@ function print(name: string, engine: string, members: readonly MemberStatus[], r
   const isTold = engine === 'quorum' || engine === 'unknown';
   const verdict =
     reached === members.length ? green('all members reached') : reached >= majority ? yellow('a majority is reached') : red('no majority');
-  process.stdout.write(`cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`);
+  process.stdout.write(
+    `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`,
+  );
   const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
   const rows = members.map(({ id, address, connected, silentForMs, rttMs, offsetMs, error }) => [
     bold(id),
