@@ -69,7 +69,7 @@ async function serve(flags: ServeFlags): Promise<number> {
     const silenceMs = tellOptions(options, own);
     const cell = await joinCell({ ...options, logger: log, ...(flags.history === undefined ? {} : { history: flags.history }) });
     const failed = new AbortController();
-    follow(cell, ready, failed);
+    follow(cell, ready, failed, own);
     own.info({ address: options.listen ?? options.members[options.self] }, 'listening');
     const silence = new SilenceNews(cell, silenceMs, own, line);
     await aborted(AbortSignal.any([stop.signal, failed.signal]));
@@ -110,12 +110,15 @@ function tellOptions(options: JoinOptions, log: Logger): number {
 }
 
 /** The cell logs what happens to it; here is what the process around it does about that. */
-function follow(cell: Cell, ready: ReadyFile, failed: AbortController): void {
+function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logger): void {
   cell.on('state', (state) => {
     if (state === 'ready' || state === 'degraded') ready.write();
     else ready.remove();
   });
   cell.on('failure', () => failed.abort());
+  cell.on('warning', ({ code, message }) => {
+    if (code === 'TENURE_CLOCK_SKEW') log.warn({ code }, message);
+  });
 }
 
 /** Tells of the silence while it lasts: a line that moves on a terminal, now and then a line in a log. */

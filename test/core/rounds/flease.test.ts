@@ -92,6 +92,22 @@ describe('F4 loosely synchronised clocks', () => {
     cell.run(TERM_US);
     expect(cell.node(3).last('refused').reason).toBe('skewed');
   });
+
+  it('also one that waited for as long as it wanted to, unless another has the lease', () => {
+    const cell = new Cell({ engine: 'flease', clients: 2 });
+    cell.node(0).wallOffsetUs += 2 * SKEW_US;
+    cell.node(1).wallOffsetUs += 2 * SKEW_US;
+    cell.node(3).acquire({ waitUs: TERM_US });
+    cell.run(2 * TERM_US);
+    expect(cell.node(3).last('refused').reason).toBe('skewed');
+    cell.node(0).wallOffsetUs -= 2 * SKEW_US;
+    cell.node(1).wallOffsetUs -= 2 * SKEW_US;
+    cell.node(4).acquire({ keep: true });
+    cell.run(TERM_US);
+    cell.node(3).acquire({ waitUs: TERM_US });
+    cell.run(2 * TERM_US);
+    expect(cell.node(3).last('refused').reason).toBe('timeout');
+  });
 });
 
 describe('F5 recovery without disk', () => {
