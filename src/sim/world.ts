@@ -211,12 +211,12 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   }
 
   /**
-   * Writes down the holds of a resource that ended by themselves. Where wall clocks are set back, one that ended by the wall
+   * Writes down the holds of a resource that ended by themselves. While wall clocks are set back, one that ended by the wall
    * clock alone may be back before its holder looks. Nobody sleeps there, so until the holder says that it is lost it is judged by
    * the monotonic clock, which is stricter.
    */
   settleHolds(resource: string): void {
-    const mayComeBack = this.scenario.faults.wallStepsBack;
+    const mayComeBack = this.scenario.faults.wallStepsBack && !this.healed;
     this.holds.settle(
       resource,
       (process, deadline) => this.remainingUs(process, mayComeBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline),

@@ -2,6 +2,7 @@
  * Flease and PaxosLease in the simulator. Mutants that run on the papers to the letter are judged in worlds in which the
  * papers themselves hold: here they are, without the mutant, so that what breaks there is the mutant's doing.
  */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { simulation } from '../../src/sim/index.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../src/sim/protocols/rounds.ts';
 
 const RUNS = 60;
+const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
 
 function broken(protocol: RoundProtocol, mutant: string | null, runs: number, worldsOf: string | null = mutant): string[] {
   const played = simulation({ ...protocol, plan: (chooser) => protocol.plan(chooser, worldsOf) });
@@ -36,5 +38,22 @@ describe('the papers to the letter', () => {
 
   it.each(cases)('$protocol.name holds in the worlds of $name', ({ protocol, name }) => {
     expect(broken(protocol, null, RUNS, name)).toEqual([]);
+  });
+});
+
+describe('without its rule an engine breaks as the page of mutants says:', () => {
+  const cases = [flease, fleaseLiteral, paxosLease, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
+    protocol.mutants.map(({ name, breaksLiveness }) => ({ protocol, name, breaksLiveness })),
+  );
+
+  it.each(cases)('$protocol.name $name', ({ protocol, name, breaksLiveness }) => {
+    const row = new RegExp(
+      `^\\| \`${name}\` \\|.*\\| (\\S+) \\| \\d+ \\| \`tenure sim ${protocol.name} --replay (\\d+) --mutant ${name}\` \\|$`,
+      'm',
+    ).exec(page);
+    expect(row, `npm run docs:mutants writes a row for ${name}`).not.toBeNull();
+    const [, property, seed] = row as RegExpExecArray;
+    expect(simulation(protocol).run(Number(seed), name).violations[0]?.property).toBe(property);
+    expect(property === 'liveness').toBe(breaksLiveness === true);
   });
 });

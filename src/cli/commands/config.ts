@@ -1,9 +1,9 @@
 /** `tenure config check`: looks at a configuration as `serve` and clients would, and starts nothing. */
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
-import { deriveTiming } from '../../core/index.ts';
-import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { formatDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { addMemberOptions, asClient, asMember, findSettings, type CellFlags, type FoundSettings } from '../config.ts';
+import { engineOf } from '../engine-of.ts';
 import { SETTING_KEYS } from '../settings.ts';
 import { paletteFor, printJson, table } from '../terminal.ts';
 
@@ -33,9 +33,9 @@ Exit codes: 0 it can work, 78 it cannot (the message names file, line and key).`
     )
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const found = await findSettings(file === undefined ? flags : { ...flags, config: file });
-      const warnings = judge(found);
+      const { warnings, silenceUs } = judge(found);
       if (flags.json) printJson({ settings: found.settings, origins: found.origins, warnings });
-      else print(found, warnings);
+      else print(found, warnings, silenceUs);
     });
   return new Command('config')
     .summary('look at a configuration')
@@ -43,23 +43,20 @@ Exit codes: 0 it can work, 78 it cannot (the message names file, line and key).`
     .addCommand(check);
 }
 
-/** Throws what would keep a member or a client from starting; answers with what is allowed but unwise. */
-function judge(found: FoundSettings): string[] {
+/** Throws what would keep a member or a client from starting; answers with what is allowed but unwise, and how long members are silent. */
+function judge(found: FoundSettings): { warnings: string[]; silenceUs: SpanUs } {
   const { settings, origins } = found;
   const client = asClient(found);
   // A file without self is right: all members share it. Any of them stands for all.
   const self = settings.self ?? Object.keys(client.members)[0] ?? '';
   const member = asMember({ settings: { ...settings, self }, origins });
-  const maxTermUs = parseDuration(settings.maxTerm ?? '15s');
-  const rateErrorPpm = Math.round((settings.rateError ?? 0.001) * 1_000_000);
   const count = Object.keys(client.members).length;
+  let silenceUs: SpanUs;
   try {
-    deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
+    ({ silenceUs } = engineOf(member).timing);
   } catch (error) {
-    throw new TenureError(
-      'TENURE_BAD_CONFIG',
-      `${origins.maxTerm ?? 'maxTerm'}: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    const origin = origins.maxTerm ?? origins.engine ?? 'maxTerm';
+    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if ((settings.replication ?? 1) > count) {
     throw new TenureError('TENURE_BAD_CONFIG', `${origins.replication}: replication: there are only ${count} members to vote on a name`);
@@ -85,12 +82,12 @@ function judge(found: FoundSettings): string[] {
     if (path !== undefined && (statSync(path).mode & 0o007) !== 0)
       warnings.push(`everybody on this machine can read ${path}: chmod 600 it`);
   }
-  return warnings;
+  return { warnings, silenceUs };
 }
 
 const SECRET_BYTES_MIN = 16;
 
-function print({ settings, origins }: FoundSettings, warnings: readonly string[]): void {
+function print({ settings, origins }: FoundSettings, warnings: readonly string[], silenceUs: SpanUs): void {
   const { dim, green, yellow } = paletteFor(process.stdout);
   const rows = SETTING_KEYS.flatMap((key) => {
     const value = settings[key];
@@ -103,10 +100,7 @@ function print({ settings, origins }: FoundSettings, warnings: readonly string[]
         : String(value);
     return [[key, shown, dim(origins[key] ?? '')]];
   });
-  const maxTermUs = parseDuration(settings.maxTerm ?? '15s');
-  const rateErrorPpm = Math.round((settings.rateError ?? 0.001) * 1_000_000);
-  const { silenceUs } = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
   process.stdout.write(table(rows));
   for (const warning of warnings) process.stdout.write(`${yellow('warning')}: ${warning}\n`);
-  process.stdout.write(`${green('ok')}: a member that starts keeps silent for ${formatDuration(spanUs(silenceUs))}\n`);
+  process.stdout.write(`${green('ok')}: a member that starts keeps silent for ${formatDuration(silenceUs)}\n`);
 }

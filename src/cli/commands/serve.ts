@@ -3,9 +3,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import { joinCell, type Cell, type JoinOptions } from '../../api/index.ts';
-import { deriveTiming } from '../../core/index.ts';
-import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import { addMemberOptions, memberConfig, type CellFlags } from '../config.ts';
+import { engineOf } from '../engine-of.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { LOG_LEVELS, openLog, type LogFormat, type LogLevel } from '../log.ts';
 import { StatusLine } from '../status-line.ts';
@@ -71,7 +71,7 @@ async function serve(flags: ServeFlags): Promise<number> {
     const silenceMs = tellOptions(options, own);
     const cell = await joinCell({ ...options, logger: log, ...(flags.history === undefined ? {} : { history: flags.history }) });
     const failed = new AbortController();
-    follow(cell, ready, failed);
+    follow(cell, ready, failed, own);
     own.info({ address: options.listen ?? options.members[options.self] }, 'listening');
     const silence = new SilenceNews(cell, silenceMs, own, line);
     await aborted(AbortSignal.any([stop.signal, failed.signal]));
@@ -95,14 +95,13 @@ async function serve(flags: ServeFlags): Promise<number> {
 
 /** All timing follows from a few settings; it is logged once, so that nobody has to guess it later. Answers with the silence in milliseconds. */
 function tellOptions(options: JoinOptions, log: Logger): number {
-  const maxTermUs = parseDuration(options.maxTerm ?? '15s');
-  const rateErrorPpm = Math.round((options.rateError ?? 0.001) * 1_000_000);
-  const timing = deriveTiming({ maxTermUs, rateErrorPpm, rttUs: 2000 });
+  const { text: engine, timing } = engineOf(options);
   log.info(
     {
       members: options.members,
-      maxTerm: formatDuration(spanUs(maxTermUs)),
-      silence: formatDuration(spanUs(timing.silenceUs)),
+      engine,
+      maxTerm: formatDuration(spanUs(timing.maxTermUs)),
+      silence: formatDuration(timing.silenceUs),
       secrets: [options.secret ? 'members' : null, options.clientSecret ? 'clients' : null].filter((who) => who !== null),
       pid: process.pid,
       version: process.version,
@@ -113,12 +112,15 @@ function tellOptions(options: JoinOptions, log: Logger): number {
 }
 
 /** The cell logs what happens to it; here is what the process around it does about that. */
-function follow(cell: Cell, ready: ReadyFile, failed: AbortController): void {
+function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logger): void {
   cell.on('state', (state) => {
     if (state === 'ready' || state === 'degraded') ready.write();
     else ready.remove();
   });
   cell.on('failure', () => failed.abort());
+  cell.on('warning', ({ code, message }) => {
+    if (code === 'TENURE_CLOCK_SKEW') log.warn({ code }, message);
+  });
 }
 
 /** Tells of the silence while it lasts: a line that moves on a terminal, now and then a line in a log. */

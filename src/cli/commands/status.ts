@@ -47,11 +47,12 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
         offsetMs: milliseconds(stats?.offsetUs),
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
       }));
+      const { engine } = cell;
       await cell.close();
       const reached = members.filter(({ connected }) => connected).length;
       const majority = quorumOf(members.length);
-      if (flags.json) printJson({ cell: name, majority, reached, members });
-      else print(name, members, reached, majority);
+      if (flags.json) printJson({ cell: name, engine, majority, reached, members });
+      else print(name, engine, members, reached, majority);
       setExit(reached >= majority ? EXIT.ok : EXIT.noQuorum);
     });
 }
@@ -60,7 +61,7 @@ interface MemberStatus {
   readonly id: string;
   readonly address: string;
   readonly connected: boolean;
-  /** 0 for one that votes; null if it did not answer, or is silent for ever because its disk failed. */
+  /** 0 for one that votes; null if it did not answer, is silent for ever because its disk failed, or its engine does not tell. */
   readonly silentForMs: number | null;
   readonly rttMs: number | null;
   readonly offsetMs: number | null;
@@ -74,11 +75,15 @@ async function measured(cell: Cell): Promise<void> {
   while (!isWhole() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 }
 
-function print(name: string, members: readonly MemberStatus[], reached: number, majority: number): void {
+function print(name: string, engine: string, members: readonly MemberStatus[], reached: number, majority: number): void {
   const { bold, dim, green, red, yellow } = paletteFor(process.stdout);
+  // Members of other engines do not say how they stand.
+  const isTold = engine === 'quorum' || engine === 'unknown';
   const verdict =
     reached === members.length ? green('all members reached') : reached >= majority ? yellow('a majority is reached') : red('no majority');
-  process.stdout.write(`cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})\n`);
+  process.stdout.write(
+    `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`,
+  );
   const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
   const rows = members.map(({ id, address, connected, silentForMs, rttMs, offsetMs, error }) => [
     bold(id),
@@ -87,7 +92,11 @@ function print(name: string, members: readonly MemberStatus[], reached: number, 
       ? red('down')
       : silentForMs === 0
         ? green('votes')
-        : yellow(silentForMs === null ? 'silent' : `silent for ${glance(silentForMs)}`),
+        : silentForMs !== null
+          ? yellow(`silent for ${glance(silentForMs)}`)
+          : isTold
+            ? yellow('silent')
+            : green('reached'),
     rttMs === null ? '-' : glance(rttMs),
     connected ? (offsetMs === null ? '-' : `${offsetMs < 0 ? '-' : '+'}${glance(Math.abs(offsetMs))}`) : dim(error ?? ''),
   ]);

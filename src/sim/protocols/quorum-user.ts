@@ -39,16 +39,16 @@ export interface QuorumHabits {
   readonly bootstraps: boolean;
   readonly isMember: boolean;
   readonly opened: { asked: boolean };
-  /** What only the quorum engine has: proclaiming, lists, questions to members, retiming. */
+  /** What only the quorum engine has: lists, questions to members. */
   readonly extras: boolean;
+  /** Holders change what they say of themselves; if nothing is said, where there are extras. */
+  readonly speaks?: boolean;
   /** Whether a lease can be renewed at all. */
   readonly renews: boolean;
   /** One lease is wanted before the world heals, early and for a moment only. */
   readonly brief: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
-  /** How long after the world healed members may still be silent, so that a lease granted till then may be lost. */
-  readonly graceUs: number;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -68,8 +68,6 @@ interface Handle {
   /** What it has proclaimed since its grant. */
   proclaims: number;
   sinceHealed: boolean;
-  /** By the monotonic clock. */
-  grantedUs: number;
   waits: boolean;
 }
 
@@ -109,7 +107,6 @@ export class QuorumUser implements User<QuorumEvent> {
         usesLeft: 0,
         proclaims: 0,
         sinceHealed: false,
-        grantedUs: 0,
         waits: false,
       };
       this.#handles.push(handle);
@@ -214,15 +211,16 @@ export class QuorumUser implements User<QuorumEvent> {
         this.#idle(handle);
         return;
       case 'lost':
-        if (handle.safe && handle.keep && handle.grantedUs >= this.#healedAt + this.#habits.graceUs)
-          desk.failLiveness(`lost ${handle.resource.text}, which it was renewing, in a healed world`);
+        this.#judgeLoss(handle, 'lost');
         desk.ended(handle.resource.text, handle.token, 'lost');
         this.#idle(handle);
         return;
       case 'stopped':
+        this.#judgeLoss(handle, 'was made to stop using');
         desk.ended(handle.resource.text, handle.token, 'released');
         return;
       case 'released':
+        this.#judgeLoss(handle, 'gave back');
         if (event.byQuorum) desk.sometimes('release-acknowledged');
         desk.ended(handle.resource.text, handle.token, 'released');
         if (handle.state === 'letting-go') this.#idle(handle);
@@ -242,6 +240,10 @@ export class QuorumUser implements User<QuorumEvent> {
   waitingFor(): string {
     const owing = this.#handles.filter(({ sinceHealed }) => !sinceHealed);
     return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
+  }
+
+  get #speaks(): boolean {
+    return this.#habits.speaks ?? this.#habits.extras;
   }
 
   // ── A handle's life ────────────────────────────────────────────────────────────────────────────────
@@ -273,7 +275,7 @@ export class QuorumUser implements User<QuorumEvent> {
     const { extras } = this.#habits;
     if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
     // What a runtime measures may be anything, and changes.
-    if (extras && !lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
+    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
     if (extras && !lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
   }
@@ -308,7 +310,6 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     handle.state = 'holding';
     handle.proclaims = 0;
-    handle.grantedUs = desk.monoUs;
     handle.token = event.token;
     desk.granted(handle.resource.text, handle.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
     if (event.trips === 1) desk.sometimes('one-round-trip');
@@ -327,6 +328,12 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#useLater(handle, handle.lease);
   }
 
+  /** What is renewed by itself, and was not given back, lasts in a healed world: however it ends, that is a violation. */
+  #judgeLoss(handle: Handle, how: string): void {
+    if (handle.state === 'holding' && handle.safe && handle.keep)
+      this.#desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);
+  }
+
   #useLater(handle: Handle, lease: number): void {
     this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (this.#habits.brief ? 50 : 3))), () => this.#use(handle, lease));
   }
@@ -337,6 +344,7 @@ export class QuorumUser implements User<QuorumEvent> {
     if (handle.state === 'idle' || handle.lease !== lease) return;
     // What any application does: it asks whether the lease is valid, and acts.
     if (this.#core.remainingUs(lease, resource.bytes, desk.monoUs, desk.wallUs) > 0) desk.used(resource.text, handle.token);
+    else this.#judgeLoss(handle, 'could not use');
     if (handle.state !== 'holding') {
       this.#useLater(handle, lease);
       return;
@@ -345,7 +353,7 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
         desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
       }
-      if (this.#habits.extras && !this.#habits.lapseOnly) this.#speak(handle);
+      if (this.#speaks && !this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
     } else if (!this.#habits.lapseOnly && (handle.keep || this.#habits.brief || desk.choose(4) > 0)) {
       handle.state = 'letting-go';

@@ -155,7 +155,6 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           renews: true,
           brief: false,
           tellsBeliefs: false,
-          graceUs: 0,
           silenceUs: timing.silenceUs,
           restarted: false,
           bootstraps,

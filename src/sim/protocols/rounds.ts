@@ -12,7 +12,15 @@ import {
   type RoundConfig,
   type RoundMessage,
 } from '../../core/index.ts';
-import { BeliefReferee, DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../check/index.ts';
+import {
+  BeliefReferee,
+  DeadlineReferee,
+  ExclusionReferee,
+  FencingReferee,
+  RegularityReferee,
+  RequestReferee,
+  type Referee,
+} from '../../check/index.ts';
 import { roundCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
@@ -69,6 +77,8 @@ const INTERESTS: readonly Sometime[] = [
   { name: 'waiter-served', description: 'a lease was granted to one that had waited' },
   { name: 'renewal-failed', description: 'a renewal found no quorum' },
   { name: 'release-acknowledged', description: 'a quorum answered a release' },
+  { name: 'proclaimed', description: 'a holder changed what it says of itself' },
+  { name: 'proclaim-read', description: 'a look-up found what a holder says of itself' },
   { name: 'release-later', description: 'a lease was given back as of a later time' },
   { name: 'silence-over', description: 'a restarted member ended its silence' },
   { name: 'query-finds-holder', description: 'a look-up named the holder' },
@@ -83,6 +93,8 @@ const INTERESTS: readonly Sometime[] = [
 
 /** The papers to the letter are played without renewal, release and waiting, in worlds of clocks that keep to the bound. */
 const LITERAL_LACKS = new Set([
+  'proclaimed',
+  'proclaim-read',
   'release-acknowledged',
   'release-later',
   'renewal',
@@ -179,10 +191,10 @@ function roundProtocol(variant: Variant): RoundProtocol {
             watches: teaches,
             releasesLater,
             extras: false,
+            speaks: !literal && algorithm !== 2,
             renews: algorithm !== 2,
             brief: isBrief,
             tellsBeliefs,
-            graceUs: timing.silenceUs * 1.2,
             silenceUs: timing.silenceUs,
             restarted: false,
             bootstraps: false,
@@ -217,6 +229,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
+      ...(config.habits.speaks ? [new RegularityReferee()] : []),
       new LeaseObserver(sometimes),
     ],
 

@@ -68,7 +68,6 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
           renews: true,
           brief: false,
           tellsBeliefs: false,
-          graceUs: 0,
           silenceUs: timing.silenceUs,
           restarted: false,
           bootstraps: false,

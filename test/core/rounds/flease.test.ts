@@ -92,6 +92,22 @@ describe('F4 loosely synchronised clocks', () => {
     cell.run(TERM_US);
     expect(cell.node(3).last('refused').reason).toBe('skewed');
   });
+
+  it('also one that waited for as long as it wanted to, unless another has the lease', () => {
+    const cell = new Cell({ engine: 'flease', clients: 2 });
+    cell.node(0).wallOffsetUs += 2 * SKEW_US;
+    cell.node(1).wallOffsetUs += 2 * SKEW_US;
+    cell.node(3).acquire({ waitUs: TERM_US });
+    cell.run(2 * TERM_US);
+    expect(cell.node(3).last('refused').reason).toBe('skewed');
+    cell.node(0).wallOffsetUs -= 2 * SKEW_US;
+    cell.node(1).wallOffsetUs -= 2 * SKEW_US;
+    cell.node(4).acquire({ keep: true });
+    cell.run(TERM_US);
+    cell.node(3).acquire({ waitUs: TERM_US });
+    cell.run(2 * TERM_US);
+    expect(cell.node(3).last('refused').reason).toBe('timeout');
+  });
 });
 
 describe('F5 recovery without disk', () => {
@@ -133,6 +149,80 @@ describe('F8 a few voters for each name', () => {
     expect(cell.node(5).holds(lease)).toBe(true);
     expect(new Set(cell.sent.filter(({ kind }) => kind === 'READ').map((packet) => packet.to)).size).toBe(3);
   });
+});
+
+describe('a member that missed a renewal, so that the lease ended there', () => {
+  const missed = (): { cell: Cell; lease: number } => {
+    const cell = new Cell({ engine: 'flease', clients: 3 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    cell.pass(BUCKET_US);
+    cell.node(3).renew(lease);
+    cell.settle(({ to: target }) => target !== 2);
+    cell.drop();
+    cell.pass(BUCKET_US + SKEW_US);
+    return { cell, lease };
+  };
+
+  it('votes for the next one, though others have asked it meanwhile', () => {
+    const { cell, lease } = missed();
+    cell.node(4).look();
+    cell.settle(to(2));
+    cell.drop();
+    cell.node(0).down = true;
+    cell.node(3).renew(lease);
+    cell.settle();
+    expect(cell.node(3).remaining(lease)).toBe(TERM_US);
+  });
+
+  it('lets a look-up be certain', () => {
+    const { cell } = missed();
+    cell.node(0).down = true;
+    cell.node(4).look();
+    cell.settle();
+    expect(cell.node(4).last('answered')).toMatchObject({ certain: true, holder: { owner: 1004 } });
+  });
+
+  it('does not bring it back once it was given back', () => {
+    const { cell, lease } = missed();
+    cell.node(4).look();
+    cell.deliver(ofKind('READ'));
+    cell.deliver(ofKind('ackREAD'));
+    cell.node(3).release(lease);
+    cell.settle(ofKind('WRITE ⊥', 'ackWRITE ⊥'));
+    cell.deliver(ofKind('WRITE'));
+    cell.drop();
+    expect(cell.node(0).core.snapshot()).toMatchObject({ acceptor: { rows: [{ value: null }] } });
+    expect(cell.node(1).core.snapshot()).toMatchObject({ acceptor: { rows: [{ value: null }] } });
+  });
+});
+
+describe('what an owner says of itself', () => {
+  it.each([[[0, 1]], [[1, 2]], [[0, 2]]])(
+    'is not undone by a helper that read before it and writes after it; voters %j are asked',
+    (asked) => {
+      const cell = new Cell({ engine: 'flease', clients: 3 });
+      const lease = cell.node(3).acquire();
+      cell.settle();
+      cell.pass(BUCKET_US);
+      cell.node(4).look();
+      cell.deliver(ofKind('READ'));
+      cell.deliver(ofKind('ackREAD'));
+      expect(cell.flying.filter(ofKind('WRITE'))).toHaveLength(3);
+      const meta = new TextEncoder().encode('anew');
+      cell.node(3).command({ kind: 'proclaim', lease, name: new TextEncoder().encode('r'), meta, number: 1 });
+      // The owner reaches b and c, the helper a and b.
+      cell.settle(({ kind, from, to: target }) => !(kind === 'WRITE' && from === 4) && target !== 0);
+      expect(cell.node(3).said('proclaimed')).toHaveLength(1);
+      cell.settle(({ kind, from, to: target }) => kind === 'WRITE' && from === 4 && target < 2);
+      cell.drop();
+      cell.pass(BUCKET_US);
+      cell.node(5).look();
+      cell.settle(to(...asked, 5));
+      expect(cell.node(5).last('answered').certain).toBe(true);
+      expect(cell.node(5).last('answered').meta).toEqual(meta);
+    },
+  );
 });
 
 describe('giving back', () => {

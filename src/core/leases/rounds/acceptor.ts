@@ -7,6 +7,7 @@ import {
   ballotTime,
   decodeName,
   encodeName,
+  incarnation,
   monoAfter,
   monoUs,
   NEVER,
@@ -43,6 +44,8 @@ import {
 import type { RoundRules } from './rules.ts';
 import type { RoundTiming } from './timing.ts';
 
+const NOBODY = incarnation(0);
+
 class Row extends RoundRegister<LeaseValue> {
   readonly id: number;
   readonly name: string;
@@ -52,6 +55,9 @@ class Row extends RoundRegister<LeaseValue> {
   promisedUntil: MonoUs = monoUs(0);
   /** The highest token of any lease on this name. */
   token = 0;
+  /** The lease with that token if its time was over here: its owner may have renewed it elsewhere. Not one that was given back. */
+  endedBy: Incarnation = NOBODY;
+  endedLease = 0;
   /** When the calendar comes to it: one entry a row counts, however often it is read and written. */
   lookAt: MonoUs = NEVER;
 
@@ -169,10 +175,7 @@ export class RoundAcceptor {
       this.#nack(from, message, OUTBID, 0, row, step);
       return;
     }
-    // Also what a helper writes: a lease that was given back must not come back. A renewal here for the first time is no new grant:
-    // what other names have raised the floor to is nothing to it.
-    const isRenewal = (message.flags & RENEWS_OWN) !== 0 && value.holder === message.owner;
-    if (!isSame && this.#rules.tokenAboveFloor && value.token <= Math.max(isRenewal ? 0 : this.#floor, row.token)) {
+    if (!isSame && this.#rules.tokenAboveFloor && this.#isLow(row, message, value)) {
       this.#nack(from, message, LOW, 0, row, step);
       return;
     }
@@ -191,6 +194,7 @@ export class RoundAcceptor {
       if (message.untilUs === 0) this.#clear(row);
       else this.#shorten(row, value, message.untilUs, step);
     }
+    if (row.endedBy === message.owner && row.endedLease === message.lease) row.endedBy = NOBODY;
     this.#promised(row, step);
     if ((message.flags & NO_ANSWER) === 0) step.send(from, this.#answer(ACK_RELEASE, message, step));
   }
@@ -212,17 +216,31 @@ export class RoundAcceptor {
     return this.#rules.promiseYieldsToOwner && value.ownBallot <= ballot;
   }
 
+  /**
+   * Rule 18: new grants are above every token that was seen. One that ended here and is renewed elsewhere is no new grant, nor is a
+   * renewal that comes here for the first time: what other names have raised the floor to is nothing to it. What was given back does
+   * not come back, also not by a helper.
+   */
+  #isLow(row: Row, { flags, owner }: RoundMessage, { holder, holderLease, token }: LeaseValue): boolean {
+    if (token === row.token && holder === row.endedBy && holderLease === row.endedLease) return false;
+    const isRenewal = (flags & RENEWS_OWN) !== 0 && holder === owner;
+    return token <= Math.max(isRenewal ? 0 : this.#floor, row.token);
+  }
+
   #accept(row: Row, message: RoundMessage, value: LeaseValue, old: LeaseValue | null, step: RoundStep): void {
     const untilMono = monoAfter(step.monoUs, this.#keepFor(value, step));
     const keepsOld = old !== null && this.#rules.neverShorten && row.untilMono > untilMono;
     // An end and when that is on our clock stay a pair: a release as of a later time is counted from it.
     const untilUs = keepsOld ? old.untilUs : value.untilUs;
     const ownBallot = old === null ? value.ownBallot : ballotTime(Math.max(old.ownBallot, value.ownBallot));
-    const kept = { ...value, untilUs, ownBallot };
+    // A helper may bring what the owner said of itself before: what it said last stays.
+    const meta = this.#rules.ownersWordStands && old !== null && old.ownBallot > value.ownBallot ? old.meta : value.meta;
+    const kept = { ...value, untilUs, ownBallot, meta };
     // An owner that was let through may have a lower ballot than the register: that does not fall.
     if (this.#compare(row.writeTime, row.writeBy, message.ballot, message.owner) <= 0) row.write(message.ballot, message.owner, kept);
     else row.value = kept;
     if (!keepsOld) row.untilMono = untilMono;
+    row.endedBy = NOBODY;
     row.token = Math.max(row.token, value.token);
     this.#plan(row);
   }
@@ -252,7 +270,11 @@ export class RoundAcceptor {
   }
 
   #expire(row: Row, step: RoundStep): void {
-    if (row.value !== null && !this.#isLive(row, row.value, step)) this.#clear(row);
+    const { value } = row;
+    if (value === null || this.#isLive(row, value, step)) return;
+    row.endedBy = value.holder;
+    row.endedLease = value.holderLease;
+    this.#clear(row);
   }
 
   #isLive(row: Row, value: LeaseValue, step: RoundStep): boolean {
@@ -353,7 +375,7 @@ export class RoundAcceptor {
     return {
       floor: this.#floor,
       silentUntil: this.#isSilent ? this.#silentUntil : 0,
-      rows: rows.map(({ name, readTime, readBy, writeTime, writeBy, value, untilMono, promisedUntil, token }) => ({
+      rows: rows.map(({ name, value, readTime, readBy, writeTime, writeBy, untilMono, promisedUntil, token, endedBy, endedLease }) => ({
         name,
         readTime,
         readBy,
@@ -363,6 +385,8 @@ export class RoundAcceptor {
         untilMono,
         promisedUntil,
         token,
+        endedBy,
+        endedLease,
       })),
     };
   }
@@ -397,5 +421,7 @@ interface AcceptorSnapshot {
     readonly untilMono: MonoUs;
     readonly promisedUntil: MonoUs;
     readonly token: number;
+    readonly endedBy: Incarnation;
+    readonly endedLease: number;
   }[];
 }

@@ -37,18 +37,22 @@ export interface Algorithm {
   readonly teaches: boolean;
 }
 
-/** The lease written with the highest ballot, and the latest end anyone has of it: a helper may have written an older one. */
+/** The lease written with the highest ballot, as its owner wrote it last, and the latest end anyone has of it: a helper may have written older ones. */
 export function newestValue(told: readonly Told[], compare: BallotOrder): LeaseValue | null {
   let best: Told | null = null;
   for (const one of told) {
     if (one.value === null) continue;
     if (best === null || compare(one.written, one.writer, best.written, best.writer) > 0) best = one;
   }
-  const value = best?.value ?? null;
-  if (value === null) return null;
-  let { untilUs } = value;
-  for (const one of told) if (one.value !== null && isSameLease(one.value, value)) untilUs = Math.max(untilUs, one.value.untilUs);
-  return { ...value, untilUs };
+  let newest = best?.value ?? null;
+  if (newest === null) return null;
+  let { untilUs } = newest;
+  for (const { value } of told) {
+    if (value === null || !isSameLease(value, newest)) continue;
+    untilUs = Math.max(untilUs, value.untilUs);
+    if (value.ownBallot > newest.ownBallot) newest = value;
+  }
+  return { ...newest, untilUs };
 }
 
 export function isOwn(value: LeaseValue, claim: Claim, { owner, rules }: Surroundings): boolean {

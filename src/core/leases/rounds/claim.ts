@@ -114,6 +114,8 @@ export class Claim {
   tries = 0;
   trips = 0;
   hasWaited = false;
+  /** What it is told if its wait ends now: that it was not free in time, or that clocks kept it from being voted on. */
+  waitEnds: 'timeout' | 'skewed' = 'timeout';
   /** The last lease of another that was seen. */
   seen: LeaseValue | null = null;
   token: BallotTime = NO_BALLOT;
@@ -153,7 +155,7 @@ export class Claim {
   }
 
   snapshot(): Snapshot {
-    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, until, tries, trips, hasWaited, token } = this;
+    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, until, tries, trips, hasWaited, waitEnds, token } = this;
     const { deadlineMono, deadlineWall, written, isStopped, endsLater, untilUs, proclaiming } = this;
     return {
       lease,
@@ -170,6 +172,7 @@ export class Claim {
         tries,
         trips,
         hasWaited,
+        waitEnds,
         token,
         isStopped,
         endsLater,

@@ -25,7 +25,7 @@ import type { Ballots } from './ballots.ts';
 import { Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
-import { FOR_READ, isSameLease, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
+import { FOR_READ, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
 import { deadlinesOf, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
@@ -221,7 +221,7 @@ export class Contender {
       else if (claim.keep && this.#algorithm.renews && step.monoUs >= renewAtOf(claim)) this.#begin(claim, 'renew', step);
       else this.#planHold(claim, step);
     } else if (claim.waits && step.monoUs >= claim.waitUntil) {
-      this.#giveUp(claim, 'timeout', step);
+      this.#giveUp(claim, claim.waitEnds, step);
     } else if (round !== null) {
       this.#fail(claim, round, step);
     } else {
@@ -367,8 +367,7 @@ export class Contender {
     else if (round?.purpose === 'renew') this.#fail(claim, round, step);
     else if (!claim.waits) this.#giveUp(claim, 'held', step);
     else {
-      claim.hasWaited = true;
-      claim.tries = 0;
+      Object.assign(claim, { hasWaited: true, tries: 0, waitEnds: 'timeout' });
       this.#rest(claim, pollAgainUs(value, this.#surroundings, step), step);
     }
   }
@@ -380,6 +379,7 @@ export class Contender {
   /** The round is void before anything is given back: a late vote finds nothing to add to (rule 6). */
   #fail(claim: Claim, round: Round, step: RoundStep): void {
     const reason = whyFailed(claim, round, this.#surroundings.quorum);
+    claim.waitEnds = reason === 'skewed' ? 'skewed' : 'timeout';
     const unreached = claim.voters.filter((voter) => !round.isHeard(voter));
     if (this.#surroundings.rules.voidBeforeRelease) claim.round = null;
     if (round.purpose === 'renew') {
@@ -399,8 +399,7 @@ export class Contender {
   }
 
   #giveBack(claim: Claim, round: Round, step: RoundStep): void {
-    const isOwn =
-      round.value !== null && isSameLease(round.value, { ...round.value, holder: this.#surroundings.owner, holderLease: claim.lease });
+    const isOwn = round.value?.holder === this.#surroundings.owner && round.value.holderLease === claim.lease;
     if (round.stage !== 'writing' || !isOwn || !this.#surroundings.rules.giveBack) return;
     this.#out.giveBack(claim, round.ballot, step);
   }
@@ -438,7 +437,8 @@ export class Contender {
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
-    const leftUs = remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs);
+    // By the monotonic clock alone: a wall clock that is ahead now may be set back, and the owner go on.
+    const leftUs = claim.deadlineMono - step.monoUs;
     const untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
     const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
     this.#out.release(claim, untilUs, unanswered, step);

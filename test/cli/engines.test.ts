@@ -1,0 +1,66 @@
+/** Commands against members of Flease: what works as with any engine, what is refused, and what is told. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ServedCell, type Member } from './served-cell.ts';
+import { tenure } from './tenure.ts';
+
+const ENGINE = 'flease:4,skew=500ms';
+const cell = new ServedCell();
+const run = (...args: string[]): ReturnType<typeof tenure> => tenure(args, '', cell.env);
+let members: readonly Member[] = [];
+
+beforeAll(async () => {
+  await cell.prepare();
+  members = cell.ids.map((id) => cell.serve(id, ['--engine', ENGINE]));
+  await Promise.all(members.map((member) => member.says(/all members are connected/)));
+}, 30_000);
+afterAll(async () => cell.end());
+
+describe('members of Flease', () => {
+  it('say at their start which engine they have and how long that keeps them silent', async () => {
+    // Two seconds and twice the skew, stretched.
+    expect(await members[0]?.says(/^starting/)).toMatchObject({ engine: ENGINE, maxTerm: '2s', silence: '3.006007s' });
+  });
+
+  it('grant leases to commands that were not told of the engine', () => {
+    expect(run('run', 'job', '--', 'sh', '-c', 'test -n "$TENURE_TOKEN"')).toMatchObject({ code: 0, stderr: '' });
+    expect(run('holder', 'job')).toMatchObject({ code: 1, stdout: 'job free\n' });
+  });
+
+  it('are shown as reached, not as silent: how they stand they do not tell', () => {
+    const { stdout, code } = run('status');
+    expect(stdout).toContain(`all members reached, 3 of 3 (majority 2), engine ${ENGINE}\n`);
+    expect(stdout.match(/ reached /g)).toHaveLength(3);
+    expect(stdout).not.toContain('silent');
+    expect(code).toBe(0);
+    expect(JSON.parse(run('status', '--json').stdout)).toMatchObject({ engine: ENGINE, reached: 3 });
+  });
+
+  it.each([
+    [['ls'], "the engine 'flease' has no list of what is held"],
+    [['watch', 'job'], "the engine 'flease' tells nobody of its leases"],
+    [['bootstrap', '--yes'], "the engine 'flease' ends no silence early"],
+  ])('refuse %j and say why, with exit code 78', (args, told) => {
+    const { code, stderr } = run(...args);
+    expect(stderr).toContain(told);
+    expect(stderr).toContain('(TENURE_UNSUPPORTED)');
+    expect(code).toBe(78);
+  });
+});
+
+describe('tenure config check', () => {
+  const check = (engine: string): ReturnType<typeof tenure> => {
+    const file = join(cell.folder, 'other.yaml');
+    writeFileSync(file, `cell: test\nmembers: { a: "127.0.0.1:1", b: "127.0.0.1:2", c: "127.0.0.1:3" }\nengine: ${engine}\n`);
+    return tenure(['config', 'check', file]);
+  };
+
+  it('tells the silence of the engine that was chosen', () => {
+    expect(check(ENGINE).stdout).toContain('a member that starts keeps silent for 16.032033s');
+  });
+
+  it('refuses a skew that leaves nothing of a term', () => {
+    expect(check('flease:4,skew=20s')).toMatchObject({ code: 78, stderr: expect.stringContaining('the skew of clocks must be less than') });
+  });
+});
