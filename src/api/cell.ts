@@ -27,7 +27,7 @@ import type { Lease } from './lease.ts';
 import { MemberCalls, type MemberStatus } from './member-calls.ts';
 import { Observer } from './observer.ts';
 import { nextEvent } from './signals.ts';
-import { shortTerm, TRIPS_A_TERM } from './short-term.ts';
+import { TRIPS_A_TERM } from './short-term.ts';
 import type { Watch, WatchOptions } from './watch.ts';
 
 /**
@@ -119,7 +119,6 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#observer = observer;
     observer.watchOver(() => ({
       state: this.#state,
-      isMember: this.isMember,
       held: this.#run?.leases.held ?? 0,
       waiting: this.#run?.leases.waiting ?? 0,
       clocks: this.clockCounts,
@@ -424,7 +423,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#isSkewed = skewed !== '';
     const termUs = run.leases.shortestTermUs;
     const isShort = termUs < TRIPS_A_TERM * rttUs;
-    if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', shortTerm(termUs, rttUs)));
+    if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', this.#observer.shortTerm(termUs, rttUs)));
     this.#isWarned = isShort;
   }
 

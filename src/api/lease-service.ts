@@ -3,7 +3,7 @@
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
 import { WATCHES_MAX, type LeaseCommand, type LeaseEvent } from '../core/index.ts';
-import { checkName, compareNames, encodeName, encodePrefix, parseDuration, TenureError } from '../kernel/index.ts';
+import { checkName, compareNames, encodeName, encodePrefix, NumberMap, parseDuration, TenureError } from '../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../runtime/index.ts';
 import type { MemberReach } from './clock-skew.ts';
 import { unsupported, type Engine, type LeaseCore, type LeaseDriver, type RunningEngine } from './engine.ts';
@@ -36,8 +36,8 @@ export class LeaseService implements LeaseSource {
   readonly #alive: KeepAlive;
   readonly #observer: Observer;
   readonly #requests: Requests;
-  readonly #held = new Map<number, Lease>();
-  readonly #releasing = new Map<number, () => void>();
+  readonly #held = new NumberMap<Lease>();
+  readonly #releasing = new NumberMap<() => void>();
   readonly #questions: Questions;
   readonly #proclaims = new Proclaims();
   readonly #watches = new Set<Watch>();
@@ -281,7 +281,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'renewed': {
         const lease = this.#held.get(event.lease);
-        if (lease) this.#observer.renewed(lease, this.#driver.monoUs);
+        if (lease) this.#observer.renewed(lease);
         return;
       }
       case 'renewal-failed': {
@@ -334,7 +334,7 @@ export class LeaseService implements LeaseSource {
     this.#questions.rejectAll(why);
     this.#proclaims.reject(why);
     for (const watch of this.#watches) watch.end();
-    const leases = [...this.#held.values()];
+    const leases = this.#held.values();
     for (const lease of leases) lease.cutShort(why);
     await this.#giveBack(leases, timeoutUs);
     // What was not answered ends by itself, without us.
@@ -350,7 +350,7 @@ export class LeaseService implements LeaseSource {
     let left = leases.length;
     const all = Promise.all(
       leases.map(async (lease) => {
-        await lease.letGo();
+        await lease.release();
         left--;
       }),
     );

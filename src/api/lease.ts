@@ -87,7 +87,8 @@ export class Lease {
 
   /** Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless. */
   release(): Promise<void> {
-    return this.#source.during(this.letGo());
+    this.#released ??= this.#source.release(this);
+    return this.#released;
   }
 
   /**
@@ -96,12 +97,6 @@ export class Lease {
    */
   proclaim(meta: Uint8Array | string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
     return this.#source.during(this.#source.proclaim(this, meta, signal));
-  }
-
-  /** For the service: a release that nobody waits for. */
-  letGo(): Promise<void> {
-    this.#released ??= this.#source.release(this);
-    return this.#released;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -4,7 +4,7 @@
  * of a lease this costs a few additions; objects are made only for those who listen.
  */
 import type { RefusalReason } from '../core/index.ts';
-import { quorumOf, type ErrorCode, type TenureError } from '../kernel/index.ts';
+import { type ErrorCode, type TenureError } from '../kernel/index.ts';
 import type { ClockWatchCounts } from '../runtime/index.ts';
 import type { PeerStats } from '../transport/index.ts';
 import type { CellState } from './cell.ts';
@@ -13,6 +13,7 @@ import { CHANNELS, type Origin, type TenureEvents } from './diagnostics.ts';
 import { openHistory, type HistoryFile, type HistoryOptions } from './history-file.ts';
 import type { Lease } from './lease.ts';
 import { Log, type Logger } from './logging.ts';
+import { shortTerm } from './short-term.ts';
 
 export interface ObserverOptions extends Origin {
   readonly logger?: Logger | undefined;
@@ -22,7 +23,6 @@ export interface ObserverOptions extends Origin {
 /** What an observer asks of its cell when it is asked itself. */
 export interface Observed {
   readonly state: CellState;
-  readonly isMember: boolean;
   readonly held: number;
   readonly waiting: number;
   readonly clocks: Readonly<ClockWatchCounts> | null;
@@ -31,11 +31,6 @@ export interface Observed {
   readonly peers: readonly { readonly id: string; readonly stats: PeerStats | null }[];
 }
 
-/** A term should last for so many round trips. */
-export const ROUND_TRIPS_PER_TERM = 10;
-/** Whether one does is looked at no more often. */
-const LOOK_US = 1_000_000;
-
 export class Observer {
   readonly #origin: Origin;
   readonly #log: Log;
@@ -43,9 +38,6 @@ export class Observer {
   readonly #tally = new LeaseTally();
   readonly #peersRefused = new Map<ErrorCode, number>();
   #look: () => Observed = () => NOTHING;
-  #shortestTermUs = Infinity;
-  #lookedUs = -Infinity;
-  #hasWarned = false;
   #silentSinceUs: number | null = null;
   #silenceUs = 0;
 
@@ -63,14 +55,8 @@ export class Observer {
 
   // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────
 
-  requested(name: string, request: number, termUs: number, nowUs: number): void {
+  requested(name: string, request: number): void {
     this.#tally.requests++;
-    // One below a millisecond is none: it is about to be refused.
-    if (termUs > 0 && termUs < this.#shortestTermUs) {
-      this.#shortestTermUs = termUs;
-      this.#lookedUs = -Infinity;
-      this.#judgeTerm(nowUs);
-    }
     this.#history?.tell({ kind: 'requested', resource: name, request });
     const channel = CHANNELS['tenure:lease:requested'];
     if (channel.hasSubscribers) {
@@ -123,9 +109,8 @@ export class Observer {
     if (this.#log.wants('debug')) this.#log.say('debug', { name, reason, waitMs }, 'lease refused');
   }
 
-  renewed(lease: Lease, nowUs: number): void {
+  renewed(lease: Lease): void {
     this.#tally.renewals++;
-    this.#judgeTerm(nowUs);
     const channel = CHANNELS['tenure:lease:renewed'];
     if (!this.#history && !channel.hasSubscribers) return;
     const { name, token } = lease;
@@ -282,23 +267,19 @@ export class Observer {
     };
   }
 
+  /** A term that was asked for is short for the round trips there are. */
+  shortTerm(termUs: number, rttUs: number): TenureError {
+    const warning = shortTerm(termUs, rttUs);
+    const [termMs, rttMs] = [termUs / 1000, rttUs / 1000];
+    const channel = CHANNELS['tenure:cell:short-term'];
+    if (channel.hasSubscribers) channel.publish({ ...this.#origin, termMs, rttMs } satisfies TenureEvents['tenure:cell:short-term']);
+    this.#log.say('warn', { termMs, rttMs }, warning.message);
+    return warning;
+  }
+
   /** The last of the history is written. */
   async close(): Promise<void> {
     await this.#history?.close();
-  }
-
-  #judgeTerm(nowUs: number): void {
-    if (this.#hasWarned || nowUs - this.#lookedUs < LOOK_US) return;
-    const rttUs = quorumRoundTripUs(this.#look());
-    if (rttUs === null) return;
-    this.#lookedUs = nowUs;
-    if (this.#shortestTermUs >= ROUND_TRIPS_PER_TERM * rttUs) return;
-    this.#hasWarned = true;
-    const [termMs, rttMs] = [this.#shortestTermUs / 1000, rttUs / 1000];
-    const channel = CHANNELS['tenure:cell:short-term'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, termMs, rttMs } satisfies TenureEvents['tenure:cell:short-term']);
-    const message = `a term of ${termMs} ms is shorter than ${ROUND_TRIPS_PER_TERM} round trips of ${rttMs.toFixed(1)} ms: ask for a longer one`;
-    this.#log.say('warn', { termMs, rttMs }, message);
   }
 
   #historyFailed(error: TenureError): void {
@@ -308,14 +289,7 @@ export class Observer {
   }
 }
 
-/** To as many members as make a quorum with this one; null before enough were measured. */
-function quorumRoundTripUs({ isMember, peers }: Observed): number | null {
-  const own = isMember ? 1 : 0;
-  const measured = peers.flatMap(({ stats }) => (stats?.connected && stats.rttUs !== null ? [stats.rttUs] : [])).sort((a, b) => a - b);
-  return measured[quorumOf(peers.length + own) - own - 1] ?? null;
-}
-
-const NOTHING: Observed = { state: 'no-quorum', isMember: false, held: 0, waiting: 0, clocks: null, nowUs: 0, peers: [] };
+const NOTHING: Observed = { state: 'no-quorum', held: 0, waiting: 0, clocks: null, nowUs: 0, peers: [] };
 
 function toMs(us: number | null | undefined): number | null {
   return us === null || us === undefined ? null : us / 1000;

@@ -3,7 +3,7 @@
  * The lease that comes of one is the lease service's.
  */
 import type { LeaseCommand, LeaseEvent, RefusalReason, Timing } from '../core/index.ts';
-import { checkName, encodeName, parseDuration, quorumOf, TenureError, type Duration } from '../kernel/index.ts';
+import { checkName, encodeName, NumberMap, parseDuration, quorumOf, TenureError, type Duration } from '../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../runtime/index.ts';
 import { tellOffsets, type MemberReach } from './clock-skew.ts';
 import type { Lease } from './lease.ts';
@@ -65,7 +65,7 @@ interface RequestGround {
 
 export class Requests {
   readonly #ground: RequestGround;
-  readonly #asking = new Map<number, Asking>();
+  readonly #asking = new NumberMap<Asking>();
   readonly #encoded = new Map<string, Uint8Array>();
   #shortestTermUs = Infinity;
 
@@ -94,7 +94,7 @@ export class Requests {
     this.#ground.alive.hold();
     const askedUs = this.#ground.clocks.mono();
     this.#asking.set(number, { name, nameBytes, termUs, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
-    this.#ground.observer.requested(name, number, termUs, askedUs);
+    this.#ground.observer.requested(name, number);
     try {
       const copy = meta === undefined ? undefined : copyMeta(meta);
       this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy });

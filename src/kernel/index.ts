@@ -1,4 +1,4 @@
-/** Words the whole product shares: time, ids, ballots, quorums, names, durations, intervals, errors, choices, state hashes. */
+/** Words the whole product shares: time, ids, ballots, quorums, names, durations, intervals, errors, choices, state hashes, maps. */
 export * from './ballot.ts';
 export * from './chooser.ts';
 export * from './durations.ts';
@@ -6,6 +6,7 @@ export * from './errors.ts';
 export * from './ids.ts';
 export * from './intervals.ts';
 export * from './names.ts';
+export * from './number-map.ts';
 export * from './quorum.ts';
 export * from './random.ts';
 export * from './state-hash.ts';

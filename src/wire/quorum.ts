@@ -3,7 +3,7 @@
  * then name and metadata with their lengths. Decoding gives one pooled record whose name points into the
  * frame; neither direction makes an object for a message.
  */
-import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, NOBODY, type Incarnation } from '../kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, NOBODY, type Incarnation } from '../kernel/index.ts';
 import {
   ACCEPTED,
   ANSWER,
@@ -18,7 +18,6 @@ import {
   LEARNED,
   LIST,
   LISTED,
-  META_BYTES_MAX,
   PAGED,
   PREPARE,
   PROMISED,
@@ -36,6 +35,7 @@ import {
 } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
+import { readMeta, readName, writeMeta, writeName } from './named.ts';
 
 // Which fields a kind carries, besides kind, owner, lease and flags, which all do.
 const BALLOT = 1;
@@ -50,8 +50,6 @@ const META = 128;
 const PREFIX = 256;
 /** Page and count. */
 const PAGE = 512;
-
-const NO_BYTES = new Uint8Array(0);
 
 const FIELDS: readonly number[] = fieldTable();
 
@@ -109,14 +107,8 @@ class QuorumCodec implements Codec<QuorumMessage> {
       if (!(fields & REASON)) out.u53(message.remainingUs);
     }
     if (fields & CLOCK) out.u53(message.clock);
-    if (fields & (NAME | PREFIX)) {
-      out.u8(message.nameEnd - message.nameStart);
-      out.raw(message.name, message.nameStart, message.nameEnd);
-    }
-    if (fields & META) {
-      out.u16(message.metaEnd - message.metaStart);
-      out.raw(message.meta, message.metaStart, message.metaEnd);
-    }
+    if (fields & (NAME | PREFIX)) writeName(message, out);
+    if (fields & META) writeMeta(message, out);
   }
 
   decode(input: ByteReader): QuorumMessage | null {
@@ -146,24 +138,10 @@ class QuorumCodec implements Codec<QuorumMessage> {
       message.holderLease = 0;
     }
     message.clock = ballotTime(fields & CLOCK ? input.u53() : 0);
-    if (fields & (NAME | PREFIX)) {
-      const length = input.u8();
-      const start = input.skip(length);
-      message.setName(input.bytes, start, start + length);
-      if (!input.failed && fields & NAME && !isValidNameBytes(input.bytes, start, start + length)) return null;
-    } else {
-      message.setName(NO_BYTES, 0, 0);
-    }
-    if (fields & META) {
-      const length = input.u16();
-      const start = input.skip(length);
-      if (length > META_BYTES_MAX) return null;
-      message.meta = input.bytes;
-      message.metaStart = start;
-      message.metaEnd = start + length;
-    } else {
-      message.setMeta(undefined);
-    }
+    if ((fields & (NAME | PREFIX)) === 0) message.noName();
+    else if (!readName(message, (fields & PREFIX) !== 0, input)) return null;
+    if ((fields & META) === 0) message.setMeta(undefined);
+    else if (!readMeta(message, input)) return null;
     return input.failed || !isBelievable(message, fields) ? null : message;
   }
 }

@@ -2,10 +2,11 @@
  * The messages of Flease and PaxosLease on the wire: a byte of kind, the fields that kind uses in a fixed order, then
  * name and metadata with their lengths. Decoding gives one pooled record whose name points into the frame.
  */
-import { BALLOT_TIME_MAX, ballotTime, isValidNameBytes, type Incarnation } from '../kernel/index.ts';
-import { META_BYTES_MAX, roundKinds, RoundMessage } from '../core/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, type Incarnation } from '../kernel/index.ts';
+import { roundKinds, RoundMessage } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
+import { readMeta, readName, writeMeta, writeName } from './named.ts';
 
 // Which fields a kind carries, besides kind, flags, owner, lease, ballot and clock, which all do.
 const VALUE = 1;
@@ -32,8 +33,6 @@ function fieldTable(): number[] {
   return fields;
 }
 
-const NO_BYTES = new Uint8Array(0);
-
 class RoundCodec implements Codec<RoundMessage> {
   readonly #message = new RoundMessage();
 
@@ -56,17 +55,13 @@ class RoundCodec implements Codec<RoundMessage> {
       out.u53(message.token);
       out.u53(Math.max(0, message.untilUs));
       out.u53(message.ownBallot);
-      out.u16(message.metaEnd - message.metaStart);
-      out.raw(message.meta, message.metaStart, message.metaEnd);
+      writeMeta(message, out);
       if (fields & WRITTEN) {
         out.u53(message.written);
         out.u53(message.writer);
       }
     }
-    if (fields & (NAME | PREFIX)) {
-      out.u8(message.nameEnd - message.nameStart);
-      out.raw(message.name, message.nameStart, message.nameEnd);
-    }
+    if (fields & (NAME | PREFIX)) writeName(message, out);
   }
 
   decode(input: ByteReader): RoundMessage | null {
@@ -91,27 +86,13 @@ class RoundCodec implements Codec<RoundMessage> {
     message.token = hasValue ? input.u53() : 0;
     if (hasValue) message.untilUs = input.u53();
     message.ownBallot = ballotTime(hasValue ? input.u53() : 0);
-    if (hasValue) {
-      const length = input.u16();
-      const start = input.skip(length);
-      if (length > META_BYTES_MAX) return null;
-      message.meta = input.bytes;
-      message.metaStart = start;
-      message.metaEnd = start + length;
-    } else {
-      message.setMeta(undefined);
-    }
+    if (!hasValue) message.setMeta(undefined);
+    else if (!readMeta(message, input)) return null;
     const hasWritten = hasValue && (fields & WRITTEN) !== 0;
     message.written = ballotTime(hasWritten ? input.u53() : 0);
     message.writer = (hasWritten ? input.u53() : 0) as Incarnation;
-    if (fields & (NAME | PREFIX)) {
-      const length = input.u8();
-      const start = input.skip(length);
-      message.setName(input.bytes, start, start + length);
-      if (!input.failed && fields & NAME && !isValidNameBytes(input.bytes, start, start + length)) return null;
-    } else {
-      message.setName(NO_BYTES, 0, 0);
-    }
+    if ((fields & (NAME | PREFIX)) === 0) message.noName();
+    else if (!readName(message, (fields & PREFIX) !== 0, input)) return null;
     return input.failed || !isBelievable(message) ? null : message;
   }
 }

@@ -204,7 +204,7 @@ describe('a disk', () => {
       { ...ORIGIN, logger, history: 'h' },
       (_file, origin, failed) => new HistoryFile('h', disk, origin, failed),
     );
-    observer.requested('x', 1, 1000, 0);
+    observer.requested('x', 1);
     const closing = observer.close();
     disk.writes[0]?.done(new Error('EIO: i/o error'), 0);
     await closing;

@@ -2,14 +2,15 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BUCKETS_MS, joinCell, observe, type Logger, type TenureChannel, type TenureEvents } from '../../src/api/index.ts';
 import { CHANNELS } from '../../src/api/diagnostics.ts';
 import { Histogram } from '../../src/api/counters.ts';
 import { Log } from '../../src/api/logging.ts';
-import { Observer, ROUND_TRIPS_PER_TERM } from '../../src/api/observer.ts';
+import { Observer } from '../../src/api/observer.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
 import { TenureError } from '../../src/kernel/index.ts';
+import { MemoryHub } from '../../src/transport/index.ts';
 import { freePorts, realCell } from './real-cell.ts';
 
 const ORIGIN = { cell: 'orders', node: 'a', incarnation: 1 };
@@ -24,6 +25,23 @@ function heardOn<K extends TenureChannel>(name: K): TenureEvents[K][] {
   const events: TenureEvents[K][] = [];
   onTestFinished(observe(name, (event) => events.push(event)));
   return events;
+}
+
+/** Cells in memory from here on measure round trips of `us`. */
+function farAway(): { us: number } {
+  const rtt = { us: 0 };
+  const make = Reflect.get(MemoryHub.prototype, 'transport');
+  const spy = vi.spyOn(MemoryHub.prototype, 'transport').mockImplementation(function (this: MemoryHub, node) {
+    const made = make.call(this, node);
+    const stats = made.peerStats.bind(made);
+    made.peerStats = (peer) => {
+      const told = stats(peer);
+      return told && { ...told, rttUs: rtt.us };
+    };
+    return made;
+  });
+  onTestFinished(() => spy.mockRestore());
+  return rtt;
 }
 
 interface Line {
@@ -181,32 +199,27 @@ describe('diagnostics channels', () => {
     expect(peers.filter(({ incarnation, connected }) => incarnation === who && !connected)).toMatchObject([{ peer: 'a' }]);
   });
 
-  test('warn once when a term is shorter than ten round trips', () => {
-    const lines: Line[] = [];
-    const warnings = heardOn('tenure:cell:short-term');
-    const observer = new Observer({ ...ORIGIN, logger: writingTo(lines) });
-    let rttUs: number | null = null;
-    const counts = { queuedBytes: 0, messagesIn: 0, messagesOut: 0, dropped: 0, writes: 0, reconnects: 0 };
-    const stats = (us: number | null) => ({ ...counts, connected: true, rttUs: us, offsetUs: null, lastError: null });
-    const member = { state: 'ready', isMember: true, held: 0, waiting: 0, clocks: null, nowUs: 0 } as const;
-    observer.watchOver(() => ({
-      ...member,
-      // The nearer of the two makes a majority with this member.
-      peers: [
-        { id: 'b', stats: stats(rttUs) },
-        { id: 'c', stats: stats(rttUs === null ? null : 10 * rttUs) },
-      ],
-    }));
-    observer.requested('x', 1, 1_000_000, 0);
-    rttUs = 1_000_000 / ROUND_TRIPS_PER_TERM;
-    observer.requested('x', 2, 1_000_000, 10);
-    expect(warnings).toEqual([]);
-    observer.requested('x', 3, 999_000, 20);
-    observer.requested('x', 4, 1000, 30);
-    expect(warnings).toEqual([{ ...ORIGIN, termMs: 999, rttMs: 100 }]);
-    expect(lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      expect.stringContaining('shorter than 10 round trips'),
-    ]);
+  test('warn when a term is shorter than ten round trips, and not again before it was long enough', async () => {
+    const rtt = farAway();
+    const heard = heardOn('tenure:cell:short-term');
+    const cell = await virtual();
+    const client = await cell.client();
+    const warnings: TenureError[] = [];
+    client.on('warning', (warning) => warnings.push(warning));
+    const lease = await client.acquire('x', { term: '1s' });
+    const seen: number[] = [];
+    for (const us of [99_000, 101_000, 102_000, 90_000, 103_000]) {
+      rtt.us = us;
+      await cell.advance('2s');
+      seen.push(warnings.length);
+    }
+    await lease.release();
+    expect(seen).toEqual([0, 1, 1, 1, 2]);
+    expect(warnings.map(({ code, details }) => [code, details])).toEqual(
+      [101_000, 103_000].map((rttUs) => ['TENURE_SHORT_TERM', { termUs: 1_000_000, rttUs }]),
+    );
+    const told = heard.filter(({ incarnation }) => incarnation === client.incarnation);
+    expect(told.map(({ termMs, rttMs }) => [termMs, rttMs])).toEqual([101, 103].map((rttMs) => [1000, rttMs]));
   });
 });
 
@@ -225,6 +238,12 @@ describe('the log', () => {
     log.refusal('b', refusal('TENURE_WRONG_CELL'));
     log.refusal('c', refusal('TENURE_WRONG_CELL'));
     expect(lines).toHaveLength(4);
+  });
+
+  test('has a term that is too short', () => {
+    const lines: Line[] = [];
+    const { message } = new Observer({ ...ORIGIN, logger: writingTo(lines) }).shortTerm(999_000, 100_000);
+    expect(lines).toEqual([{ level: 'warn', fields: expect.objectContaining({ termMs: 999, rttMs: 100 }) as object, message }]);
   });
 
   test('knows a peer that dials in again from another port', () => {

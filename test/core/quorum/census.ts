@@ -7,6 +7,7 @@ interface RemoteObject {
   readonly className?: string;
   readonly objectId?: string;
   readonly description?: string;
+  readonly value?: unknown;
 }
 
 interface Property {
@@ -58,6 +59,10 @@ function walk(session: Session, object: RemoteObject, path: string, sizes: Recor
   const asked = { objectId: object.objectId, ownProperties: true };
   const answer = ask(session, 'Runtime.getProperties', asked) as { result: Property[]; privateProperties?: Property[] };
   const { result, privateProperties = [] } = answer;
+  if (object.className === 'NumberMap') {
+    sizes[path] = Number(privateProperties.find(({ name }) => name === '#size')?.value?.value);
+    return;
+  }
   for (const { name, value } of [...result, ...privateProperties]) {
     if (value && name !== '__proto__') walk(session, value, `${path}${path === '' ? '' : '.'}${name}`, sizes, seen);
   }

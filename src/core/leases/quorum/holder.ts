@@ -8,6 +8,7 @@ import {
   monoAfter,
   monoUs,
   NO_BALLOT,
+  NumberMap,
   VoterSet,
   wallUs,
   type BallotTime,
@@ -74,8 +75,8 @@ export class Holder {
   readonly #holds: HoldTable;
   readonly #calendar: Calendar;
   readonly #published = new Publications();
-  readonly #renewals = new Map<number, Renewal>();
-  readonly #releases = new Map<number, Releasing>();
+  readonly #renewals = new NumberMap<Renewal>();
+  readonly #releases = new NumberMap<Releasing>();
   readonly #due = new DueHeap();
 
   constructor(out: Outgoing, names: NameTable) {
@@ -439,14 +440,13 @@ export class Holder {
       holds.termMs(id),
       holds.flags(id),
     ]);
-    const byLease = (a: { lease: number }, b: { lease: number }): number => a.lease - b.lease;
-    const renewals = [...this.#renewals.values()].sort(byLease).map(({ id, accepted, refused, ...rest }) => ({
+    const renewals = this.#renewals.values().map(({ id, accepted, refused, ...rest }) => ({
       ...rest,
       name: textOf(this.#names.toBytes(id)),
       accepted: accepted.toArray(),
       refused: refused.toArray(),
     }));
-    const releases = [...this.#releases.values()].sort(byLease).map(({ lease, name, ballot, answered, overAt, until, gapUs }) => ({
+    const releases = this.#releases.values().map(({ lease, name, ballot, answered, overAt, until, gapUs }) => ({
       lease,
       name: textOf(name),
       ballot,

@@ -4,6 +4,7 @@
  * earlier use and mean nothing.
  */
 import { ballotTime, NOBODY, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+import { NamedMessage } from '../named-message.ts';
 
 /** From a proposer to acceptors: may I? Carries name, lease and ballot. */
 export const PREPARE = 1;
@@ -72,19 +73,11 @@ export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;
 
-const NO_BYTES = new Uint8Array(0);
-
-export class QuorumMessage {
-  kind = 0;
-  /** The incarnation that asked: of the sender in requests, of the addressee in answers. */
-  owner: Incarnation = NOBODY;
-  /** The number the asking incarnation gave to the lease, or to the question. */
-  lease = 0;
+export class QuorumMessage extends NamedMessage {
   ballot: BallotTime = ballotTime(0);
   token = 0;
   termUs = 0;
   reason = 0;
-  flags = 0;
   /** Of the lease an acceptor tells about. */
   holder: Incarnation = NOBODY;
   holderLease = 0;
@@ -95,24 +88,6 @@ export class QuorumMessage {
   count = 0;
   /** The highest ballot the acceptor has seen: whoever reads it goes above. */
   clock: BallotTime = ballotTime(0);
-  name: Uint8Array = NO_BYTES;
-  nameStart = 0;
-  nameEnd = 0;
-  meta: Uint8Array = NO_BYTES;
-  metaStart = 0;
-  metaEnd = 0;
-
-  setName(bytes: Uint8Array, start: number, end: number): void {
-    this.name = bytes;
-    this.nameStart = start;
-    this.nameEnd = end;
-  }
-
-  setMeta(bytes: Uint8Array | undefined): void {
-    this.meta = bytes ?? NO_BYTES;
-    this.metaStart = 0;
-    this.metaEnd = this.meta.length;
-  }
 }
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. */

@@ -8,6 +8,7 @@ import {
   monoAfter,
   monoUs,
   NO_BALLOT,
+  NumberMap,
   spanUs,
   wallUs,
   type BallotTime,
@@ -35,7 +36,7 @@ type Acquire = Extract<QuorumCommand, { kind: 'acquire' }>;
 export class Proposer {
   readonly #out: Outgoing;
   readonly #holder: Holder;
-  readonly #pursuits = new Map<number, Pursuit>();
+  readonly #pursuits = new NumberMap<Pursuit>();
   readonly #due = new DueHeap();
 
   constructor(out: Outgoing, holder: Holder) {
@@ -405,7 +406,7 @@ export class Proposer {
   }
 
   snapshot(): Snapshot {
-    return [...this.#pursuits.values()].sort((a, b) => a.lease - b.lease).map((pursuit) => pursuit.snapshot());
+    return this.#pursuits.values().map((pursuit) => pursuit.snapshot());
   }
 
   restore(snapshot: Snapshot): void {

@@ -2,7 +2,7 @@
  * What the holders of this node say of themselves: the metadata of each lease that has some, and which ballot
  * carried it first. Every renewal carries it, because members may have forgotten it.
  */
-import { NO_BALLOT, type BallotTime } from '../../../kernel/index.ts';
+import { NO_BALLOT, NumberMap, type BallotTime } from '../../../kernel/index.ts';
 import type { QuorumMessage } from './messages.ts';
 
 interface Publication {
@@ -16,7 +16,7 @@ interface Publication {
 export type PublicationsSnapshot = readonly (readonly [number, readonly number[], BallotTime, number])[];
 
 export class Publications {
-  readonly #byLease = new Map<number, Publication>();
+  readonly #byLease = new NumberMap<Publication>();
 
   /** What a lease says of itself from its grant on. */
   begin(lease: number, meta: Uint8Array | undefined, ballot: BallotTime): void {
@@ -59,8 +59,7 @@ export class Publications {
   }
 
   snapshot(): PublicationsSnapshot {
-    const inOrder = [...this.#byLease].sort(([a], [b]) => a - b);
-    return inOrder.map(([lease, { meta, ballot, proclaim }]) => [lease, [...meta], ballot, proclaim]);
+    return this.#byLease.entries().map(([lease, { meta, ballot, proclaim }]) => [lease, [...meta], ballot, proclaim]);
   }
 
   restore(snapshot: PublicationsSnapshot): void {

@@ -4,6 +4,7 @@
  * over from earlier use and mean nothing. `NAMES` has each paper's own word for a kind.
  */
 import { ballotTime, NOBODY, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+import { NamedMessage } from '../named-message.ts';
 
 /** READ(k), a prepare request: what do you have, and will you refuse lower ballots from here on? */
 export const READ = 1;
@@ -48,15 +49,7 @@ export const LETS_GO = 16;
 /** Of a LEARN: it was passed on by a member. */
 export const PASSED_ON = 32;
 
-const NO_BYTES = new Uint8Array(0);
-
-export class RoundMessage {
-  kind = 0;
-  flags = 0;
-  /** The incarnation that asked: of the sender in requests, of the addressee in answers. */
-  owner: Incarnation = NOBODY;
-  /** The number the asking incarnation gave to its lease, or to its question. */
-  lease = 0;
+export class RoundMessage extends NamedMessage {
   ballot: BallotTime = ballotTime(0);
   /** The sender's wall clock when this was sent. */
   clockUs = 0;
@@ -74,24 +67,6 @@ export class RoundMessage {
   /** The ballot with which the value was written, by whomever. */
   written: BallotTime = ballotTime(0);
   writer: Incarnation = NOBODY;
-  name: Uint8Array = NO_BYTES;
-  nameStart = 0;
-  nameEnd = 0;
-  meta: Uint8Array = NO_BYTES;
-  metaStart = 0;
-  metaEnd = 0;
-
-  setName(bytes: Uint8Array, start: number, end: number): void {
-    this.name = bytes;
-    this.nameStart = start;
-    this.nameEnd = end;
-  }
-
-  setMeta(bytes: Uint8Array | undefined): void {
-    this.meta = bytes ?? NO_BYTES;
-    this.metaStart = 0;
-    this.metaEnd = this.meta.length;
-  }
 
   setValue(value: LeaseValue): void {
     this.flags |= HAS_VALUE;

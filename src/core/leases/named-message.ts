@@ -1,0 +1,35 @@
+/** What every message about a lease has: who asks, about what, under which name, and what a holder says of itself. Flat and pooled. */
+import { NOBODY, type Incarnation } from '../../kernel/index.ts';
+
+const NO_BYTES = new Uint8Array(0);
+
+export class NamedMessage {
+  kind = 0;
+  flags = 0;
+  /** The incarnation that asked: of the sender in requests, of the addressee in answers. */
+  owner: Incarnation = NOBODY;
+  /** The number the asking incarnation gave to its lease, or to its question. */
+  lease = 0;
+  name: Uint8Array = NO_BYTES;
+  nameStart = 0;
+  nameEnd = 0;
+  meta: Uint8Array = NO_BYTES;
+  metaStart = 0;
+  metaEnd = 0;
+
+  setName(bytes: Uint8Array, start: number, end: number): void {
+    this.name = bytes;
+    this.nameStart = start;
+    this.nameEnd = end;
+  }
+
+  noName(): void {
+    this.setName(NO_BYTES, 0, 0);
+  }
+
+  setMeta(bytes: Uint8Array | undefined): void {
+    this.meta = bytes ?? NO_BYTES;
+    this.metaStart = 0;
+    this.metaEnd = this.meta.length;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * A map from whole numbers, for what comes and goes all the time. A `Map` makes a new table every so many deletions,
+ * and the old ones point to the new: once one is in the old generation, all that is entered after it lives until the
+ * next full collection. Here is one table, linear probing, and deletion closes its gap.
+ */
+const EMPTY = -1;
+const SLOTS_MIN = 16;
+/** A table of so many slots is not worth giving back: it would be needed again at once. */
+const SLOTS_KEPT = 1024;
+
+export class NumberMap<Value> {
+  #keys = emptyKeys(SLOTS_MIN);
+  /** Undefined where there is no key. */
+  #values: (Value | undefined)[] = emptyValues(SLOTS_MIN);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: number): Value | undefined {
+    return this.#values[this.#slotOf(key)];
+  }
+
+  has(key: number): boolean {
+    return key >= 0 && this.#keys[this.#slotOf(key)] === key;
+  }
+
+  /** The key is a whole number from 0. */
+  set(key: number, value: Value): void {
+    let slot = this.#slotOf(key);
+    if (this.#keys[slot] === EMPTY) {
+      if (2 * (this.#size + 1) > this.#keys.length) {
+        this.#resize(2 * this.#keys.length);
+        slot = this.#slotOf(key);
+      }
+      this.#keys[slot] = key;
+      this.#size++;
+    }
+    this.#values[slot] = value;
+  }
+
+  delete(key: number): boolean {
+    const keys = this.#keys;
+    const values = this.#values;
+    const mask = keys.length - 1;
+    let gap = this.#slotOf(key);
+    if (key < 0 || keys[gap] !== key) return false;
+    // Whoever stands behind the gap and would rather stand in it, or before it, moves up.
+    for (let slot = (gap + 1) & mask; keys[slot] !== EMPTY; slot = (slot + 1) & mask) {
+      const home = homeOf(keys[slot] as number, mask);
+      if (((slot - home) & mask) < ((slot - gap) & mask)) continue;
+      keys[gap] = keys[slot] as number;
+      values[gap] = values[slot];
+      gap = slot;
+    }
+    keys[gap] = EMPTY;
+    values[gap] = undefined;
+    this.#size--;
+    if (keys.length > SLOTS_KEPT && 16 * this.#size < keys.length) this.#resize(keys.length / 4);
+    return true;
+  }
+
+  clear(): void {
+    this.#allocate(SLOTS_MIN);
+  }
+
+  /** From the lowest up, as all lists here; a copy, so the map may change meanwhile. */
+  keys(): number[] {
+    return [...this.#keys.filter((key) => key !== EMPTY).sort()];
+  }
+
+  entries(): [number, Value][] {
+    return this.keys().map((key) => [key, this.get(key) as Value]);
+  }
+
+  values(): Value[] {
+    return this.keys().map((key) => this.get(key) as Value);
+  }
+
+  /** Where it is, or where it would be. */
+  #slotOf(key: number): number {
+    const keys = this.#keys;
+    const mask = keys.length - 1;
+    let slot = homeOf(key, mask);
+    while (keys[slot] !== key && keys[slot] !== EMPTY) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  #resize(slots: number): void {
+    const [keys, values] = [this.#keys, this.#values];
+    this.#allocate(slots);
+    keys.forEach((key, slot) => {
+      if (key !== EMPTY) this.set(key, values[slot] as Value);
+    });
+  }
+
+  #allocate(slots: number): void {
+    this.#keys = emptyKeys(slots);
+    this.#values = emptyValues(slots);
+    this.#size = 0;
+  }
+}
+
+function emptyKeys(slots: number): Float64Array {
+  return new Float64Array(slots).fill(EMPTY);
+}
+
+function emptyValues(slots: number): undefined[] {
+  return Array.from({ length: slots }, () => undefined);
+}
+
+/** Numbers that follow each other, as they mostly do, stand side by side. */
+function homeOf(key: number, mask: number): number {
+  return (key | 0) & mask;
+}

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { NumberMap } from '../../src/kernel/index.ts';
+
+/** Neighbours, multiples of every table's size, and numbers beyond 32 bits. */
+const keys = fc.oneof(
+  fc.nat(40),
+  fc.nat(20).map((i) => i * 1024),
+  fc.nat(20).map((i) => i * 2 ** 33 + 7),
+);
+
+describe('a map from numbers', () => {
+  it('is what a Map is', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), keys), { maxLength: 300 }), (acts) => {
+        const map = new NumberMap<number>();
+        const model = new Map<number, number>();
+        acts.forEach(([isSet, key], i) => {
+          if (isSet) map.set(key, i);
+          if (isSet) model.set(key, i);
+          expect(isSet || map.delete(key)).toBe(isSet || model.delete(key));
+          expect(map.size).toBe(model.size);
+          expect(map.get(key)).toBe(model.get(key));
+          expect(map.has(key)).toBe(model.has(key));
+        });
+        expect(map.entries()).toEqual([...model].sort(([a], [b]) => a - b));
+        expect(map.keys()).toEqual(map.entries().map(([key]) => key));
+        expect(map.values()).toEqual(map.entries().map(([, value]) => value));
+        for (const key of model.keys()) expect(map.get(key)).toBe(model.get(key));
+      }),
+    );
+  });
+
+  it('finds everything while it grows and shrinks', () => {
+    const map = new NumberMap<string>();
+    for (let key = 0; key < 10_000; key++) map.set(key, String(key));
+    for (let key = 0; key < 9_990; key++) expect(map.delete(key)).toBe(true);
+    expect(map.values()).toEqual(Array.from({ length: 10 }, (_, i) => String(9_990 + i)));
+    map.clear();
+    expect([map.size, map.get(9_999), map.has(9_999)]).toEqual([0, undefined, false]);
+  });
+
+  it('has nothing under what is no key', () => {
+    const map = new NumberMap<number>();
+    expect([map.get(-1), map.has(-1), map.delete(-1)]).toEqual([undefined, false, false]);
+  });
+});
