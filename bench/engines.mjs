@@ -1,7 +1,8 @@
 /**
  * What the engines cost, counted on virtual time: messages and round trips of one client with three members for an
  * acquire, a renewal, a look-up, a release, and for a lease that changes hands. Counts, not timings: every machine gets the
- * same. Prints the tables of docs/engines.md; `--json` for the numbers, `--write` puts tables and plots into docs/.
+ * same. Then what an engine does when clocks are
+ * wrong, holders stand still and members restart, and who wins when all ask at once. Prints the tables of docs/engines.md; `--json` for the numbers, `--write` puts tables and plots into docs/.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,8 @@ import { parseArgs } from 'node:util';
 import { parseEngine } from '../dist/api/index.js';
 import { testCell } from '../dist/api/testing.js';
 import { bars } from './parts/bars.mjs';
+import { lines } from './parts/lines.mjs';
+import { afterRestarts, AHEAD_MS, contests, PAUSES_S, RATES_PPM, SKEWS_MS, underDrift, underPauses, underSkew } from './parts/trouble.mjs';
 
 const ENGINES = ['quorum', 'flease:4,skew=500ms', 'paxoslease:relative', 'paxoslease:skewed,skew=500ms'];
 const TERM_MS = 10_000;
@@ -124,32 +127,133 @@ async function count(text) {
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } } });
 const counted = [];
-for (const engine of ENGINES) counted.push(await count(engine));
+for (const engine of ENGINES) {
+  counted.push({
+    ...(await count(engine)),
+    skew: underSkew(engine),
+    drift: underDrift(engine),
+    pauses: await underPauses(engine),
+    restarts: [await afterRestarts(engine, 1), await afterRestarts(engine, 2)],
+  });
+}
+const FAIR = 'flease:4,skew=500ms';
+const PLAIN = 'paxoslease:skewed,skew=500ms';
+const wins = { [FAIR]: contests(FAIR), [PLAIN]: contests(PLAIN) };
 
-const table = [
-  '| Engine | acquire | renew | look-up | release | waiting, a second | handed over after a release | taken over after a crash |',
-  '|---|---|---|---|---|---|---|---|',
-  ...counted.map(
-    (one) =>
-      `| \`${one.engine}\` | ${one.acquireMessages} messages, ${one.acquireTrips} round trips | ${one.renewMessages} messages | ` +
-      `${one.lookMessages} messages, ${one.lookTrips} round trips | ${one.releaseMessages} messages, ${one.releaseTrips} round trips | ` +
-      `${one.waitMessages} messages | ${one.handOverMs} ms | ${one.takeOverMs} ms |`,
+/** @param {{ least: number, median: number } | null} gap */
+const gapText = (gap) => (gap === null ? 'refused' : `${gap.median} (${gap.least})`);
+/** @param {readonly string[]} head @param {readonly (readonly (string | number)[])[]} rows */
+const tableOf = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** By the names of the places in docs/engines.md. @type {Record<string, string>} */
+const tables = {
+  counted: tableOf(
+    ['Engine', 'acquire', 'renew', 'look-up', 'release', 'waiting, a second', 'handed over after a release', 'taken over after a crash'],
+    counted.map((one) => [
+      `\`${one.engine}\``,
+      `${one.acquireMessages} messages, ${one.acquireTrips} round trips`,
+      `${one.renewMessages} messages`,
+      `${one.lookMessages} messages, ${one.lookTrips} round trips`,
+      `${one.releaseMessages} messages, ${one.releaseTrips} round trips`,
+      `${one.waitMessages} messages`,
+      `${one.handOverMs} ms`,
+      `${one.takeOverMs} ms`,
+    ]),
   ),
-].join('\n');
+  skew: tableOf(
+    ['Engine', ...SKEWS_MS.map((ms) => (ms === 0 ? 'the same' : `${Math.abs(ms)} ms ${ms < 0 ? 'behind' : 'ahead'}`))],
+    counted.map(({ engine, skew }) => [`\`${engine}\``, ...skew.map(gapText)]),
+  ),
+  drift: tableOf(
+    ['Engine', ...RATES_PPM.map((ppm) => `${ppm / 10_000} %`)],
+    counted.map(({ engine, drift }) => [`\`${engine}\``, ...drift.map(({ slow, fast }) => `${gapText(slow)}; ${gapText(fast)}`)]),
+  ),
+  pauses: tableOf(
+    ['Engine', ...PAUSES_S.map((seconds) => `${seconds} s`)],
+    counted.map(({ engine, pauses }) => [`\`${engine}\``, ...pauses.map((share) => `${share} %`)]),
+  ),
+  restarts: tableOf(
+    ['Engine', 'one of three', 'two of three'],
+    counted.map(({ engine, restarts }) => [`\`${engine}\``, ...restarts.map((ms) => `${ms} ms`)]),
+  ),
+  fairness: tableOf(
+    ['Ballots', ...AHEAD_MS.map((ms) => (ms === 0 ? 'on time' : `${ms} ms ahead`))],
+    [
+      ['buckets of time, then chance (`flease`)', ...(wins[FAIR] ?? []).map((share) => `${share} %`)],
+      ['plain time (`paxoslease:skewed`)', ...(wins[PLAIN] ?? []).map((share) => `${share} %`)],
+    ],
+  ),
+};
 
 if (values.write) {
   const docs = fileURLToPath(new URL('../docs/', import.meta.url));
   const names = counted.map(({ engine }) => engine);
-  const acquire = { name: 'acquire', values: counted.map((one) => one.acquireMessages) };
-  const renew = { name: 'renew', values: counted.map((one) => one.renewMessages) };
-  const release = { name: 'release', values: counted.map((one) => one.releaseMessages) };
-  writeFileSync(`${docs}engines-messages.svg`, bars('Messages for one lease, three members', names, [acquire, renew, release], ''));
-  const takeOver = { name: 'after a crash', values: counted.map((one) => one.takeOverMs) };
-  writeFileSync(`${docs}engines-take-over.svg`, bars('From the crash of a holder to the next one, term 10 s', names, [takeOver], ' ms'));
+  /** @param {(one: (typeof counted)[number]) => readonly (number | null)[]} pick */
+  const series = (pick) => counted.map((one) => ({ name: one.engine, values: pick(one) }));
+  const of = (/** @type {string} */ name, /** @type {(one: (typeof counted)[number]) => number} */ pick) => ({
+    name,
+    values: counted.map(pick),
+  });
+  const ahead = AHEAD_MS.map((ms) => (ms === 0 ? 'a clock on time' : `${ms} ms ahead`));
+  const plots = {
+    messages: bars(
+      'Messages for one lease, three members',
+      names,
+      [of('acquire', (one) => one.acquireMessages), of('renew', (one) => one.renewMessages), of('release', (one) => one.releaseMessages)],
+      '',
+    ),
+    'take-over': bars(
+      'From the crash of a holder to the next one, term 10 s',
+      names,
+      [of('after a crash', (one) => one.takeOverMs)],
+      ' ms',
+    ),
+    skew: lines(
+      'Nobody holds it after a crash, by how far the holder’s clock is off',
+      'ms by which it is ahead; allowed: 500',
+      SKEWS_MS,
+      series(({ skew }) => skew.map((gap) => gap?.median ?? null)),
+      ' ms',
+    ),
+    drift: lines(
+      'Nobody holds it after a crash, by how wrong clock rates are',
+      '% by which the holder’s clock is fast and the others’ slow',
+      RATES_PPM.map((ppm) => ppm / 10_000),
+      series(({ drift }) => drift.map(({ fast }) => fast?.median ?? null)),
+      ' ms',
+    ),
+    pauses: lines(
+      'Holders that lost their lease in a pause, term 10 s',
+      'seconds for which the holder stood still',
+      PAUSES_S,
+      series(({ pauses }) => pauses),
+      ' %',
+    ),
+    restarts: bars(
+      'A free lease cannot be had after members were started anew',
+      names,
+      [of('one of three', ({ restarts }) => restarts[0] ?? 0), of('two of three', ({ restarts }) => restarts[1] ?? 0)],
+      ' ms',
+    ),
+    fairness: bars(
+      'Contests won when three ask at once',
+      ahead,
+      [
+        { name: 'buckets of time', values: wins[FAIR] ?? [] },
+        { name: 'plain time', values: wins[PLAIN] ?? [] },
+      ],
+      ' %',
+    ),
+  };
+  for (const [name, plot] of Object.entries(plots)) writeFileSync(`${docs}engines-${name}.svg`, plot);
   const page = `${docs}engines.md`;
-  const [start, end] = ['<!-- counted -->\n', '\n<!-- /counted -->'];
-  const text = readFileSync(page, 'utf8');
-  const [from, to] = [text.indexOf(start) + start.length, text.indexOf(end)];
-  writeFileSync(page, `${text.slice(0, from)}${table}${text.slice(to)}`);
+  let text = readFileSync(page, 'utf8');
+  for (const [name, table] of Object.entries(tables)) {
+    const [start, end] = [`<!-- ${name} -->\n`, `<!-- /${name} -->`];
+    const [from, to] = [text.indexOf(start) + start.length, text.indexOf(end)];
+    if (to < from) throw new Error(`docs/engines.md has no place for the table "${name}"`);
+    text = `${text.slice(0, from)}${table}\n${text.slice(to)}`;
+  }
+  writeFileSync(page, text);
 }
-console.log(values.json ? JSON.stringify(counted, null, 2) : table);
+console.log(values.json ? JSON.stringify({ engines: counted, wins }, null, 2) : Object.values(tables).join('\n\n'));

@@ -1,7 +1,8 @@
 /**
  * What millions of live leases cost: memory, look-ups, the longest pauses, and what comes back when they end. Each
  * scenario runs in processes of its own (`bench/core-memory.mjs`, `bench/tables.mjs`). `--json` prints figures, `--count N` another number of
- * leases; exit 1 if a target is missed, which at other counts than ten million is only told.
+ * leases; exit 1 if a target is missed, which at other counts than ten million is only told. `--engine paxoslease:relative` (or any other that
+ * `parseEngine` reads) tells what a lease costs in that engine's core, of a million leases, and nothing else: it has no tables and no targets.
  */
 import { execFile } from 'node:child_process';
 import { cpus } from 'node:os';
@@ -9,8 +10,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 
 const COUNT = 10_000_000;
-const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, count: { type: 'string', default: String(COUNT) } } });
-const count = Number(values.count);
+/** Without tables a lease takes so much that ten million do not fit everywhere. */
+const COUNT_OF_OTHERS = 1_000_000;
+const { values } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, count: { type: 'string' }, engine: { type: 'string', default: 'quorum' } },
+});
+const count = Number(values.count ?? (values.engine === 'quorum' ? COUNT : COUNT_OF_OTHERS));
 if (!(Number.isInteger(count) && count > 0)) {
   process.stderr.write('bench:memory: --count takes a positive whole number\n');
   process.exit(64);
@@ -22,19 +27,31 @@ if (!(Number.isInteger(count) && count > 0)) {
  *   returnedShare: number, bytesKept: number }} Figures
  */
 
+/** @param {string} file @param {string} scenario */
+async function run(file, scenario) {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', path, scenario, String(count), values.engine]);
+  return JSON.parse(stdout);
+}
+
+if (values.engine !== 'quorum') {
+  const [acceptor, all] = [await run('core-memory.mjs', 'acceptor'), await run('core-memory.mjs', 'all-roles')];
+  const bytes = { acceptor: Math.round(acceptor.bytesPerLease), allRoles: Math.round(all.bytesPerLease) };
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ count, engine: values.engine, node: process.version, bytes }, null, 2)}\n`
+      : `${count.toLocaleString('en')} live leases with names of 16 bytes, ${values.engine}, Node ${process.version}: ${bytes.acceptor} bytes a lease in an acceptor, ${bytes.allRoles} in all roles together\n`,
+  );
+  process.exit();
+}
+
 /**
  * @param {string} scenario
  * @returns {Promise<Figures>}
  */
 async function measure(scenario) {
-  /** @param {string} file */
-  const run = async (file) => {
-    const path = fileURLToPath(new URL(file, import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', path, scenario, String(count)]);
-    return JSON.parse(stdout);
-  };
-  const core = await run('core-memory.mjs');
-  const tables = await run('tables.mjs');
+  const core = await run('core-memory.mjs', scenario);
+  const tables = await run('tables.mjs', scenario);
   return { ...tables, bytesPerLease: core.bytesPerLease, bytesPerLeaseTables: tables.bytesPerLease };
 }
 

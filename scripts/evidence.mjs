@@ -81,7 +81,7 @@ async function page() {
   const seeds = new Map(
     [
       ...readFileSync(at('docs/mutants.md'), 'utf8').matchAll(
-        /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim (\w+) --replay \d+ [^`]*)` \|$/gm,
+        /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim ([\w-]+) --replay \d+ [^`]*)` \|$/gm,
       ),
     ].map(([, mutant, property, run, replay, protocol]) => [`${protocol} ${mutant}`, { property, run, replay }]),
   );

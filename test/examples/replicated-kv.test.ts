@@ -93,7 +93,7 @@ class Store {
   }
 }
 
-describe.each(['quorum', 'flease:4,skew=300ms', 'paxoslease:relative'])('a replicated store with %s', { timeout: 60_000 }, (engine) => {
+describe.each(['quorum', 'flease:4,skew=300ms', 'paxoslease:relative'])('F9 a replicated store with %s', { timeout: 60_000 }, (engine) => {
   async function started(): Promise<[Store, Master]> {
     const store = new Store(engine, await freePorts(2 * IDS.length));
     onTestFinished(() => store.close());

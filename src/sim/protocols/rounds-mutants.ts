@@ -76,6 +76,12 @@ export const FLEASE_MUTANTS: readonly RoundMutant[] = [
   },
   ...SHARED,
   {
+    name: 'helper-undoes-proclaim',
+    rule: 'rule 8',
+    how: 'A helper that read before the owner said something else of itself, and writes after it, brings back what it said before.',
+    without: ['ownersWordStands'],
+  },
+  {
     name: 'no-safety-period',
     rule: 'Algorithm 4',
     how: 'An acceptor whose clock is ahead lets go of a lease that its owner, whose clock is behind, still uses.',

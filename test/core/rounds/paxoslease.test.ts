@@ -1,5 +1,6 @@
 /** PaxosLease by the parts of its paper, and what was found when the core was reviewed. */
 import { describe, expect, it } from 'vitest';
+import { Random } from '../../../src/kernel/index.ts';
 import { Cell, ofKind, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
 
 const RELATIVE = { engine: 'paxoslease', clocks: 'relative' } as const;
@@ -213,5 +214,105 @@ describe('P7 skewed clocks', () => {
     expect(cell.node(0).said('ready')).toEqual([]);
     cell.run(1);
     expect(cell.node(0).said('ready')).toHaveLength(1);
+  });
+});
+
+describe('P8 what may fail', () => {
+  it('a minority that is stopped, or split off, changes nothing', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    cell.node(2).down = true;
+    const lease = cell.node(3).acquire({ keep: true });
+    cell.run(5 * TERM_US);
+    expect(cell.node(3).holds(lease)).toBe(true);
+    expect(cell.node(3).said('lost')).toEqual([]);
+  });
+
+  it('a minority alone grants nothing, and its holder has stopped before the majority grants to another', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    const old = cell.node(3).acquire({ keep: true });
+    cell.settle();
+    // a and the holder on one side, b, c and the other client on the other.
+    const left = new Set([0, 3]);
+    const split = ({ from, to: target }: { from: number; to: number }): boolean => left.has(from) === left.has(target);
+    const next = cell.node(4).acquire({ waitUs: 5 * TERM_US });
+    for (let i = 0; i < 30; i++) {
+      cell.run(TERM_US / 10, split);
+      expect(cell.node(3).holds(old) && cell.node(4).holds(next)).toBe(false);
+    }
+    expect(cell.node(4).said('granted')).toHaveLength(1);
+    expect(cell.node(3).said('lost')).toHaveLength(1);
+  });
+
+  it('a restarted majority has forgotten everything, and is silent until whatever it may have granted is over', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    const old = cell.node(3).acquire();
+    cell.settle();
+    cell.pass(TERM_US / 2);
+    cell.node(0).restart();
+    cell.node(1).restart();
+    const next = cell.node(4).acquire({ waitUs: 5 * TERM_US });
+    for (let i = 0; i < 30; i++) {
+      cell.run(TERM_US / 10);
+      expect(cell.node(3).holds(old) && cell.node(4).holds(next)).toBe(false);
+    }
+    expect(cell.node(4).said('granted')).toHaveLength(1);
+  });
+
+  it('messages that are lost, doubled, overtaken and late never make two holders, and do not keep everyone from holding', () => {
+    let grants = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const cell = new Cell({ ...RELATIVE, clients: 2, seed });
+      const random = new Random(seed);
+      const leases = [cell.node(3).acquire({ waitUs: 9 * TERM_US }), cell.node(4).acquire({ waitUs: 9 * TERM_US })];
+      for (let turn = 0; turn < 400; turn++) {
+        const [packet] = cell.flying.splice(random.below(Math.max(1, cell.flying.length)), 1);
+        const fate = random.below(10);
+        if (packet && fate === 1) cell.flying.push(packet);
+        if (packet && fate !== 0) cell.hand(packet);
+        // Now and then so long that leases end.
+        cell.run(turn % 100 === 99 ? TERM_US / 2 : random.below(RTT_US / 20), () => false);
+        expect(cell.node(3).holds(leases[0] ?? 0) && cell.node(4).holds(leases[1] ?? 0)).toBe(false);
+      }
+      grants += cell.node(3).said('granted').length + cell.node(4).said('granted').length;
+    }
+    expect(grants).toBeGreaterThan(20);
+  });
+});
+
+describe('P9 many resources', () => {
+  it('one holder has thousands, and members forget them when they are over', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    const names = Array.from({ length: 2000 }, (_, i) => new TextEncoder().encode(`lease/${i}`));
+    for (const name of names) cell.node(3).acquire({ name });
+    cell.settle();
+    expect(cell.node(3).said('granted')).toHaveLength(names.length);
+    cell.run(2 * TERM_US);
+    expect(cell.node(0).core.snapshot()).toMatchObject({ acceptor: { rows: [] } });
+    expect(cell.node(0).core.planned).toBe(0);
+  });
+});
+
+describe('P10 relative terms', () => {
+  it('wall clocks that are days apart do not matter', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    cell.nodes.forEach((node, i) => (node.wallOffsetUs += (i - 2) * 86_400_000_000));
+    const first = cell.node(3).acquire();
+    cell.settle();
+    expect(cell.node(3).remaining(first)).toBe(TERM_US);
+    const second = cell.node(4).acquire({ waitUs: 5 * TERM_US });
+    cell.run(TERM_US - 1);
+    expect(cell.node(4).holds(second)).toBe(false);
+    cell.run(TERM_US);
+    expect(cell.node(4).said('granted')).toHaveLength(1);
+  });
+
+  it('an answer that comes after the attempt’s deadline counts for nothing', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    cell.node(3).acquire();
+    cell.settle(ofKind('prepare request', 'prepare response'));
+    cell.deliver(ofKind('propose request'));
+    cell.pass(cell.config.timing.attemptUs);
+    cell.settle(ofKind('propose response'));
+    expect(cell.node(3).said('granted')).toEqual([]);
   });
 });

@@ -232,7 +232,7 @@ export class RoundAcceptor {
     const untilUs = keepsOld ? old.untilUs : value.untilUs;
     const ownBallot = old === null ? value.ownBallot : ballotTime(Math.max(old.ownBallot, value.ownBallot));
     // A helper may bring what the owner said of itself before: what it said last stays.
-    const meta = old !== null && old.ownBallot > value.ownBallot ? old.meta : value.meta;
+    const meta = this.#rules.ownersWordStands && old !== null && old.ownBallot > value.ownBallot ? old.meta : value.meta;
     const kept = { ...value, untilUs, ownBallot, meta };
     // An owner that was let through may have a lower ballot than the register: that does not fall.
     if (this.#compare(row.writeTime, row.writeBy, message.ballot, message.owner) <= 0) row.write(message.ballot, message.owner, kept);

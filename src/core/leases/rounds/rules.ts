@@ -36,6 +36,8 @@ export interface RoundRules {
   readonly renewalNeedsQuorum: boolean;
   /** Rule 8: a promise to a contender never blocks the live owner. */
   readonly promiseYieldsToOwner: boolean;
+  /** Rule 8, Flease: a helper's write leaves what the owner said of itself last. */
+  readonly ownersWordStands: boolean;
   /** Rule 9, Flease: ballots are compared by buckets of time, not by "equal if within ε". */
   readonly bucketedBallots: boolean;
   /** Rule 9: equal times are told apart by incarnation, not by a hash of the node. */
@@ -81,6 +83,7 @@ export const ALL_ROUND_RULES: RoundRules = {
   neverShorten: true,
   renewalNeedsQuorum: true,
   promiseYieldsToOwner: true,
+  ownersWordStands: true,
   bucketedBallots: true,
   ballotsByIncarnation: true,
   dropExpired: true,
