@@ -34,6 +34,8 @@ const IS_WATCHED = 4;
 
 /** The calendar is this part of the longest term fine. */
 const CALENDAR_PARTS = 256;
+/** Terms of fewer widths than this are too short for the calendar: early by its width would be much too early. */
+const CALENDAR_WIDTHS_MIN = 12;
 /** How many holds one wake looks at, so that a burst of renewals does not stop the process. */
 const VISITS_PER_WAKE = 10_000;
 
@@ -78,6 +80,8 @@ export class Holder {
   readonly #renewals = new NumberMap<Renewal>();
   readonly #releases = new NumberMap<Releasing>();
   readonly #due = new DueHeap();
+  /** Of holds with short terms: when to look at each, exactly. */
+  readonly #soon = new DueHeap();
 
   constructor(out: Outgoing, names: NameTable) {
     this.#out = out;
@@ -87,7 +91,7 @@ export class Holder {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#due.nextAt, this.#calendar.nextDueUs));
+    return monoUs(Math.min(this.#due.nextAt, this.#soon.nextAt, this.#calendar.nextDueUs));
   }
 
   get count(): number {
@@ -208,6 +212,7 @@ export class Holder {
 
   wake(step: QuorumStep): void {
     this.#calendar.take(step.monoUs, (id) => this.#visit(id, step), VISITS_PER_WAKE);
+    for (let id = this.#soon.take(step.monoUs); id >= 0; id = this.#soon.take(step.monoUs)) this.#visit(id, step);
     for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
       const renewal = this.#renewals.get(lease);
       if (renewal && step.monoUs >= renewal.until) this.#renewAgain(renewal, step);
@@ -224,12 +229,12 @@ export class Holder {
     if (!holds.has(id) || (holds.flags(id) & RENEWING) !== 0) return;
     if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
       this.#lose(id, step);
-    } else if (this.#dueAt(id) > step.monoUs + this.#calendar.widthUs) {
+    } else if (this.#dueAt(id) > step.monoUs + (this.#isShort(id) ? 0 : this.#calendar.widthUs)) {
       return;
     } else if ((holds.flags(id) & KEEP) !== 0) {
       this.#startRenewal(id, holds.termMs(id) * 1000, step);
     } else {
-      this.#calendar.schedule(id, holds.deadlineMono(id) + this.#calendar.widthUs);
+      this.#schedule(id);
     }
   }
 
@@ -397,10 +402,16 @@ export class Holder {
     return holds.deadlineMono(id) - termUs + renewAfterUs(termUs);
   }
 
+  #isShort(id: number): boolean {
+    return this.#holds.termMs(id) * 1000 < CALENDAR_WIDTHS_MIN * this.#calendar.widthUs;
+  }
+
   #schedule(id: number): void {
     const isKept = (this.#holds.flags(id) & KEEP) !== 0;
+    const dueAt = this.#dueAt(id);
+    if (this.#isShort(id)) this.#soon.push(monoUs(dueAt), id);
     // The calendar may be early by its width: good for a renewal; an end must have come.
-    this.#calendar.schedule(id, this.#dueAt(id) + (isKept ? 0 : this.#calendar.widthUs));
+    else this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
   }
 
   #setFlag(id: number, flag: number): void {
