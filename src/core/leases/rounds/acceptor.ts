@@ -20,6 +20,7 @@ import type { Snapshot } from '../../contract.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
 import { stretch } from '../quorum/timing.ts';
+import type { NameTable } from '../../tables/index.ts';
 import { ballotOrder } from './ballots.ts';
 import type { RoundStep } from './config.ts';
 import {
@@ -51,7 +52,7 @@ export class RoundAcceptor {
   readonly #timing: RoundTiming;
   readonly #rules: RoundRules;
   readonly #compare: BallotOrder;
-  readonly #rows = new RegisterRows();
+  readonly #rows: RegisterRows;
   /** When to look at rows that are awake. */
   readonly #due = new DueHeap();
   readonly #message = new RoundMessage();
@@ -62,7 +63,8 @@ export class RoundAcceptor {
   #silentUntil: MonoUs = monoUs(0);
   #isSilent = false;
 
-  constructor(timing: RoundTiming, rules: RoundRules) {
+  constructor(timing: RoundTiming, rules: RoundRules, names: NameTable) {
+    this.#rows = new RegisterRows(names);
     this.#timing = timing;
     this.#rules = rules;
     this.#compare = ballotOrder(rules, timing);

@@ -4,7 +4,7 @@
  */
 import { ballotTime, decodeName, monoUs, NEVER, NOBODY, NumberMap, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { RoundRegister } from '../../registers/round-based.ts';
-import { LEASE_ROLE, NameTable, OwnerTable, Rows, type F64Column, type U32Column } from '../../tables/index.ts';
+import { LEASE_ROLE, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
 import type { LeaseValue, RoundMessage } from './messages.ts';
 
 export class Row extends RoundRegister<LeaseValue> {
@@ -29,7 +29,7 @@ export class Row extends RoundRegister<LeaseValue> {
 }
 
 export class RegisterRows {
-  readonly #names = new NameTable();
+  readonly #names: NameTable;
   readonly #owners = new OwnerTable();
   readonly #awake = new NumberMap<Row>();
   readonly #resting: Rows = new Rows({ f64: 4, u32: 2, u8: 0 });
@@ -39,10 +39,15 @@ export class RegisterRows {
   readonly #untilMono: F64Column = this.#resting.f64(3);
   readonly #holder: U32Column = this.#resting.u32(0);
   readonly #lease: U32Column = this.#resting.u32(1);
+  #count = 0;
+
+  constructor(names: NameTable) {
+    this.#names = names;
+  }
 
   /** How many rest. */
   get resting(): number {
-    return this.#names.size - this.#awake.size;
+    return this.#count;
   }
 
   /** Every id is below this. */
@@ -73,6 +78,7 @@ export class RegisterRows {
     const row = this.#enter(this.#unpack(id));
     this.#owners.release(this.#holder.get(id));
     this.#resting.leave(id);
+    this.#count--;
     return row;
   }
 
@@ -87,6 +93,7 @@ export class RegisterRows {
     const holder = this.#owners.indexOf(value.holder);
     this.#owners.retain(holder);
     this.#resting.enter(id);
+    this.#count++;
     this.#ballot.set(id, value.ownBallot);
     this.#token.set(id, value.token);
     this.#untilUs.set(id, value.untilUs);
