@@ -42,7 +42,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
     const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
     this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names);
-    this.#learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing) : null;
+    this.#learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing, names) : null;
   }
 
   get wakeAt(): MonoUs {
@@ -51,7 +51,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
 
   /** How many entries the calendars of its roles have: a measure of what is left behind. */
   get planned(): number {
-    return this.#contender.planned + (this.#acceptor?.planned ?? 0);
+    return this.#contender.planned + (this.#acceptor?.planned ?? 0) + (this.#learner?.planned ?? 0);
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
