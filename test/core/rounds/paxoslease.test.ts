@@ -147,6 +147,27 @@ describe('P6 learn', () => {
     expect(cell.node(1).believed()).toBe(0);
   });
 
+  it('a learner keeps one entry for a lease, however often that is renewed', () => {
+    const cell = new Cell({ ...SKEWED, clients: 1 });
+    cell.node(1).command({ kind: 'watch', prefix: new Uint8Array(0) });
+    cell.node(3).acquire({ keep: true });
+    cell.run(10 * TERM_US);
+    const before = cell.node(1).core.planned;
+    cell.run(100 * TERM_US);
+    expect(cell.node(1).core.planned).toBeLessThanOrEqual(before + 4);
+  });
+
+  it('a learner hears of the end of a short lease that follows one it saw let go', () => {
+    const { cell, lease } = taught(RELATIVE);
+    cell.node(3).release(lease);
+    cell.settle();
+    cell.node(4).acquire({ termUs: TERM_US / 4, waitUs: TERM_US });
+    cell.run(TERM_US / 5);
+    expect(cell.node(1).believed()).toBe(cell.node(4).last('granted').token);
+    cell.run(TERM_US / 3);
+    expect(cell.node(1).last('learned').holder).toBeNull();
+  });
+
   it('a release for now ends the belief now, though the learner’s clock is behind', () => {
     const { cell, lease } = taught(SKEWED);
     cell.node(1).wallOffsetUs -= SKEW_US;
@@ -289,6 +310,28 @@ describe('P9 many resources', () => {
     cell.run(2 * TERM_US);
     expect(cell.node(0).core.snapshot()).toMatchObject({ acceptor: { rows: [] } });
     expect(cell.node(0).core.planned).toBe(0);
+  });
+
+  it('what rests is woken by whoever asks for it: to renew, to say who holds it, to release', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 2 });
+    const [holder, other] = [cell.node(3), cell.node(4)];
+    const lease = holder.acquire();
+    cell.settle();
+    // Long after the round: nothing about it is an object any more.
+    cell.run(TERM_US / 2);
+    expect(holder.remaining(lease)).toBe(TERM_US / 2);
+    other.acquire();
+    cell.settle();
+    expect(other.last('refused')).toMatchObject({ reason: 'held', holder: { token: holder.last('granted').token } });
+    holder.renew(lease);
+    cell.settle();
+    expect(holder.remaining(lease)).toBe(TERM_US);
+    cell.run(TERM_US / 2);
+    holder.release(lease);
+    cell.settle();
+    const next = other.acquire();
+    cell.settle();
+    expect(other.holds(next)).toBe(true);
   });
 });
 

@@ -5,22 +5,22 @@
  */
 import {
   ballotTime,
-  decodeName,
   encodeName,
-  incarnation,
   monoAfter,
   monoUs,
   NEVER,
   spanUs,
+  NOBODY,
   type BallotTime,
   type Incarnation,
   type MonoUs,
   type NodeId,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { RoundRegister, type BallotOrder } from '../../registers/round-based.ts';
+import type { BallotOrder } from '../../registers/round-based.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
 import { stretch } from '../quorum/timing.ts';
+import type { NameTable } from '../../tables/index.ts';
 import { ballotOrder } from './ballots.ts';
 import type { RoundStep } from './config.ts';
 import {
@@ -41,55 +41,37 @@ import {
   TOO_LONG,
   type LeaseValue,
 } from './messages.ts';
+import { RegisterRows, type Row } from './rows.ts';
 import type { RoundRules } from './rules.ts';
 import type { RoundTiming } from './timing.ts';
 
-const NOBODY = incarnation(0);
-
-class Row extends RoundRegister<LeaseValue> {
-  readonly id: number;
-  readonly name: string;
-  /** The vote stands until then. */
-  untilMono: MonoUs = monoUs(0);
-  /** The promise is worth something until then: no attempt lives longer. */
-  promisedUntil: MonoUs = monoUs(0);
-  /** The highest token of any lease on this name. */
-  token = 0;
-  /** The lease with that token if its time was over here: its owner may have renewed it elsewhere. Not one that was given back. */
-  endedBy: Incarnation = NOBODY;
-  endedLease = 0;
-  /** When the calendar comes to it: one entry a row counts, however often it is read and written. */
-  lookAt: MonoUs = NEVER;
-
-  constructor(id: number, name: string) {
-    super();
-    this.id = id;
-    this.name = name;
-  }
-}
+/** Rows that rest are looked at so many at a time. */
+const SWEEP_ROWS = 10_000;
 
 export class RoundAcceptor {
   readonly #timing: RoundTiming;
   readonly #rules: RoundRules;
   readonly #compare: BallotOrder;
-  readonly #rows = new Map<string, Row>();
-  readonly #byId = new Map<number, Row>();
+  readonly #rows: RegisterRows;
+  /** When to look at rows that are awake. */
   readonly #due = new DueHeap();
   readonly #message = new RoundMessage();
-  #nextId = 1;
   /** Above every token of the rows that were forgotten (rule 18). */
   #floor = 0;
+  #sweepAt: MonoUs = NEVER;
+  #sweepFrom = 0;
   #silentUntil: MonoUs = monoUs(0);
   #isSilent = false;
 
-  constructor(timing: RoundTiming, rules: RoundRules) {
+  constructor(timing: RoundTiming, rules: RoundRules, names: NameTable) {
+    this.#rows = new RegisterRows(names);
     this.#timing = timing;
     this.#rules = rules;
     this.#compare = ballotOrder(rules, timing);
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#isSilent ? this.#silentUntil : NEVER, this.#due.nextAt));
+    return monoUs(Math.min(this.#isSilent ? this.#silentUntil : NEVER, this.#due.nextAt, this.#sweepAt));
   }
 
   /** How many entries its calendar has. */
@@ -116,11 +98,29 @@ export class RoundAcceptor {
   wake(step: RoundStep): void {
     this.#listen(step);
     for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) {
-      const row = this.#byId.get(id);
-      if (!row || row.lookAt > step.monoUs) continue;
+      const row = this.#rows.awake(id);
+      if (row === null || row.lookAt > step.monoUs) continue;
       row.lookAt = NEVER;
       this.#reclaim(row, step);
     }
+    if (step.monoUs >= this.#sweepAt) this.#sweep(step);
+  }
+
+  /** Wakes the rows whose leases have ended while they rested, a slice at a time; goes round once a term. */
+  #sweep(step: RoundStep): void {
+    const end = Math.min(this.#sweepFrom + SWEEP_ROWS, this.#rows.idLimit);
+    for (let id = this.#sweepFrom; id < end; id++) {
+      if ((this.#rows.restsUntil(id) ?? NEVER) <= step.monoUs) this.#reclaim(this.#rows.rouse(id), step);
+    }
+    this.#sweepFrom = end >= this.#rows.idLimit ? 0 : end;
+    this.#sweepAt = NEVER;
+    if (this.#rows.resting > 0) this.#planSweep(step);
+  }
+
+  #planSweep(step: RoundStep): void {
+    if (this.#sweepAt !== NEVER) return;
+    const slices = Math.ceil(this.#rows.idLimit / SWEEP_ROWS);
+    this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#timing.maxTermUs / slices))));
   }
 
   read(from: NodeId, message: RoundMessage, step: RoundStep): void {
@@ -128,7 +128,7 @@ export class RoundAcceptor {
       this.#nack(from, message, SILENT, FOR_READ, null, step);
       return;
     }
-    const row = this.#row(message);
+    const row = this.#rows.of(message);
     this.#expire(row, step);
     const { value } = row;
     const isOwners = value !== null && value.holder === message.owner && value.holderLease === message.lease;
@@ -158,7 +158,7 @@ export class RoundAcceptor {
     }
     const reason = this.#refuseTimes(message, value, step);
     if (reason < 0) return;
-    const row = this.#row(message);
+    const row = this.#rows.of(message);
     this.#expire(row, step);
     const old = row.value;
     const isSame = old !== null && isSameLease(old, value);
@@ -186,7 +186,7 @@ export class RoundAcceptor {
   /** Ends the lease it names, up to its ballot, and nothing else: promises stay as they are (rule 6). */
   release(from: NodeId, message: RoundMessage, step: RoundStep): void {
     if (this.#listen(step)) return;
-    const row = this.#row(message);
+    const row = this.#rows.of(message);
     this.#expire(row, step);
     const { value } = row;
     const isTheirs = value !== null && value.holder === message.owner && value.holderLease === message.lease;
@@ -242,7 +242,7 @@ export class RoundAcceptor {
     if (!keepsOld) row.untilMono = untilMono;
     row.endedBy = NOBODY;
     row.token = Math.max(row.token, value.token);
-    this.#plan(row);
+    this.#plan(row, step);
   }
 
   /** How long from now the vote for it stands. */
@@ -261,7 +261,7 @@ export class RoundAcceptor {
     if (untilMono >= row.untilMono) return;
     row.value = shorter;
     row.untilMono = untilMono;
-    this.#plan(row);
+    this.#plan(row, step);
   }
 
   /** What it tells of its value: an instant, or the span that is left. */
@@ -289,12 +289,12 @@ export class RoundAcceptor {
 
   #promised(row: Row, step: RoundStep): void {
     row.promisedUntil = monoAfter(step.monoUs, this.#timing.promiseUs);
-    this.#plan(row);
+    this.#plan(row, step);
   }
 
-  /** When nothing of it may be left. An entry that comes up earlier plans the next; only an end that moved forward needs one more. */
-  #plan(row: Row): void {
-    this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.untilMono)));
+  /** When no attempt that was answered just now lives any more. */
+  #plan(row: Row, step: RoundStep): void {
+    this.#lookAt(row, monoAfter(step.monoUs, this.#timing.promiseUs));
   }
 
   #lookAt(row: Row, at: MonoUs): void {
@@ -303,33 +303,29 @@ export class RoundAcceptor {
     this.#due.push(at, row.id);
   }
 
-  /** Forgets a row that no living attempt or lease depends on. */
+  /** Lets a row rest that no living attempt depends on, and forgets it if no lease does either. */
   #reclaim(row: Row, step: RoundStep): void {
     if (!this.#rules.attemptDeadline) return;
     this.#expire(row, step);
-    if (row.value !== null || row.promisedUntil > step.monoUs) {
-      this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.value === null ? 0 : this.#lookAgain(row, step))));
-      return;
+    if (row.promisedUntil > step.monoUs) {
+      this.#lookAt(row, row.promisedUntil);
+    } else if (row.value !== null) {
+      this.#rest(row, step);
+    } else {
+      this.#floor = Math.max(this.#floor, row.token);
+      this.#rows.forget(row);
     }
-    this.#floor = Math.max(this.#floor, row.token);
-    this.#rows.delete(row.name);
-    this.#byId.delete(row.id);
+  }
+
+  #rest(row: Row, step: RoundStep): void {
+    const byMonotonic = this.#rules.votesByMonotonic || this.#timing.clocks === 'relative';
+    if (byMonotonic && this.#rows.rest(row)) this.#planSweep(step);
+    else this.#lookAt(row, this.#lookAgain(row, step));
   }
 
   /** Where votes end by a wall clock, nobody knows on the monotonic one when that is. */
   #lookAgain(row: Row, step: RoundStep): MonoUs {
     return row.untilMono > step.monoUs ? row.untilMono : monoAfter(step.monoUs, this.#timing.pollUs);
-  }
-
-  #row({ name, nameStart, nameEnd }: RoundMessage): Row {
-    const text = decodeName(name, nameStart, nameEnd) ?? '';
-    let row = this.#rows.get(text);
-    if (row === undefined) {
-      row = new Row(this.#nextId++, text);
-      this.#rows.set(text, row);
-      this.#byId.set(row.id, row);
-    }
-    return row;
   }
 
   /** True while it keeps silent. */
@@ -371,22 +367,13 @@ export class RoundAcceptor {
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
 
   snapshot(): Snapshot {
-    const rows = [...this.#rows.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       floor: this.#floor,
       silentUntil: this.#isSilent ? this.#silentUntil : 0,
-      rows: rows.map(({ name, value, readTime, readBy, writeTime, writeBy, untilMono, promisedUntil, token, endedBy, endedLease }) => ({
+      rows: this.#rows.inOrder().map(({ name, row: { id: _id, lookAt: _lookAt, value, ...rest } }) => ({
         name,
-        readTime,
-        readBy,
-        writeTime,
-        writeBy,
         value: value ? { ...value, meta: value.meta ? [...value.meta] : null } : null,
-        untilMono,
-        promisedUntil,
-        token,
-        endedBy,
-        endedLease,
+        ...rest,
       })),
     };
   }
@@ -400,10 +387,10 @@ export class RoundAcceptor {
       const bytes = encodeName(name);
       const message = new RoundMessage();
       message.setName(bytes, 0, bytes.length);
-      const row = this.#row(message);
+      const row = this.#rows.of(message);
       Object.assign(row, rest);
       row.value = value ? { ...value, meta: value.meta ? Uint8Array.from(value.meta) : undefined } : null;
-      this.#plan(row);
+      this.#lookAt(row, row.promisedUntil);
     }
   }
 }

@@ -1,53 +1,103 @@
-/** The claims of one node by the numbers its callers gave them, and the calendar of when to look at each again. */
-import { monoUs, type MonoUs } from '../../../kernel/index.ts';
+/**
+ * The claims of one node by the numbers its callers gave them, and the calendar of when to look at each again. A lease
+ * that is held and needs nothing until its renewal rests in a table: its claim is made anew when it is asked for.
+ */
+import { ballotTime, monoUs, NumberMap, wallUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { HoldTable, type NameTable } from '../../tables/index.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
-import type { Claim } from './claim.ts';
+import { renewAfterUs } from '../quorum/timing.ts';
+import { Claim } from './claim.ts';
 
 /** The calendar is written anew when it has so many more entries than there are claims. */
 const STALE_MIN = 64;
 const STALE_FACTOR = 4;
 
+/** Flags of a hold. */
+const KEEP = 1;
+
+export interface ClaimGround {
+  readonly names: NameTable;
+  readonly votersOf: (name: Uint8Array) => readonly NodeId[];
+  /** Whether a lease's end is an instant on wall clocks. */
+  readonly isAbsolute: boolean;
+  readonly renews: boolean;
+}
+
 export class Claims {
-  readonly #claims = new Map<number, Claim>();
+  readonly #ground: ClaimGround;
+  readonly #names: NameTable;
+  readonly #awake = new NumberMap<Claim>();
+  readonly #resting: HoldTable;
   readonly #due = new DueHeap();
+  /** Of those that rest, by the id of their name. */
+  readonly #restingDue = new DueHeap();
+
+  constructor(ground: ClaimGround) {
+    this.#ground = ground;
+    this.#names = ground.names;
+    this.#resting = new HoldTable(ground.names);
+  }
 
   get nextAt(): MonoUs {
-    return this.#due.nextAt;
+    return monoUs(Math.min(this.#due.nextAt, this.#restingDue.nextAt));
   }
 
   /** How many entries the calendar has. */
   get planned(): number {
-    return this.#due.size;
+    return this.#due.size + this.#restingDue.size;
   }
 
+  /** One that is awake: no round is under way for those that rest. */
   get(lease: number): Claim | undefined {
-    return this.#claims.get(lease);
+    return this.#awake.get(lease);
+  }
+
+  /** Any, awake from here on. */
+  find(lease: number, name: Uint8Array): Claim | undefined {
+    const id = this.#restingOn(lease, name);
+    if (id < 0) return this.#awake.get(lease);
+    const claim = this.#rouse(id);
+    this.#enter(claim);
+    return claim;
+  }
+
+  /** A look at any, which changes nothing. */
+  peek(lease: number, name: Uint8Array): Claim | undefined {
+    const id = this.#restingOn(lease, name);
+    return id >= 0 ? this.#unpack(id) : this.#awake.get(lease);
   }
 
   add(claim: Claim): void {
-    this.#claims.set(claim.lease, claim);
+    this.#awake.set(claim.lease, claim);
   }
 
   delete(lease: number): void {
-    this.#claims.delete(lease);
+    this.#awake.delete(lease);
   }
 
   inOrder(): Claim[] {
-    return [...this.#claims.values()].sort((a, b) => a.lease - b.lease);
+    const claims = this.#awake.values();
+    for (let id = 0; id < this.#names.idLimit; id++) if (this.#resting.has(id)) claims.push(this.#unpack(id));
+    return claims.sort((a, b) => a.lease - b.lease);
   }
 
   /** Looks at it at this instant, or when its caller's patience ends. */
   plan(claim: Claim, at: MonoUs): void {
     claim.until = at;
+    if (this.#rest(claim)) return;
     this.#enter(claim);
-    if (this.#due.size > STALE_MIN + STALE_FACTOR * this.#claims.size) this.#sweep();
+    if (this.#due.size > STALE_MIN + STALE_FACTOR * this.#awake.size) this.#sweep();
   }
 
   /** The next claim whose time has come. */
   take(now: MonoUs): Claim | null {
     for (let lease = this.#due.take(now); lease >= 0; lease = this.#due.take(now)) {
-      const claim = this.#claims.get(lease);
+      const claim = this.#awake.get(lease);
       if (claim && now >= firstOf(claim)) return claim;
+    }
+    for (let id = this.#restingDue.take(now); id >= 0; id = this.#restingDue.take(now)) {
+      // One that was renewed since has an entry of its own.
+      if (this.#resting.has(id) && now >= this.#dueAt(id)) return this.#rouse(id);
     }
     return null;
   }
@@ -60,7 +110,74 @@ export class Claims {
   /** Leases that ended long before they were due leave entries behind: with long terms those would pile up. */
   #sweep(): void {
     this.#due.clear();
-    for (const claim of this.#claims.values()) this.#enter(claim);
+    for (const claim of this.#awake.values()) this.#enter(claim);
+  }
+
+  // ── Those that rest ────────────────────────────────────────────────────────────────────────────────
+
+  /** False if it does more than hold, or says more than the table has room for. */
+  #rest(claim: Claim): boolean {
+    const { lease, name, termUs, keep, token, written, deadlineMono, deadlineWall, until } = claim;
+    if (claim.phase !== 'holding' || claim.round !== null || claim.isStopped || claim.endsLater) return false;
+    if (claim.meta !== undefined || claim.proclaiming > 0 || termUs % 1000 !== 0 || claim.untilUs !== this.#untilOf(claim)) return false;
+    const id = this.#names.intern(name, 0, name.length);
+    // An earlier lease of this process on the name, which has ended and was not looked at since.
+    if (this.#resting.has(id)) return false;
+    this.#resting.add(id, lease, token, written, deadlineMono, deadlineWall, termUs / 1000, keep ? KEEP : 0);
+    if (this.#dueAt(id) !== until) {
+      this.#resting.remove(id);
+      return false;
+    }
+    this.#awake.delete(lease);
+    this.#restingDue.push(until, id);
+    if (this.#restingDue.size > STALE_MIN + STALE_FACTOR * this.#resting.count) this.#sweepResting();
+    return true;
+  }
+
+  #sweepResting(): void {
+    this.#restingDue.clear();
+    for (let id = 0; id < this.#names.idLimit; id++) if (this.#resting.has(id)) this.#restingDue.push(this.#dueAt(id), id);
+  }
+
+  #restingOn(lease: number, name: Uint8Array): number {
+    const id = this.#names.find(name, 0, name.length);
+    return id >= 0 && this.#resting.has(id) && this.#resting.lease(id) === lease ? id : -1;
+  }
+
+  #rouse(id: number): Claim {
+    const claim = this.#unpack(id);
+    this.#resting.remove(id);
+    this.#awake.set(claim.lease, claim);
+    return claim;
+  }
+
+  #unpack(id: number): Claim {
+    const holds = this.#resting;
+    const name = this.#names.toBytes(id);
+    const keep = (holds.flags(id) & KEEP) !== 0;
+    const claim = new Claim(holds.lease(id), name, this.#ground.votersOf(name), holds.termMs(id) * 1000, keep, undefined, false, monoUs(0));
+    claim.phase = 'holding';
+    claim.token = ballotTime(holds.token(id));
+    claim.written = ballotTime(holds.ballot(id));
+    claim.deadlineMono = monoUs(holds.deadlineMono(id));
+    claim.deadlineWall = wallUs(holds.deadlineWall(id));
+    claim.untilUs = this.#untilOf(claim);
+    claim.until = this.#dueAt(id);
+    return claim;
+  }
+
+  /** What acceptors know of the end of a lease that was last written by its owner. */
+  #untilOf({ deadlineWall, termUs }: Claim): number {
+    return this.#ground.isAbsolute ? deadlineWall : termUs;
+  }
+
+  /** When it is to be renewed, or ends. */
+  #dueAt(id: number): MonoUs {
+    const holds = this.#resting;
+    const endMono = holds.deadlineMono(id);
+    if (!this.#ground.renews || (holds.flags(id) & KEEP) === 0) return monoUs(endMono);
+    const termUs = holds.termMs(id) * 1000;
+    return monoUs(endMono - termUs + renewAfterUs(termUs));
   }
 }
 

@@ -19,6 +19,7 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import type { RefusalReason } from '../quorum/config.ts';
 import { retime } from '../quorum/timing.ts';
+import type { NameTable } from '../../tables/index.ts';
 import type { Electorate } from '../quorum/voters.ts';
 import type { Algorithm, Surroundings } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
@@ -28,7 +29,7 @@ import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
-import { deadlinesOf, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
+import { deadlinesOf, hasRunOut, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
 
 /** A try that does not wait gives up after so many rounds. */
 const TRIES_MAX = 4;
@@ -42,14 +43,16 @@ export class Contender {
   readonly #ballots: Ballots;
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly #tokens = new BallotClock();
-  readonly #claims = new Claims();
+  readonly #claims: Claims;
   #attemptUs: SpanUs;
 
-  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots) {
+  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable) {
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
     this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
     this.#ballots = ballots;
+    const isAbsolute = surroundings.timing.clocks === 'absolute';
+    this.#claims = new Claims({ names, votersOf: (name) => this.#out.votersOf(name), isAbsolute, renews: algorithm.renews });
     this.#attemptUs = surroundings.timing.attemptUs;
   }
 
@@ -82,16 +85,16 @@ export class Contender {
     if (claim && (claim.phase === 'asking' || claim.phase === 'resting')) this.#giveUp(claim, 'cancelled', step);
   }
 
-  renew(lease: number, termUs: number, step: RoundStep): void {
-    const claim = this.#renewable(lease, step);
+  renew(lease: number, name: Uint8Array, termUs: number, step: RoundStep): void {
+    const claim = this.#renewable(lease, name, step);
     if (!claim || claim.round !== null) return;
     claim.termUs = termUs;
     this.#begin(claim, 'renew', step);
   }
 
   /** What the owner says of itself, anew: by a renewal that begins at once. One that has begun may be writing what it said before. */
-  proclaim(lease: number, meta: Uint8Array, number: number, step: RoundStep): void {
-    const claim = this.#renewable(lease, step);
+  proclaim(lease: number, name: Uint8Array, meta: Uint8Array, number: number, step: RoundStep): void {
+    const claim = this.#renewable(lease, name, step);
     if (!claim) return;
     claim.meta = meta;
     claim.proclaiming = number;
@@ -99,8 +102,8 @@ export class Contender {
     this.#begin(claim, 'renew', step);
   }
 
-  #renewable(lease: number, step: RoundStep): Claim | null {
-    const claim = this.#claims.get(lease);
+  #renewable(lease: number, name: Uint8Array, step: RoundStep): Claim | null {
+    const claim = this.#claims.find(lease, name);
     if (claim?.phase === 'holding' && this.#algorithm.renews) return claim;
     step.emit({ kind: 'renewal-failed', lease });
     return null;
@@ -112,8 +115,8 @@ export class Contender {
   }
 
   /** The owner has stopped before anyone hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
-  release(lease: number, inUs: number, step: RoundStep): void {
-    const claim = this.#claims.get(lease);
+  release(lease: number, name: Uint8Array, inUs: number, step: RoundStep): void {
+    const claim = this.#claims.find(lease, name);
     if (!claim || claim.phase !== 'holding') {
       if (claim?.phase !== 'releasing') step.emit({ kind: 'released', lease, byQuorum: false });
       return;
@@ -143,8 +146,8 @@ export class Contender {
   }
 
   /** How long the lease may still be acted under, by both clocks (rules 11, 12); 0 when it is not held. */
-  remainingUs(lease: number, mono: MonoUs, wall: WallUs): number {
-    const claim = this.#claims.get(lease);
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    const claim = this.#claims.peek(lease, name);
     if (!claim || (claim.phase !== 'holding' && claim.phase !== 'releasing')) return 0;
     return Math.max(0, remainingOf(claim, this.#surroundings, mono, wall));
   }
@@ -201,7 +204,7 @@ export class Contender {
     claim.released.add(from);
     if (claim.released.size < this.#surroundings.quorum) return;
     // Given back as of a later time: that time has to come.
-    if (!claim.endsLater || this.#isOver(claim, step)) this.#endRelease(claim, true, step);
+    if (!claim.endsLater || hasRunOut(claim, this.#surroundings, step)) this.#endRelease(claim, true, step);
   }
 
   wake(step: RoundStep): void {
@@ -212,7 +215,7 @@ export class Contender {
     const { round, phase } = claim;
     if (phase === 'releasing') {
       const hasQuorum = claim.released.size >= this.#surroundings.quorum;
-      if (this.#isOver(claim, step)) this.#endRelease(claim, hasQuorum, step);
+      if (hasRunOut(claim, this.#surroundings, step)) this.#endRelease(claim, hasQuorum, step);
       else if (hasQuorum) this.#claims.plan(claim, claim.deadlineMono);
       else this.#sendRelease(claim, step);
     } else if (phase === 'holding') {
@@ -462,11 +465,6 @@ export class Contender {
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Whether a lease that is being given back has ended by itself. */
-  #isOver(claim: Claim, step: RoundStep): boolean {
-    return step.monoUs >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0);
-  }
 
   #planHold(claim: Claim, step: RoundStep): void {
     const at = claim.keep && this.#algorithm.renews ? renewAtOf(claim) : claim.deadlineMono;

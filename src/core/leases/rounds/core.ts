@@ -7,6 +7,7 @@ import { monoUs, TenureError, type Incarnation, type MonoUs, type NodeId, type W
 import type { Boot, Core, Snapshot } from '../../contract.ts';
 import { FleaseAlgorithm } from '../flease/algorithm.ts';
 import { PaxosLeaseAlgorithm } from '../paxoslease/algorithm.ts';
+import { NameTable } from '../../tables/index.ts';
 import { META_BYTES_MAX } from '../quorum/config.ts';
 import { Electorate } from '../quorum/voters.ts';
 import { RoundAcceptor } from './acceptor.ts';
@@ -34,13 +35,14 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#config = config;
     this.#boot = boot;
     this.#owner = owner;
-    this.#acceptor = isMember ? new RoundAcceptor(timing, rules) : null;
+    const names = new NameTable();
+    this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names) : null;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
     const isBucketed = engine === 'flease' && rules.bucketedBallots;
     const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
     const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
-    this.#contender = new Contender(surroundings, algorithm, electorate, ballots);
-    this.#learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing) : null;
+    this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names);
+    this.#learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing, names) : null;
   }
 
   get wakeAt(): MonoUs {
@@ -49,12 +51,12 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
 
   /** How many entries the calendars of its roles have: a measure of what is left behind. */
   get planned(): number {
-    return this.#contender.planned + (this.#acceptor?.planned ?? 0);
+    return this.#contender.planned + (this.#acceptor?.planned ?? 0) + (this.#learner?.planned ?? 0);
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
-  remainingUs(lease: number, _name: Uint8Array, mono: MonoUs, wall: WallUs): number {
-    return this.#contender.remainingUs(lease, mono, wall);
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    return this.#contender.remainingUs(lease, name, mono, wall);
   }
 
   /** The token of the lease that the learner of this node believes in, by its own clocks; 0 if it believes in none. */
@@ -123,10 +125,10 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         return;
       case 'renew':
         this.#checkTerm(command.termUs);
-        this.#contender.renew(command.lease, command.termUs, step);
+        this.#contender.renew(command.lease, command.name, command.termUs, step);
         return;
       case 'release':
-        this.#contender.release(command.lease, command.inUs ?? 0, step);
+        this.#contender.release(command.lease, command.name, command.inUs ?? 0, step);
         return;
       case 'query':
         this.#contender.look(command.lease, command.name, step);
@@ -139,7 +141,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         return;
       case 'proclaim':
         this.#checkMeta(command.meta);
-        this.#contender.proclaim(command.lease, command.meta, command.number, step);
+        this.#contender.proclaim(command.lease, command.name, command.meta, command.number, step);
         return;
       case 'retime':
         this.#contender.retime(command.rttUs);

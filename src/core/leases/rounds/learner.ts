@@ -5,28 +5,14 @@
  */
 import { decodeName, encodeName, monoAfter, monoUs, spanUs, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
+import type { NameTable } from '../../tables/index.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
+import { textOf } from '../quorum/snapshots.ts';
 import { stretch } from '../quorum/timing.ts';
+import { Beliefs, type Belief } from './beliefs.ts';
 import type { RoundStep } from './config.ts';
 import { LETS_GO, PASSED_ON, RoundMessage, WATCH, type LeaseValue } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
-
-interface Belief {
-  readonly id: number;
-  readonly name: string;
-  holder: Incarnation;
-  holderLease: number;
-  token: number;
-  /** By our own clocks. */
-  untilWall: number;
-  untilMono: MonoUs;
-  /** Its owner lets go: nothing that comes late makes it last longer, nor brings it back. */
-  letsGo: boolean;
-  /** It has ended here, and is kept only to know what comes late. */
-  isOver: boolean;
-  /** Until when something about it may still be under way. */
-  keptUntil: MonoUs;
-}
 
 interface Watcher {
   readonly node: NodeId;
@@ -35,7 +21,7 @@ interface Watcher {
   until: MonoUs;
 }
 
-/** The belief of our own watches is refreshed at the members with this key. */
+/** Our own watches are refreshed at the members with this key. The other keys are names, from 1. */
 const REFRESH = 0;
 
 export class RoundLearner {
@@ -44,15 +30,14 @@ export class RoundLearner {
   readonly #isMember: boolean;
   readonly #timing: RoundTiming;
   readonly #prefixes = new Set<string>();
-  readonly #beliefs = new Map<string, Belief>();
-  readonly #byId = new Map<number, Belief>();
+  readonly #beliefs: Beliefs;
   readonly #watchers = new Map<string, Watcher>();
   readonly #due = new DueHeap();
   readonly #message = new RoundMessage();
-  #nextId = 1;
   #refreshAt: MonoUs = monoUs(Infinity);
 
-  constructor(owner: Incarnation, members: readonly NodeId[], isMember: boolean, timing: RoundTiming) {
+  constructor(owner: Incarnation, members: readonly NodeId[], isMember: boolean, timing: RoundTiming, names: NameTable) {
+    this.#beliefs = new Beliefs(names);
     this.#owner = owner;
     this.#members = members;
     this.#isMember = isMember;
@@ -61,6 +46,11 @@ export class RoundLearner {
 
   get wakeAt(): MonoUs {
     return this.#due.nextAt;
+  }
+
+  /** How many entries its calendar has. */
+  get planned(): number {
+    return this.#due.size;
   }
 
   watch(prefix: Uint8Array, step: RoundStep): void {
@@ -85,74 +75,72 @@ export class RoundLearner {
     const value = message.value();
     if (name === null || value === null) return;
     if ((message.flags & PASSED_ON) === 0) this.#passOn(name, message, step);
-    if ([...this.#prefixes].some((prefix) => name.startsWith(prefix))) this.#believe(name, value, (message.flags & LETS_GO) !== 0, step);
+    if ([...this.#prefixes].some((prefix) => name.startsWith(prefix)))
+      this.#believe(message.name.slice(message.nameStart, message.nameEnd), value, (message.flags & LETS_GO) !== 0, step);
   }
 
   wake(step: RoundStep): void {
-    for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) {
-      if (id === REFRESH) {
-        if (step.monoUs >= this.#refreshAt) this.#refresh(step);
-        continue;
-      }
-      const belief = this.#byId.get(id);
-      if (belief) this.#lookAt(belief, step);
+    for (let key = this.#due.take(step.monoUs); key >= 0; key = this.#due.take(step.monoUs)) {
+      if (key !== REFRESH) this.#lookAt(key - 1, step);
+      else if (step.monoUs >= this.#refreshAt) this.#refresh(step);
     }
   }
 
   /** Who it believes has the name, and for how long. */
   hint(name: Uint8Array, step: Pick<RoundStep, 'monoUs' | 'wallUs'>): { owner: Incarnation; token: number; remainingUs: number } | null {
-    const belief = this.#beliefs.get(decodeName(name, 0, name.length) ?? '');
+    const belief = this.#beliefs.get(this.#beliefs.find(name));
     const remainingUs = belief && !belief.isOver ? this.#leftOf(belief, step) : 0;
     return belief && remainingUs > 0 ? { owner: belief.holder, token: belief.token, remainingUs } : null;
   }
 
-  #believe(name: string, value: LeaseValue, letsGo: boolean, step: RoundStep): void {
-    const known = this.#beliefs.get(name);
-    const isKnown = known !== undefined && known.holder === value.holder && known.holderLease === value.holderLease;
+  #believe(name: Uint8Array, value: LeaseValue, letsGo: boolean, step: RoundStep): void {
+    const known = this.#beliefs.get(this.#beliefs.find(name));
+    const isKnown = known !== null && known.holder === value.holder && known.holderLease === value.holderLease;
     // What is about an older lease than the one we know of, or about one that was let go, is old news.
-    if (known !== undefined && (isKnown ? known.letsGo : value.token < known.token)) return;
+    if (known !== null && (isKnown ? known.letsGo : value.token < known.token)) return;
     const isAbsolute = this.#timing.clocks === 'absolute';
     const untilWall = isAbsolute ? value.untilUs : Infinity;
     const leftUs = isAbsolute ? value.untilUs - step.wallUs : value.untilUs;
     const untilMono = monoAfter(step.monoUs, spanUs(Math.max(0, leftUs)));
     if (isKnown && !letsGo && known.untilWall === untilWall && isAbsolute) return;
-    const wasBelieved = known !== undefined && !known.isOver;
+    const wasBelieved = known !== null && !known.isOver;
     // A release of a lease we never heard of says nothing to anyone, but what comes late about that lease must not either.
     const isOver = leftUs <= 0 || (letsGo && !(isKnown && wasBelieved));
     const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
     const keptUntil = letsGo ? monoAfter(step.monoUs, stretch(maxTermUs + skewUs, rateErrorPpm)) : untilMono;
-    const id = known?.id ?? this.#nextId++;
     const { holder, holderLease, token } = value;
-    const belief: Belief = { id, name, holder, holderLease, token, untilWall, untilMono, letsGo, isOver: false, keptUntil };
-    this.#beliefs.set(name, belief);
-    this.#byId.set(id, belief);
+    const belief: Belief = { holder, holderLease, token, untilWall, untilMono, letsGo, isOver: false, keptUntil };
     if (isOver) {
       belief.isOver = !wasBelieved;
       belief.untilWall = Math.min(belief.untilWall, step.wallUs);
       belief.untilMono = step.monoUs;
-      this.#lookAt(belief, step);
+      this.#lookAt(this.#beliefs.put(name, belief), step);
       return;
     }
-    this.#due.push(untilMono, id);
+    const id = this.#beliefs.put(name, belief);
+    // One entry is enough: when it comes up, it plans the next.
+    if (known === null || known.isOver || untilMono < known.untilMono) this.#due.push(untilMono, id + 1);
     const hint = { owner: holder, token, remainingUsMax: this.#leftOf(belief, step) };
-    step.emit({ kind: 'learned', name: encodeName(name), holder: hint, meta: value.meta ?? null });
+    step.emit({ kind: 'learned', name, holder: hint, meta: value.meta ?? null });
   }
 
   /** Ends a belief whose time is over, and forgets it when nothing about it can come any more. */
-  #lookAt(belief: Belief, step: RoundStep): void {
+  #lookAt(id: number, step: RoundStep): void {
+    const belief = this.#beliefs.get(id);
+    if (belief === null) return;
     const leftUs = belief.isOver ? 0 : this.#leftOf(belief, step);
     if (leftUs > 0) {
-      this.#due.push(monoAfter(step.monoUs, spanUs(leftUs)), belief.id);
+      this.#due.push(monoAfter(step.monoUs, spanUs(leftUs)), id + 1);
       return;
     }
-    if (!belief.isOver) step.emit({ kind: 'learned', name: encodeName(belief.name), holder: null, meta: null });
-    belief.isOver = true;
+    const name = this.#beliefs.nameOf(id);
+    if (!belief.isOver) step.emit({ kind: 'learned', name, holder: null, meta: null });
     if (belief.keptUntil > step.monoUs) {
-      this.#due.push(belief.keptUntil, belief.id);
-      return;
+      this.#beliefs.put(name, { ...belief, isOver: true });
+      this.#due.push(belief.keptUntil, id + 1);
+    } else {
+      this.#beliefs.delete(id);
     }
-    this.#beliefs.delete(belief.name);
-    this.#byId.delete(belief.id);
   }
 
   #leftOf(belief: Belief, { monoUs: mono, wallUs: wall }: Pick<RoundStep, 'monoUs' | 'wallUs'>): number {
@@ -191,11 +179,13 @@ export class RoundLearner {
   }
 
   snapshot(): Snapshot {
-    const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
     return {
       prefixes: [...this.#prefixes].sort(),
       refreshAt: this.#refreshAt,
-      beliefs: [...this.#beliefs.values()].sort(byName).map((belief) => ({ ...belief, id: 0 })),
+      beliefs: this.#beliefs
+        .ids()
+        .map((id) => ({ name: textOf(this.#beliefs.nameOf(id)), ...(this.#beliefs.get(id) as Belief) }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
       watchers: [...this.#watchers.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, watcher]) => ({ ...watcher })),
     };
   }
@@ -205,11 +195,9 @@ export class RoundLearner {
     for (const prefix of told.prefixes) this.#prefixes.add(prefix);
     this.#refreshAt = told.refreshAt;
     if (told.refreshAt !== Infinity) this.#due.push(told.refreshAt, REFRESH);
-    for (const one of told.beliefs) {
-      const belief = { ...one, id: this.#nextId++ };
-      this.#beliefs.set(belief.name, belief);
-      this.#byId.set(belief.id, belief);
-      this.#due.push(belief.isOver ? belief.keptUntil : belief.untilMono, belief.id);
+    for (const { name, ...belief } of told.beliefs) {
+      const id = this.#beliefs.put(encodeName(name), belief);
+      this.#due.push(belief.isOver ? belief.keptUntil : belief.untilMono, id + 1);
     }
     for (const watcher of told.watchers) this.#watchers.set(`${watcher.owner} ${watcher.prefix}`, { ...watcher });
   }
@@ -218,8 +206,7 @@ export class RoundLearner {
 interface LearnerSnapshot {
   readonly prefixes: readonly string[];
   readonly refreshAt: MonoUs;
-  /** Their ids are given anew. */
-  readonly beliefs: readonly Belief[];
+  readonly beliefs: readonly (Belief & { readonly name: string })[];
   readonly watchers: readonly Watcher[];
 }
 

@@ -14,6 +14,11 @@ export function remainingOf(claim: Claim, { rules }: Surroundings, mono: MonoUs,
   return rules.holderWatchesMono ? Math.min(byWall, claim.deadlineMono - mono) : byWall;
 }
 
+/** Whether a lease that is being given back has ended by itself. */
+export function hasRunOut(claim: Claim, surroundings: Surroundings, { monoUs: mono, wallUs: wall }: RoundStep): boolean {
+  return mono >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, surroundings, mono, wall) <= 0);
+}
+
 /** The end of what a round won: counted from its first message (rule 1). */
 export function setDeadline(claim: Claim, round: Round, { rules, timing }: Surroundings): void {
   const startMono = rules.deadlineFromFirstMessage ? round.startMono : round.writeMono;
