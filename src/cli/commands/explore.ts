@@ -38,6 +38,7 @@ export function exploreCommand(setExit: (code: number) => void): Command {
     .option('--term <n>', 'how many instants a lease lasts', within(1, 8))
     .option('--instants <n>', 'the last instant', within(0, 15))
     .option('--drift <share>', 'how far clocks run apart, as the engine is told: 0.1 is 10 %', share)
+    .option('--skew <n>', 'by how many instants the wall clocks of voters are ahead, as the engine is told', within(0, 4))
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
     .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
     .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
