@@ -113,7 +113,12 @@ export class LemmaReferee implements Referee {
     const operation = this.#take(record);
     const register = this.#register(record.register);
     if (operation === undefined || compare(register.highest, operation) > 0) return null;
-    return this.#broken(operation.action === 'read' ? 'R1' : 'R2', record, operation, 'was aborted, though no other had its ballot or a higher one');
+    return this.#broken(
+      operation.action === 'read' ? 'R1' : 'R2',
+      record,
+      operation,
+      'was aborted, though no other had its ballot or a higher one',
+    );
   }
 
   #commit(record: Committed): Violation | null {
@@ -144,7 +149,12 @@ export class LemmaReferee implements Referee {
     }
     const missed = standing.find((ballot) => compare(ballot, read) < 0);
     if (missed === undefined || value === writes.value) return null;
-    return this.#broken('R5', record, read, `found ${told(value)}, though ${named(missed)} had written ${told(writes.value)} and nobody anything else since`);
+    return this.#broken(
+      'R5',
+      record,
+      read,
+      `found ${told(value)}, though ${named(missed)} had written ${told(writes.value)} and nobody anything else since`,
+    );
   }
 
   #written(record: Committed, write: Operation, value: string, register: Register): Violation | null {

@@ -101,7 +101,11 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
   /** READs that were answered, by ballot. Only a mutant remembers them. */
   #answered: string[] = [];
 
-  constructor({ stores }: RoundRegisterConfig, { self, incarnation, restarted }: Boot, rules: RoundRegisterRules = ALL_ROUND_REGISTER_RULES) {
+  constructor(
+    { stores }: RoundRegisterConfig,
+    { self, incarnation, restarted }: Boot,
+    rules: RoundRegisterRules = ALL_ROUND_REGISTER_RULES,
+  ) {
     this.#stores = stores;
     this.#incarnation = incarnation;
     this.#rules = rules;

@@ -45,7 +45,9 @@ export interface Exploring {
 }
 
 /** Every protocol that declares a small world. */
-export const explorings: readonly Exploring[] = [exploring(quorumWorld), ...roundWorlds.map((world) => exploring(world)),
+export const explorings: readonly Exploring[] = [
+  exploring(quorumWorld),
+  ...roundWorlds.map((world) => exploring(world)),
   exploring(roundsRegisterWorld),
   exploring(toyWorld),
 ];

@@ -165,7 +165,10 @@ export const roundsRegister: RoundRegisterProtocol = {
     const smaller: SmallerScenario<RegisterRounds>[] = [];
     if (nodes > config.stores + 1) smaller.push({ without: 'a client', scenario: { ...scenario, nodes: nodes - 1 } });
     if (config.stores > 3)
-      smaller.push({ without: 'two stores', scenario: { ...scenario, nodes: nodes - 2, config: { ...config, stores: config.stores - 2 } } });
+      smaller.push({
+        without: 'two stores',
+        scenario: { ...scenario, nodes: nodes - 2, config: { ...config, stores: config.stores - 2 } },
+      });
     return smaller;
   },
 

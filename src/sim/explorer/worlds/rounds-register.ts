@@ -77,7 +77,7 @@ export const roundsRegisterWorld: SmallWorld<
   firstToAct: (): null => null,
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot {
     const told = core as unknown as RegisterCoreSnapshot;
-    return { ...told, heard: told.heard.map(numbered).sort((a, b) => a - b) } as unknown as Snapshot;
+    return { ...told, heard: told.heard.map(numbered).sort((a, b) => a - b) };
   },
   wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
   tidy: (core: Snapshot): Snapshot => core,

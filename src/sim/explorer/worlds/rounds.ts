@@ -172,7 +172,9 @@ function isIgnored(message: RoundMessage, incarnation: number, core: RoundCoreSn
 /** Leases that are over at an acceptor, and what a contender keeps only to tell its caller how it went. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   const told = core as unknown as RoundCoreSnapshot;
-  const rows = told.acceptor?.rows.map((row) => (row.value !== null && row.untilMono <= mono ? { ...row, value: null, untilMono: 0 } : row));
+  const rows = told.acceptor?.rows.map((row) =>
+    row.value !== null && row.untilMono <= mono ? { ...row, value: null, untilMono: 0 } : row,
+  );
   const claims = told.contender.claims.map((claim) => ({
     ...claim,
     seen: null,
