@@ -72,11 +72,13 @@ test.each(DEATHS)('$mutant breaks in the swarm as the page of mutants says', ({ 
 });
 
 test('a core built from the snapshot of another goes on where that one was', () => {
+  let all = 0;
   for (let run = 0; run < 10; run++) {
     const { run: result, swaps } = replaySwapped(roundsRegister, deriveSeed(5, run), 40);
     expect(result.violations).toEqual([]);
-    expect(swaps).toBeGreaterThan(5);
+    all += swaps;
   }
+  expect(all).toBeGreaterThan(100);
 });
 
 describe.each(DEATHS)('with $mutant', ({ mutant, bounds, lemma, steps }) => {
