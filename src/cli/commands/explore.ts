@@ -50,6 +50,8 @@ Examples:
   tenure explore quorum                                  the world of the defaults, to its end
   tenure explore quorum --mutant no-restart-silence      two holders, and the shortest way there
   tenure explore quorum --renewals 0 --duplicates 1      another world
+  tenure explore flease --crashes 1 --no-release         another engine, one crash
+  tenure explore rounds-register                         the register under it: lemmas R1 to R5
 
 Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error.`,
     )

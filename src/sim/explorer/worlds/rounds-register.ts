@@ -63,7 +63,8 @@ export const roundsRegisterWorld: SmallWorld<
 
   // A store that crashes forgets, and is not heard again; a client that crashes may begin anew.
   mayCrash({ acceptors, attempts }: Bounds, { node, life, core }: NodeView): boolean {
-    return node < acceptors ? (core as unknown as RegisterCoreSnapshot).register?.[0] !== 0 : life + 1 < attempts;
+    const [readTime = 0, , writeTime = 0] = (core as unknown as RegisterCoreSnapshot).register ?? [];
+    return node < acceptors ? readTime !== 0 || writeTime !== 0 : life + 1 < attempts;
   },
 
   mayWake: (): boolean => false,
