@@ -2,8 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
+import { roundsRegisterWorld } from '../../src/sim/explorer/worlds/rounds-register.ts';
 import { roundsRegister } from '../../src/sim/protocols/rounds-register.ts';
-import { explorings, simulations, theatres, type Bounds, type Exploration, type Exploring, type Simulation } from '../../src/sim/index.ts';
+import {
+  explorings,
+  exploring,
+  simulations,
+  theatres,
+  type Bounds,
+  type Exploration,
+  type Exploring,
+  type Simulation,
+} from '../../src/sim/index.ts';
 import { replaySwapped } from './swapped-core.ts';
 
 const SLOW = 120_000;
@@ -11,8 +21,8 @@ const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'ut
 const register = explorings.find(({ protocol }) => protocol === 'rounds-register') as Exploring;
 const swarm = simulations.find(({ name }) => name === 'rounds-register') as Simulation;
 
-function explore(bounds: Partial<Bounds>, mutant: string | null = null): Exploration {
-  return register.explore({ ...register.bounds, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false });
+function explore(bounds: Partial<Bounds>, mutant: string | null = null, which: Exploring = register): Exploration {
+  return which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false });
 }
 
 const CALM: Partial<Bounds> = { crashes: 0, duplicates: 0 };
@@ -98,6 +108,25 @@ describe.each(DEATHS)('with $mutant', ({ mutant, bounds, lemma, steps }) => {
         }
       }
       expect(product?.violations).toEqual([]);
+    },
+    SLOW,
+  );
+});
+
+describe('what is left out makes no difference', () => {
+  test.each([
+    { what: 'that stores are alike', world: { alike: () => 0 } },
+    { what: 'messages nobody listens to', world: { isDead: () => false } },
+    { what: 'the end, when nobody asks any more', world: { asksNothing: () => false } },
+  ] satisfies { what: string; world: Partial<typeof roundsRegisterWorld> }[])(
+    'without using $what, more states come to the same',
+    ({ world }) => {
+      const slower = exploring({ ...roundsRegisterWorld, ...world });
+      const bounds = { acceptors: 2, crashes: 0 };
+      const [with_, without] = [explore(bounds), explore(bounds, null, slower)];
+      expect(without).toMatchObject({ exhausted: true, found: null });
+      expect(without.states).toBeGreaterThan(with_.states);
+      expect(explore(bounds, 'any-answer', slower).depth).toBe(explore(bounds, 'any-answer').depth);
     },
     SLOW,
   );
