@@ -1,8 +1,8 @@
 /** The protocols: deterministic cores, and the contract they keep. */
 export * from './contract.ts';
 export * from './registers/plain-client.ts';
-export * from './registers/round-based.ts';
 export * from './registers/round-register-core.ts';
+export * from './registers/round-based.ts';
 export * from './leases/toy.ts';
 export * from './leases/quorum/index.ts';
 export * from './leases/rounds/index.ts';
