@@ -8,7 +8,7 @@ import { SeededChooser } from '../dist/kernel/index.js';
 import { runScript, simulations } from '../dist/sim/index.js';
 
 /** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. */
-const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests']);
+const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests', 'R1', 'R2', 'R3', 'R4', 'R5']);
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
 const DATA = at('docs/evidence.jsonl');
@@ -120,7 +120,9 @@ async function page() {
 
 /** What a protocol's referees judge, over many of its worlds. */
 async function propertiesOf(name) {
-  const modules = await Promise.all(['quorum', 'rounds', 'register', 'toy'].map((file) => import(`../dist/sim/protocols/${file}.js`)));
+  const modules = await Promise.all(
+    ['quorum', 'rounds', 'register', 'rounds-register', 'toy'].map((file) => import(`../dist/sim/protocols/${file}.js`)),
+  );
   const protocol = modules.flatMap((module) => Object.values(module)).find((one) => one?.name === name && typeof one.plan === 'function');
   const found = new Set();
   for (let seed = 1; seed <= PLANS; seed++) {

@@ -84,6 +84,29 @@ export interface Responded extends Happened {
   value?: string | null;
 }
 
+/** Round-based registers. A ballot is `ballot`, then the incarnation; an operation is known by node, incarnation and `op`. */
+export interface Asked extends Happened {
+  kind: 'asked';
+  register: string;
+  op: number;
+  action: 'read' | 'write';
+  ballot: number;
+  /** What is written; absent for a read. */
+  value?: string;
+}
+export interface Committed extends Happened {
+  kind: 'committed';
+  register: string;
+  op: number;
+  /** What a read returned; absent for a write. */
+  value?: string | null;
+}
+export interface Aborted extends Happened {
+  kind: 'aborted';
+  register: string;
+  op: number;
+}
+
 /** Consensus and broadcast. */
 export interface Proposed extends Happened {
   kind: 'proposed';
@@ -120,6 +143,9 @@ export type HistoryRecord =
   | Believed
   | Invoked
   | Responded
+  | Asked
+  | Committed
+  | Aborted
   | Proposed
   | Decided
   | Broadcast

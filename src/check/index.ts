@@ -7,6 +7,7 @@ export * from './fencing.ts';
 export * from './gather.ts';
 export * from './history.ts';
 export * from './jsonl.ts';
+export * from './lemmas.ts';
 export * from './order.ts';
 export * from './panel.ts';
 export * from './referee.ts';

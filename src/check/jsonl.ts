@@ -71,7 +71,7 @@ export function parseRecord(line: string, lineNumber: number): HistoryRecord {
   if (fields === undefined) throw refusal(lineNumber, 'kind', `is none of ${[...BY_KIND.keys()].join(', ')}`);
   record['kind'] = kind;
   copyFields(row, fields, record, lineNumber);
-  if (kind === 'invoked' && (record['action'] === 'write') !== (record['value'] !== undefined)) {
+  if ((kind === 'invoked' || kind === 'asked') && (record['action'] === 'write') !== (record['value'] !== undefined)) {
     throw refusal(lineNumber, 'value', 'belongs to a write and only to a write');
   }
   // Every field was held against the table, and the compiler holds the table against HistoryRecord.

@@ -133,6 +133,25 @@ export const HISTORY_SCHEMA: HistorySchema = {
       value: { accepts: 'text or null', optional: true, means: 'what was read, null if never written; absent for a write' },
     },
   },
+  asked: {
+    means: 'an operation on a round-based register began',
+    fields: {
+      register,
+      op,
+      action: { accepts: { read: 'it reads', write: 'it writes' }, optional: false, means: 'what it does' },
+      ballot: { accepts: 'count', optional: false, means: 'its ballot; equal ones are told apart by incarnation' },
+      value: { accepts: 'text', optional: true, means: 'what is written; absent for a read' },
+    },
+  },
+  committed: {
+    means: 'an operation on a round-based register was done by a majority',
+    fields: {
+      register,
+      op,
+      value: { accepts: 'text or null', optional: true, means: 'what was read, null if never written; absent for a write' },
+    },
+  },
+  aborted: { means: 'an operation on a round-based register was refused', fields: { register, op } },
   proposed: { means: 'a value was proposed', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
   decided: { means: 'a value was decided', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
   broadcast: { means: 'a message was broadcast', fields: { message } },

@@ -1,6 +1,7 @@
 /** The protocols: deterministic cores, and the contract they keep. */
 export * from './contract.ts';
 export * from './registers/plain-client.ts';
+export * from './registers/round-register-core.ts';
 export * from './registers/round-based.ts';
 export type { NamedMessage } from './leases/named-message.ts';
 export * from './leases/toy.ts';

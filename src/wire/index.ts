@@ -6,4 +6,5 @@ export * from './handshake.ts';
 export * from './toy.ts';
 export * from './quorum.ts';
 export * from './register.ts';
+export * from './round-register.ts';
 export * from './rounds.ts';

@@ -48,7 +48,7 @@ function recordsOf(kind: HistoryRecord['kind']): fc.Arbitrary<HistoryRecord> {
   const requiredKeys = fields.filter(([, { optional }]) => !optional).map(([name]) => name);
   return fc.record(values, { requiredKeys, noNullPrototype: true }).map((row): HistoryRecord => {
     const record: Record<string, unknown> = { ...row, kind };
-    if (kind === 'invoked') {
+    if (kind === 'invoked' || kind === 'asked') {
       if (record['action'] === 'read') delete record['value'];
       else record['value'] ??= '';
     }

@@ -84,4 +84,17 @@ describe('docs/explorer.md', () => {
     },
     SLOW,
   );
+
+  const others = ['Flease and PaxosLease', 'The round-based register'].flatMap((section) =>
+    rowsOf(sectionOf(readPage('docs/explorer.md'), section)).filter((row) => row.length === 5),
+  );
+
+  test.each(others)(
+    'without %s, %s with %s breaks %s in %s lines',
+    (mutant = '', protocol = '', options = '', property = '', steps = '') => {
+      const { violation } = report([protocol, '--mutant', mutant, ...options.split(' ')]);
+      expect({ property: violation?.property, steps: violation?.steps }).toEqual({ property, steps: Number(steps) });
+    },
+    SLOW,
+  );
 });

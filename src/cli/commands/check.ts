@@ -7,6 +7,7 @@ import {
   ExclusionReferee,
   FencingReferee,
   gatherHistories,
+  lemmaReferees,
   Panel,
   parseHistory,
   RegularityReferee,
@@ -61,9 +62,10 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader): { referees: Refere
   const referees: Referee[] = [new DeadlineReferee(), new RequestReferee()];
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
+    referees.push(...lemmaReferees());
     return { referees, notJudged: [] };
   }
-  const notJudged = ['regularity', 'agreement', 'total-order'];
+  const notJudged = ['regularity', 'agreement', 'total-order', 'R1 to R5'];
   if (clockBoundUs === undefined) {
     notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
   } else {

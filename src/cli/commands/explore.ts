@@ -38,6 +38,7 @@ export function exploreCommand(setExit: (code: number) => void): Command {
     .option('--term <n>', 'how many instants a lease lasts', within(1, 8))
     .option('--instants <n>', 'the last instant', within(0, 15))
     .option('--drift <share>', 'how far clocks run apart, as the engine is told: 0.1 is 10 %', share)
+    .option('--skew <n>', 'by how many instants the wall clocks of voters are ahead, as the engine is told', within(0, 4))
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
     .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
     .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
@@ -49,6 +50,8 @@ Examples:
   tenure explore quorum                                  the world of the defaults, to its end
   tenure explore quorum --mutant no-restart-silence      two holders, and the shortest way there
   tenure explore quorum --renewals 0 --duplicates 1      another world
+  tenure explore flease --crashes 1 --no-release         another engine, one crash
+  tenure explore rounds-register                         the register under it: lemmas R1 to R5
 
 Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error.`,
     )

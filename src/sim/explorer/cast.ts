@@ -92,7 +92,10 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     this.#mutant = mutant;
     this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds, mutant) });
     this.nodes = this.scenario.nodes;
-    this.#clocks = Array.from({ length: this.nodes }, (_, node) => new MachineClock(0, 0, world.ratePpm(bounds, node)));
+    this.#clocks = Array.from(
+      { length: this.nodes },
+      (_, node) => new MachineClock(0, world.offsetUs(bounds, node), world.ratePpm(bounds, node)),
+    );
     const alike = world.alike(bounds);
     this.renumberings = permutations(alike).map((order) => Array.from({ length: this.nodes }, (_, node) => order[node] ?? node));
     this.stateHashes = new PartHashes(this.renumberings.length);

@@ -9,6 +9,8 @@ import { search, type SearchLimits, type SearchProgress } from './search.ts';
 import type { Bounds, SmallWorld } from './small-world.ts';
 import { Universe } from './universe.ts';
 import { quorumWorld } from './worlds/quorum.ts';
+import { roundWorlds } from './worlds/rounds.ts';
+import { roundsRegisterWorld } from './worlds/rounds-register.ts';
 import { toyWorld } from './worlds/toy.ts';
 
 export type { SearchLimits, SearchProgress } from './search.ts';
@@ -43,7 +45,12 @@ export interface Exploring {
 }
 
 /** Every protocol that declares a small world. */
-export const explorings: readonly Exploring[] = [exploring(quorumWorld), exploring(toyWorld)];
+export const explorings: readonly Exploring[] = [
+  exploring(quorumWorld),
+  ...roundWorlds.map((world) => exploring(world)),
+  exploring(roundsRegisterWorld),
+  exploring(toyWorld),
+];
 
 export function exploring<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
   world: SmallWorld<Message, Command, Event, Config, Node>,

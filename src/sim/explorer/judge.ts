@@ -1,6 +1,6 @@
 /**
  * The referees for the explorer. A state's past is kept as the little that still matters to them: live
- * requests, open holds and the highest token. Before a step is judged, fresh referees are told a short history
+ * requests, open holds, the highest token, and whatever happened to round-based registers. Before a step is judged, fresh referees are told a short history
  * that leaves them as the long one would. Each question is answered once and remembered.
  */
 import { invariant, stateHash, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
@@ -27,7 +27,11 @@ interface Past {
   readonly holds: readonly PastHold[];
   /** The highest token of each resource, if its lease is over. */
   readonly highest: readonly { readonly resource: string; readonly token: number }[];
+  /** In the order in which they came. */
+  readonly rounds: readonly RoundRecord[];
 }
+
+type RoundRecord = Extract<HistoryRecord, { kind: 'asked' | 'committed' | 'aborted' }>;
 
 /** Stands for whoever had the highest token: to the referees it is all the same who it was. */
 const SOMEBODY = { node: -1, incarnation: 0, request: 0, deadline: { monoUs: Infinity as MonoUs, wallUs: Infinity as WallUs } };
@@ -50,7 +54,7 @@ export class Judge {
   constructor(referees: () => Referee[], clocks: InstantClocks) {
     this.#referees = referees;
     this.#clocks = clocks;
-    this.#intern({ requests: [], holds: [], highest: [] });
+    this.#intern({ requests: [], holds: [], highest: [], rounds: [] });
   }
 
   /** The past in which nothing has happened. */
@@ -86,7 +90,7 @@ export class Judge {
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
     const past = this.#pasts[before] as Past;
-    const after = { requests: [...past.requests], holds: [...past.holds], highest: [...past.highest] };
+    const after = { requests: [...past.requests], holds: [...past.holds], highest: [...past.highest], rounds: [...past.rounds] };
     let isPrimed = false;
     const clocks = {
       // Before the short history is told, no time has passed: what it grants is not over yet.
@@ -106,7 +110,7 @@ export class Judge {
     return answer;
   }
 
-  #prime(chronicle: Chronicle, { requests, holds, highest }: Past): void {
+  #prime(chronicle: Chronicle, { requests, holds, highest, rounds }: Past): void {
     for (const { resource, token } of highest) {
       this.#grant(chronicle, { ...SOMEBODY, resource, token });
       chronicle.tell(SOMEBODY.node, SOMEBODY.incarnation, { kind: 'ended', resource, token, reason: 'lost' });
@@ -115,6 +119,7 @@ export class Judge {
     for (const { node, incarnation, resource, request } of requests) {
       chronicle.tell(node, incarnation, { kind: 'record', record: { kind: 'requested', resource, request } });
     }
+    for (const { node, incarnation, ...record } of rounds) chronicle.tell(Number(node), incarnation, { kind: 'record', record });
   }
 
   #grant(chronicle: Chronicle, { node, incarnation, ...hold }: PastHold): void {
@@ -138,10 +143,11 @@ interface Growing {
   readonly requests: Whose[];
   readonly holds: PastHold[];
   readonly highest: { resource: string; token: number }[];
+  readonly rounds: RoundRecord[];
 }
 
 /** What a record leaves behind. */
-function keep(record: HistoryRecord, deadline: HoldDeadline | null, { requests, holds, highest }: Growing): void {
+function keep(record: HistoryRecord, deadline: HoldDeadline | null, { requests, holds, highest, rounds }: Growing): void {
   const node = Number(record.node);
   const { incarnation } = record;
   switch (record.kind) {
@@ -174,6 +180,11 @@ function keep(record: HistoryRecord, deadline: HoldDeadline | null, { requests, 
       if (record.kind === 'crashed') removeWhere(requests, (one) => one.incarnation === incarnation);
       return;
     }
+    case 'asked':
+    case 'committed':
+    case 'aborted':
+      rounds.push(record);
+      return;
     default:
       return;
   }

@@ -21,6 +21,8 @@ export function asScript<Message, Command, Event, Config>(
   for (let node = 0; node < cast.nodes; node++) {
     const ppm = world.ratePpm(bounds, node);
     if (ppm !== 0) perform({ kind: 'rate', node, ppm });
+    const byUs = world.offsetUs(bounds, node);
+    if (byUs !== 0) perform({ kind: 'set', node, byUs });
   }
   for (const move of path) for (const action of actionsOf(cast, move, stage)) perform(action);
   const [violation] = stage.violations;

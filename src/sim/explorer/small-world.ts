@@ -25,6 +25,8 @@ export interface Bounds {
   readonly losses: number;
   /** Clocks of those who vote run fast by this, of those who ask slow: as far apart as the engine is told they may be. */
   readonly driftPpm: number;
+  /** By how many instants the wall clocks of those who vote are ahead: as far as the engine is told they may be. */
+  readonly skew: number;
   /** How many instants a lease lasts. */
   readonly term: number;
   /** The last instant: time goes from 0 to this, in steps of one. */
@@ -53,6 +55,8 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   readonly tickUs: number;
   /** By how much each node's clocks are off, in parts per million. */
   ratePpm(bounds: Bounds, node: number): number;
+  /** By how much each node's wall clock is ahead. */
+  offsetUs(bounds: Bounds, node: number): number;
   /** What the actor of a node may do next. */
   offers(bounds: Bounds, seen: NodeView): readonly Offer[];
   /** Whether a crash of this node is worth while now. One that has nothing to forget, or nothing to do afterwards, is only late. */

@@ -3,6 +3,7 @@ import { simulation, type Simulation } from '../run.ts';
 import { quorum } from './quorum.ts';
 import { register } from './register.ts';
 import { flease, fleaseLiteral, paxosLease, paxosLeaseLiteral, paxosLeaseSkewed } from './rounds.ts';
+import { roundsRegister } from './rounds-register.ts';
 import { toy } from './toy.ts';
 
 export const simulations: readonly Simulation[] = [
@@ -13,5 +14,6 @@ export const simulations: readonly Simulation[] = [
   simulation(paxosLeaseSkewed),
   simulation(paxosLeaseLiteral),
   simulation(register),
+  simulation(roundsRegister),
   simulation(toy),
 ];

@@ -58,6 +58,12 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
       return record.value === undefined
         ? `${who} has written ${record.register}`
         : `${who} read ${record.register}: ${record.value ?? 'nothing'}`;
+    case 'committed':
+      return record.value === undefined
+        ? `${who} is committed: it has written ${record.register}`
+        : `${who} is committed: it read ${record.register}: ${record.value ?? 'nothing'}`;
+    case 'aborted':
+      return `${who} is aborted`;
     default:
       return null;
   }

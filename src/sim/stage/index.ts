@@ -2,6 +2,7 @@
 import { quorumStaging } from './quorum.ts';
 import { registerStaging } from './register.ts';
 import { roundStagings } from './rounds.ts';
+import { roundsRegisterStaging } from './rounds-register.ts';
 import { parseSettings } from './settings.ts';
 import { openStage, type AnyStage } from './stage.ts';
 import type { Settings } from './staging.ts';
@@ -28,6 +29,7 @@ export const theatres: readonly Theatre[] = [
   theatre(quorumStaging, (settings, mutant) => openStage(quorumStaging, settings, mutant)),
   ...roundStagings.map((staging) => theatre(staging, (settings, mutant) => openStage(staging, settings, mutant))),
   theatre(registerStaging, (settings, mutant) => openStage(registerStaging, settings, mutant)),
+  theatre(roundsRegisterStaging, (settings, mutant) => openStage(roundsRegisterStaging, settings, mutant)),
   theatre(toyStaging, (settings, mutant) => openStage(toyStaging, settings, mutant)),
 ];
 

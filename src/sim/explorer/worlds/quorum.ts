@@ -32,6 +32,7 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     duplicates: 0,
     losses: 0,
     driftPpm: 0,
+    skew: 0,
     term: 2,
     instants: 2,
   },
@@ -49,6 +50,7 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
   }),
 
   ratePpm: ({ acceptors, driftPpm }: Bounds, node: number): number => (node < acceptors ? driftPpm : -driftPpm),
+  offsetUs: (): number => 0,
 
   offers(
     { acceptors, attempts, handles, renewals, releases, term }: Bounds,

@@ -18,12 +18,14 @@ export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, T
     duplicates: 0,
     losses: 0,
     driftPpm: 0,
+    skew: 0,
     term: 2,
     instants: 3,
   },
   tickUs: 1_000_000,
   settings: ({ acceptors, term }: Bounds): Settings => ({ nodes: String(acceptors), term: `${term}s` }),
   ratePpm: (): number => 0,
+  offsetUs: (): number => 0,
 
   offers({ proposers, attempts, releases }: Bounds, { node, actor }: NodeView): readonly Offer[] {
     if (node >= proposers) return [];

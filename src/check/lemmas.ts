@@ -1,0 +1,207 @@
+/**
+ * The lemmas of Flease's round-based register. Ballots are ordered by time, then by incarnation; each belongs to one READ
+ * and the WRITE that follows it. "Some operation" of R1 and R2 is another one, begun before the abort. R3 is meant with
+ * k″ < k for WRITE: as printed (≤) each READ that commits would forbid its own WRITE. R5 does not ask which of the two
+ * committed first. A crash ends nothing here: what was begun may still take effect.
+ */
+import type { Aborted, Asked, Committed, Happened, HistoryRecord } from './history.ts';
+import { PerIncarnation } from './incarnations.ts';
+import type { Referee, Violation } from './referee.ts';
+import { party, quoted } from './wording.ts';
+
+interface Ballot {
+  readonly time: number;
+  readonly by: number;
+}
+
+const NO_BALLOT: Ballot = { time: -1, by: -1 };
+
+interface Operation extends Ballot {
+  readonly action: 'read' | 'write';
+  readonly value: string | undefined;
+  /** The highest ballot that had committed when it began. */
+  readonly committedBefore: Ballot;
+}
+
+/** Values with ballots: the value with the highest, and the highest ballot of any other value. */
+class Top {
+  ballot: Ballot = NO_BALLOT;
+  value: string | null = null;
+  other: Ballot = NO_BALLOT;
+
+  add(ballot: Ballot, value: string | null): void {
+    if (compare(ballot, this.ballot) > 0) {
+      if (value !== this.value) this.other = this.ballot;
+      this.ballot = ballot;
+      this.value = value;
+    } else if (value !== this.value && compare(ballot, this.other) > 0) this.other = ballot;
+  }
+
+  /** The highest ballot of anything but this value. */
+  besides(value: string | null): Ballot {
+    return value === this.value ? this.other : this.ballot;
+  }
+}
+
+interface Register {
+  readonly name: string;
+  /** Of all operations begun, and of all that committed. */
+  highest: Ballot;
+  committed: Ballot;
+  /** The lowest ballot with which each value was written. */
+  readonly lowest: Map<string, Ballot>;
+  readonly writes: Top;
+  readonly reads: Top;
+  /** Ballots of the committed WRITEs that no WRITE of another value is above. */
+  standing: Ballot[];
+}
+
+/** One lemma. */
+export type Lemma = 'R1' | 'R2' | 'R3' | 'R4' | 'R5';
+
+export class LemmaReferee implements Referee {
+  readonly property: Lemma;
+  readonly #registers = new Map<string, Register>();
+  readonly #underWay = new PerIncarnation<Map<number, Operation>>();
+
+  constructor(lemma: Lemma) {
+    this.property = lemma;
+  }
+
+  observe(record: HistoryRecord): Violation | null {
+    switch (record.kind) {
+      case 'asked':
+        this.#ask(record);
+        return null;
+      case 'committed':
+        return this.#commit(record);
+      case 'aborted':
+        return this.#abort(record);
+      case 'crashed':
+        this.#underWay.take(record);
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  finish(): readonly Violation[] {
+    return [];
+  }
+
+  #ask(record: Asked): void {
+    const register = this.#register(record.register);
+    const operation: Operation = {
+      time: record.ballot,
+      by: record.incarnation,
+      action: record.action,
+      value: record.value,
+      committedBefore: register.committed,
+    };
+    let operations = this.#underWay.get(record);
+    if (operations === undefined) this.#underWay.set(record, (operations = new Map()));
+    operations.set(record.op, operation);
+    if (compare(operation, register.highest) > 0) register.highest = operation;
+    if (record.value === undefined) return;
+    const lowest = register.lowest.get(record.value);
+    if (lowest === undefined || compare(operation, lowest) < 0) register.lowest.set(record.value, operation);
+    register.writes.add(operation, record.value);
+    register.standing = register.standing.filter((ballot) => compare(ballot, register.writes.other) > 0);
+  }
+
+  #abort(record: Aborted): Violation | null {
+    const operation = this.#take(record);
+    const register = this.#register(record.register);
+    if (operation === undefined || compare(register.highest, operation) > 0) return null;
+    return this.#broken(
+      operation.action === 'read' ? 'R1' : 'R2',
+      record,
+      operation,
+      'was aborted, though no other had its ballot or a higher one',
+    );
+  }
+
+  #commit(record: Committed): Violation | null {
+    const operation = this.#take(record);
+    if (operation === undefined) return null;
+    const register = this.#register(record.register);
+    const below = compare(operation, operation.committedBefore);
+    const isLate = operation.action === 'read' ? below <= 0 : below < 0;
+    if (compare(operation, register.committed) > 0) register.committed = operation;
+    const found =
+      operation.action === 'read'
+        ? this.#found(record, operation, record.value ?? null, register)
+        : this.#written(record, operation, operation.value ?? '', register);
+    if (isLate) {
+      const why = `was committed, though ${named(operation.committedBefore)} had been before it began`;
+      return this.#broken('R3', record, operation, why) ?? found;
+    }
+    return found;
+  }
+
+  #found(record: Committed, read: Operation, value: string | null, register: Register): Violation | null {
+    const { lowest, writes, standing } = register;
+    register.reads.add(read, value);
+    const first = value === null ? null : (lowest.get(value) ?? NO_BALLOT);
+    if (first !== null && (first === NO_BALLOT || compare(first, read) >= 0)) {
+      const violation = this.#broken('R4', record, read, `found ${quoted(value ?? '')}, which no lower ballot had written`);
+      if (violation !== null) return violation;
+    }
+    const missed = standing.find((ballot) => compare(ballot, read) < 0);
+    if (missed === undefined || value === writes.value) return null;
+    return this.#broken(
+      'R5',
+      record,
+      read,
+      `found ${told(value)}, though ${named(missed)} had written ${told(writes.value)} and nobody anything else since`,
+    );
+  }
+
+  #written(record: Committed, write: Operation, value: string, register: Register): Violation | null {
+    if (compare(write, register.writes.besides(value)) < 0) return null;
+    register.standing.push(write);
+    const blind = register.reads.besides(value);
+    if (compare(blind, write) <= 0) return null;
+    return this.#broken('R5', record, write, `wrote ${told(value)}, which ${named(blind)} had not found`);
+  }
+
+  #take(record: Committed | Aborted): Operation | undefined {
+    const operations = this.#underWay.get(record);
+    const operation = operations?.get(record.op);
+    operations?.delete(record.op);
+    return operation;
+  }
+
+  #register(name: string): Register {
+    let register = this.#registers.get(name);
+    if (register === undefined) {
+      const fresh = { highest: NO_BALLOT, committed: NO_BALLOT, lowest: new Map<string, Ballot>(), standing: [] };
+      this.#registers.set(name, (register = { name, ...fresh, writes: new Top(), reads: new Top() }));
+    }
+    return register;
+  }
+
+  /** Null if another lemma is this one's business. */
+  #broken(lemma: Lemma, record: Happened & { register: string }, operation: Operation, why: string): Violation | null {
+    if (lemma !== this.property) return null;
+    const what = `${operation.action.toUpperCase()} with ballot ${named(operation)} of ${quoted(record.register)}`;
+    return { property: lemma, at: record.at, message: `${what} by ${party(record)} ${why}` };
+  }
+}
+
+/** A referee for each lemma. */
+export function lemmaReferees(): Referee[] {
+  return (['R1', 'R2', 'R3', 'R4', 'R5'] as const).map((lemma) => new LemmaReferee(lemma));
+}
+
+function compare(a: Ballot, b: Ballot): number {
+  return a.time !== b.time ? a.time - b.time : a.by - b.by;
+}
+
+function named({ time, by }: Ballot): string {
+  return `${time}.${by}`;
+}
+
+function told(value: string | null): string {
+  return value === null ? 'nothing' : quoted(value);
+}

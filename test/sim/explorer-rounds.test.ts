@@ -1,0 +1,84 @@
+/** Flease and PaxosLease in the explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
+import { describe, expect, test } from 'vitest';
+import { explorings, exploring, theatres, type Bounds, type Exploration, type Exploring } from '../../src/sim/index.ts';
+import { roundWorlds } from '../../src/sim/explorer/worlds/rounds.ts';
+
+const SLOW = 120_000;
+
+function explore(which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null): Exploration {
+  return which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 3_000_000, isOver: () => false });
+}
+
+const TINY: Partial<Bounds> = { releases: false };
+const ALONE: Partial<Bounds> = { acceptors: 1, releases: false };
+
+const DEATHS: readonly { mutant: string; bounds: Partial<Bounds>; only?: string; steps: number }[] = [
+  { mutant: 'no-restart-silence', bounds: { ...ALONE, crashes: 1 }, steps: 12 },
+  { mutant: 'count-messages', bounds: { ...TINY, duplicates: 1, instants: 0 }, steps: 18 },
+  { mutant: 'nack-is-vote', bounds: { ...TINY, instants: 0 }, steps: 18 },
+  { mutant: 'release-before-stop', bounds: { acceptors: 1 }, steps: 14 },
+  { mutant: 'release-any-ballot', bounds: { ...ALONE, tries: 2 }, steps: 20 },
+  { mutant: 'no-safety-period', bounds: { ...ALONE, skew: 1, instants: 2 }, only: 'flease', steps: 13 },
+];
+
+describe.each(roundWorlds)('$staging.protocol.name', (world) => {
+  const { name } = world.staging.protocol;
+  const engine = explorings.find(({ protocol }) => protocol === name) as Exploring;
+
+  test.each([
+    { what: 'two proposers at three acceptors', bounds: TINY },
+    { what: 'two proposers at two acceptors, a crash and a release', bounds: { acceptors: 2, crashes: 1 } },
+    { what: 'one acceptor that crashes, release and renewal', bounds: { acceptors: 1, crashes: 1, renewals: 1, instants: 3 } },
+    { what: 'one acceptor, a copy, two tries', bounds: { acceptors: 1, duplicates: 1, tries: 2, instants: 2 } },
+    ...(name === 'flease' ? [{ what: 'clocks apart by ε and a crash', bounds: { acceptors: 1, crashes: 1, skew: 1, instants: 4 } }] : []),
+  ])(
+    'breaks nothing with $what',
+    ({ bounds }) => {
+      const outcome = explore(engine, bounds);
+      expect(outcome).toMatchObject({ exhausted: true, found: null, waiting: 0 });
+    },
+    SLOW,
+  );
+
+  test.each(DEATHS.filter(({ only = name }) => only === name))(
+    'without $mutant has two holders by a short script, which the product survives',
+    ({ mutant, bounds, steps }) => {
+      const { found } = explore(engine, bounds, mutant);
+      if (!found) throw new Error('nothing was found');
+      expect(found.violation.property).toBe('exclusion');
+      expect(found.lines.length).toBeLessThanOrEqual(steps);
+      const product = theatres.find(({ protocol }) => protocol === name)?.open(found.settings, null);
+      product?.startAll();
+      for (const { line } of found.lines) {
+        try {
+          product?.line(line);
+        } catch {
+          // The product does not send what the mutant sends.
+        }
+      }
+      expect(product?.violations).toEqual([]);
+    },
+    SLOW,
+  );
+
+  test.each([
+    { what: 'that acceptors are alike', world: { alike: () => 0 } },
+    // A quorum of two out of two awaits every answer: a copy does not.
+    { what: 'messages nobody listens to', world: { isDead: () => false }, bounds: { acceptors: 1, tries: 2, duplicates: 1 } },
+    { what: 'what makes no difference any more', world: { tidy: (core) => core } },
+    { what: 'the end, when nobody asks any more', world: { asksNothing: () => false } },
+    { what: 'that acceptors are woken at once', world: { wakesPromptly: () => false, asksNothing: () => false } },
+  ] satisfies { what: string; world: Partial<typeof world>; bounds?: Partial<Bounds> }[])(
+    'without using $what, more states come to the same',
+    ({ world: changed, bounds = { acceptors: 2, crashes: 1 } }: { world: Partial<typeof world>; bounds?: Partial<Bounds> }) => {
+      const slower = exploring({ ...world, ...changed });
+      const [with_, without] = [explore(engine, bounds), explore(slower, bounds)];
+      expect(without).toMatchObject({ exhausted: true, found: null });
+      expect(without.states).toBeGreaterThan(with_.states);
+      const [found, foundSlowly] = [explore(engine, bounds, 'nack-is-vote'), explore(slower, bounds, 'nack-is-vote')];
+      expect(found.found?.violation.property).toBe('exclusion');
+      expect(foundSlowly.depth).toBe(found.depth);
+    },
+    SLOW,
+  );
+});
