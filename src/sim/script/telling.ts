@@ -23,6 +23,7 @@ export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
         if (!isRecorded) lines.push(text);
         break;
       case 'asked':
+      case 'settled':
         lines.push(text);
         break;
       case 'recorded': {
@@ -50,6 +51,8 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
       return `${who} uses ${record.resource}, ${left(record.remainingUs)} before its deadline`;
     case 'ended':
       return `${who} no longer holds ${record.resource}: ${record.reason}`;
+    case 'queued':
+      return `${who} stands in line for ${record.resource}`;
     case 'abandoned':
       return `${who} gave up its request ${record.request} for ${record.resource}`;
     case 'crashed':

@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import type { AnyStage, MessageRef, StageAction } from '../stage/index.ts';
+import type { AccessRef, AnyStage, MessageRef, StageAction } from '../stage/index.ts';
 
 /** Which message or storage access: the nth of its kind that came of a beat, from 0. */
 export interface Origin {
@@ -19,7 +19,9 @@ export type Deed =
   /** Something that refers to nothing before it. */
   | { readonly kind: 'plain'; readonly action: StageAction }
   | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
-  | { readonly kind: 'answer' | 'fail'; readonly access: Origin; readonly node: number }
+  | { readonly kind: 'effect' | 'fail'; readonly access: Origin; readonly node: number }
+  /** `found` is the write that a weak read finds, or null: nothing. */
+  | { readonly kind: 'answer'; readonly access: Origin; readonly node: number; readonly found?: Origin | null }
   | {
       readonly kind: 'act';
       readonly node: number;
@@ -53,7 +55,7 @@ export interface Performance {
 export function perform(open: () => AnyStage, beats: readonly Beat[]): Performance {
   const stage = open();
   const messages = new Map<string, MessageRef>();
-  const accesses = new Map<string, number>();
+  const accesses = new Map<string, AccessRef>();
   const requests = new Map<number, { readonly node: number; readonly number: number }>();
   const asked: number[] = [];
   /** Where each process that was replaced goes on, by the beat that replaced it. */
@@ -69,10 +71,16 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
         const message = messages.get(keyOf(deed.message));
         return message ? { kind: deed.kind, message } : null;
       }
-      case 'answer':
+      case 'effect':
       case 'fail': {
         const access = accesses.get(keyOf(deed.access));
-        return access === undefined ? null : { kind: deed.kind, node: deed.node, access };
+        return access === undefined ? null : { kind: deed.kind, ...access };
+      }
+      case 'answer': {
+        const access = accesses.get(keyOf(deed.access));
+        const found = deed.found ? (accesses.get(keyOf(deed.found)) ?? undefined) : deed.found;
+        if (access === undefined || (deed.found && !found)) return null;
+        return { kind: deed.kind, ...access, ...(found === undefined ? {} : { finding: found }) };
       }
       case 'act': {
         const { node, verb, words, about } = deed;
@@ -88,7 +96,8 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
   stage.startAll();
   for (const beat of beats) {
     const told = asAction(beat);
-    const bare = told && beat.replacedBy !== undefined ? by(replaced.get(beat.replacedBy), told) : told;
+    const isAccess = told !== null && 'access' in told;
+    const bare = told && beat.replacedBy !== undefined && !isAccess ? by(replaced.get(beat.replacedBy), told) : told;
     if (!bare) continue;
     const action = beat.choices && beat.choices.length > 0 ? ({ ...bare, choices: beat.choices } as StageAction) : bare;
     if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
@@ -106,7 +115,10 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     }
     notes
       .filter(({ kind }) => kind === 'asked')
-      .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, kind: '', nth }), Number(/#(\d+):/.exec(text)?.[1])));
+      .forEach(({ text }, nth) => {
+        const [, name = '', access] = /^(\S+) #(\d+):/.exec(text) ?? [];
+        accesses.set(keyOf({ beat: beat.id, kind: '', nth }), { node: stage.names.indexOf(name), access: Number(access) });
+      });
     if (action.kind === 'twin') replaced.set(beat.id, stage.names.length - 1);
     if (action.kind === 'restart' || action.kind === 'twin') asked[action.node] = 0;
     if (beat.deed.kind === 'act' && beat.deed.asks && beat.replacedBy === undefined) {
@@ -135,7 +147,7 @@ function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageA
   let nowUs = 0;
   return actions.flatMap((action, i) => {
     const byUs = (beats[i] as Beat).atUs - nowUs;
-    nowUs += Math.max(0, byUs);
+    nowUs += Math.max(0, byUs) + (action.kind === 'settle' ? action.byUs : 0);
     return byUs > 0 ? [{ kind: 'advance', byUs }, action] : [action];
   });
 }
