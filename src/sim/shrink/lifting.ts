@@ -5,7 +5,10 @@
 import type { Scenario } from '../protocol.ts';
 import type { Settings, StageAction } from '../stage/index.ts';
 import type { Tape, TapedDeed, TapedOrigin, TapedStep } from '../tape.ts';
-import type { Beat, Deed, Origin } from './play.ts';
+import { firstStartOf, type Beat, type Deed, type Origin } from './play.ts';
+
+/** What came of a step that became no beat cannot be found. */
+const NO_BEAT = Number.NaN;
 
 /** Whoever is owed progress waits so many times as long as it may take. */
 const PATIENCE = 10;
@@ -42,8 +45,6 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   const current: number[] = [];
   const replacedBy = new Map<number, number>();
   let doer: number | undefined;
-  /** The process that crashes in the middle of the step it is in. */
-  let doomed: number | null = null;
   /** When all was well, and who has asked for something since. */
   let healedUs = Infinity;
   const insistent = new Set<number>();
@@ -55,7 +56,7 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
     add(atUs, { kind: 'plain', action }, choices);
   const insist = (command: Command): Said | null => lifting.insist?.(command, owedUs * PATIENCE) ?? null;
-  const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? -1, kind, nth });
+  const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? NO_BEAT, kind, nth });
 
   clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
     if (ratePpm !== 0) plain(0, { kind: 'rate', node, ppm: ratePpm });
@@ -66,10 +67,8 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
     doer = replacedBy.get(process);
     if (deed.kind === 'healed') healedUs = atUs;
     if (atUs >= healedUs && isLeftToTheStage(deed, atUs, healedUs)) return;
-    if (isCutOff(steps, index) && canBeSaid(deed, lifting)) {
-      plain(atUs, { kind: 'crash', node, after: step.cutAfter as number });
-      doomed = process;
-    }
+    // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
+    if (isCutOff(steps, index) && canBeSaid(deed, lifting)) plain(atUs, { kind: 'crash', node, after: step.cutAfter as number });
     const act = ({ verb, words, asks, about }: Said): void => {
       const aboutBeat = about === undefined ? null : (requests.get(`${process} ${about}`) ?? null);
       if (about !== undefined && aboutBeat === null) return;
@@ -85,13 +84,14 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
           const id = plain(atUs, isTwin ? { kind: 'twin', node } : { kind: 'restart', node, diskKept: deed.diskKept });
           if (isTwin) replacedBy.set(current[node] as number, id);
           beatOf.set(index, id);
+        } else {
+          beatOf.set(index, firstStartOf(node));
         }
         isUp[node] = wasUp[node] = true;
         current[node] = process;
         return;
       case 'crash':
-        if (doomed !== process) plain(atUs, { kind: 'crash', node });
-        doomed = null;
+        plain(atUs, { kind: 'crash', node });
         if (doer === undefined) isUp[node] = false;
         return;
       case 'deliver': {
@@ -128,6 +128,8 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
         return;
       }
       case 'healed':
+        // What was lost on the way would arrive if it were still under way.
+        plain(atUs, { kind: 'drop-all' });
         return;
       case 'wall':
         plain(atUs, { kind: 'set', node, byUs: deed.byUs });

@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import type { AccessRef, AnyStage, MessageRef, StageAction } from '../stage/index.ts';
+import type { AccessRef, AnyStage, MessageRef, StageAction, StageNote } from '../stage/index.ts';
 
 /** Which message or storage access: the nth of its kind that came of a beat, from 0. */
 export interface Origin {
@@ -93,7 +93,25 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     return null;
   };
 
-  stage.startAll();
+  /** What came of a beat is known by it. */
+  const keep = (beat: number, notes: readonly StageNote[]): void => {
+    const sent = notes.filter(({ kind }) => kind === 'sent').length;
+    const counts = new Map<string, number>();
+    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
+      const kind = `${message.to} ${message.label}`;
+      const nth = counts.get(kind) ?? 0;
+      counts.set(kind, nth + 1);
+      messages.set(keyOf({ beat, kind, nth }), { ...message });
+    }
+    notes
+      .filter(({ kind }) => kind === 'asked')
+      .forEach(({ text }, nth) => {
+        const [, name = '', access] = /^(\S+) #(\d+):/.exec(text) ?? [];
+        accesses.set(keyOf({ beat, kind: '', nth }), { node: stage.names.indexOf(name), access: Number(access) });
+      });
+  };
+
+  stage.names.forEach((_, node) => keep(firstStartOf(node), stage.do({ kind: 'start', node })));
   for (const beat of beats) {
     const told = asAction(beat);
     const isAccess = told !== null && 'access' in told;
@@ -105,20 +123,7 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     if (!notes) continue;
     actions.push(action);
     done.push(beat);
-    const sent = notes.filter(({ kind }) => kind === 'sent').length;
-    const counts = new Map<string, number>();
-    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
-      const kind = `${message.to} ${message.label}`;
-      const nth = counts.get(kind) ?? 0;
-      counts.set(kind, nth + 1);
-      messages.set(keyOf({ beat: beat.id, kind, nth }), { ...message });
-    }
-    notes
-      .filter(({ kind }) => kind === 'asked')
-      .forEach(({ text }, nth) => {
-        const [, name = '', access] = /^(\S+) #(\d+):/.exec(text) ?? [];
-        accesses.set(keyOf({ beat: beat.id, kind: '', nth }), { node: stage.names.indexOf(name), access: Number(access) });
-      });
+    keep(beat.id, notes);
     if (action.kind === 'twin') replaced.set(beat.id, stage.names.length - 1);
     if (action.kind === 'restart' || action.kind === 'twin') asked[action.node] = 0;
     if (beat.deed.kind === 'act' && beat.deed.asks && beat.replacedBy === undefined) {
@@ -130,6 +135,11 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     if (violation) return { actions: inTime(actions, done), beats: done, violation };
   }
   return { actions: inTime(actions, done), beats: done, violation: null };
+}
+
+/** The first starts are the stage's own, and no beats: what came of them is known by these numbers. */
+export function firstStartOf(node: number): number {
+  return -1 - node;
 }
 
 /** Whether anything breaks when these actions are done as far as they can be. */

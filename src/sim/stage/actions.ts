@@ -30,6 +30,8 @@ export type StageAction =
   | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Choosing)
   | ({ readonly kind: 'deliver'; readonly message: MessageRef } & Choosing)
   | { readonly kind: 'drop' | 'duplicate'; readonly message: MessageRef }
+  /** Everything under way is lost. */
+  | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
   | { readonly kind: 'start' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
@@ -51,6 +53,8 @@ export type StageAction =
    * nothing written; if that is not said, it finds the last one that took effect.
    */
   | ({ readonly kind: 'answer'; readonly finding?: AccessRef | null } & AccessRef & Choosing)
+  /** Everything a node asks of storage is answered, oldest first, until nothing is left. */
+  | ({ readonly kind: 'answer-all'; readonly node: number } & Choosing)
   /** It is said to have failed; it has had no effect unless it took effect before. */
   | ({ readonly kind: 'fail' } & AccessRef & Choosing)
   /**
@@ -79,6 +83,8 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'drop':
     case 'duplicate':
       return `${action.kind} ${formatMessageRef(action.message, names)}`;
+    case 'drop-all':
+      return 'drop all';
     case 'advance':
     case 'settle':
       return `${action.kind} ${formatSpan(action.byUs)}`;
@@ -92,6 +98,8 @@ function formatBare(action: StageAction, names: NodeNames): string {
       return `rate ${names[action.node]} ${action.ppm}ppm`;
     case 'answer':
       return `answer ${formatAccess(action, names)}${action.finding === undefined ? '' : ` finding ${action.finding ? formatAccess(action.finding, names) : 'nothing'}`}`;
+    case 'answer-all':
+      return `answer ${names[action.node]} all`;
     case 'effect':
     case 'fail':
       return `${action.kind} ${formatAccess(action, names)}`;
@@ -120,6 +128,7 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     case 'deliver':
     case 'drop':
     case 'duplicate':
+      if (verb === 'drop' && words.join(' ') === 'all') return { kind: 'drop-all' };
       return { kind: verb, message: parseMessageRef(words, names, line) };
     case 'advance':
     case 'settle':
@@ -147,6 +156,7 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       return { kind: verb, node: node(), ppm };
     }
     case 'answer':
+      if (words[1] === 'all') return { kind: 'answer-all', node: node() };
       return { kind: verb, ...parseAccess(words, names, line), ...parseFinding(words.slice(2), names, line) };
     case 'effect':
     case 'fail':

@@ -230,7 +230,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
   /** A holder says something of itself, and whoever asks a quorum later reads it: a register, never written at first. */
   #proclaim(words: readonly string[]): void {
     const lease = this.#find('proclaim', words);
-    const value = words[1];
+    const value = words[1] === 'lease' ? undefined : words[1];
     if (value === undefined || lease.state === 'asking') throw new TenureError('TENURE_BAD_ARGUMENT', 'a holder proclaims a text');
     const number = ++this.#asked;
     lease.speaks = true;
@@ -296,7 +296,8 @@ export class QuorumActor implements Actor<QuorumEvent> {
         desk.ended(lease.name, lease.token, 'released');
         return;
       case 'released':
-        desk.ended(lease.name, lease.token, 'released');
+        if (lease.token > 0) desk.ended(lease.name, lease.token, 'released');
+        else desk.abandoned(lease.name, lease.lease);
         this.#forget(lease);
         return;
       default:

@@ -2,7 +2,16 @@
  * A small world that does only what it is told: nodes, messages under way, clocks and disks stand still
  * until an action moves one of them. The same actions give the same outcome; referees judge after each.
  */
-import { incarnation, NEVER, nodeId, SeededChooser, type Incarnation, type MonoUs, type TenureError, type WallUs } from '../../kernel/index.ts';
+import {
+  incarnation,
+  NEVER,
+  nodeId,
+  SeededChooser,
+  type Incarnation,
+  type MonoUs,
+  type TenureError,
+  type WallUs,
+} from '../../kernel/index.ts';
 import { OWN_DISK, type Core } from '../../core/index.ts';
 import { ByteReader } from '../../wire/index.ts';
 import { formatRecord, type HistoryRecord, type Violation } from '../../check/index.ts';
@@ -19,6 +28,7 @@ import {
   type StageAction,
 } from './actions.ts';
 import { labelOf } from '../tape.ts';
+import type { AnyStage, StageNote } from './any-stage.ts';
 import { Chronicle } from './chronicle.ts';
 import { Owed } from './owed.ts';
 import { Player, type Asked, type Input } from './player.ts';
@@ -28,42 +38,12 @@ import type { Settings, Staging } from './staging.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
 const LATENCY_US = 1_000;
+/** Whoever asks for more than this in one go never comes to an end. */
+const ANSWERS_MAX = 10_000;
 
 interface Flight extends MessageRef {
   readonly bytes: Uint8Array;
   copies: number;
-}
-
-/** What came of an action, for people, in the order in which it came. */
-export interface StageNote {
-  readonly kind: 'sent' | 'told' | 'asked' | 'recorded' | 'settled' | 'violation';
-  readonly text: string;
-  /** In true time. */
-  readonly atUs: number;
-  readonly record?: HistoryRecord;
-}
-
-/** A stage with its protocol's types closed over. */
-export interface AnyStage {
-  readonly names: readonly string[];
-  readonly nowUs: number;
-  readonly violations: readonly Violation[];
-  /** Messages that can be delivered, oldest first; one with copies is listed once. */
-  readonly underWay: readonly MessageRef[];
-  startAll(): void;
-  do(action: StageAction): readonly StageNote[];
-  /** Reads one line and does it. */
-  line(text: string): readonly StageNote[];
-  parse(text: string): StageAction;
-  format(action: StageAction): string;
-  describe(message: MessageRef): string;
-  /** The oldest message under way with just these bytes. */
-  find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
-  /** The nodes that hold a resource, by their own clocks. */
-  holdersOf(resource: string): readonly number[];
-  isUp(node: number): boolean;
-  /** Until a node wants to be woken, on its own clock; 0 or less: now. Infinity: it does not, or it is down. */
-  wakesInUs(node: number): number;
 }
 
 export class Stage<Message, Command, Event, Config> implements AnyStage {
@@ -168,8 +148,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#notes = [];
     const before = this.violations.length;
     this.#perform(action);
-    for (const { property, message } of this.violations.slice(before))
-      this.#note('violation', `${property}: ${message}`);
+    for (const { property, message } of this.violations.slice(before)) this.#note('violation', `${property}: ${message}`);
     return this.#notes;
   }
 
@@ -228,6 +207,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'drop':
         this.#consume(this.#flight(action.message, this.format(action)));
         return;
+      case 'drop-all':
+        this.#flights.length = 0;
+        return;
       case 'duplicate':
         this.#flight(action.message, this.format(action)).copies++;
         return;
@@ -248,6 +230,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'answer':
       case 'fail':
         this.#complete(action);
+        return;
+      case 'answer-all':
+        this.#answerAll(action);
         return;
       case 'settle':
         this.#settle(action);
@@ -380,6 +365,15 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#answer(access, ok, finding, action.choices);
   }
 
+  #answerAll(action: Extract<StageAction, { kind: 'answer-all' }>): void {
+    const player = this.#free(action.node, action);
+    const next = (): ShelfAccess | undefined => this.#shelves.underWay.find(({ incarnation: life }) => life === player.incarnation);
+    if (!next()) throw this.#cannot(action, 'there is no access under way');
+    for (let access = next(), count = 0; access && count < ANSWERS_MAX; access = next(), count++) {
+      this.#answer(access, true, undefined, action.choices);
+    }
+  }
+
   #answer(access: ShelfAccess, ok: boolean, finding?: AccessRef | null, choices?: readonly number[]): void {
     const value = this.#shelves.end(access, ok, finding);
     const player = this.#players.find((one) => one?.incarnation === access.incarnation);
@@ -402,7 +396,11 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       player.actor.settling?.();
     }
     this.#owed.begin();
-    const { messages, answers, wakes } = settle(this.#settling(players), action.byUs, this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US);
+    const { messages, answers, wakes } = settle(
+      this.#settling(players),
+      action.byUs,
+      this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US,
+    );
     for (const player of players) {
       player.dice = null;
       player.healed = false;
@@ -430,10 +428,15 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       },
       flights: this.#flights,
       accesses: this.#shelves.underWay,
-      wakes: () => players.map(({ node, core }) => (core.wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(core.wakeAt, this.nowUs))),
+      wakes: () =>
+        players.map(({ node, core }) => (core.wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(core.wakeAt, this.nowUs))),
       deliver: (flight) => {
         this.#consume(flight);
-        this.#play(players[flight.to] as Player<Message, Command, Event, Config>, { kind: 'receive', from: flight.from, bytes: flight.bytes });
+        this.#play(players[flight.to] as Player<Message, Command, Event, Config>, {
+          kind: 'receive',
+          from: flight.from,
+          bytes: flight.bytes,
+        });
       },
       answer: (access) => this.#answer(access, true),
       wake: (node) => this.#play(players[node] as Player<Message, Command, Event, Config>, { kind: 'wake' }),
