@@ -4,6 +4,11 @@ import { explorings, exploring, theatres, type Bounds, type Exploration, type Ex
 import { permutations } from '../../src/sim/explorer/hashes.ts';
 import { Frontier } from '../../src/sim/explorer/frontier.ts';
 import { VisitedSet } from '../../src/sim/explorer/visited.ts';
+import { Cast } from '../../src/sim/explorer/cast.ts';
+import { Judge } from '../../src/sim/explorer/judge.ts';
+import { Universe } from '../../src/sim/explorer/universe.ts';
+import type { Askers } from '../../src/sim/explorer/small-world.ts';
+import type { QuorumMessage } from '../../src/core/index.ts';
 import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
 
 const SLOW = 120_000;
@@ -87,10 +92,88 @@ describe.each([
   );
 });
 
+const APART = { ...(quorumWorld.askers as Askers<QuorumMessage>), alike: () => [] };
+
+/** Every state by itself, and how many of them each state of the quotient stands for. */
+function orbits(bounds: Bounds): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
+  const cast = new Cast(quorumWorld, bounds, null);
+  const universe = new Universe(cast, new Judge(() => quorumWorld.staging.protocol.referees(cast.scenario, () => undefined), cast));
+  const seen = new Set<string>();
+  const sizes = new Map<string, number>();
+  const waiting: Int32Array[] = [];
+  let breaks = false;
+  const meet = (): void => {
+    const state = universe.next.slice(0, universe.nextLength);
+    if (seen.has(state.join())) return;
+    seen.add(state.join());
+    waiting.push(state);
+    const stand = `${universe.low} ${universe.high}`;
+    sizes.set(stand, (sizes.get(stand) ?? 0) + 1);
+  };
+  universe.begin();
+  meet();
+  const room = universe.newState();
+  for (let state = waiting.pop(); state; state = waiting.pop()) {
+    room.set(state);
+    universe.expand(room, state.length, (_move, broken) => {
+      breaks ||= broken;
+      if (!broken) meet();
+      return true;
+    });
+  }
+  return { states: seen.size, sizes: [...sizes.values()], breaks };
+}
+
+describe('nodes that are alike', () => {
+  test.each<[Partial<Bounds>, number]>([
+    [{ acceptors: 1, proposers: 2, crashes: 1, releases: true, instants: 2 }, 2],
+    [{ acceptors: 1, proposers: 2, crashes: 1, attempts: 2, releases: false, renewals: 1, instants: 1 }, 2],
+    [{ acceptors: 1, proposers: 3, crashes: 1, releases: true, instants: 1 }, 6],
+  ])(
+    'in a world of %j: each state of the search stands for those that a renumbering makes of it, %i at most, and all are seen',
+    (changed, renumberings) => {
+      const bounds = { ...quorum.bounds, renewals: 0, ...changed };
+      const { states, sizes, breaks } = orbits(bounds);
+      const outcome = explore(quorum, bounds);
+      expect(outcome).toMatchObject({ exhausted: true, found: null, states: sizes.length });
+      expect(breaks).toBe(false);
+      // By Lagrange: as many as the renumberings, or a part of them where a state looks the same from two sides.
+      expect(sizes.filter((size) => renumberings % size !== 0)).toEqual([]);
+      expect(explore(exploring({ ...quorumWorld, askers: APART }), bounds).states).toBe(states);
+      expect(states).toBeGreaterThan(sizes.length * 1.5);
+    },
+    SLOW,
+  );
+
+  test.each<[string, Partial<Bounds>]>([
+    ['release-live-attempt', { acceptors: 1, crashes: 0, renewals: 0, releases: false, instants: 1 }],
+    ['release-before-stop', { acceptors: 2, crashes: 0, renewals: 0, instants: 1 }],
+    ['failed-renewal-releases', { acceptors: 1, crashes: 0, releases: false, term: 3 }],
+    ['token-not-above', { acceptors: 2, crashes: 0, renewals: 0, instants: 1 }],
+    ['flag-not-clock', { acceptors: 2, crashes: 0, renewals: 0, releases: false }],
+    ['owner-is-node', { acceptors: 1, crashes: 1, attempts: 2, renewals: 0, instants: 1 }],
+    ['no-attempt-deadline', { acceptors: 1, renewals: 0, releases: false, instants: 3 }],
+  ])(
+    'or not: %s is judged the same',
+    (mutant, bounds) => {
+      const [found, apart] = [explore(quorum, bounds, mutant), explore(exploring({ ...quorumWorld, askers: APART }), bounds, mutant)];
+      expect(found.found?.violation.property).toBe(apart.found?.violation.property);
+      expect([found.depth, found.exhausted]).toEqual([apart.depth, apart.exhausted]);
+    },
+    SLOW,
+  );
+
+  test('are not all who ask, where incarnations are compared', () => {
+    const alike = (tries: number, mutant: string | null): number =>
+      quorumWorld.askers?.alike({ ...quorum.bounds, tries }, mutant).length ?? 0;
+    expect([alike(1, null), alike(2, null), alike(1, 'no-attempt-deadline'), alike(1, 'owner-is-node')]).toEqual([2, 0, 0, 0]);
+  });
+});
+
 describe('what is left out makes no difference', () => {
   const ways: { what: string; world: Partial<typeof quorumWorld> }[] = [
     { what: 'that acceptors are alike', world: { alike: () => 0 } },
-    { what: 'that proposers are alike at first', world: { firstToAct: () => null } },
+    { what: 'that proposers are alike', world: { askers: APART } },
     { what: 'messages nobody listens to', world: { isDead: () => false } },
     { what: 'what acceptors have forgotten', world: { tidy: (core) => core } },
     { what: 'the end, when nobody asks any more', world: { asksNothing: () => false } },

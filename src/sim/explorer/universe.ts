@@ -6,6 +6,7 @@
 import type { Post, Cast, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
+import { PartHashes } from './hashes.ts';
 import type { Offer } from './small-world.ts';
 
 // Where things are in a state.
@@ -39,6 +40,8 @@ export class Universe<Message, Command, Event, Config> {
   readonly #sums: Uint32Array;
   /** The same of the state it leads to. */
   readonly #nextSums: Uint32Array;
+  readonly #pastHashes: PartHashes;
+  readonly #isPastHashed: boolean[] = [];
   /** The state that is shown to the visitor. */
   readonly next: Int32Array;
   nextLength = 0;
@@ -53,6 +56,7 @@ export class Universe<Message, Command, Event, Config> {
     this.next = new Int32Array(this.#postsAt + POSTS_MAX);
     this.#sums = new Uint32Array(cast.renumberings.length * 2);
     this.#nextSums = new Uint32Array(cast.renumberings.length * 2);
+    this.#pastHashes = new PartHashes(cast.renumberings.length);
   }
 
   /** Room for one state. */
@@ -289,23 +293,43 @@ export class Universe<Message, Command, Event, Config> {
     for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + sign * (words[start + i] as number);
   }
 
+  /** Where the words of a past begin; of one in which a promise was broken nothing is kept, so any will do. */
+  #pastAt(past: PastId): number {
+    const known = Math.max(past, this.#judge.nothing);
+    if (this.#isPastHashed[known] !== true) {
+      const cast = this.#cast;
+      this.#pastHashes.set(known, (i) => {
+        const to = cast.renumberings[i] as readonly number[];
+        return this.#judge.renamed(
+          known,
+          (node) => to[node] ?? node,
+          (life) => cast.renamedLife(life, to),
+        );
+      });
+      this.#isPastHashed[known] = true;
+    }
+    return this.#pastHashes.at(known);
+  }
+
   /** Of all renumberings the one with the lowest hash speaks for the state; what is the same in all is mixed in last. */
   #finish(): void {
     const sums = this.#nextSums;
     const { next } = this;
-    let high = sums[0] as number;
-    let low = sums[1] as number;
-    for (let i = 2; i < sums.length; i += 2) {
-      const itsHigh = sums[i] as number;
-      const itsLow = sums[i + 1] as number;
+    const start = this.#pastAt(next[PAST] as PastId);
+    const { words } = this.#pastHashes;
+    let high = Infinity;
+    let low = Infinity;
+    for (let i = 0; i < sums.length; i += 2) {
+      const itsHigh = ((sums[i] as number) ^ (words[start + i] as number)) >>> 0;
+      const itsLow = ((sums[i + 1] as number) + (words[start + i + 1] as number)) >>> 0;
       if (itsHigh > high || (itsHigh === high && itsLow >= low)) continue;
       high = itsHigh;
       low = itsLow;
     }
     const budgets =
       ((next[INSTANT] as number) << 12) | ((next[CRASHES] as number) << 8) | ((next[DUPLICATES] as number) << 4) | (next[LOSSES] as number);
-    high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1) ^ mix((next[PAST] as number) + 0x2545);
-    low = Math.imul(low ^ mix((next[PAST] as number) + 0x7f4a), 0x85ebca77) ^ mix(budgets + 0x1b87);
+    high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1);
+    low = Math.imul(low, 0x85ebca77) ^ mix(budgets + 0x1b87);
     // Each word depends on both, so that either alone spreads well.
     this.high = mix(high ^ Math.imul(low, 0xc2b2ae35)) >>> 0;
     this.low = mix(low ^ Math.imul(this.high, 0x27d4eb2f)) >>> 0;
