@@ -9,6 +9,7 @@ import { Judge } from '../../src/sim/explorer/judge.ts';
 import { Universe } from '../../src/sim/explorer/universe.ts';
 import type { Askers } from '../../src/sim/explorer/small-world.ts';
 import type { QuorumMessage } from '../../src/core/index.ts';
+import type { MonoUs } from '../../src/kernel/index.ts';
 import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
 
 const SLOW = 120_000;
@@ -170,6 +171,55 @@ describe('nodes that are alike', () => {
   });
 });
 
+describe('steps that could as well have been taken earlier', () => {
+  const everyOrder = (which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null): Exploration =>
+    which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false, takesEveryOrder: true });
+
+  test.each<[string, Exploring, Partial<Bounds>]>([
+    ['quorum', quorum, { ...TINY, releases: true }],
+    ['quorum', quorum, { ...TINY, acceptors: 2, crashes: 1, releases: true }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, duplicates: 1, losses: 1 }],
+    ['quorum', quorum, { ...TINY, acceptors: 2, crashes: 1, losses: 1 }],
+    ['quorum', quorum, { acceptors: 1, proposers: 3, crashes: 0, renewals: 0, instants: 2 }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, tries: 2, instants: 2 }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, attempts: 2, handles: 2 }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, attempts: 2, crashes: 1 }],
+    ['quorum, nobody alike,', exploring({ ...quorumWorld, askers: APART, alike: () => 0 }), { ...TINY, acceptors: 2, crashes: 1 }],
+    ['toy', toy, { acceptors: 2, crashes: 0, instants: 1 }],
+  ])(
+    'are left out: %s finds the same states as deep, with fewer transitions',
+    (_name, which, bounds) => {
+      const [fewer, all] = [explore(which, bounds), everyOrder(which, bounds)];
+      const { states, depth, exhausted, found } = all;
+      expect(fewer).toMatchObject({ states, depth, exhausted });
+      expect(fewer.found?.violation.property).toBe(found?.violation.property);
+      expect(fewer.transitions).toBeLessThan(all.transitions);
+    },
+    SLOW,
+  );
+
+  test.each<[string, Partial<Bounds>]>([
+    ['replace-live-lease', TINY],
+    ['no-restart-silence', { ...TINY, crashes: 1 }],
+    ['count-messages', { ...TINY, duplicates: 1 }],
+    ['nack-counts', TINY],
+    ['release-before-stop', { ...TINY, releases: true }],
+    ['failed-renewal-releases', { acceptors: 1, crashes: 0, releases: false, term: 3 }],
+    ['own-lower-ballot', { acceptors: 1, crashes: 0, renewals: 0, releases: false, tries: 2 }],
+    ['token-not-above', { ...TINY, releases: true }],
+    ['no-attempt-deadline', { acceptors: 1, renewals: 0, releases: false, instants: 3 }],
+  ])(
+    'are left out: %s dies as soon',
+    (mutant, bounds) => {
+      const [fewer, all] = [explore(quorum, bounds, mutant), everyOrder(quorum, bounds, mutant)];
+      expect(fewer.found?.violation.property).toBe(all.found?.violation.property);
+      expect(fewer.found).not.toBeNull();
+      expect(fewer.depth).toBe(all.depth);
+    },
+    SLOW,
+  );
+});
+
 describe('what is left out makes no difference', () => {
   const ways: { what: string; world: Partial<typeof quorumWorld> }[] = [
     { what: 'that acceptors are alike', world: { alike: () => 0 } },
@@ -196,6 +246,22 @@ describe('what is left out makes no difference', () => {
     },
     SLOW,
   );
+});
+
+test('a proposer that may crash, and then ask again, is not done with asking', () => {
+  const seen = {
+    node: 1,
+    life: 0,
+    core: { proposer: [], holder: { renewals: [] } },
+    actor: { asked: 2, leases: [], reads: [] },
+    monoUs: 0 as MonoUs,
+  };
+  const isDone = (bounds: Partial<Bounds>): boolean => quorumWorld.asksNothing({ ...quorum.bounds, acceptors: 1, ...bounds }, seen);
+  expect([isDone({ attempts: 2, crashes: 1 }), isDone({ attempts: 2, crashes: 0 }), isDone({ attempts: 1, crashes: 1 })]).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
 
 describe('the toy', () => {

@@ -2,7 +2,7 @@
  * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
  * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
  */
-import { incarnation } from '../../../kernel/index.ts';
+import type { Incarnation } from '../../../kernel/index.ts';
 import {
   isRequest,
   type QuorumCommand,
@@ -85,10 +85,12 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
   },
 
-  asksNothing({ acceptors, attempts, tries, renewals }: Bounds, { node, life, core, actor }: NodeView): boolean {
+  asksNothing({ acceptors, attempts, tries, renewals, crashes }: Bounds, { node, life, core, actor }: NodeView): boolean {
     if (node < acceptors) return true;
     const { asked, leases } = actor as unknown as QuorumActorSnapshot;
     const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
+    // One that may crash may ask again.
+    if (crashes > 0 && life + 1 < attempts) return false;
     if (asked + life < attempts || proposer.some((pursuit) => !isGivenUp(pursuit, tries))) return false;
     return holder.renewals.length === 0 && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
   },
@@ -99,9 +101,9 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     alike: (bounds: Bounds, mutant: string | null): readonly number[] =>
       areAlike(bounds, mutant) ? Array.from({ length: bounds.proposers }, (_, i) => bounds.acceptors + i) : [],
     renameCore: renameOwners,
-    renameMessage(message: QuorumMessage, life: (incarnation: number) => number): QuorumMessage {
-      message.owner = incarnation(life(message.owner));
-      message.holder = incarnation(life(message.holder));
+    renameMessage(message: QuorumMessage, life: (one: number) => number): QuorumMessage {
+      message.owner = life(message.owner) as Incarnation;
+      message.holder = life(message.holder) as Incarnation;
       return message;
     },
   },
@@ -187,10 +189,10 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
 }
 
 /** Proposers are named in the votes and promises of acceptors, and in the refusals a proposer remembers. */
-function renameOwners(core: Snapshot, life: (incarnation: number) => number): Snapshot {
+function renameOwners(core: Snapshot, life: (one: number) => number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
   const { acceptor } = told;
-  const renamed = {
+  return {
     ...told,
     acceptor: acceptor && {
       ...acceptor,
@@ -202,7 +204,6 @@ function renameOwners(core: Snapshot, life: (incarnation: number) => number): Sn
       refusals: pursuit.refusals.map((refusal) => ({ ...refusal, holder: refusal.holder === null ? null : life(refusal.holder) })),
     })),
   };
-  return renamed as unknown as Snapshot;
 }
 
 /** Acceptors are named only in the sets of voters a proposer counts. In which order refusals came makes no difference to what comes of them. */
