@@ -100,7 +100,7 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
 
   it('nearly always, with crashes in the middle of a step, disks, and members that are bootstrapped', () => {
     let [cut, restored, records, exact] = [0, 0, 0, 0];
-    for (let run = 0; run < 40; run++) {
+    for (let run = 0; run < 20; run++) {
       const retold = retell(quorumStaging, quorumLifting, deriveSeed(7, run), {
         midStepPpm: 20_000,
         crashEveryUs: 500_000,
@@ -116,9 +116,9 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
       records += retold?.onStage.length ?? 0;
     }
     // A stage keeps one floor for all names, and its holders list nothing: now and then a run goes another way there.
-    expect(exact).toBeGreaterThanOrEqual(36);
-    expect(cut).toBeGreaterThan(50);
-    expect(restored).toBeGreaterThan(50);
-    expect(records).toBeGreaterThan(1_000);
+    expect(exact).toBeGreaterThanOrEqual(18);
+    expect(cut).toBeGreaterThan(20);
+    expect(restored).toBeGreaterThan(20);
+    expect(records).toBeGreaterThan(500);
   });
 });
