@@ -64,9 +64,9 @@ export class Judge {
 
   /** A past as it would be if nodes had other numbers, and so their lives. */
   renamed(past: PastId, numbered: (node: number) => number, life: (incarnation: number) => number): Json {
-    const { requests, holds, highest } = this.#pasts[past] as Past;
+    const told = this.#pasts[past] as Past;
     const renamed = <T extends Whose>(one: T): T => ({ ...one, node: numbered(one.node), incarnation: life(one.incarnation) });
-    return { requests: inOrder(requests.map(renamed)), holds: holds.map(renamed), highest } as unknown as Json;
+    return { ...told, requests: inOrder(told.requests.map(renamed)), holds: told.holds.map(renamed) } as unknown as Json;
   }
 
   /** What a node told in one step; `toldId` is a number for the list, for remembering. */
