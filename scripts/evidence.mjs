@@ -7,9 +7,21 @@ import { fileURLToPath } from 'node:url';
 import { SeededChooser } from '../dist/kernel/index.js';
 import { runScript, simulations } from '../dist/sim/index.js';
 
+/**
+ * @typedef {{ command: string, kind: 'explore', protocol: string, mutant: string | null, bounds: Record<string, number | boolean>, states: number, transitions: number,
+ *   depth: number, exhausted: boolean, property: string | null, steps: number | null }} Explored
+ * @typedef {{ command: string, kind: 'sim', protocol: string, mutant: string | null, runs: number, events: number, grants: number,
+ *   liveness: { checked: number, failed: number }, violations: number, properties: string[], unreached: string[] }} Sampled
+ * @typedef {{ file: string, steps: number, protocol: string, mutant: string | null, breaks: string | null }} Script
+ * @typedef {{ property: string, run: string, replay: string }} Seed
+ * @typedef {{ seed: Seed | undefined, told: Script[], found: Explored[], broken: string[] }} Death
+ * @typedef {{ name: string, rule: string } & Death} Killed
+ */
+
 /** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. */
 const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests', 'R1', 'R2', 'R3', 'R4', 'R5']);
 
+/** @param {string} path */
 const at = (path) => new URL(`../${path}`, import.meta.url);
 const DATA = at('docs/evidence.jsonl');
 const PAGE = at('docs/evidence.md');
@@ -21,15 +33,18 @@ if (option === '--record') record(words);
 else if (option === '--check') await check();
 else writeFileSync(PAGE, await page());
 
+/** @param {string[]} args */
 function record(args) {
   const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(at('bin/tenure.js')), ...args, '--json'], {
     encoding: 'utf8',
     maxBuffer: 2 ** 30,
   });
   if (status === null || status >= 64) throw new Error(`tenure ${args.join(' ')} ended with ${status}: ${stderr}`);
+  /** @type {any} */
   const found = JSON.parse(stdout);
   const command = `tenure ${args.join(' ')}`;
   const { protocol, mutant } = found;
+  /** @type {Explored | Sampled} */
   const entry =
     args[0] === 'explore'
       ? {
@@ -55,11 +70,16 @@ function record(args) {
           grants: found.grants,
           liveness: found.liveness,
           violations: found.violations.length,
-          properties: [...new Set(found.violations.map(({ property }) => property))].toSorted((a, b) => (a < b ? -1 : 1)),
+          properties: propertiesIn(found.violations),
           unreached: Object.entries(found.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : [])),
         };
   const entries = [...read().filter((one) => one.command !== command), entry].sort((a, b) => (a.command < b.command ? -1 : 1));
   writeFileSync(DATA, entries.map((one) => `${JSON.stringify(one)}\n`).join(''));
+}
+
+/** @param {{ property: string }[]} violations */
+function propertiesIn(violations) {
+  return [...new Set(violations.map(({ property }) => property))].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 async function check() {
@@ -68,6 +88,7 @@ async function check() {
   process.exitCode = 1;
 }
 
+/** @returns {(Explored | Sampled)[]} */
 function read() {
   return readFileSync(DATA, 'utf8')
     .split('\n')
@@ -78,13 +99,13 @@ function read() {
 async function page() {
   const entries = read();
   const scripts = readScripts();
-  const seeds = new Map(
-    [
-      ...readFileSync(at('docs/mutants.md'), 'utf8').matchAll(
-        /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim ([\w-]+) --replay \d+ [^`]*)` \|$/gm,
-      ),
-    ].map(([, mutant, property, run, replay, protocol]) => [`${protocol} ${mutant}`, { property, run, replay }]),
+  /** @type {Map<string, Seed>} */
+  const seeds = new Map();
+  const rows = readFileSync(at('docs/mutants.md'), 'utf8').matchAll(
+    /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim ([\w-]+) --replay \d+ [^`]*)` \|$/gm,
   );
+  for (const [, mutant, property = '', run = '', replay = '', protocol] of rows)
+    seeds.set(`${protocol} ${mutant}`, { property, run, replay });
   const lines = [
     '# Evidence',
     '',
@@ -100,10 +121,10 @@ async function page() {
   ];
   for (const { name, summary, mutants } of simulations) {
     const mine = entries.filter(({ protocol }) => protocol === name);
-    const sampled = mine.filter(({ kind }) => kind === 'sim');
-    const explored = mine.filter(({ kind }) => kind === 'explore');
+    const sampled = mine.filter((one) => one.kind === 'sim');
+    const explored = mine.filter((one) => one.kind === 'explore');
     const killed = mutants.map((mutant) => ({ ...mutant, ...deathOf(mutant.name, name, seeds, scripts, explored) }));
-    lines.push(`## ${name}`, '', `${summary[0].toUpperCase()}${summary.slice(1)}.`, '');
+    lines.push(`## ${name}`, '', `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, '');
     lines.push(
       ...properties(
         await propertiesOf(name),
@@ -118,12 +139,19 @@ async function page() {
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-/** What a protocol's referees judge, over many of its worlds. */
+/**
+ * What a protocol's referees judge, over many of its worlds.
+ * @param {string} name
+ * @returns {Promise<string[]>}
+ */
 async function propertiesOf(name) {
   const modules = await Promise.all(
     ['quorum', 'rounds', 'register', 'rounds-register', 'toy'].map((file) => import(`../dist/sim/protocols/${file}.js`)),
   );
-  const protocol = modules.flatMap((module) => Object.values(module)).find((one) => one?.name === name && typeof one.plan === 'function');
+  /** @type {any[]} */
+  const exported = modules.flatMap((module) => Object.values(module));
+  const protocol = exported.find((one) => one?.name === name && typeof one.plan === 'function');
+  /** @type {Set<string>} */
   const found = new Set();
   for (let seed = 1; seed <= PLANS; seed++) {
     const scenario = protocol.plan(new SeededChooser(seed), null);
@@ -133,6 +161,13 @@ async function propertiesOf(name) {
   return [...found];
 }
 
+/**
+ * @param {string[]} names
+ * @param {Sampled[]} sampled
+ * @param {Explored[]} explored
+ * @param {Killed[]} killed
+ * @param {Script[]} scripts
+ */
 function properties(names, sampled, explored, killed, scripts) {
   const clean = sampled.filter(({ mutant }) => mutant === null);
   const runs = clean.reduce((sum, { runs: count }) => sum + count, 0);
@@ -153,6 +188,7 @@ function properties(names, sampled, explored, killed, scripts) {
   return ['| property | worlds exhausted | runs sampled | broken by |', '|---|---|---|---|', ...rows, ''];
 }
 
+/** @param {Explored[]} explored */
 function worlds(explored) {
   if (explored.length === 0) return [];
   const rows = explored.map(({ command, bounds, states, transitions, depth, exhausted, property, steps }) => {
@@ -171,6 +207,7 @@ function worlds(explored) {
   ];
 }
 
+/** @param {Sampled[]} sampled */
 function samples(sampled) {
   if (sampled.length === 0) return [];
   const rows = sampled.map(({ command, runs, events, grants, violations, properties: found, liveness, unreached }) => {
@@ -182,16 +219,23 @@ function samples(sampled) {
   return ['### Runs sampled', '', ...head, ...rows, ''];
 }
 
+/**
+ * @param {string} mutant
+ * @param {string} protocol
+ * @param {Map<string, Seed>} seeds
+ * @param {Script[]} scripts
+ * @param {Explored[]} explored
+ * @returns {Death}
+ */
 function deathOf(mutant, protocol, seeds, scripts, explored) {
   const seed = seeds.get(`${protocol} ${mutant}`);
   const told = scripts.filter((script) => script.protocol === protocol && script.mutant === mutant);
   const found = explored.filter((one) => one.mutant === mutant && one.property !== null);
-  const broken = [
-    ...new Set([...(seed ? [seed.property] : []), ...told.map(({ breaks }) => breaks), ...found.map(({ property }) => property)]),
-  ];
-  return { seed, told, found, broken };
+  const broken = [seed?.property, ...told.map(({ breaks }) => breaks), ...found.map(({ property }) => property)];
+  return { seed, told, found, broken: [...new Set(broken)].filter((property) => typeof property === 'string') };
 }
 
+/** @param {Killed[]} killed */
 function deaths(killed) {
   if (killed.length === 0) return [];
   const rows = killed.map(({ name, rule, seed, told, found, broken }) => {
@@ -209,6 +253,7 @@ function deaths(killed) {
   ];
 }
 
+/** @returns {Script[]} */
 function readScripts() {
   const folder = at('test/scripts/');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.txt'));
@@ -219,11 +264,13 @@ function readScripts() {
   });
 }
 
+/** @param {Script} script */
 function link({ file, steps }) {
   const name = file.replace(/^.*\//, '').replace(/\.txt$/, '');
   return `[${name}](../test/scripts/${file}), ${steps} steps`;
 }
 
+/** @param {number} value */
 function number(value) {
   return value.toLocaleString('en-US');
 }

@@ -60,8 +60,8 @@ export class Population<Message, Command, Event, Config> {
     const { node } = process;
     world.counts.crash++;
     world.trace?.crashed(process);
-    world.tape?.did(process, { kind: 'crash' });
     this.#end(process);
+    world.tape?.did(process, { kind: 'crash' });
     if (this.current[node] !== process) return;
     this.current[node] = null;
     const { downUsMax, keepDiskPpm } = world.faults;
@@ -129,12 +129,16 @@ export class Population<Message, Command, Event, Config> {
   heal(): void {
     const world = this.#world;
     for (const process of this.processes) {
-      if (process.alive && this.current[process.node] !== process) this.#end(process);
+      if (process.alive && this.current[process.node] !== process) {
+        this.#end(process);
+        world.tape?.did(process, { kind: 'crash' });
+      }
       process.blockedUntilUs = 0;
     }
     for (let node = 0; node < this.current.length; node++) {
       this.#asleepUntilUs[node] = 0;
       (this.clocks[node] as MachineClock).awake(world.nowUs);
+      world.tape?.befell(node, { kind: 'awake' });
       const process = this.current[node];
       if (!process) {
         this.#restart(node);

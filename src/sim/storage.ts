@@ -30,6 +30,8 @@ export interface Access {
   readonly write: Write | null;
   /** What a read found. */
   found: Uint8Array | null;
+  /** The write that a weak read found, or null for none; undefined where it found what was there. */
+  foundWeakly: Write | null | undefined;
   readonly ok: boolean;
   /** `gone` is an access to its own disk of a process that crashed. */
   phase: 'under way' | 'effective' | 'gone';
@@ -38,7 +40,7 @@ export interface Access {
   readonly answerUs: number;
 }
 
-interface Write {
+export interface Write {
   readonly value: Uint8Array;
   /** When it took effect. */
   place: Place;
@@ -65,6 +67,8 @@ export class Storage {
   /** Accesses under way to the own disk. */
   readonly #onDisk = new Set<Access>();
   #places: Place = 0;
+  /** Is told of each effect. */
+  effected: (access: Access) => void = () => undefined;
 
   constructor(chooser: Chooser, faults: FaultPlan, termUs: number, counts: WorldCounts) {
     this.#chooser = chooser;
@@ -114,6 +118,7 @@ export class Storage {
       began,
       write,
       found: null,
+      foundWeakly: undefined,
       ok,
       phase: 'under way',
       effectUs,
@@ -129,6 +134,7 @@ export class Storage {
   takeEffect(access: Access, writerLives: boolean): boolean {
     const { register, write, unit } = access;
     access.phase = 'effective';
+    this.effected(access);
     if (unit === OWN_DISK) this.#onDisk.delete(access);
     if (write !== null) {
       write.place = ++this.#places;
@@ -176,6 +182,7 @@ export class Storage {
     invariant(choices > 0, 'a register forgot the newest of its writes');
     const found = visible[this.#chooser.below(choices)];
     access.found = found?.value ?? null;
+    access.foundWeakly = found ?? null;
     if (found?.place === NOT_YET) this.#counts['early-read']++;
     else if (newest !== null && newest !== found) this.#counts['stale-read']++;
   }

@@ -4,7 +4,7 @@
  * A message is known by the step that sent it and its number among that step's messages of the same kind.
  */
 import type { SimProcess } from './process.ts';
-import type { Access } from './storage.ts';
+import type { Access, Write } from './storage.ts';
 
 /** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's of this kind it is. */
 export interface TapedOrigin {
@@ -22,7 +22,12 @@ export type TapedDeed<Command> =
   | { readonly kind: 'command'; readonly command: Command }
   /** The application acted under the lease that answered this request. */
   | { readonly kind: 'use'; readonly resource: string; readonly request: number }
-  | { readonly kind: 'completed'; readonly access: TapedOrigin; readonly ok: boolean }
+  /** An access to storage took effect; whether anybody is told is another matter. */
+  | { readonly kind: 'effect'; readonly access: TapedOrigin }
+  /** `found` is the write that a weak read found, or null: nothing. */
+  | { readonly kind: 'completed'; readonly access: TapedOrigin; readonly ok: boolean; readonly found?: TapedOrigin | null }
+  /** From here on all goes well, and progress is owed. */
+  | { readonly kind: 'healed' }
   | { readonly kind: 'wall'; readonly byUs: number }
   | { readonly kind: 'rate'; readonly ppm: number }
   | { readonly kind: 'sleep' }
@@ -37,6 +42,8 @@ export interface TapedStep<Command> {
   readonly deed: TapedDeed<Command>;
   /** The numbers the core drew in this step. */
   readonly choices: number[];
+  /** After how many effects a crash cut this step off; null if nothing was cut off. */
+  cutAfter: number | null;
 }
 
 /** What a machine's clocks were at the beginning. */
@@ -57,6 +64,8 @@ export class Tape<Command> {
   readonly #requests = new Map<string, number>();
   /** How many of each kind the step under way has sent or asked. */
   readonly #counts = new Map<string, number>();
+  readonly #writes = new Map<Write, TapedOrigin>();
+  #effects = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -88,11 +97,33 @@ export class Tape<Command> {
   /** The step under way reads or writes; null if nothing will come of it. */
   asked(access: Access | null): void {
     const origin = this.#origin('');
-    if (access) this.#accesses.set(access, origin);
+    if (!access) return;
+    this.#accesses.set(access, origin);
+    if (access.write) this.#writes.set(access.write, origin);
+  }
+
+  effected(access: Access, node: number): void {
+    const origin = this.#accesses.get(access);
+    // A failing unit may answer a write without doing it.
+    if (!origin || (access.action === 'write' && access.write === null)) return;
+    this.befell(node, { kind: 'effect', access: origin });
+  }
+
+  /** The step under way sent, asked or told something. */
+  tookEffect(): void {
+    this.#effects++;
+  }
+
+  /** A crash keeps the rest of the step under way from having any effect. */
+  cut(): void {
+    const step = this.steps.at(-1);
+    if (step) step.cutAfter ??= this.#effects;
   }
 
   completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
-    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok: access.ok });
+    const { ok, foundWeakly: weakly } = access;
+    const found = weakly === undefined ? {} : { found: weakly && (this.#writes.get(weakly) as TapedOrigin) };
+    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok, ...found });
   }
 
   granted<Message, Event>(process: SimProcess<Message, Command, Event>, request: number, token: number): void {
@@ -110,8 +141,9 @@ export class Tape<Command> {
   }
 
   #add(node: number, process: number, deed: TapedDeed<Command>): void {
-    this.steps.push({ atUs: this.#now(), node, process, deed, choices: [] });
+    this.steps.push({ atUs: this.#now(), node, process, deed, choices: [], cutAfter: null });
     this.#counts.clear();
+    this.#effects = 0;
   }
 }
 

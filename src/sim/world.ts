@@ -84,6 +84,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.panel = new Panel(protocol.referees(scenario, (name) => this.sometimes.bump(name)));
     this.network = new Network(chooser, faults, termUs);
     this.storage = new Storage(chooser, faults, termUs, this.counts);
+    this.storage.effected = (access): void => {
+      const { node } = this.#processes[access.process] as SimProcess<Message, Command, Event>;
+      this.tape?.effected(access, node);
+    };
     this.population = new Population(this);
     this.#slab = new MessageSlab(protocol.codec);
     this.#clocks = this.population.clocks;
@@ -387,6 +391,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     }
     this.#running = null;
     if (this.#effectsLeft <= 0) {
+      if (inbox.length > 0) this.tape?.cut();
       inbox.length = 0;
       outbox.length = 0;
       this.#effectsLeft = Infinity;
@@ -400,8 +405,12 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
 
   /** False once the crash that ends this step has come. */
   #takeEffect(): boolean {
-    if (this.#effectsLeft <= 0) return false;
+    if (this.#effectsLeft <= 0) {
+      this.tape?.cut();
+      return false;
+    }
     this.#effectsLeft--;
+    this.tape?.tookEffect();
     return true;
   }
 
@@ -436,6 +445,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   #heal(): void {
     this.healed = true;
     this.trace?.healed();
+    this.tape?.befell(-1, { kind: 'healed' });
     this.faults = healedFaults(this.faults);
     this.network.faults = this.faults;
     this.storage.faults = this.faults;

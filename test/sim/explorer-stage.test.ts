@@ -37,6 +37,14 @@ test.each([
   'rate a -20ppm',
   'answer p #1',
   'fail p #2',
+  'effect p #2',
+  'answer p #1 finding b #2',
+  'answer p #1 finding nothing',
+  'answer p all',
+  'crash p after 2',
+  'drop all',
+  'settle 20s',
+  'settle 20s choosing 7',
 ])('%s is read and written back as it is', (line) => {
   expect(formatAction(parseAction(line, NAMES), NAMES)).toBe(line);
 });
@@ -99,6 +107,59 @@ describe('on a stage', () => {
     play(stage, 'sleep p', 'advance 3s', 'awake p', 'acquire q x 2s', 'deliver q→a PROPOSE', 'deliver q→b PROPOSE');
     play(stage, 'deliver a→q ACCEPTED', 'deliver b→q ACCEPTED');
     expect(stage.violations[0]?.property).toBe('exclusion');
+  });
+
+  test('a crash in the middle of a step lets only its first effects out', () => {
+    const stage = open('quorum');
+    play(stage, 'crash p after 2', 'acquire p x 2s');
+    expect(stage.underWay.map(({ to }) => stage.names[to])).toEqual(['a', 'b']);
+    expect(stage.isUp(stage.names.indexOf('p'))).toBe(false);
+    // The vote is out, and a has crashed before it could do anything else.
+    play(stage, 'crash a after 0', 'deliver p→a PROPOSE');
+    expect(stage.underWay).toHaveLength(1);
+  });
+
+  test('a read finds what a regular register allows, and nothing else', () => {
+    const stage = open('register');
+    play(stage, 'write p k old', 'answer p #1', 'write p k new', 'read q k', 'read q k', 'effect p #2');
+    const found = (line: string): unknown => stage.line(line).find(({ kind }) => kind === 'recorded')?.record;
+    expect(() => stage.line('answer q #1 finding nothing')).toThrow('no regular register answers that');
+    expect(found('answer q #1 finding p #1')).toMatchObject({ value: 'old' });
+    expect(found('answer q #2 finding p #2')).toMatchObject({ value: 'new' });
+    play(stage, 'answer p #2', 'read q k');
+    expect(() => stage.line('answer q #3 finding p #1')).toThrow('no regular register answers that');
+    expect(stage.violations).toEqual([]);
+  });
+
+  test('a vote that was on its way to the disk is not there after a crash', () => {
+    const stage = open('quorum', { keeps: 'votes' });
+    const written = (): string[] => stage.line('restart a disk kept').flatMap(({ kind, text }) => (kind === 'asked' ? [text] : []));
+    play(stage, 'answer a all', 'acquire p x 2s', 'deliver p→a PROPOSE', 'crash a');
+    expect(written()).toEqual(['a #5: read head of its disk', 'a #6: read floor of its disk']);
+    expect(stage.line('answer a all').some(({ text }) => text.includes('vote/0'))).toBe(false);
+    play(stage, 'deliver p→b PROPOSE');
+    expect(() => stage.line('answer a #2')).toThrow('there is no such access under way');
+  });
+
+  test('where all goes well a waiting request is granted, and one that is not is missed', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 1s wait 60s', 'acquire q x 1s wait 60s keep', 'settle 10s');
+    expect(stage.holdersOf('x')).toEqual([stage.names.indexOf('q')]);
+    expect(stage.nowUs).toBe(10_000_000);
+    expect(stage.violations).toEqual([]);
+    // Nobody can be granted anything within less than a round trip.
+    play(stage, 'crash q', 'restart q', 'acquire q y 1s', 'settle 1us');
+    expect(stage.violations.map(({ property }) => property)).toEqual(['liveness']);
+  });
+
+  test('all can go well only with everybody there', () => {
+    const stage = open('quorum');
+    play(stage, 'crash a');
+    expect(() => stage.line('settle 1s')).toThrow('a is down');
+    play(stage, 'restart a', 'pause b');
+    expect(() => stage.line('settle 1s')).toThrow('b is paused');
+    play(stage, 'resume b', 'twin p');
+    expect(() => stage.line('settle 1s')).toThrow("p' is still there");
   });
 
   test('storage answers when told, and a restart forgets what the disk had', () => {

@@ -4,6 +4,12 @@ import { explorings, exploring, theatres, type Bounds, type Exploration, type Ex
 import { permutations } from '../../src/sim/explorer/hashes.ts';
 import { Frontier } from '../../src/sim/explorer/frontier.ts';
 import { VisitedSet } from '../../src/sim/explorer/visited.ts';
+import { Cast } from '../../src/sim/explorer/cast.ts';
+import { Judge } from '../../src/sim/explorer/judge.ts';
+import { Universe } from '../../src/sim/explorer/universe.ts';
+import type { Askers } from '../../src/sim/explorer/small-world.ts';
+import type { QuorumMessage } from '../../src/core/index.ts';
+import type { MonoUs } from '../../src/kernel/index.ts';
 import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
 
 const SLOW = 120_000;
@@ -87,10 +93,137 @@ describe.each([
   );
 });
 
+const APART = { ...(quorumWorld.askers as Askers<QuorumMessage>), alike: () => [] };
+
+/** Every state by itself, and how many of them each state of the quotient stands for. */
+function orbits(bounds: Bounds): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
+  const cast = new Cast(quorumWorld, bounds, null);
+  const universe = new Universe(cast, new Judge(() => quorumWorld.staging.protocol.referees(cast.scenario, () => undefined), cast));
+  const seen = new Set<string>();
+  const sizes = new Map<string, number>();
+  const waiting: Int32Array[] = [];
+  let breaks = false;
+  const meet = (): void => {
+    const state = universe.next.slice(0, universe.nextLength);
+    if (seen.has(state.join())) return;
+    seen.add(state.join());
+    waiting.push(state);
+    const stand = `${universe.low} ${universe.high}`;
+    sizes.set(stand, (sizes.get(stand) ?? 0) + 1);
+  };
+  universe.begin();
+  meet();
+  const room = universe.newState();
+  for (let state = waiting.pop(); state; state = waiting.pop()) {
+    room.set(state);
+    universe.expand(room, state.length, (_move, broken) => {
+      breaks ||= broken;
+      if (!broken) meet();
+      return true;
+    });
+  }
+  return { states: seen.size, sizes: [...sizes.values()], breaks };
+}
+
+describe('nodes that are alike', () => {
+  test.each<[Partial<Bounds>, number]>([
+    [{ acceptors: 1, proposers: 2, crashes: 1, releases: true, instants: 2 }, 2],
+    [{ acceptors: 1, proposers: 2, crashes: 1, attempts: 2, releases: false, renewals: 1, instants: 1 }, 2],
+    [{ acceptors: 1, proposers: 3, crashes: 1, releases: true, instants: 1 }, 6],
+  ])(
+    'in a world of %j: each state of the search stands for those that a renumbering makes of it, %i at most, and all are seen',
+    (changed, renumberings) => {
+      const bounds = { ...quorum.bounds, renewals: 0, ...changed };
+      const { states, sizes, breaks } = orbits(bounds);
+      const outcome = explore(quorum, bounds);
+      expect(outcome).toMatchObject({ exhausted: true, found: null, states: sizes.length });
+      expect(breaks).toBe(false);
+      // By Lagrange: as many as the renumberings, or a part of them where a state looks the same from two sides.
+      expect(sizes.filter((size) => renumberings % size !== 0)).toEqual([]);
+      expect(explore(exploring({ ...quorumWorld, askers: APART }), bounds).states).toBe(states);
+      expect(states).toBeGreaterThan(sizes.length * 1.5);
+    },
+    SLOW,
+  );
+
+  test.each<[string, Partial<Bounds>]>([
+    ['release-live-attempt', { acceptors: 1, crashes: 0, renewals: 0, releases: false, instants: 1 }],
+    ['release-before-stop', { acceptors: 2, crashes: 0, renewals: 0, instants: 1 }],
+    ['failed-renewal-releases', { acceptors: 1, crashes: 0, releases: false, term: 3 }],
+    ['token-not-above', { acceptors: 2, crashes: 0, renewals: 0, instants: 1 }],
+    ['flag-not-clock', { acceptors: 2, crashes: 0, renewals: 0, releases: false }],
+    ['owner-is-node', { acceptors: 1, crashes: 1, attempts: 2, renewals: 0, instants: 1 }],
+    ['no-attempt-deadline', { acceptors: 1, renewals: 0, releases: false, instants: 3 }],
+  ])(
+    'or not: %s is judged the same',
+    (mutant, bounds) => {
+      const [found, apart] = [explore(quorum, bounds, mutant), explore(exploring({ ...quorumWorld, askers: APART }), bounds, mutant)];
+      expect(found.found?.violation.property).toBe(apart.found?.violation.property);
+      expect([found.depth, found.exhausted]).toEqual([apart.depth, apart.exhausted]);
+    },
+    SLOW,
+  );
+
+  test('are not all who ask, where incarnations are compared', () => {
+    const alike = (tries: number, mutant: string | null): number =>
+      quorumWorld.askers?.alike({ ...quorum.bounds, tries }, mutant).length ?? 0;
+    expect([alike(1, null), alike(2, null), alike(1, 'no-attempt-deadline'), alike(1, 'owner-is-node')]).toEqual([2, 0, 0, 0]);
+  });
+});
+
+describe('steps that could as well have been taken earlier', () => {
+  const everyOrder = (which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null): Exploration =>
+    which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false, takesEveryOrder: true });
+
+  test.each<[string, Exploring, Partial<Bounds>]>([
+    ['quorum', quorum, { ...TINY, releases: true }],
+    ['quorum', quorum, { ...TINY, acceptors: 2, crashes: 1, releases: true }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, duplicates: 1, losses: 1 }],
+    ['quorum', quorum, { ...TINY, acceptors: 2, crashes: 1, losses: 1 }],
+    ['quorum', quorum, { acceptors: 1, proposers: 3, crashes: 0, renewals: 0, instants: 2 }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, tries: 2, instants: 2 }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, attempts: 2, handles: 2 }],
+    ['quorum', quorum, { ...TINY, acceptors: 1, attempts: 2, crashes: 1 }],
+    ['quorum, nobody alike,', exploring({ ...quorumWorld, askers: APART, alike: () => 0 }), { ...TINY, acceptors: 2, crashes: 1 }],
+    ['toy', toy, { acceptors: 2, crashes: 0, instants: 1 }],
+  ])(
+    'are left out: %s finds the same states as deep, with fewer transitions',
+    (_name, which, bounds) => {
+      const [fewer, all] = [explore(which, bounds), everyOrder(which, bounds)];
+      const { states, depth, exhausted, found } = all;
+      expect(fewer).toMatchObject({ states, depth, exhausted });
+      expect(fewer.found?.violation.property).toBe(found?.violation.property);
+      expect(fewer.transitions).toBeLessThan(all.transitions);
+    },
+    SLOW,
+  );
+
+  test.each<[string, Partial<Bounds>]>([
+    ['replace-live-lease', TINY],
+    ['no-restart-silence', { ...TINY, crashes: 1 }],
+    ['count-messages', { ...TINY, duplicates: 1 }],
+    ['nack-counts', TINY],
+    ['release-before-stop', { ...TINY, releases: true }],
+    ['failed-renewal-releases', { acceptors: 1, crashes: 0, releases: false, term: 3 }],
+    ['own-lower-ballot', { acceptors: 1, crashes: 0, renewals: 0, releases: false, tries: 2 }],
+    ['token-not-above', { ...TINY, releases: true }],
+    ['no-attempt-deadline', { acceptors: 1, renewals: 0, releases: false, instants: 3 }],
+  ])(
+    'are left out: %s dies as soon',
+    (mutant, bounds) => {
+      const [fewer, all] = [explore(quorum, bounds, mutant), everyOrder(quorum, bounds, mutant)];
+      expect(fewer.found?.violation.property).toBe(all.found?.violation.property);
+      expect(fewer.found).not.toBeNull();
+      expect(fewer.depth).toBe(all.depth);
+    },
+    SLOW,
+  );
+});
+
 describe('what is left out makes no difference', () => {
   const ways: { what: string; world: Partial<typeof quorumWorld> }[] = [
     { what: 'that acceptors are alike', world: { alike: () => 0 } },
-    { what: 'that proposers are alike at first', world: { firstToAct: () => null } },
+    { what: 'that proposers are alike', world: { askers: APART } },
     { what: 'messages nobody listens to', world: { isDead: () => false } },
     { what: 'what acceptors have forgotten', world: { tidy: (core) => core } },
     { what: 'the end, when nobody asks any more', world: { asksNothing: () => false } },
@@ -113,6 +246,22 @@ describe('what is left out makes no difference', () => {
     },
     SLOW,
   );
+});
+
+test('a proposer that may crash, and then ask again, is not done with asking', () => {
+  const seen = {
+    node: 1,
+    life: 0,
+    core: { proposer: [], holder: { renewals: [] } },
+    actor: { asked: 2, leases: [], reads: [] },
+    monoUs: 0 as MonoUs,
+  };
+  const isDone = (bounds: Partial<Bounds>): boolean => quorumWorld.asksNothing({ ...quorum.bounds, acceptors: 1, ...bounds }, seen);
+  expect([isDone({ attempts: 2, crashes: 1 }), isDone({ attempts: 2, crashes: 0 }), isDone({ attempts: 1, crashes: 1 })]).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
 
 describe('the toy', () => {

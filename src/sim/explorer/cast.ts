@@ -6,12 +6,12 @@
  */
 import { invariant, nodeId, stateHash, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Snapshot } from '../../core/index.ts';
-import { ByteReader } from '../../wire/index.ts';
+import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import { Player, type Input, type Told } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
-import { PartHashes, permutations } from './hashes.ts';
+import { PartHashes, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
 import type { Bounds, Offer, SmallWorld } from './small-world.ts';
 
@@ -84,6 +84,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   readonly #postIds = new Map<string, number>();
   readonly #toldIds = new Map<string, number>();
   readonly #reader = new ByteReader();
+  readonly #writer = new ByteWriter();
 
   constructor(world: SmallWorld<Message, Command, Event, Config>, bounds: Bounds, mutant: string | null) {
     const { staging } = world;
@@ -96,8 +97,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
       { length: this.nodes },
       (_, node) => new MachineClock(0, world.offsetUs(bounds, node), world.ratePpm(bounds, node)),
     );
-    const alike = world.alike(bounds);
-    this.renumberings = permutations(alike).map((order) => Array.from({ length: this.nodes }, (_, node) => order[node] ?? node));
+    this.renumberings = renumberingsOf(this.nodes, world.alike(bounds), world.askers?.alike(bounds, mutant) ?? []);
     this.stateHashes = new PartHashes(this.renumberings.length);
     this.postHashes = new PartHashes(this.renumberings.length);
   }
@@ -142,10 +142,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     const known = state.ignores[post];
     if (known !== undefined) return known;
     const { bytes } = this.posts[post] as Post;
-    this.#reader.reset(bytes, 0, bytes.length);
-    const message = this.world.staging.protocol.codec.decode(this.#reader);
-    invariant(message !== null, 'a message of the explorer does not survive its own codec');
-    const isDead = this.world.isDead(message, this.incarnationOf(state), state.snapshot?.[0] ?? null);
+    const isDead = this.world.isDead(this.#decode(bytes), this.incarnationOf(state), state.snapshot?.[0] ?? null);
     state.ignores[post] = isDead;
     return isDead;
   }
@@ -218,10 +215,39 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     return this.#player(node, life, snapshot).core.wakeAt;
   }
 
+  /** The number of a life of the node that this one's node becomes. */
+  renamedLife(incarnation: number, to: readonly number[]): number {
+    if (incarnation < 1) return incarnation;
+    const node = (incarnation - 1) % this.nodes;
+    return incarnation - node + (to[node] as number);
+  }
+
   #renamed(node: number, life: number, snapshot: NodeState['snapshot'], to: readonly number[]): Json {
     if (snapshot === null) return [to[node] as number, life, null];
     const [core, actor] = snapshot;
-    return [to[node] as number, life, this.world.rename(core, (one) => to[one] ?? one), actor];
+    const { askers } = this.world;
+    const ofOthers = askers ? askers.renameCore(core, (one) => this.renamedLife(one, to)) : core;
+    return [to[node] as number, life, this.world.rename(ofOthers, (one) => to[one] ?? one), actor];
+  }
+
+  /** A message as it would be if nodes had other numbers, for hashing. */
+  #renamedBytes(bytes: Uint8Array, to: readonly number[]): number[] {
+    const { askers, staging } = this.world;
+    if (!askers) return [...bytes];
+    const message = this.#decode(bytes);
+    this.#writer.reset();
+    staging.protocol.codec.encode(
+      askers.renameMessage(message, (one) => this.renamedLife(one, to)),
+      this.#writer,
+    );
+    return [...this.#writer.bytes.subarray(0, this.#writer.length)];
+  }
+
+  #decode(bytes: Uint8Array): Message {
+    this.#reader.reset(bytes, 0, bytes.length);
+    const message = this.world.staging.protocol.codec.decode(this.#reader);
+    invariant(message !== null, 'a message of the explorer does not survive its own codec');
+    return message;
   }
 
   #post(from: number, to: number, bytes: Uint8Array): number {
@@ -230,10 +256,9 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     if (known !== undefined) return known;
     const id = this.posts.push({ from, to, bytes }) - 1;
     this.#postIds.set(key, id);
-    const told = [...bytes];
     this.postHashes.set(id, (i) => {
       const renumbered = this.renumberings[i] as readonly number[];
-      return [renumbered[from] as number, renumbered[to] as number, told];
+      return [renumbered[from] as number, renumbered[to] as number, this.#renamedBytes(bytes, renumbered)];
     });
     return id;
   }

@@ -22,7 +22,7 @@ export class PartHashes {
   /** `told` says the part as it looks after each renumbering. */
   set(part: number, told: (renumbering: number) => Json): void {
     const start = this.at(part);
-    if (start + this.#perPart > this.words.length) {
+    while (start + this.#perPart > this.words.length) {
       const grown = new Uint32Array(this.words.length * 2);
       grown.set(this.words);
       this.words = grown;
@@ -33,6 +33,18 @@ export class PartHashes {
       this.words[start + 2 * i + 1] = Number.parseInt(hash.slice(8), 16);
     }
   }
+}
+
+/** Each renumbering of the first `count` nodes with each of the others that are alike: where every node goes. The identity first. */
+export function renumberingsOf(nodes: number, count: number, others: readonly number[]): number[][] {
+  return permutations(count).flatMap((first) =>
+    permutations(others.length).map((order) =>
+      Array.from({ length: nodes }, (_, node) => {
+        const at = others.indexOf(node);
+        return at < 0 ? (first[node] ?? node) : (others[order[at] as number] as number);
+      }),
+    ),
+  );
 }
 
 /** Every order of 0 … count-1, the identity first. */

@@ -66,6 +66,13 @@ export class Judge {
     return this.#pasts.length;
   }
 
+  /** A past as it would be if nodes had other numbers, and so their lives. */
+  renamed(past: PastId, numbered: (node: number) => number, life: (incarnation: number) => number): Json {
+    const told = this.#pasts[past] as Past;
+    const renamed = <T extends Whose>(one: T): T => ({ ...one, node: numbered(one.node), incarnation: life(one.incarnation) });
+    return { ...told, requests: inOrder(told.requests.map(renamed)), holds: told.holds.map(renamed) } as unknown as Json;
+  }
+
   /** What a node told in one step; `toldId` is a number for the list, for remembering. */
   told(past: PastId, instant: number, node: number, incarnation: number, told: readonly Told[], toldId: number): PastId {
     return this.#answer(`${past} ${instant} ${node} ${incarnation} ${toldId}`, past, instant, (chronicle) => {
@@ -129,14 +136,17 @@ export class Judge {
   }
 
   #intern(past: Past): PastId {
-    const requests = past.requests.toSorted((a, b) => a.incarnation - b.incarnation || a.request - b.request);
-    const sorted = { ...past, requests };
+    const sorted = { ...past, requests: inOrder(past.requests) };
     const key = stateHash(sorted as unknown as Json);
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
     this.#ids.set(key, this.#pasts.length);
     return this.#pasts.push(sorted) - 1;
   }
+}
+
+function inOrder(requests: readonly Whose[]): Whose[] {
+  return requests.toSorted((a, b) => a.incarnation - b.incarnation || a.request - b.request);
 }
 
 interface Growing {

@@ -5,10 +5,12 @@
  */
 import { invariant } from '../../kernel/index.ts';
 import { Frontier } from './frontier.ts';
-import type { Move, Universe } from './universe.ts';
+import type { Arrival, Move, Universe, Visitor } from './universe.ts';
 import { VisitedSet } from './visited.ts';
 
 export interface SearchLimits {
+  /** Takes also the steps that could as well have been taken a step earlier: more transitions, the same states. */
+  readonly takesEveryOrder?: boolean;
   readonly maxStates: number;
   /** Asked now and then, with what was done so far: whether to stop. */
   isOver(progress: SearchProgress): boolean;
@@ -35,6 +37,8 @@ export interface SearchResult extends SearchProgress {
 
 const ASK_EVERY = 4096;
 const DEPTH_MAX = 255;
+/** Words that say how a state was found. */
+const ARRIVAL = 3;
 
 export function search<Message, Command, Event, Config>(
   universe: Universe<Message, Command, Event, Config>,
@@ -43,7 +47,18 @@ export function search<Message, Command, Event, Config>(
   const visited = new VisitedSet();
   let level = new Frontier();
   let nextLevel = new Frontier();
-  const state = universe.newState();
+  // With each state goes the step by which it was found: three numbers behind it.
+  const state = new Int32Array(universe.newState().length + ARRIVAL);
+  const push = (to: Frontier): void => {
+    const { arrival, next, nextLength } = universe;
+    room.set(next.subarray(0, nextLength));
+    room[nextLength] = limits.takesEveryOrder === true ? -1 : arrival.node;
+    room[nextLength + 1] = arrival.before;
+    room[nextLength + 2] = arrival.input;
+    to.push(room, nextLength + ARRIVAL);
+  };
+  const room = new Int32Array(state.length);
+  const found: Arrival = { node: -1, before: 0, input: 0 };
   let transitions = 0;
   let depth = 0;
   let isBroken = false;
@@ -51,22 +66,27 @@ export function search<Message, Command, Event, Config>(
 
   universe.begin();
   visited.add(universe.low, universe.high, 0);
-  level.push(universe.next, universe.nextLength);
+  push(level);
   const progress = (): SearchProgress => ({ states: visited.count, transitions, depth, waiting: level.count + nextLevel.count });
   let untilAsked = ASK_EVERY;
 
   while (level.count > 0 && !isBroken && !isStopped) {
     invariant(depth < DEPTH_MAX, 'the world is deeper than the explorer counts');
-    for (let length = level.take(state); length > 0; length = level.take(state)) {
-      universe.expand(state, length, (_move, breaks) => {
+    for (let taken = level.take(state); taken > 0; taken = level.take(state)) {
+      const length = taken - ARRIVAL;
+      found.node = state[length] as number;
+      found.before = state[length + 1] as number;
+      found.input = state[length + 2] as number;
+      const visit: Visitor = (_move, breaks) => {
         transitions++;
         if (breaks) {
           isBroken = true;
           return false;
         }
-        if (visited.add(universe.low, universe.high, depth + 1)) nextLevel.push(universe.next, universe.nextLength);
+        if (visited.add(universe.low, universe.high, depth + 1)) push(nextLevel);
         return true;
-      });
+      };
+      universe.expand(state, length, visit, found);
       if (isBroken) break;
       if (--untilAsked > 0) continue;
       untilAsked = ASK_EVERY;

@@ -46,6 +46,17 @@ export interface NodeView {
 /** A line of a script, without its node: a verb and its words. */
 export type Offer = readonly [verb: string, ...words: string[]];
 
+/**
+ * Nodes that ask and are alike for ever: swapping two of them, with all their lives, wherever either is named, turns each run into a run.
+ * That asks for the same clocks, the same offers, and that nothing compares their incarnations but for equality.
+ */
+export interface Askers<Message> {
+  alike(bounds: Bounds, mutant: string | null): readonly number[];
+  /** A node's core as it would be if lives had other numbers. */
+  renameCore(core: Snapshot, life: (incarnation: number) => number): Snapshot;
+  renameMessage(message: Message, life: (incarnation: number) => number): Message;
+}
+
 export interface SmallWorld<Message, Command, Event, Config, Node extends Core<Message, Command, Event> = Core<Message, Command, Event>> {
   readonly staging: Staging<Message, Command, Event, Config, Node>;
   readonly bounds: Bounds;
@@ -69,6 +80,8 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   alike(bounds: Bounds): number;
   /** If those who ask are alike as well, one of them: the first to do anything may as well be this one. Null if they are not. */
   firstToAct(bounds: Bounds): number | null;
+  /** Those who ask, where they are alike not only at first. */
+  readonly askers?: Askers<Message>;
   /** A node's core as it would be if the nodes that are alike had other numbers. Lists that stand for sets stay in order. */
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot;
   /** Nodes woken at the very instant they want to be. For nodes whose waking nobody can see; all others may be woken late, or never. */

@@ -6,6 +6,7 @@
 import type { Post, Cast, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
+import { PartHashes } from './hashes.ts';
 import type { Offer } from './small-world.ts';
 
 // Where things are in a state.
@@ -18,6 +19,9 @@ const NODES = 5;
 
 const POSTS_MAX = 512;
 
+/** Nothing is known, or nothing commutes with it: a crash, a loss, a copy, time. */
+const NO_ARRIVAL: Arrival = { node: -1, before: 0, input: 0 };
+
 /** One thing that happened. */
 export type Move =
   | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly post: number }
@@ -25,6 +29,15 @@ export type Move =
   | { readonly kind: 'wake' | 'crash'; readonly node: number }
   /** With the nodes that are woken at that very instant. */
   | { readonly kind: 'advance'; readonly woken: readonly number[] };
+
+/** A step of one node. */
+export interface Arrival {
+  /** -1 where it was no such step. */
+  node: number;
+  /** What the node was before it took the input. */
+  before: number;
+  input: number;
+}
 
 /** Is shown each step out of a state; `next` holds what it led to. False: that is enough. */
 export type Visitor = (move: () => Move, breaks: boolean) => boolean;
@@ -39,6 +52,14 @@ export class Universe<Message, Command, Event, Config> {
   readonly #sums: Uint32Array;
   /** The same of the state it leads to. */
   readonly #nextSums: Uint32Array;
+  #foundNode = -1;
+  #foundOutcome: Outcome | null = null;
+  #foundRank = 0;
+  readonly #ranks: number[] = [];
+  /** How one comes from the state that was expanded to the one that is shown. */
+  readonly arrival: Arrival = { ...NO_ARRIVAL };
+  readonly #pastHashes: PartHashes;
+  readonly #isPastHashed: boolean[] = [];
   /** The state that is shown to the visitor. */
   readonly next: Int32Array;
   nextLength = 0;
@@ -53,6 +74,7 @@ export class Universe<Message, Command, Event, Config> {
     this.next = new Int32Array(this.#postsAt + POSTS_MAX);
     this.#sums = new Uint32Array(cast.renumberings.length * 2);
     this.#nextSums = new Uint32Array(cast.renumberings.length * 2);
+    this.#pastHashes = new PartHashes(cast.renumberings.length);
   }
 
   /** Room for one state. */
@@ -80,20 +102,33 @@ export class Universe<Message, Command, Event, Config> {
     return state[INSTANT] as number;
   }
 
-  /** Shows every step out of a state. */
-  expand(state: Int32Array, length: number, visit: Visitor): void {
+  /**
+   * Shows every step out of a state; if it is said how the state was found, only those that are not as well taken before that
+   * (`commutesBack`). `arrival` is then the step that is shown.
+   */
+  expand(state: Int32Array, length: number, visit: Visitor, found: Arrival = NO_ARRIVAL): void {
     const cast = this.#cast;
     const { bounds } = cast;
+    this.#foundNode = found.node;
+    if (found.node >= 0) {
+      this.#foundOutcome = cast.outcome(found.before, found.input, state[INSTANT] as number);
+      this.#foundRank = this.#rankOf(found.input);
+    }
+    this.arrival.node = -1;
     this.#sum(state, length);
     for (let i = this.#postsAt; i < length; i++) {
       const post = state[i] as number;
       if (i > this.#postsAt && post === state[i - 1]) continue;
       const { to } = cast.posts[post] as Post;
       if (this.#isUp(state, to)) {
-        this.#copy(state, length);
-        this.#removeAt(i);
-        const isClean = this.#take(to, post);
-        if (!this.#show(() => ({ kind: 'deliver', post }), !isClean, visit)) return;
+        if (!this.#commutesBack(state, to, post)) {
+          this.#copy(state, length);
+          this.#removeAt(i);
+          this.#arrive(to, state[NODES + to] as number, post);
+          const isClean = this.#take(to, post);
+          if (!this.#show(() => ({ kind: 'deliver', post }), !isClean, visit)) return;
+        }
+        this.arrival.node = -1;
         if ((state[DUPLICATES] as number) < bounds.duplicates) {
           this.#copy(state, length);
           this.next[DUPLICATES] = (this.next[DUPLICATES] as number) + 1;
@@ -114,6 +149,7 @@ export class Universe<Message, Command, Event, Config> {
       if (first !== null && node !== first) continue;
       if (!this.#expandNode(state, length, node, visit)) return;
     }
+    this.arrival.node = -1;
     if ((state[INSTANT] as number) < bounds.instants && !isBeginning) {
       this.#copy(state, length);
       const isClean = this.#advance();
@@ -129,16 +165,20 @@ export class Universe<Message, Command, Event, Config> {
     if (snapshot === null) return true;
     const instant = state[INSTANT] as number;
     const { offers, mayCrash } = cast.prospects(id, instant);
-    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node)) {
+    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node) && !this.#commutesBack(state, node, WAKE)) {
       this.#copy(state, length);
+      this.#arrive(node, id, WAKE);
       const isClean = this.#take(node, WAKE);
       if (!this.#show(() => ({ kind: 'wake', node }), !isClean, visit)) return false;
     }
     for (let offer = 0; offer < offers.length; offer++) {
+      if (this.#commutesBack(state, node, FIRST_OFFER - offer)) continue;
       this.#copy(state, length);
+      this.#arrive(node, id, FIRST_OFFER - offer);
       const isClean = this.#take(node, FIRST_OFFER - offer);
       if (!this.#show(() => ({ kind: 'act', node, offer: offers[offer] as Offer }), !isClean, visit)) return false;
     }
+    this.arrival.node = -1;
     if (mayCrash && (state[CRASHES] as number) < cast.bounds.crashes) {
       this.#copy(state, length);
       const past = this.#judge.crashed(state[PAST] as PastId, instant, node, cast.incarnationOf(cast.states[id] as NodeState));
@@ -149,6 +189,39 @@ export class Universe<Message, Command, Event, Config> {
       if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
     }
     return true;
+  }
+
+  // ── Steps that are as well taken earlier ───────────────────────────────────────────────────────────
+
+  #arrive(node: number, before: number, input: number): void {
+    this.arrival.node = node;
+    this.arrival.before = before;
+    this.arrival.input = input;
+  }
+
+  /**
+   * This step could have been taken before the one by which the state was found, came to the same, and ranks below it. Then
+   * what it leads to is found from the state it would have led to, by the other step.
+   */
+  #commutesBack(state: Int32Array, node: number, input: number): boolean {
+    const outcome = this.#foundOutcome;
+    if (this.#foundNode < 0 || outcome === null || this.#foundNode === node || outcome.sent.includes(input)) return false;
+    if (this.#rankOf(input) >= this.#foundRank) return false;
+    // The order in which two nodes tell the history something may matter to the referees.
+    return outcome.toldId === 0 || this.#cast.outcome(state[NODES + node] as number, input, state[INSTANT] as number).toldId === 0;
+  }
+
+  /** The same for steps that differ only in the numbers of nodes that are alike: of a message, the lowest of its hashes. */
+  #rankOf(input: number): number {
+    if (input < 0) return input;
+    const known = this.#ranks[input];
+    if (known !== undefined) return known;
+    const { words } = this.#cast.postHashes;
+    const at = this.#cast.postHashes.at(input);
+    let rank = Infinity;
+    for (let i = 0; i < this.#sums.length; i += 2) rank = Math.min(rank, words[at + i] as number);
+    this.#ranks[input] = rank;
+    return rank;
   }
 
   /** Nobody has done anything yet. Time may as well begin with the first who does: all that matters are spans. */
@@ -289,23 +362,43 @@ export class Universe<Message, Command, Event, Config> {
     for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + sign * (words[start + i] as number);
   }
 
+  /** Where the words of a past begin; of one in which a promise was broken nothing is kept, so any will do. */
+  #pastAt(past: PastId): number {
+    const known = Math.max(past, this.#judge.nothing);
+    if (this.#isPastHashed[known] !== true) {
+      const cast = this.#cast;
+      this.#pastHashes.set(known, (i) => {
+        const to = cast.renumberings[i] as readonly number[];
+        return this.#judge.renamed(
+          known,
+          (node) => to[node] ?? node,
+          (life) => cast.renamedLife(life, to),
+        );
+      });
+      this.#isPastHashed[known] = true;
+    }
+    return this.#pastHashes.at(known);
+  }
+
   /** Of all renumberings the one with the lowest hash speaks for the state; what is the same in all is mixed in last. */
   #finish(): void {
     const sums = this.#nextSums;
     const { next } = this;
-    let high = sums[0] as number;
-    let low = sums[1] as number;
-    for (let i = 2; i < sums.length; i += 2) {
-      const itsHigh = sums[i] as number;
-      const itsLow = sums[i + 1] as number;
+    const start = this.#pastAt(next[PAST] as PastId);
+    const { words } = this.#pastHashes;
+    let high = Infinity;
+    let low = Infinity;
+    for (let i = 0; i < sums.length; i += 2) {
+      const itsHigh = ((sums[i] as number) ^ (words[start + i] as number)) >>> 0;
+      const itsLow = ((sums[i + 1] as number) + (words[start + i + 1] as number)) >>> 0;
       if (itsHigh > high || (itsHigh === high && itsLow >= low)) continue;
       high = itsHigh;
       low = itsLow;
     }
     const budgets =
       ((next[INSTANT] as number) << 12) | ((next[CRASHES] as number) << 8) | ((next[DUPLICATES] as number) << 4) | (next[LOSSES] as number);
-    high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1) ^ mix((next[PAST] as number) + 0x2545);
-    low = Math.imul(low ^ mix((next[PAST] as number) + 0x7f4a), 0x85ebca77) ^ mix(budgets + 0x1b87);
+    high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1);
+    low = Math.imul(low, 0x85ebca77) ^ mix(budgets + 0x1b87);
     // Each word depends on both, so that either alone spreads well.
     this.high = mix(high ^ Math.imul(low, 0xc2b2ae35)) >>> 0;
     this.low = mix(low ^ Math.imul(this.high, 0x27d4eb2f)) >>> 0;

@@ -180,6 +180,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   },
 
   user({ config, nodes }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
+    // A scenario may be run many times: nobody has asked for anything when its first process starts.
+    if (desk.incarnation === 1) config.habits.opened.asked = false;
     const [handles, restarted, isMember] = [config.handles[desk.node] ?? 0, desk.incarnation > nodes, desk.node < config.members];
     return new QuorumUser({ ...config.habits, handles, restarted, isMember }, core, desk);
   },

@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import { formatSpan, theatres, type AnyStage, type Settings, type Theatre } from '../stage/index.ts';
+import { formatSpan, theatres, type AnyStage, type Settings, type StageNote, type Theatre } from '../stage/index.ts';
 import { differences } from './differences.ts';
 import { formatScriptText, parseScriptText, type ScriptText } from './file.ts';
 import { tell } from './telling.ts';
@@ -105,8 +105,7 @@ function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: Sc
         return why === null ? [] : [`not so: ${why}`];
       }
       try {
-        const lines = perform(text.replace(MAYBE, ''), stage);
-        return lines.map((line) => `${formatSpan(stage.nowUs).padEnd(8)} ${line}`);
+        return perform(text.replace(MAYBE, ''), stage);
       } catch (error) {
         if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
         return MAYBE.test(text) ? [] : fail(error.message);
@@ -121,7 +120,7 @@ function perform(text: string, stage: AnyStage): string[] {
     stage.startAll();
     return [];
   }
-  if (!/^deliver all\b/.test(text)) return tell(stage.line(text), stage);
+  if (!/^deliver all\b/.test(text)) return tellInTime(stage.line(text), stage);
   // `deliver all`, or only what is for some: `deliver all a b p`.
   const names = text.split(/\s+/).slice(2);
   const lines: string[] = [];
@@ -131,9 +130,21 @@ function perform(text: string, stage: AnyStage): string[] {
       return isMeant(from) && isMeant(to) && stage.isUp(to);
     });
     if (!message) return lines;
-    lines.push(...tell(stage.do({ kind: 'deliver', message: { ...message } }), stage));
+    lines.push(...tellInTime(stage.do({ kind: 'deliver', message: { ...message } }), stage));
   }
   throw new TenureError('TENURE_BAD_ARGUMENT', `after ${DELIVERIES_MAX} deliveries there are still messages under way`);
+}
+
+/** The lines of one action, each with its instant: an action may take a while. */
+function tellInTime(notes: readonly StageNote[], stage: AnyStage): string[] {
+  const instants = [...new Set(notes.map(({ atUs }) => atUs))];
+  return instants.flatMap((instant) => {
+    const lines = tell(
+      notes.filter(({ atUs }) => atUs === instant),
+      stage,
+    );
+    return lines.map((line) => `${formatSpan(instant).padEnd(8)} ${line}`);
+  });
 }
 
 /** Why an expectation is not met: `p holds x`, `p holds not x`, `nobody holds x`, `violation`, `no violation`. */

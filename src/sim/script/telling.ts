@@ -7,6 +7,7 @@ import type { AnyStage, StageNote } from '../stage/index.ts';
 /** The lines of one action, without the instant. */
 export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
   const lines: string[] = [];
+  const asked: string[] = [];
   const sends: { readonly from: string; readonly what: string; readonly to: string[] }[] = [];
   const isRecorded = notes.some(({ kind, record }) => kind === 'recorded' && record?.kind !== 'requested');
   for (const { kind, text, record } of notes) {
@@ -23,6 +24,10 @@ export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
         if (!isRecorded) lines.push(text);
         break;
       case 'asked':
+        asked.push(text);
+        if (asked.length > 1 && !isNext(asked.at(-2) ?? '', text)) lines.push(...toldAtOnce(asked.splice(0, asked.length - 1)));
+        break;
+      case 'settled':
         lines.push(text);
         break;
       case 'recorded': {
@@ -35,7 +40,24 @@ export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
         break;
     }
   }
+  lines.push(...toldAtOnce(asked));
   return [...lines, ...sends.map(({ from, what, to }) => `${from}→${to.join(',')} ${what}`)].map(shortened);
+}
+
+const ASKED = /^(\S+) #(\d+): (read|write) (\S+) of (.+)$/;
+/** So many accesses of one node are told one by one. */
+const ASKED_TOLD = 3;
+
+/** The same node does the same at the same place next. */
+function isNext(before: string, text: string): boolean {
+  const [[, node, , verb, , where], [, nextNode, , nextVerb, , nextWhere]] = [ASKED.exec(before) ?? [], ASKED.exec(text) ?? []];
+  return node === nextNode && verb === nextVerb && where === nextWhere;
+}
+
+function toldAtOnce(asked: readonly string[]): readonly string[] {
+  const [first, last] = [ASKED.exec(asked[0] ?? ''), ASKED.exec(asked.at(-1) ?? '')];
+  if (asked.length <= ASKED_TOLD || !first || !last) return asked;
+  return [`${first[1]} #${first[2]} to #${last[2]}: ${first[3]} ${first[4]} to ${last[4]} of ${first[5]}`];
 }
 
 function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
@@ -50,6 +72,8 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
       return `${who} uses ${record.resource}, ${left(record.remainingUs)} before its deadline`;
     case 'ended':
       return `${who} no longer holds ${record.resource}: ${record.reason}`;
+    case 'queued':
+      return `${who} stands in line for ${record.resource}`;
     case 'abandoned':
       return `${who} gave up its request ${record.request} for ${record.resource}`;
     case 'crashed':

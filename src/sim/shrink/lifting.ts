@@ -4,8 +4,14 @@
  */
 import type { Scenario } from '../protocol.ts';
 import type { Settings, StageAction } from '../stage/index.ts';
-import type { Tape, TapedOrigin, TapedStep } from '../tape.ts';
-import type { Beat, Deed, Origin } from './play.ts';
+import type { Tape, TapedDeed, TapedOrigin, TapedStep } from '../tape.ts';
+import { firstStartOf, type Beat, type Deed, type Origin } from './play.ts';
+
+/** What came of a step that became no beat cannot be found. */
+const NO_BEAT = Number.NaN;
+
+/** Whoever is owed progress waits so many times as long as it may take. */
+const PATIENCE = 10;
 
 /** What an actor on the stage is told to do instead of a command. */
 export interface Said {
@@ -22,10 +28,13 @@ export interface Lifting<Command, Config> {
   settings(scenario: Scenario<Config>): Settings | null;
   /** Null: the story can do without. */
   say(command: Command): Said | null;
+  /** The same from one who wants it all the time that is given here; null if that is not something to wait for. */
+  insist?(command: Command, forUs: number): Said | null;
   use(resource: string, request: number): Said | null;
 }
 
-export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Command, Config>): Beat[] {
+/** `owedUs` is how long all goes well in the end, where progress is the question. */
+export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting: Lifting<Command, Config>, owedUs: number): Beat[] {
   const beats: Beat[] = [];
   /** The beat that each step of the tape became, and that each request was made by. */
   const beatOf = new Map<number, number>();
@@ -36,26 +45,34 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
   const current: number[] = [];
   const replacedBy = new Map<number, number>();
   let doer: number | undefined;
-  const deliveries = countDeliveries(tape.steps);
+  /** When all was well, and who has asked for something since. */
+  let healedUs = Infinity;
+  const insistent = new Set<number>();
+  const deliveries = countDeliveries(steps);
   const add = (atUs: number, deed: Deed, choices: readonly number[] = []): number => {
     beats.push({ id: beats.length, atUs, deed, choices, ...(doer === undefined ? {} : { replacedBy: doer }) });
     return beats.length - 1;
   };
   const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
     add(atUs, { kind: 'plain', action }, choices);
-  const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? -1, kind, nth });
+  const insist = (command: Command): Said | null => lifting.insist?.(command, owedUs * PATIENCE) ?? null;
+  const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? NO_BEAT, kind, nth });
 
-  tape.clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
+  clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
     if (ratePpm !== 0) plain(0, { kind: 'rate', node, ppm: ratePpm });
     if (wallOffsetUs !== 0) plain(0, { kind: 'set', node, byUs: wallOffsetUs });
   });
-  tape.steps.forEach((step, index) => {
+  steps.forEach((step, index) => {
     const { atUs, node, process, deed, choices } = step;
     doer = replacedBy.get(process);
+    if (deed.kind === 'healed') healedUs = atUs;
+    if (atUs >= healedUs && isLeftToTheStage(deed, atUs, healedUs)) return;
+    // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
+    if (isCutOff(steps, index) && canBeSaid(deed, lifting)) plain(atUs, { kind: 'crash', node, after: step.cutAfter as number });
     const act = ({ verb, words, asks, about }: Said): void => {
       const aboutBeat = about === undefined ? null : (requests.get(`${process} ${about}`) ?? null);
       if (about !== undefined && aboutBeat === null) return;
-      const id = add(atUs, { kind: 'act', node, verb, words, asks: asks !== undefined, about: aboutBeat }, choices);
+      const id = add(Math.min(atUs, healedUs), { kind: 'act', node, verb, words, asks: asks !== undefined, about: aboutBeat }, choices);
       if (asks !== undefined) requests.set(`${process} ${asks}`, id);
       beatOf.set(index, id);
     };
@@ -67,6 +84,8 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
           const id = plain(atUs, isTwin ? { kind: 'twin', node } : { kind: 'restart', node, diskKept: deed.diskKept });
           if (isTwin) replacedBy.set(current[node] as number, id);
           beatOf.set(index, id);
+        } else {
+          beatOf.set(index, firstStartOf(node));
         }
         isUp[node] = wasUp[node] = true;
         current[node] = process;
@@ -87,8 +106,10 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
         beatOf.set(index, plain(atUs, { kind: 'wake', node }, choices));
         return;
       case 'command': {
-        const said = lifting.say(deed.command);
-        if (said) act(said);
+        const said = atUs < healedUs ? lifting.say(deed.command) : insistent.has(process) && atUs > healedUs ? null : insist(deed.command);
+        if (!said) return;
+        if (atUs >= healedUs) insistent.add(process);
+        act(said);
         return;
       }
       case 'use': {
@@ -96,8 +117,19 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
         if (said) act(said);
         return;
       }
-      case 'completed':
-        beatOf.set(index, add(atUs, { kind: deed.ok ? 'answer' : 'fail', node, access: origin(deed.access) }, choices));
+      case 'effect':
+        add(atUs, { kind: 'effect', node, access: origin(deed.access) });
+        return;
+      case 'completed': {
+        const access = origin(deed.access);
+        const found = deed.found && origin(deed.found);
+        const answer: Deed = { kind: 'answer', node, access, ...(found === undefined ? {} : { found }) };
+        beatOf.set(index, add(atUs, deed.ok ? answer : { kind: 'fail', node, access }, choices));
+        return;
+      }
+      case 'healed':
+        // What was lost on the way would arrive if it were still under way.
+        plain(atUs, { kind: 'drop-all' });
         return;
       case 'wall':
         plain(atUs, { kind: 'set', node, byUs: deed.byUs });
@@ -111,7 +143,36 @@ export function lift<Command, Config>(tape: Tape<Command>, lifting: Lifting<Comm
         return;
     }
   });
+  if (healedUs < Infinity) {
+    doer = undefined;
+    plain(healedUs, { kind: 'settle', byUs: owedUs });
+  }
   return beats;
+}
+
+/** Where all goes well the stage delivers, answers and wakes by itself; what comes later is asked for at once. */
+function isLeftToTheStage<Command>({ kind }: TapedDeed<Command>, atUs: number, healedUs: number): boolean {
+  return kind === 'command' ? false : atUs > healedUs || kind === 'deliver' || kind === 'wake' || kind === 'completed' || kind === 'effect';
+}
+
+/** Some of the step's effects were cut off. Where its process then left something on its disk, the crash is told after it. */
+function isCutOff<Command>(steps: readonly TapedStep<Command>[], index: number): boolean {
+  return steps[index]?.cutAfter !== null && steps[index + 1]?.deed.kind !== 'effect';
+}
+
+function canBeSaid<Command, Config>(deed: TapedDeed<Command>, lifting: Lifting<Command, Config>): boolean {
+  switch (deed.kind) {
+    case 'deliver':
+    case 'wake':
+    case 'completed':
+      return true;
+    case 'command': {
+      const said = lifting.say(deed.command);
+      return said !== null && said.about === undefined;
+    }
+    default:
+      return false;
+  }
 }
 
 function countDeliveries<Command>(steps: readonly TapedStep<Command>[]): Map<string, number> {

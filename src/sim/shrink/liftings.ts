@@ -1,6 +1,6 @@
 /** How the worlds and commands of each protocol are said on its stage. */
 import { decodeName, formatDuration, spanUs } from '../../kernel/index.ts';
-import type { QuorumCommand, RegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
+import type { Keeps, QuorumCommand, RegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
 import type { Scenario } from '../protocol.ts';
 import type { QuorumWorld } from '../protocols/quorum.ts';
 import type { RoundWorld } from '../protocols/rounds.ts';
@@ -15,13 +15,15 @@ export const toyLifting: Lifting<ToyCommand, ToyConfig> = {
 };
 
 export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
-  settings({ nodes, config }: Scenario<QuorumWorld>): Settings | null {
-    const { members, core, fenced, keeps, habits } = config;
-    // A stage has no names that only some members vote on, no members that keep something, and none that are bootstrapped.
-    if ((core.replication ?? members) !== members || keeps.length > 0 || habits.bootstraps) return null;
+  settings({ nodes, config }: Scenario<QuorumWorld>): Settings {
+    const { members, core, fenced, keeps, habits, orderly } = config;
     return {
       acceptors: String(members),
       proposers: String(nodes - members),
+      voters: votersText(core.replication, members),
+      keeps: keepsText(keeps),
+      new: habits.bootstraps ? 'yes' : 'no',
+      order: orderly ? 'yes' : 'no',
       term: spanText(core.timing.maxTermUs),
       rtt: spanText(core.timing.rttUs),
       rate: `${core.timing.rateErrorPpm}ppm`,
@@ -49,16 +51,23 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
         return { verb: 'watch', words: command.prefix.length > 0 ? [nameText(command.prefix)] : [] };
       case 'retime':
         return { verb: 'retime', words: [spanText(command.rttUs)] };
+      case 'proclaim': {
+        const { name, meta, lease, number } = command;
+        return { verb: 'proclaim', words: [nameText(name), nameText(meta)], about: lease, asks: number };
+      }
+      case 'bootstrap':
+        return { verb: 'bootstrap', words: command.waitUs > 0 ? [spanText(command.waitUs)] : [], asks: command.lease };
       case 'unwatch':
-      case 'proclaim':
       case 'list':
       case 'unlist':
       case 'status':
-      case 'bootstrap':
         break;
     }
     return null;
   },
+
+  insist: (command: QuorumCommand, forUs: number): Said | null =>
+    command.kind === 'acquire' ? quorumLifting.say({ ...command, waitUs: forUs }) : null,
 
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),
 };
@@ -68,12 +77,13 @@ export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
   settings({ nodes, config }: Scenario<RoundWorld>): Settings | null {
     const { members, core, agrees } = config;
     const { clocks, maxTermUs, rttUs, rateErrorPpm, skewUs } = core.timing;
-    // A stage has no names that only some members vote on, and one way of keeping time for each protocol.
+    // A stage has one way of keeping time for each protocol, and one algorithm.
     const isPerfect = clocks === 'absolute' && skewUs === 0;
-    if ((core.replication ?? members) !== members || isPerfect || core.algorithm !== 4) return null;
+    if (isPerfect || core.algorithm !== 4) return null;
     return {
       acceptors: String(members),
       proposers: String(nodes - members),
+      voters: votersText(core.replication, members),
       term: spanText(maxTermUs),
       rtt: spanText(rttUs),
       rate: `${rateErrorPpm}ppm`,
@@ -82,6 +92,7 @@ export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
     };
   },
   say: (command: QuorumCommand): Said | null => (command.kind === 'release' && (command.inUs ?? 0) > 0 ? null : quorumLifting.say(command)),
+  insist: (command: QuorumCommand, forUs: number): Said | null => quorumLifting.insist?.(command, forUs) ?? null,
   use: (resource: string, request: number): Said | null => quorumLifting.use(resource, request),
 };
 
@@ -94,6 +105,15 @@ export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {
   },
   use: (): null => null,
 };
+
+function votersText(replication: number | undefined, members: number): string {
+  return String(replication === undefined || replication === members ? 0 : replication);
+}
+
+function keepsText(keeps: readonly Keeps[]): string {
+  const [first = 'nothing'] = keeps;
+  return keeps.every((one) => one === first) ? first : keeps.join(',');
+}
 
 function nameText(name: Uint8Array): string {
   return decodeName(name, 0, name.length) ?? '?';

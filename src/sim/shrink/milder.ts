@@ -21,7 +21,6 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['duplicates', ['duplicatePpm']],
   ['late messages', ['latePpm']],
   ['slow messages', ['tailPpm']],
-  ['disks that are kept', ['keepDiskPpm']],
   ['units that fail', ['unitFailEveryUs', 'unitFailUsMax']],
   ['lost answers of storage', ['lostAnswerPpm']],
   ['late accesses to storage', ['lateAccessPpm']],
@@ -29,7 +28,7 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
 ];
 
 /** What a stage does not have: it is worth many dice to get rid of. */
-const OFF_STAGE = new Set(['machines that were up before', 'crashes in the middle of a step', 'weak reads']);
+const OFF_STAGE = new Set(['machines that were up before']);
 
 export interface Milder {
   /** What is gone, for people. */

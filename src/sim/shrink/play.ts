@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import type { AnyStage, MessageRef, StageAction } from '../stage/index.ts';
+import type { AccessRef, AnyStage, MessageRef, StageAction, StageNote } from '../stage/index.ts';
 
 /** Which message or storage access: the nth of its kind that came of a beat, from 0. */
 export interface Origin {
@@ -19,7 +19,9 @@ export type Deed =
   /** Something that refers to nothing before it. */
   | { readonly kind: 'plain'; readonly action: StageAction }
   | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
-  | { readonly kind: 'answer' | 'fail'; readonly access: Origin; readonly node: number }
+  | { readonly kind: 'effect' | 'fail'; readonly access: Origin; readonly node: number }
+  /** `found` is the write that a weak read finds, or null: nothing. */
+  | { readonly kind: 'answer'; readonly access: Origin; readonly node: number; readonly found?: Origin | null }
   | {
       readonly kind: 'act';
       readonly node: number;
@@ -53,7 +55,7 @@ export interface Performance {
 export function perform(open: () => AnyStage, beats: readonly Beat[]): Performance {
   const stage = open();
   const messages = new Map<string, MessageRef>();
-  const accesses = new Map<string, number>();
+  const accesses = new Map<string, AccessRef>();
   const requests = new Map<number, { readonly node: number; readonly number: number }>();
   const asked: number[] = [];
   /** Where each process that was replaced goes on, by the beat that replaced it. */
@@ -69,10 +71,16 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
         const message = messages.get(keyOf(deed.message));
         return message ? { kind: deed.kind, message } : null;
       }
-      case 'answer':
+      case 'effect':
       case 'fail': {
         const access = accesses.get(keyOf(deed.access));
-        return access === undefined ? null : { kind: deed.kind, node: deed.node, access };
+        return access === undefined ? null : { kind: deed.kind, ...access };
+      }
+      case 'answer': {
+        const access = accesses.get(keyOf(deed.access));
+        const found = deed.found ? (accesses.get(keyOf(deed.found)) ?? undefined) : deed.found;
+        if (access === undefined || (deed.found && !found)) return null;
+        return { kind: deed.kind, ...access, ...(found === undefined ? {} : { finding: found }) };
       }
       case 'act': {
         const { node, verb, words, about } = deed;
@@ -85,10 +93,29 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     return null;
   };
 
-  stage.startAll();
+  /** What came of a beat is known by it. */
+  const keep = (beat: number, notes: readonly StageNote[]): void => {
+    const sent = notes.filter(({ kind }) => kind === 'sent').length;
+    const counts = new Map<string, number>();
+    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
+      const kind = `${message.to} ${message.label}`;
+      const nth = counts.get(kind) ?? 0;
+      counts.set(kind, nth + 1);
+      messages.set(keyOf({ beat, kind, nth }), { ...message });
+    }
+    notes
+      .filter(({ kind }) => kind === 'asked')
+      .forEach(({ text }, nth) => {
+        const [, name = '', access] = /^(\S+) #(\d+):/.exec(text) ?? [];
+        accesses.set(keyOf({ beat, kind: '', nth }), { node: stage.names.indexOf(name), access: Number(access) });
+      });
+  };
+
+  stage.names.forEach((_, node) => keep(firstStartOf(node), stage.do({ kind: 'start', node })));
   for (const beat of beats) {
     const told = asAction(beat);
-    const bare = told && beat.replacedBy !== undefined ? by(replaced.get(beat.replacedBy), told) : told;
+    const isAccess = told !== null && 'access' in told;
+    const bare = told && beat.replacedBy !== undefined && !isAccess ? by(replaced.get(beat.replacedBy), told) : told;
     if (!bare) continue;
     const action = beat.choices && beat.choices.length > 0 ? ({ ...bare, choices: beat.choices } as StageAction) : bare;
     if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
@@ -96,17 +123,7 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     if (!notes) continue;
     actions.push(action);
     done.push(beat);
-    const sent = notes.filter(({ kind }) => kind === 'sent').length;
-    const counts = new Map<string, number>();
-    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
-      const kind = `${message.to} ${message.label}`;
-      const nth = counts.get(kind) ?? 0;
-      counts.set(kind, nth + 1);
-      messages.set(keyOf({ beat: beat.id, kind, nth }), { ...message });
-    }
-    notes
-      .filter(({ kind }) => kind === 'asked')
-      .forEach(({ text }, nth) => accesses.set(keyOf({ beat: beat.id, kind: '', nth }), Number(/#(\d+):/.exec(text)?.[1])));
+    keep(beat.id, notes);
     if (action.kind === 'twin') replaced.set(beat.id, stage.names.length - 1);
     if (action.kind === 'restart' || action.kind === 'twin') asked[action.node] = 0;
     if (beat.deed.kind === 'act' && beat.deed.asks && beat.replacedBy === undefined) {
@@ -118,6 +135,11 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
     if (violation) return { actions: inTime(actions, done), beats: done, violation };
   }
   return { actions: inTime(actions, done), beats: done, violation: null };
+}
+
+/** The first starts are the stage's own, and no beats: what came of them is known by these numbers. */
+export function firstStartOf(node: number): number {
+  return -1 - node;
 }
 
 /** Whether anything breaks when these actions are done as far as they can be. */
@@ -135,7 +157,7 @@ function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageA
   let nowUs = 0;
   return actions.flatMap((action, i) => {
     const byUs = (beats[i] as Beat).atUs - nowUs;
-    nowUs += Math.max(0, byUs);
+    nowUs += Math.max(0, byUs) + (action.kind === 'settle' ? action.byUs : 0);
     return byUs > 0 ? [{ kind: 'advance', byUs }, action] : [action];
   });
 }

@@ -10,6 +10,8 @@ const MILLISECOND_US = 1_000;
 /** Round spans, the roundest first. */
 const UNITS_US = [1000, 500, 100, 50, 10, 5, 1, 0.1, 0.01].map((ms) => ms * MILLISECOND_US);
 
+const CONVINCING_US = 10_000 * MILLISECOND_US;
+
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
 export function polish(
@@ -20,7 +22,7 @@ export function polish(
 ): { beats: readonly Beat[]; settings: Settings } {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
-  const passesAll = [withoutChoices, roundTime, roundClocks, fewerWords];
+  const passesAll = [allAnswers, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords];
   return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
 }
 
@@ -36,6 +38,19 @@ function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Set
   for (const [name, value] of Object.entries(defaults)) attempt(name, value);
   for (const name of ['proposers', 'clients']) {
     for (let count = Number(kept[name] ?? '0') - 1; count >= 0 && attempt(name, String(count)); count--);
+  }
+  return kept;
+}
+
+/** One action for all that a disk answers: the last one's, so that what comes of it stays known by the same beat. */
+function allAnswers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  let kept = beats;
+  for (let i = beats.length - 1; i >= 0; i--) {
+    const { deed, ...beat } = kept[i] as Beat;
+    if (deed.kind !== 'answer' || deed.found !== undefined) continue;
+    const { node } = deed;
+    const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: { kind: 'answer-all', node } } });
+    if (passes(attempt)) kept = attempt;
   }
   return kept;
 }
@@ -67,6 +82,16 @@ function roundTime(beats: readonly Beat[], passes: (beats: readonly Beat[]) => b
     }
   }
   return kept;
+}
+
+/** Where all goes well in the end: not much longer than it takes to be convincing. */
+function shorterEnd(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  const last = beats.at(-1);
+  if (last?.deed.kind !== 'plain' || last.deed.action.kind !== 'settle') return beats;
+  const { action } = last.deed;
+  if (action.byUs <= CONVINCING_US) return beats;
+  const shorter = beats.with(beats.length - 1, { ...last, deed: { kind: 'plain', action: { ...action, byUs: CONVINCING_US } } });
+  return passes(shorter) ? shorter : beats;
 }
 
 function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {

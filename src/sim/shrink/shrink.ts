@@ -28,7 +28,7 @@ export interface Shrunk {
   /** What the world could do without, in the order in which it was taken away, and the kinds of faults that are left. */
   readonly without: readonly string[];
   readonly faults: readonly string[];
-  /** Null where the story cannot be told on a stage: progress that does not come has no last step. */
+  /** Null where the story cannot be told on a stage. */
   readonly script: ShrunkScript | null;
   /** The steps of the smallest world's shortest run, where there is no script. */
   readonly story: readonly string[];
@@ -63,8 +63,8 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const { violation, events, scenario, without } = world;
       const open = (settings: Settings, rules = mutant): AnyStage => openStage(staging, settings, rules);
       const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
-      const scripts = runs.flatMap((run) => {
-        if (violation.property === 'liveness') return [];
+      const scripts = runs.flatMap((run, i) => {
+        if (i > 0 && watch.outOfTime()) return [];
         return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, product) ?? [];
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
@@ -125,7 +125,7 @@ function shrinkPlay<Command, Config>(
     const { violation: found, actions } = play(beats, on);
     return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
   };
-  const first = play(lift(tape, lifting), settings);
+  const first = play(lift(tape, lifting, scenario.livenessUs), settings);
   if (first.violation?.property !== violation.property) return null;
   let beats = first.beats;
   const passes = (shorter: readonly Beat[], on: Settings): boolean => {

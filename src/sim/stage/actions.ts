@@ -15,6 +15,11 @@ export interface MessageRef {
   readonly ordinal: number;
 }
 
+export interface AccessRef {
+  readonly node: number;
+  readonly access: number;
+}
+
 /** Numbers the core draws in this step, in order; what is not listed is 0. */
 interface Choosing {
   readonly choices?: readonly number[];
@@ -25,9 +30,13 @@ export type StageAction =
   | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Choosing)
   | ({ readonly kind: 'deliver'; readonly message: MessageRef } & Choosing)
   | { readonly kind: 'drop' | 'duplicate'; readonly message: MessageRef }
+  /** Everything under way is lost. */
+  | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
-  | { readonly kind: 'start' | 'crash' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
+  | { readonly kind: 'start' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
+  /** At once; or in the middle of its next step, after so many effects: messages, accesses to storage and words to its application. */
+  | { readonly kind: 'crash'; readonly node: number; readonly after?: number }
   /** A process is taken for dead and another started in its place; it lives on beside it, gets no more mail, and is called by its name and a prime. */
   | { readonly kind: 'twin'; readonly node: number }
   | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean }
@@ -37,8 +46,22 @@ export type StageAction =
   | { readonly kind: 'set'; readonly node: number; readonly byUs: number }
   /** From here on the clocks of a node run fast or slow. */
   | { readonly kind: 'rate'; readonly node: number; readonly ppm: number }
-  /** A storage access, by its number on that node: it takes effect and is answered, or is said to have failed without effect. */
-  | ({ readonly kind: 'answer' | 'fail'; readonly node: number; readonly access: number } & Choosing);
+  /** A storage access, by its number on that node, takes effect; nobody is told of it yet. */
+  | ({ readonly kind: 'effect' } & AccessRef)
+  /**
+   * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
+   * nothing written; if that is not said, it finds the last one that took effect.
+   */
+  | ({ readonly kind: 'answer'; readonly finding?: AccessRef | null } & AccessRef & Choosing)
+  /** Everything a node asks of storage is answered, oldest first, until nothing is left. */
+  | ({ readonly kind: 'answer-all'; readonly node: number } & Choosing)
+  /** It is said to have failed; it has had no effect unless it took effect before. */
+  | ({ readonly kind: 'fail' } & AccessRef & Choosing)
+  /**
+   * For so long everything goes well: messages arrive, accesses are answered and timers fire, all in time. Whoever asks all the while
+   * is owed progress. The first number chosen is the seed of all that cores draw meanwhile.
+   */
+  | ({ readonly kind: 'settle'; readonly byUs: number } & Choosing);
 
 export type NodeNames = readonly string[];
 
@@ -60,8 +83,13 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'drop':
     case 'duplicate':
       return `${action.kind} ${formatMessageRef(action.message, names)}`;
+    case 'drop-all':
+      return 'drop all';
     case 'advance':
-      return `advance ${formatSpan(action.byUs)}`;
+    case 'settle':
+      return `${action.kind} ${formatSpan(action.byUs)}`;
+    case 'crash':
+      return `crash ${names[action.node]}${action.after === undefined ? '' : ` after ${action.after}`}`;
     case 'restart':
       return `restart ${names[action.node]}${action.diskKept ? ' disk kept' : ''}`;
     case 'set':
@@ -69,11 +97,19 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'rate':
       return `rate ${names[action.node]} ${action.ppm}ppm`;
     case 'answer':
+      return `answer ${formatAccess(action, names)}${action.finding === undefined ? '' : ` finding ${action.finding ? formatAccess(action.finding, names) : 'nothing'}`}`;
+    case 'answer-all':
+      return `answer ${names[action.node]} all`;
+    case 'effect':
     case 'fail':
-      return `${action.kind} ${names[action.node]} #${action.access}`;
+      return `${action.kind} ${formatAccess(action, names)}`;
     default:
       return `${action.kind} ${names[action.node]}`;
   }
+}
+
+function formatAccess({ node, access }: AccessRef, names: NodeNames): string {
+  return `${names[node] ?? node} #${access}`;
 }
 
 /** Reads one line. Throws TENURE_BAD_ARGUMENT with what is wrong in it. */
@@ -92,11 +128,14 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     case 'deliver':
     case 'drop':
     case 'duplicate':
+      if (verb === 'drop' && words.join(' ') === 'all') return { kind: 'drop-all' };
       return { kind: verb, message: parseMessageRef(words, names, line) };
     case 'advance':
+    case 'settle':
       return { kind: verb, byUs: parseDuration(words.join(' ')) };
-    case 'start':
     case 'crash':
+      return words[1] === 'after' ? { kind: verb, node: node(), after: wholeNumber(words[2] ?? '', line) } : { kind: verb, node: node() };
+    case 'start':
     case 'twin':
     case 'pause':
     case 'resume':
@@ -117,12 +156,24 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       return { kind: verb, node: node(), ppm };
     }
     case 'answer':
+      if (words[1] === 'all') return { kind: 'answer-all', node: node() };
+      return { kind: verb, ...parseAccess(words, names, line), ...parseFinding(words.slice(2), names, line) };
+    case 'effect':
     case 'fail':
-      return { kind: verb, node: node(), access: ordinalOf(words[1], line) };
+      return { kind: verb, ...parseAccess(words, names, line) };
     default:
       if (verb === '') throw bad(line, 'there is nothing in it');
       return { kind: 'act', verb, node: node(), words: words.slice(1) };
   }
+}
+
+function parseAccess([name, ordinal]: readonly string[], names: NodeNames, line: string): AccessRef {
+  return { node: nodeNamed(name, names, line), access: ordinalOf(ordinal, line) };
+}
+
+function parseFinding([verb, ...words]: readonly string[], names: NodeNames, line: string): { readonly finding?: AccessRef | null } {
+  if (verb !== 'finding') return {};
+  return { finding: words[0] === 'nothing' ? null : parseAccess(words, names, line) };
 }
 
 function parseMessageRef(words: readonly string[], names: NodeNames, line: string): MessageRef {

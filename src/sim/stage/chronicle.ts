@@ -38,6 +38,10 @@ export class Chronicle {
       this.#write({ ...who, ...told.record });
       return;
     }
+    if (told.kind === 'missed') {
+      this.missed(`node ${node}#${incarnation} ${told.message}`);
+      return;
+    }
     const { resource, token } = told;
     const hold = this.#ledger.find(resource, incarnation, token);
     switch (told.kind) {
@@ -66,6 +70,11 @@ export class Chronicle {
         if (this.#ledger.close(resource, incarnation, token)) this.#write({ ...who, kind: 'ended', resource, token, reason: told.reason });
         return;
     }
+  }
+
+  /** Progress that was owed did not come. */
+  missed(message: string): void {
+    this.panel.report({ property: 'liveness', at: this.#clocks.now(), message });
   }
 
   crashed(node: number, incarnation: number): void {

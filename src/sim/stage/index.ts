@@ -4,13 +4,15 @@ import { registerStaging } from './register.ts';
 import { roundStagings } from './rounds.ts';
 import { roundsRegisterStaging } from './rounds-register.ts';
 import { parseSettings } from './settings.ts';
-import { openStage, type AnyStage } from './stage.ts';
+import type { AnyStage } from './any-stage.ts';
+import { openStage } from './stage.ts';
 import type { Settings } from './staging.ts';
 import { toyStaging } from './toy.ts';
 
 export * from './actions.ts';
 export { parseSettings } from './settings.ts';
-export { openStage, Stage, type AnyStage, type StageNote } from './stage.ts';
+export type { AnyStage, StageNote } from './any-stage.ts';
+export { openStage, Stage } from './stage.ts';
 export type { Actor, Settings, Staging } from './staging.ts';
 
 /** A protocol that can be staged, with its types closed over. */

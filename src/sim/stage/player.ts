@@ -2,7 +2,7 @@
  * One process on a stage: a core and its actor, stepped by one input at a time, with everything that
  * comes of a step collected instead of carried out. The stage and the explorer both play with it.
  */
-import { TenureError, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
+import { TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Snapshot, Step, UnitId } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
@@ -34,6 +34,8 @@ export type Told =
   | { readonly kind: 'renewed'; readonly resource: string; readonly token: number; readonly deadline: HoldDeadline }
   | { readonly kind: 'used'; readonly resource: string; readonly token: number }
   | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
+  /** Progress that was owed is impossible or was undone. */
+  | { readonly kind: 'missed'; readonly message: string }
   | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
 
 export type Input =
@@ -50,7 +52,10 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   // Step and desk: the clocks of the step, told before each.
   monoUs: MonoUs = 0 as MonoUs;
   wallUs: WallUs = 0 as WallUs;
-  readonly healed = false;
+  /** All goes well from here on: progress is owed. */
+  healed = false;
+  /** What the core draws, where nothing was said about it. */
+  dice: Chooser | null = null;
   // What came of the last step.
   readonly sent: Sent[] = [];
   readonly asked: Asked[] = [];
@@ -64,6 +69,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   readonly #reader = new ByteReader();
   #choices: readonly number[] = [];
   #chosen = 0;
+  #effectsLeft = Infinity;
 
   constructor(staging: Staging<Message, Command, Event, Config>, scenario: Scenario<Config>, boot: Boot, mutant: string | null) {
     this.#staging = staging;
@@ -80,8 +86,9 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
     return this.boot.incarnation;
   }
 
-  /** One input at one instant. */
-  play(input: Input, mono: MonoUs, wall: WallUs, choices: readonly number[] = []): void {
+  /** One input at one instant. The process is about to crash if its effects are limited: no more of them get out. */
+  play(input: Input, mono: MonoUs, wall: WallUs, choices: readonly number[] = [], effectsMax: number = Infinity): void {
+    this.#effectsLeft = effectsMax;
     this.monoUs = mono;
     this.wallUs = wall;
     this.#choices = choices;
@@ -113,7 +120,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
 
   /** Events reach the actor, whose commands reach the core, until all is said. */
   #settle(): void {
-    for (;;) {
+    while (this.#effectsLeft > 0) {
       const event = this.#inbox.shift();
       if (event !== undefined) {
         this.actor.event(event);
@@ -124,6 +131,11 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
       this.commands.push(command);
       this.core.command(command, this);
     }
+  }
+
+  /** False once the crash that ends this step has come. */
+  #takeEffect(): boolean {
+    return this.#effectsLeft-- > 0;
   }
 
   /** Core and actor. */
@@ -141,24 +153,26 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   // ── Step ───────────────────────────────────────────────────────────────────────────────────────────
 
   choose(bound: number): number {
-    return Math.min(this.#choices[this.#chosen++] ?? 0, bound - 1);
+    return Math.min(this.#choices[this.#chosen++] ?? this.dice?.below(bound) ?? 0, bound - 1);
   }
 
   send(to: NodeId, message: Message): void {
+    if (!this.#takeEffect()) return;
     this.#writer.reset();
     this.#staging.protocol.codec.encode(message, this.#writer);
     this.sent.push({ to, bytes: this.#writer.bytes.slice(0, this.#writer.length) });
   }
 
   read(unit: UnitId, key: string, op: number): void {
-    this.asked.push({ op, unit, key, value: null });
+    if (this.#takeEffect()) this.asked.push({ op, unit, key, value: null });
   }
 
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
-    this.asked.push({ op, unit, key, value: value.slice() });
+    if (this.#takeEffect()) this.asked.push({ op, unit, key, value: value.slice() });
   }
 
   emit(event: Event): void {
+    if (!this.#takeEffect()) return;
     this.events.push(event);
     this.#inbox.push(event);
   }
@@ -206,5 +220,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
 
   done(): void {}
 
-  failLiveness(): void {}
+  failLiveness(message: string): void {
+    this.told.push({ kind: 'missed', message });
+  }
 }

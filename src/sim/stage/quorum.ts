@@ -1,8 +1,9 @@
 /** The quorum engine on a stage: acceptors a, b, c, …, proposers p, q, …, and an actor that can do all a caller can. */
-import { encodeName, hashName, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import {
   deriveTiming,
   stretch,
+  type Keeps,
   type QuorumCommand,
   type QuorumCore,
   type QuorumEvent,
@@ -18,11 +19,25 @@ import type { Actor, Settings, Staging } from './staging.ts';
 
 export const ACCEPTOR_NAMES = 'abcdefghijklmno';
 export const PROPOSER_NAMES = 'pqrstuvwxyz';
+/** How long a bootstrap waits for members, if nothing is said. */
+const BOOTSTRAP_US = 1_000_000;
 
 export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   protocol: quorum,
-  // An attempt of 0 is whatever the engine derives from the round trip.
-  defaults: { acceptors: '3', proposers: '2', term: '3s', rtt: '2ms', rate: '0ppm', attempt: '0s', fencing: 'yes' },
+  // An attempt of 0 is whatever the engine derives from the round trip; 0 voters are all acceptors.
+  defaults: {
+    acceptors: '3',
+    proposers: '2',
+    voters: '0',
+    term: '3s',
+    rtt: '2ms',
+    rate: '0ppm',
+    attempt: '0s',
+    keeps: 'nothing',
+    new: 'no',
+    fencing: 'yes',
+    order: 'no',
+  },
   verbs: [
     'acquire NODE NAME TERM [wait SPAN] [keep]',
     'renew NODE NAME [TERM]',
@@ -31,8 +46,10 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     'use NODE NAME',
     'query NODE NAME',
     'watch NODE [PREFIX]',
+    'proclaim NODE NAME TEXT',
+    'bootstrap NODE [SPAN]',
     'retime NODE SPAN',
-    '(renew, release, cancel and use take "lease N": the Nth acquire of the node, instead of its last of that name)',
+    '(renew, release, cancel, use and proclaim take "lease N": the Nth acquire of the node, instead of its last of that name)',
   ],
 
   scenario(settings: Settings): Scenario<QuorumWorld> {
@@ -53,7 +70,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
       livenessUs: 0,
       config: {
         members,
-        core: { memberKeys, timing, floorBuckets: 1 },
+        core: { memberKeys, replication: votersIn(settings, members), timing, floorBuckets: 1 },
         habits: {
           handles: 0,
           resources: [],
@@ -70,13 +87,14 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
           tellsBeliefs: false,
           silenceUs: timing.silenceUs,
           restarted: false,
-          bootstraps: false,
+          bootstraps: settings['new'] === 'yes',
           isMember: false,
           opened: { asked: false },
         },
-        orderly: false,
+        // Waiters are served in order only while they answer in time: a script that judges it sees to that.
+        orderly: settings['order'] === 'yes',
         handles: [],
-        keeps: [],
+        keeps: keepsIn(settings, members),
         // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
         fenced: settings['fencing'] !== 'no',
       },
@@ -87,8 +105,27 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     return (node < config.members ? ACCEPTOR_NAMES[node] : PROPOSER_NAMES[node - config.members]) ?? `n${node}`;
   },
 
+  latencyUs: ({ config }: Scenario<QuorumWorld>): number => Math.ceil(config.core.timing.rttUs / 2),
   actor: (_scenario: Scenario<QuorumWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): QuorumActor => new QuorumActor(core, desk),
 };
+
+/** How many members vote on each name. */
+export function votersIn(settings: Settings, members: number): number {
+  return settingCount(settings, 'voters', 0, members) || members;
+}
+
+const KEEPS: readonly Keeps[] = ['nothing', 'floor', 'votes'];
+
+/** What each member keeps: one word for all, or one for each, with commas. */
+function keepsIn(settings: Settings, members: number): Keeps[] {
+  const words = (settings['keeps'] ?? 'nothing').split(',');
+  return Array.from({ length: members }, (_, member) => {
+    const word = words.length === 1 ? words[0] : words[member];
+    const keeps = KEEPS.find((one) => one === word);
+    if (keeps) return keeps;
+    throw new TenureError('TENURE_BAD_ARGUMENT', `keeps is one of ${KEEPS.join(', ')}, or one for each member with commas, not '${word}'`);
+  });
+}
 
 /** One acquire of this process, while anything of it is left. */
 interface ActedLease {
@@ -98,11 +135,18 @@ interface ActedLease {
   state: 'asking' | 'holding' | 'letting-go';
   token: number;
   renewals: number;
+  /** The core was told to keep renewing it. */
+  readonly keep: boolean;
+  /** It was asked for and granted while all went well: nothing excuses its loss. */
+  safe?: boolean;
+  /** It has said something of itself: to whoever asks for that, it is a register. */
+  speaks?: boolean;
 }
 
 export interface QuorumActorSnapshot {
   readonly asked: number;
   readonly leases: readonly ActedLease[];
+  readonly reads: readonly (readonly [number, { readonly register: string; readonly token: number }])[];
 }
 
 /** An actor for every engine that takes and gives the quorum engine's commands and events. */
@@ -111,6 +155,10 @@ export class QuorumActor implements Actor<QuorumEvent> {
   readonly #desk: Desk<QuorumCommand>;
   #asked = 0;
   #leases: ActedLease[] = [];
+  /** Questions about what a lease of this process says of itself. */
+  #reads = new Map<number, { readonly register: string; readonly token: number }>();
+  /** Since when all goes well, by the monotonic clock. */
+  #settledAt = Infinity;
 
   constructor(core: LeaseHolder, desk: Desk<QuorumCommand>) {
     this.#core = core;
@@ -147,7 +195,13 @@ export class QuorumActor implements Actor<QuorumEvent> {
         return;
       }
       case 'query':
-        this.#desk.command({ kind: 'query', lease: ++this.#asked, name: encodeName(name) });
+        this.#query(name);
+        return;
+      case 'proclaim':
+        this.#proclaim(words);
+        return;
+      case 'bootstrap':
+        this.#desk.command({ kind: 'bootstrap', lease: ++this.#asked, waitUs: name === '' ? BOOTSTRAP_US : parseDuration(name) });
         return;
       case 'watch':
         this.#desk.command({ kind: 'watch', prefix: name === '' ? new Uint8Array(0) : encodeName(name) });
@@ -166,21 +220,64 @@ export class QuorumActor implements Actor<QuorumEvent> {
     const waitUs = wait < 0 ? 0 : parseDuration(options[wait + 1] ?? '');
     const lease = ++this.#asked;
     const termUs = parseDuration(term);
-    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0 });
+    const keep = options.includes('keep');
+    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0, keep });
     this.#desk.requested(name, lease);
-    this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep: options.includes('keep') });
+    this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep });
+  }
+
+  /** A holder says something of itself, and whoever asks a quorum later reads it: a register, never written at first. */
+  #proclaim(words: readonly string[]): void {
+    const lease = this.#find('proclaim', words);
+    const value = words[1] === 'lease' ? undefined : words[1];
+    if (value === undefined || lease.state === 'asking') throw new TenureError('TENURE_BAD_ARGUMENT', 'a holder proclaims a text');
+    const number = ++this.#asked;
+    lease.speaks = true;
+    this.#desk.record({ kind: 'invoked', register: registerOf(lease), op: number, action: 'write', value });
+    this.#desk.command({ kind: 'proclaim', lease: lease.lease, name: encodeName(lease.name), meta: encodeName(value), number });
+  }
+
+  #query(name: string): void {
+    const number = ++this.#asked;
+    const lease = this.#leases.find((one) => one.name === name && one.speaks === true);
+    if (lease) {
+      this.#reads.set(number, { register: registerOf(lease), token: lease.token });
+      this.#desk.record({ kind: 'invoked', register: registerOf(lease), op: number, action: 'read' });
+    }
+    this.#desk.command({ kind: 'query', lease: number, name: encodeName(name) });
+  }
+
+  #answered({ lease, certain, holder, meta }: Extract<QuorumEvent, { kind: 'answered' }>): void {
+    const read = this.#reads.get(lease);
+    this.#reads.delete(lease);
+    if (!read || !certain || holder?.token !== read.token) return;
+    const value = meta ? decodeName(meta, 0, meta.length) : null;
+    this.#desk.record({ kind: 'responded', register: read.register, op: lease, value });
+  }
+
+  settling(): void {
+    this.#settledAt = this.#desk.monoUs;
+    for (const lease of this.#leases) delete lease.safe;
   }
 
   event(event: QuorumEvent): void {
     if (!('lease' in event)) return;
     const desk = this.#desk;
+    if (event.kind === 'answered') this.#answered(event);
     const lease = this.#leases.find((one) => one.lease === event.lease);
     if (!lease) return;
     switch (event.kind) {
       case 'granted':
         lease.state = 'holding';
         lease.token = event.token;
+        if (desk.healed && lease.keep && event.deadlineMonoUs - lease.termUs >= this.#settledAt) lease.safe = true;
         desk.granted(lease.name, lease.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'queued':
+        desk.record({ kind: 'queued', resource: lease.name, request: lease.lease });
+        return;
+      case 'proclaimed':
+        desk.record({ kind: 'responded', register: registerOf(lease), op: event.number });
         return;
       case 'renewed':
         desk.renewed(lease.name, lease.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
@@ -190,6 +287,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
         this.#forget(lease);
         return;
       case 'lost':
+        if (desk.healed && lease.safe === true) desk.failLiveness(`lost "${lease.name}", which it was renewing, though all went well`);
         desk.ended(lease.name, lease.token, 'lost');
         this.#forget(lease);
         return;
@@ -197,7 +295,8 @@ export class QuorumActor implements Actor<QuorumEvent> {
         desk.ended(lease.name, lease.token, 'released');
         return;
       case 'released':
-        desk.ended(lease.name, lease.token, 'released');
+        if (lease.token > 0) desk.ended(lease.name, lease.token, 'released');
+        else desk.abandoned(lease.name, lease.lease);
         this.#forget(lease);
         return;
       default:
@@ -222,14 +321,20 @@ export class QuorumActor implements Actor<QuorumEvent> {
   }
 
   snapshot(): Snapshot {
-    return { asked: this.#asked, leases: this.#leases.map((lease) => ({ ...lease })) };
+    return { asked: this.#asked, leases: this.#leases.map((lease) => ({ ...lease })), reads: [...this.#reads] };
   }
 
   restore(snapshot: Snapshot): void {
-    const { asked, leases } = snapshot as unknown as QuorumActorSnapshot;
+    const { asked, leases, reads } = snapshot as unknown as QuorumActorSnapshot;
     this.#asked = asked;
+    this.#reads = new Map(reads);
     this.#leases = leases.map((lease) => ({ ...lease }));
   }
+}
+
+/** What a holder says of itself under one grant. */
+function registerOf({ name, token }: ActedLease): string {
+  return `${name} ${token}`;
 }
 
 export function unknownVerb(verb: string, verbs: readonly string[]): TenureError {

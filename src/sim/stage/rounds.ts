@@ -12,7 +12,7 @@ import {
   type RoundProtocol,
   type RoundWorld,
 } from '../protocols/rounds.ts';
-import { ACCEPTOR_NAMES, PROPOSER_NAMES, QuorumActor } from './quorum.ts';
+import { ACCEPTOR_NAMES, PROPOSER_NAMES, QuorumActor, votersIn } from './quorum.ts';
 import { settingCount, settingSpanUs } from './settings.ts';
 import type { Settings, Staging } from './staging.ts';
 
@@ -22,8 +22,8 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
   const skew = clocks === 'absolute' ? '200ms' : '0s';
   return {
     protocol,
-    // An attempt of 0 is whatever the engine derives from the round trip. `skew` is ε, or S.
-    defaults: { acceptors: '3', proposers: '2', term: '3s', rtt: '2ms', rate: '0ppm', skew, attempt: '0s', fencing: 'yes' },
+    // An attempt of 0 is whatever the engine derives from the round trip; 0 voters are all acceptors. `skew` is ε, or S.
+    defaults: { acceptors: '3', proposers: '2', voters: '0', term: '3s', rtt: '2ms', rate: '0ppm', skew, attempt: '0s', fencing: 'yes' },
     verbs: [
       'acquire NODE NAME TERM [wait SPAN] [keep]',
       'renew NODE NAME [TERM]',
@@ -60,7 +60,7 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
         livenessUs: 0,
         config: {
           members,
-          core: { engine, algorithm: 4, memberKeys, timing },
+          core: { engine, algorithm: 4, memberKeys, replication: votersIn(settings, members), timing },
           habits: {
             handles: 0,
             resources: [],
@@ -93,6 +93,7 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
       return (node < config.members ? ACCEPTOR_NAMES[node] : PROPOSER_NAMES[node - config.members]) ?? `n${node}`;
     },
 
+    latencyUs: ({ config }: Scenario<RoundWorld>): number => Math.ceil(config.core.timing.rttUs / 2),
     actor: (_scenario: Scenario<RoundWorld>, core: RoundCore, desk: Desk<LeaseCommand>): QuorumActor => new QuorumActor(core, desk),
   };
 }

@@ -2,57 +2,48 @@
  * A small world that does only what it is told: nodes, messages under way, clocks and disks stand still
  * until an action moves one of them. The same actions give the same outcome; referees judge after each.
  */
-import { incarnation, nodeId, type Incarnation, type MonoUs, type TenureError, type WallUs } from '../../kernel/index.ts';
+import {
+  incarnation,
+  NEVER,
+  nodeId,
+  SeededChooser,
+  type Incarnation,
+  type MonoUs,
+  type TenureError,
+  type WallUs,
+} from '../../kernel/index.ts';
 import { OWN_DISK, type Core } from '../../core/index.ts';
 import { ByteReader } from '../../wire/index.ts';
 import { formatRecord, type HistoryRecord, type Violation } from '../../check/index.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
-import { bad, formatAction, formatMessageRef, formatSpan, parseAction, type MessageRef, type StageAction } from './actions.ts';
+import {
+  bad,
+  formatAction,
+  formatMessageRef,
+  formatSpan,
+  parseAction,
+  type AccessRef,
+  type MessageRef,
+  type StageAction,
+} from './actions.ts';
 import { labelOf } from '../tape.ts';
+import type { AnyStage, StageNote } from './any-stage.ts';
 import { Chronicle } from './chronicle.ts';
+import { Owed } from './owed.ts';
 import { Player, type Asked, type Input } from './player.ts';
+import { settle, type Settling } from './settling.ts';
+import { Shelves, type ShelfAccess } from './shelves.ts';
 import type { Settings, Staging } from './staging.ts';
+
+/** How long a message takes where all goes well, if the protocol does not say. */
+const LATENCY_US = 1_000;
+/** Whoever asks for more than this in one go never comes to an end. */
+const ANSWERS_MAX = 10_000;
 
 interface Flight extends MessageRef {
   readonly bytes: Uint8Array;
   copies: number;
-}
-
-interface Access extends Asked {
-  readonly node: number;
-  readonly incarnation: number;
-  readonly number: number;
-}
-
-/** What came of an action, for people, in the order in which it came. */
-export interface StageNote {
-  readonly kind: 'sent' | 'told' | 'asked' | 'recorded' | 'violation';
-  readonly text: string;
-  readonly record?: HistoryRecord;
-}
-
-/** A stage with its protocol's types closed over. */
-export interface AnyStage {
-  readonly names: readonly string[];
-  readonly nowUs: number;
-  readonly violations: readonly Violation[];
-  /** Messages that can be delivered, oldest first; one with copies is listed once. */
-  readonly underWay: readonly MessageRef[];
-  startAll(): void;
-  do(action: StageAction): readonly StageNote[];
-  /** Reads one line and does it. */
-  line(text: string): readonly StageNote[];
-  parse(text: string): StageAction;
-  format(action: StageAction): string;
-  describe(message: MessageRef): string;
-  /** The oldest message under way with just these bytes. */
-  find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
-  /** The nodes that hold a resource, by their own clocks. */
-  holdersOf(resource: string): readonly number[];
-  isUp(node: number): boolean;
-  /** Until a node wants to be woken, on its own clock; 0 or less: now. Infinity: it does not, or it is down. */
-  wakesInUs(node: number): number;
 }
 
 export class Stage<Message, Command, Event, Config> implements AnyStage {
@@ -69,10 +60,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #paused: Set<number> = new Set();
   readonly #flights: Flight[] = [];
   readonly #ordinals = new Map<string, number>();
-  readonly #disks: Map<string, Uint8Array>[];
-  readonly #units = new Map<string, Uint8Array>();
-  readonly #accesses: Access[] = [];
-  readonly #accessNumbers: number[];
+  readonly #shelves = new Shelves();
+  /** Those who crash in their next step, and after how many effects. */
+  readonly #doomed = new Map<number, number>();
+  readonly #owed = new Owed();
   readonly #chronicle: Chronicle;
   readonly #reader = new ByteReader();
   #notes: StageNote[] = [];
@@ -87,17 +78,16 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#clocks = nodes.map(() => new MachineClock(0, 0, 0));
     this.#players = nodes.map(() => null);
     this.#starts = nodes.map(() => 0);
-    this.#disks = nodes.map(() => new Map());
-    this.#accessNumbers = nodes.map(() => 0);
     const clocks = {
       now: (): number => this.nowUs,
       monoOf: (node: number): MonoUs => this.#monoOf(node),
       wallOf: (node: number): WallUs => this.#wallOf(node),
     };
     const referees = staging.protocol.referees(this.scenario, () => undefined);
-    this.#chronicle = new Chronicle(referees, clocks, (record) =>
-      this.#notes.push({ kind: 'recorded', text: formatRecord(record), record }),
-    );
+    this.#chronicle = new Chronicle(referees, clocks, (record) => {
+      this.#owed.observe(record);
+      this.#note('recorded', formatRecord(record), record);
+    });
   }
 
   get violations(): readonly Violation[] {
@@ -158,9 +148,12 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#notes = [];
     const before = this.violations.length;
     this.#perform(action);
-    for (const { property, message } of this.violations.slice(before))
-      this.#notes.push({ kind: 'violation', text: `${property}: ${message}` });
+    for (const { property, message } of this.violations.slice(before)) this.#note('violation', `${property}: ${message}`);
     return this.#notes;
+  }
+
+  #note(kind: StageNote['kind'], text: string, record?: HistoryRecord): void {
+    this.#notes.push({ kind, text, atUs: this.nowUs, ...(record ? { record } : {}) });
   }
 
   #perform(action: StageAction): void {
@@ -170,9 +163,12 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'restart':
         this.#start(action.node, action);
         return;
-      case 'crash':
-        this.#crash(action.node, action);
+      case 'crash': {
+        const player = this.#up(action.node, action);
+        if (action.after === undefined) this.#crash(player);
+        else this.#doomed.set(action.node, action.after);
         return;
+      }
       case 'twin':
         this.#twin(action.node, action);
         return;
@@ -211,6 +207,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'drop':
         this.#consume(this.#flight(action.message, this.format(action)));
         return;
+      case 'drop-all':
+        this.#flights.length = 0;
+        return;
       case 'duplicate':
         this.#flight(action.message, this.format(action)).copies++;
         return;
@@ -225,9 +224,18 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#play(this.#free(action.node, action), { kind: 'act', verb, words }, action.choices);
         return;
       }
+      case 'effect':
+        this.#shelves.takeEffect(this.#access(action));
+        return;
       case 'answer':
       case 'fail':
         this.#complete(action);
+        return;
+      case 'answer-all':
+        this.#answerAll(action);
+        return;
+      case 'settle':
+        this.#settle(action);
         return;
     }
   }
@@ -239,7 +247,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     if (this.#players[node]) throw this.#cannot(action, 'it is up');
     if (restarted !== (this.#starts[node] as number) > 0) throw this.#cannot(action, restarted ? 'it never was up' : 'it was up before');
     const diskKept = action.kind === 'restart' && action.diskKept;
-    if (!diskKept) (this.#disks[node] as Map<string, Uint8Array>).clear();
+    if (!diskKept) this.#shelves.wipeDisk(node);
     const life = this.#starts[node] as number;
     const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.scenario.nodes), restarted, diskKept };
     const player = new Player(this.#staging, this.scenario, boot, this.#mutant);
@@ -248,10 +256,12 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#play(player, { kind: 'start' });
   }
 
-  #crash(node: number, action: StageAction): void {
-    const player = this.#up(node, action);
-    this.#players[node] = null;
-    this.#paused.delete(node);
+  #crash(player: Player<Message, Command, Event, Config>): void {
+    const index = this.#players.indexOf(player);
+    this.#players[index] = null;
+    this.#paused.delete(index);
+    this.#doomed.delete(index);
+    this.#shelves.crash(player.incarnation);
     this.#chronicle.crashed(player.node, player.incarnation);
   }
 
@@ -285,16 +295,19 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 
   #play(player: Player<Message, Command, Event, Config>, input: Input, choices: readonly number[] = []): void {
     const { node } = player;
-    player.play(input, this.#monoOf(node), this.#wallOf(node), choices);
-    for (const event of player.events) {
-      this.#notes.push({
-        kind: 'told',
-        text: `${this.names[this.#players.indexOf(player)]} is told: ${this.#staging.protocol.describeEvent(event)}`,
-      });
+    const index = this.#players.indexOf(player);
+    const effectsMax = this.#doomed.get(index);
+    player.play(input, this.#monoOf(node), this.#wallOf(node), choices, effectsMax);
+    // Whoever crashes in the middle of a step is told nothing any more.
+    if (effectsMax === undefined) {
+      for (const event of player.events) {
+        this.#note('told', `${this.names[index]} is told: ${this.#staging.protocol.describeEvent(event)}`);
+      }
     }
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
     for (const { to, bytes } of player.sent) this.#send(node, to, bytes);
     for (const asked of player.asked) this.#ask(player, asked);
+    if (effectsMax !== undefined) this.#crash(player);
   }
 
   #send(from: number, to: number, bytes: Uint8Array): void {
@@ -305,7 +318,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#ordinals.set(key, ordinal);
     const flight = { from, to, label, ordinal, bytes, copies: 1 };
     this.#flights.push(flight);
-    this.#notes.push({ kind: 'sent', text: `${formatMessageRef(flight, this.names)}: ${text}` });
+    this.#note('sent', `${formatMessageRef(flight, this.names)}: ${text}`);
   }
 
   #describe(bytes: Uint8Array): string {
@@ -330,29 +343,104 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────
 
   #ask(player: Player<Message, Command, Event, Config>, asked: Asked): void {
-    const { node } = player;
-    const number = (this.#accessNumbers[node] as number) + 1;
-    this.#accessNumbers[node] = number;
-    this.#accesses.push({ ...asked, node, incarnation: player.incarnation, number });
-    const where = asked.unit === OWN_DISK ? 'its disk' : `unit ${asked.unit}`;
-    this.#notes.push({ kind: 'asked', text: `${this.names[node]} #${number}: ${asked.value ? 'write' : 'read'} ${asked.key} of ${where}` });
+    const { node, access, unit, key, value } = this.#shelves.ask(player.node, player.incarnation, asked);
+    const where = unit === OWN_DISK ? 'its disk' : `unit ${unit}`;
+    this.#note('asked', `${this.names[node]} #${access}: ${value ? 'write' : 'read'} ${key} of ${where}`);
+  }
+
+  #access(action: Extract<StageAction, { access: number }>): ShelfAccess {
+    const access = this.#shelves.find(action);
+    if (!access) throw this.#cannot(action, 'there is no such access under way');
+    return access;
   }
 
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {
-    const index = this.#accesses.findIndex(({ node, number }) => node === action.node && number === action.access);
-    const access = this.#accesses[index];
-    if (!access) throw this.#cannot(action, 'there is no such access under way');
-    if (this.#paused.has(action.node)) throw this.#cannot(action, `${this.names[action.node]} is paused`);
-    this.#accesses.splice(index, 1);
-    const ok = action.kind === 'answer';
-    const place = access.unit === OWN_DISK ? (this.#disks[access.node] as Map<string, Uint8Array>) : this.#units;
-    const key = access.unit === OWN_DISK ? access.key : `${access.unit} ${access.key}`;
-    const value = ok && access.value === null ? (place.get(key) ?? null) : null;
-    if (ok && access.value !== null) place.set(key, access.value);
-    const player = this.#players[access.node];
+    const access = this.#access(action);
     // A write of a process that is gone may still take effect; nobody is left to be told.
-    if (!player || player.incarnation !== access.incarnation) return;
-    this.#play(player, { kind: 'completed', completion: { op: access.op, ok, value } }, action.choices);
+    const index = this.#players.findIndex((one) => one?.incarnation === access.incarnation);
+    if (this.#paused.has(index)) throw this.#cannot(action, `${this.names[index]} is paused`);
+    const ok = action.kind === 'answer';
+    const finding = action.kind === 'answer' ? action.finding : undefined;
+    if (finding !== undefined && !this.#shelves.mayFind(access, finding)) throw this.#cannot(action, 'no regular register answers that');
+    this.#answer(access, ok, finding, action.choices);
+  }
+
+  #answerAll(action: Extract<StageAction, { kind: 'answer-all' }>): void {
+    const player = this.#free(action.node, action);
+    const next = (): ShelfAccess | undefined => this.#shelves.underWay.find(({ incarnation: life }) => life === player.incarnation);
+    if (!next()) throw this.#cannot(action, 'there is no access under way');
+    for (let access = next(), count = 0; access && count < ANSWERS_MAX; access = next(), count++) {
+      this.#answer(access, true, undefined, action.choices);
+    }
+  }
+
+  #answer(access: ShelfAccess, ok: boolean, finding?: AccessRef | null, choices?: readonly number[]): void {
+    const value = this.#shelves.end(access, ok, finding);
+    const player = this.#players.find((one) => one?.incarnation === access.incarnation);
+    if (player) this.#play(player, { kind: 'completed', completion: { op: access.op, ok, value } }, choices);
+  }
+
+  // ── Progress ───────────────────────────────────────────────────────────────────────────────────────
+
+  #settle(action: Extract<StageAction, { kind: 'settle' }>): void {
+    const missing = this.#players.findIndex((player, index) => (player === null) !== index >= this.scenario.nodes);
+    if (missing >= 0) throw this.#cannot(action, `${this.names[missing]} is ${missing < this.scenario.nodes ? 'down' : 'still there'}`);
+    for (const node of this.#paused) throw this.#cannot(action, `${this.names[node]} is paused`);
+    for (const node of this.#doomed.keys()) throw this.#cannot(action, `${this.names[node]} is about to crash`);
+    const players = this.#players.slice(0, this.scenario.nodes) as Player<Message, Command, Event, Config>[];
+    const dice = new SeededChooser(action.choices?.[0] ?? 0);
+    for (const player of players) {
+      player.dice = dice;
+      player.monoUs = this.#monoOf(player.node);
+      player.healed = true;
+      player.actor.settling?.();
+    }
+    this.#owed.begin();
+    const { messages, answers, wakes } = settle(
+      this.#settling(players),
+      action.byUs,
+      this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US,
+    );
+    for (const player of players) {
+      player.dice = null;
+      player.healed = false;
+    }
+    // Who sent what is told where it matters who gets it when.
+    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && record?.kind !== 'renewed');
+    const counts = [`${messages} messages arrive`, ...(answers > 0 ? [`${answers} accesses are answered`] : []), `${wakes} timers fire`];
+    this.#note('settled', `all goes well for ${formatSpan(action.byUs)}: ${counts.join(', ')}`);
+    for (const { node, incarnation: life, resource, at } of this.#owed.missing((one) => this.#chronicle.holdersOf(one).length > 0)) {
+      this.#chronicle.missed(
+        `node ${node}#${life} asks for "${resource}" since ${formatSpan(at)}; all went well for ${formatSpan(action.byUs)}, and nobody was granted it`,
+      );
+    }
+  }
+
+  #settling(players: readonly Player<Message, Command, Event, Config>[]): Settling<Flight, ShelfAccess> {
+    const at = (nowUs: number): void => void (this.nowUs = nowUs);
+    const now = (): number => this.nowUs;
+    return {
+      get nowUs() {
+        return now();
+      },
+      set nowUs(nowUs: number) {
+        at(nowUs);
+      },
+      flights: this.#flights,
+      accesses: this.#shelves.underWay,
+      wakes: () =>
+        players.map(({ node, core }) => (core.wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(core.wakeAt, this.nowUs))),
+      deliver: (flight) => {
+        this.#consume(flight);
+        this.#play(players[flight.to] as Player<Message, Command, Event, Config>, {
+          kind: 'receive',
+          from: flight.from,
+          bytes: flight.bytes,
+        });
+      },
+      answer: (access) => this.#answer(access, true),
+      wake: (node) => this.#play(players[node] as Player<Message, Command, Event, Config>, { kind: 'wake' }),
+    };
   }
 
   // ── Clocks ─────────────────────────────────────────────────────────────────────────────────────────

@@ -14,6 +14,8 @@ export interface Actor<Event> {
   /** Does one line of a script, without its node. Throws TENURE_BAD_ARGUMENT on what it does not understand. */
   act(verb: string, words: readonly string[]): void;
   event(event: Event): void;
+  /** From here on all goes well, until the desk says that it is not healed any more. */
+  settling?(): void;
   /** All it remembers, as plain data; a fresh actor that restores it goes on from there. */
   snapshot(): Snapshot;
   restore(snapshot: Snapshot): void;
@@ -26,6 +28,8 @@ export interface Staging<Message, Command, Event, Config, Node extends Core<Mess
   /** Verbs of its actors, with their arguments, for people. */
   readonly verbs: readonly string[];
   scenario(settings: Settings): Scenario<Config>;
+  /** How long messages and accesses to storage take where all goes well; a millisecond if nothing is said. */
+  latencyUs?(scenario: Scenario<Config>): number;
   /** Short names: they are what scripts are made of. */
   nodeName(scenario: Scenario<Config>, node: number): string;
   actor(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): Actor<Event>;

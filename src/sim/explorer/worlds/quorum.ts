@@ -2,6 +2,7 @@
  * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
  * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
  */
+import type { Incarnation } from '../../../kernel/index.ts';
 import {
   isRequest,
   type QuorumCommand,
@@ -86,23 +87,42 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
   },
 
-  asksNothing({ acceptors, attempts, tries, renewals }: Bounds, { node, life, core, actor }: NodeView): boolean {
+  asksNothing({ acceptors, attempts, tries, renewals, crashes }: Bounds, { node, life, core, actor }: NodeView): boolean {
     if (node < acceptors) return true;
     const { asked, leases } = actor as unknown as QuorumActorSnapshot;
     const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
+    // One that may crash may ask again.
+    if (crashes > 0 && life + 1 < attempts) return false;
     if (asked + life < attempts || proposer.some((pursuit) => !isGivenUp(pursuit, tries))) return false;
     return holder.renewals.length === 0 && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
   },
 
   alike: ({ acceptors }: Bounds): number => acceptors,
-  // Only a PREPARE compares owners, where ballots are equal, and the first try sends none.
-  firstToAct: ({ acceptors, tries }: Bounds): number | null => (tries === 1 ? acceptors : null),
+  firstToAct: (): null => null,
+  askers: {
+    alike: (bounds: Bounds, mutant: string | null): readonly number[] =>
+      areAlike(bounds, mutant) ? Array.from({ length: bounds.proposers }, (_, i) => bounds.acceptors + i) : [],
+    renameCore: renameOwners,
+    renameMessage(message: QuorumMessage, life: (one: number) => number): QuorumMessage {
+      message.owner = life(message.owner) as Incarnation;
+      message.holder = life(message.holder) as Incarnation;
+      return message;
+    },
+  },
   rename: renameCore,
   wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
   tidy: tidyCore,
   isDead: (message: QuorumMessage, incarnation: number, core: Snapshot | null): boolean =>
     !isRequest(message) && isIgnored(message, incarnation, core as unknown as QuorumCoreSnapshot | null),
 };
+
+/**
+ * Proposers are alike where nothing but equality is asked of their incarnations. Only a PREPARE compares them, where ballots are equal, and the first
+ * try sends none, except in the papers' way. An owner that is a node and not a life is not renamed with it.
+ */
+function areAlike({ tries }: Bounds, mutant: string | null): boolean {
+  return tries === 1 && !isLiteral(mutant) && mutant !== 'owner-is-node';
+}
 
 /** What this file reads of a core's snapshot. */
 interface QuorumCoreSnapshot {
@@ -112,7 +132,7 @@ interface QuorumCoreSnapshot {
     readonly lease: number;
     readonly state: { readonly phase: string; readonly tries: number; readonly ballot: number };
     readonly sets: readonly (readonly number[])[];
-    readonly refusals: readonly { readonly voter: number }[];
+    readonly refusals: readonly { readonly voter: number; readonly holder: number | null }[];
   }[];
   readonly holder: {
     readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
@@ -168,6 +188,24 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   }
   const promises = acceptor.promises.filter(([, , , until]) => mono < until);
   return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } };
+}
+
+/** Proposers are named in the votes and promises of acceptors, and in the refusals a proposer remembers. */
+function renameOwners(core: Snapshot, life: (one: number) => number): Snapshot {
+  const told = core as unknown as QuorumCoreSnapshot;
+  const { acceptor } = told;
+  return {
+    ...told,
+    acceptor: acceptor && {
+      ...acceptor,
+      rows: acceptor.rows.map(([name, owner, ...rest]) => [name, life(owner), ...rest]),
+      promises: acceptor.promises.map(([name, ballot, owner, until]) => [name, ballot, life(owner), until]),
+    },
+    proposer: told.proposer.map((pursuit) => ({
+      ...pursuit,
+      refusals: pursuit.refusals.map((refusal) => ({ ...refusal, holder: refusal.holder === null ? null : life(refusal.holder) })),
+    })),
+  };
 }
 
 /** Acceptors are named only in the sets of voters a proposer counts. In which order refusals came makes no difference to what comes of them. */

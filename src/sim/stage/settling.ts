@@ -1,0 +1,75 @@
+/**
+ * A stage on which all goes well for a while: messages arrive after one latency, in the order in which they were sent, what a node sends
+ * itself at once; accesses to storage are answered after the same time; timers fire when they are due. Nothing is drawn.
+ */
+import { TenureError } from '../../kernel/index.ts';
+import type { MessageRef } from './actions.ts';
+
+/** A stage that takes more steps than this does not get on in time. */
+const STEPS_MAX = 1_000_000;
+
+/** What can happen next on a stage, in the order in which it came up. */
+export interface Settling<Flight extends MessageRef, Access> {
+  nowUs: number;
+  readonly flights: readonly Flight[];
+  readonly accesses: readonly Access[];
+  /** When each node wants to be woken, in true time. */
+  wakes(): readonly number[];
+  deliver(flight: Flight): void;
+  answer(access: Access): void;
+  wake(node: number): void;
+}
+
+export interface Settled {
+  readonly messages: number;
+  readonly answers: number;
+  readonly wakes: number;
+}
+
+export function settle<Flight extends MessageRef, Access extends object>(
+  stage: Settling<Flight, Access>,
+  spanUs: number,
+  latencyUs: number,
+): Settled {
+  const endUs = stage.nowUs + spanUs;
+  const dues = new Map<Flight | Access, number>();
+  const counts = { messages: 0, answers: 0, wakes: 0 };
+  for (let steps = 0; ; steps++) {
+    if (steps > STEPS_MAX) throw new TenureError('TENURE_BAD_ARGUMENT', `after ${STEPS_MAX} steps this is not over`);
+    // What is due at the same time happens in the order in which it came up; messages before answers before timers.
+    let nextUs = Infinity;
+    let next: (() => void) | null = null;
+    const consider = (dueUs: number, act: () => void): void => {
+      if (dueUs >= nextUs) return;
+      nextUs = dueUs;
+      next = act;
+    };
+    for (const flight of stage.flights) {
+      let dueUs = dues.get(flight);
+      if (dueUs === undefined) dues.set(flight, (dueUs = stage.nowUs + (flight.from === flight.to ? 0 : latencyUs)));
+      consider(dueUs, () => {
+        counts.messages++;
+        stage.deliver(flight);
+      });
+    }
+    for (const access of stage.accesses) {
+      let dueUs = dues.get(access);
+      if (dueUs === undefined) dues.set(access, (dueUs = stage.nowUs + latencyUs));
+      consider(dueUs, () => {
+        counts.answers++;
+        stage.answer(access);
+      });
+    }
+    stage.wakes().forEach((dueUs, node) =>
+      consider(dueUs, () => {
+        counts.wakes++;
+        stage.wake(node);
+      }),
+    );
+    if (next === null || nextUs > endUs) break;
+    stage.nowUs = Math.max(stage.nowUs, nextUs);
+    (next as () => void)();
+  }
+  stage.nowUs = endUs;
+  return counts;
+}
