@@ -68,9 +68,11 @@ export const roundsRegisterWorld: SmallWorld<
   },
 
   mayWake: (): boolean => false,
-  asksNothing({ acceptors, attempts }: Bounds, { node, life, core, actor }: NodeView): boolean {
+  asksNothing({ acceptors, attempts, crashes }: Bounds, { node, life, core, actor }: NodeView): boolean {
     if (node < acceptors) return true;
     const { reads, found } = actor as unknown as RegisterRoundsActorSnapshot;
+    // One that may crash may ask again.
+    if (crashes > 0 && life + 1 < attempts) return false;
     return reads + life >= attempts && found === null && (core as unknown as RegisterCoreSnapshot).operation === null;
   },
 

@@ -75,11 +75,12 @@ function roundWorld(staging: RoundStaging): RoundSmallWorld {
       return node < acceptors || contender.claims.some((claim) => !isGivenUp(claim, tries));
     },
 
-    asksNothing({ acceptors, attempts, tries, renewals }: Bounds, { node, life, core, actor }: NodeView): boolean {
+    asksNothing({ acceptors, attempts, tries, renewals, crashes }: Bounds, { node, life, core, actor }: NodeView): boolean {
       if (node < acceptors) return true;
       const { asked, leases } = actor as unknown as QuorumActorSnapshot;
       const { contender } = core as unknown as RoundCoreSnapshot;
-      if (asked + life < attempts) return false;
+      // One that may crash may ask again.
+      if (asked + life < attempts || (crashes > 0 && life + 1 < attempts)) return false;
       const isDone = (claim: ClaimSnapshot): boolean =>
         claim.state.phase === 'holding' || claim.state.phase === 'releasing' ? claim.round === null : isGivenUp(claim, tries);
       return contender.claims.every(isDone) && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
