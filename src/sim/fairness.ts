@@ -3,7 +3,7 @@
  * that all of them reach takes the highest. With plain time as the ballot the fastest clock wins; with buckets, chance does.
  */
 import { compareBallots, incarnation, Random, wallUs, monoUs } from '../kernel/index.ts';
-import { BucketBallots, PlainBallots, type Ballots, type RoundStep } from '../core/index.ts';
+import { BucketBallots, deriveRoundTiming, PlainBallots, type Ballots, type RoundStep } from '../core/index.ts';
 import { SIM_EPOCH_US } from './clock.ts';
 
 export interface FairnessInput {
@@ -18,7 +18,15 @@ export interface FairnessInput {
 
 const SKEW_US = 200_000;
 const OFFSETS_US: readonly number[] = [0, SKEW_US / 2, SKEW_US];
-const BUCKET_US = 3 * SKEW_US;
+/** As wide as the engine has them. */
+const { bucketUs: BUCKET_US } = deriveRoundTiming({
+  maxTermUs: 10 * SKEW_US,
+  rateErrorPpm: 0,
+  rttUs: 1000,
+  clocks: 'absolute',
+  skewUs: SKEW_US,
+  skewsInSilence: 2,
+});
 /** Contests are so far apart. */
 const APART_US = 10 * BUCKET_US;
 

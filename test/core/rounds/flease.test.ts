@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Cell, ofKind, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
 
 /** Ballots of one bucket are in a random order: whoever asks a bucket later has the higher one. */
-const BUCKET_US = 3 * SKEW_US;
+const BUCKET_US = 6 * SKEW_US;
 const PERFECT = { engine: 'flease', skewUs: 0 } as const;
 
 describe('F2 GetLease', () => {
@@ -160,7 +160,8 @@ describe('a member that missed a renewal, so that the lease ended there', () => 
     cell.node(3).renew(lease);
     cell.settle(({ to: target }) => target !== 2);
     cell.drop();
-    cell.pass(BUCKET_US + SKEW_US);
+    // By any clock: the lease as it was before has ended.
+    cell.pass(TERM_US - BUCKET_US + 2 * SKEW_US);
     return { cell, lease };
   };
 

@@ -28,7 +28,8 @@ export interface RoundTimingInput extends TimingInput {
 export const TIE_BREAKS = 65_536;
 /** Narrower buckets would leave no room for the tie break in a safe integer. */
 const BUCKET_US_MIN = 60_000;
-const BUCKET_SKEWS = 3;
+/** A clock that is ahead is in the next bucket earlier, by this part of a bucket: the wider, the fairer. */
+const BUCKET_SKEWS = 6;
 const POLLS_PER_TERM = 10;
 
 export function deriveRoundTiming(input: RoundTimingInput): RoundTiming {
