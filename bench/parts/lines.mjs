@@ -1,7 +1,9 @@
 /** A line chart as SVG, written by hand: a line for each series over the same points. Where a value is missing, the line is broken. */
 
 const COLOURS = ['#4c78a8', '#f58518', '#54a24b', '#b279a2'];
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 340, 70, 230, 46, 52];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [800, 340, 70, 270, 46, 52];
+/** Labels that would be nearer to each other than this are left out. */
+const LABEL_GAP = 28;
 const TICKS = 5;
 
 /**
@@ -29,7 +31,12 @@ export function lines(title, across, points, series, unit) {
     parts.push(`<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="#dddddd"/>`);
     parts.push(`<text x="${LEFT - 8}" y="${at + 4}" text-anchor="end">${tick * step}${unit}</text>`);
   }
-  for (const point of points) parts.push(`<text x="${x(point)}" y="${HEIGHT - BOTTOM + 20}" text-anchor="middle">${point}</text>`);
+  let labelled = -Infinity;
+  for (const point of points) {
+    if (x(point) - labelled < LABEL_GAP) continue;
+    labelled = x(point);
+    parts.push(`<text x="${labelled}" y="${HEIGHT - BOTTOM + 20}" text-anchor="middle">${point}</text>`);
+  }
   parts.push(`<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 8}" text-anchor="middle">${across}</text>`);
   for (const [i, { name, values }] of series.entries()) {
     const colour = COLOURS[i % COLOURS.length];
