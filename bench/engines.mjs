@@ -142,6 +142,8 @@ const wins = { [FAIR]: contests(FAIR), [PLAIN]: contests(PLAIN) };
 
 /** @param {{ least: number, median: number } | null} gap */
 const gapText = (gap) => (gap === null ? 'refused' : `${gap.median} (${gap.least})`);
+/** @param {number} count */
+const roundTrips = (count) => `${count} round trip${count === 1 ? '' : 's'}`;
 /** @param {readonly string[]} head @param {readonly (readonly (string | number)[])[]} rows */
 const tableOf = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
@@ -151,10 +153,10 @@ const tables = {
     ['Engine', 'acquire', 'renew', 'look-up', 'release', 'waiting, a second', 'handed over after a release', 'taken over after a crash'],
     counted.map((one) => [
       `\`${one.engine}\``,
-      `${one.acquireMessages} messages, ${one.acquireTrips} round trips`,
+      `${one.acquireMessages} messages, ${roundTrips(one.acquireTrips)}`,
       `${one.renewMessages} messages`,
-      `${one.lookMessages} messages, ${one.lookTrips} round trips`,
-      `${one.releaseMessages} messages, ${one.releaseTrips} round trips`,
+      `${one.lookMessages} messages, ${roundTrips(one.lookTrips)}`,
+      `${one.releaseMessages} messages, ${roundTrips(one.releaseTrips)}`,
       `${one.waitMessages} messages`,
       `${one.handOverMs} ms`,
       `${one.takeOverMs} ms`,
