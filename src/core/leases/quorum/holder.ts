@@ -212,7 +212,7 @@ export class Holder {
 
   wake(step: QuorumStep): void {
     this.#calendar.take(step.monoUs, (id) => this.#visit(id, step), VISITS_PER_WAKE);
-    for (let id = this.#soon.take(step.monoUs); id >= 0; id = this.#soon.take(step.monoUs)) this.#visit(id, step);
+    for (let left = VISITS_PER_WAKE; left > 0 && this.#soon.nextAt <= step.monoUs; left--) this.#visit(this.#soon.take(step.monoUs), step);
     for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
       const renewal = this.#renewals.get(lease);
       if (renewal && step.monoUs >= renewal.until) this.#renewAgain(renewal, step);
