@@ -27,9 +27,14 @@ export class Beliefs {
   readonly #untilMono: F64Column = this.#plain.f64(2);
   readonly #holder: U32Column = this.#plain.u32(0);
   readonly #lease: U32Column = this.#plain.u32(1);
+  #count = 0;
 
   constructor(names: NameTable) {
     this.#names = names;
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   /** The id of a name, for the others here: -1 if nothing is believed of it. */
@@ -51,6 +56,7 @@ export class Beliefs {
   /** The id of the name. */
   put(name: Uint8Array, belief: Belief): number {
     const id = this.#names.intern(name, 0, name.length);
+    if (!this.#names.isUsed(id, LEARN_ROLE)) this.#count++;
     this.#clear(id);
     this.#names.retain(id, LEARN_ROLE);
     if (belief.letsGo || belief.isOver || belief.keptUntil !== belief.untilMono) this.#special.set(id, belief);
@@ -60,6 +66,7 @@ export class Beliefs {
 
   delete(id: number): void {
     this.#clear(id);
+    this.#count--;
     this.#names.drop(id, LEARN_ROLE);
   }
 
