@@ -58,6 +58,29 @@ describe('a learner', () => {
   });
 });
 
+describe('what a member that was paused passes on', () => {
+  it.each([RELATIVE, ABSOLUTE])('neither ends nor extends what is believed, and is told to nobody: %o', (options) => {
+    const cell = new Cell({ ...options, clients: 2 });
+    const [owner, learner] = [cell.node(3), cell.node(4)];
+    learner.command({ kind: 'watch', prefix: R });
+    cell.settle();
+    const lease = owner.acquire({ keep: true });
+    cell.run(1.2 * TERM_US, (packet) => packet.to !== 2);
+    expect(learner.believed()).toBe(owner.last('granted').token);
+    learner.events = [];
+    cell.settle();
+    expect(learner.said('learned')).toEqual([]);
+    expect(learner.believed()).toBe(owner.last('granted').token);
+    // The owner is gone: the belief ends with its lease, not later.
+    owner.down = true;
+    const left = owner.remaining(lease);
+    cell.run(left - 1);
+    expect(learner.believed()).toBeGreaterThan(0);
+    cell.run(1);
+    expect(learner.believed()).toBe(0);
+  });
+});
+
 describe('an owner that proclaims all the time', () => {
   it.each([RELATIVE, { engine: 'flease' } as const])('keeps its lease, and the last word is heard: %o', (options) => {
     const cell = new Cell({ ...options, clients: 1 });

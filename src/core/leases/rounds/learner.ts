@@ -100,20 +100,19 @@ export class RoundLearner {
   #believe(name: Uint8Array, value: LeaseValue, letsGo: boolean, step: RoundStep): void {
     const known = this.#beliefs.get(this.#beliefs.find(name));
     const isKnown = known !== null && known.holder === value.holder && known.holderLease === value.holderLease;
-    // What is about an older lease than the one we know of, or about one that was let go, is old news.
-    if (known !== null && (isKnown ? known.letsGo : value.token < known.token)) return;
+    // What is about an older lease than the one we know of, or about one that was let go, is old news; so is what a slow member passes on.
+    if (known !== null && (isKnown ? known.letsGo || value.ownBallot <= known.ballot : value.token < known.token)) return;
     const isAbsolute = this.#timing.clocks === 'absolute';
     const untilWall = isAbsolute ? value.untilUs : Infinity;
     const leftUs = isAbsolute ? value.untilUs - step.wallUs : value.untilUs;
     const untilMono = monoAfter(step.monoUs, spanUs(Math.max(0, leftUs)));
-    if (isKnown && !letsGo && known.untilWall === untilWall && isAbsolute) return;
     const wasBelieved = known !== null && !known.isOver;
     // A release of a lease we never heard of says nothing to anyone, but what comes late about that lease must not either.
     const isOver = leftUs <= 0 || (letsGo && !(isKnown && wasBelieved));
     const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
     const keptUntil = letsGo ? monoAfter(step.monoUs, stretch(maxTermUs + skewUs, rateErrorPpm)) : untilMono;
-    const { holder, holderLease, token } = value;
-    const belief: Belief = { holder, holderLease, token, untilWall, untilMono, letsGo, isOver: false, keptUntil };
+    const { holder, holderLease, token, ownBallot: ballot } = value;
+    const belief: Belief = { holder, holderLease, token, ballot, untilWall, untilMono, letsGo, isOver: false, keptUntil };
     if (isOver) {
       belief.isOver = !wasBelieved;
       belief.untilWall = Math.min(belief.untilWall, step.wallUs);
