@@ -110,7 +110,12 @@ function emptyValues(slots: number): undefined[] {
   return Array.from({ length: slots }, () => undefined);
 }
 
-/** Numbers that follow each other, as they mostly do, stand side by side. */
+/**
+ * Numbers that follow each other, as they mostly do, stand side by side by fours. More would not do: new ones whose
+ * lowest bits are those of many that stay would stand behind all of these, and every look at one pass them by.
+ */
 function homeOf(key: number, mask: number): number {
-  return (key | 0) & mask;
+  let mixed = Math.imul(key >>> 2, 0x9e3779b1);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b);
+  return (((mixed ^ (mixed >>> 13)) << 2) | (key & 3)) & mask;
 }

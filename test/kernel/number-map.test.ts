@@ -40,6 +40,18 @@ describe('a map from numbers', () => {
     expect([map.size, map.get(9_999), map.has(9_999)]).toEqual([0, undefined, false]);
   });
 
+  /** With homes side by side these are sixty thousand million steps: it does not end in time. */
+  it('does not make those that come and go pass by all that stay', () => {
+    const map = new NumberMap<number>();
+    for (let key = 0; key < 250_000; key++) map.set(key, key);
+    for (let key = 2 ** 19; key < 2 ** 19 + 250_000; key++) {
+      map.set(key, key);
+      map.delete(key);
+    }
+    expect(map.size).toBe(250_000);
+    expect(map.get(249_999)).toBe(249_999);
+  });
+
   it('has nothing under what is no key', () => {
     const map = new NumberMap<number>();
     expect([map.get(-1), map.has(-1), map.delete(-1)]).toEqual([undefined, false, false]);

@@ -1,6 +1,7 @@
-/** What a queue leaves behind when its lease goes from hand to hand. */
+/** What is left behind in calendars when leases go from hand to hand, or come and go. */
 import { expect, it } from 'vitest';
-import { Cell, R, TERM_US, type Node } from './cell.ts';
+import { deriveTiming } from '../../../src/core/index.ts';
+import { Cell, R, RTT_US, TERM_US, type Node } from './cell.ts';
 import { kept } from './census.ts';
 
 const LONG_US = 100 * TERM_US;
@@ -30,4 +31,22 @@ it('a lease that goes from hand to hand leaves no planned looks behind', () => {
     cell.run(1000);
   }
   expect(kept(cell.node(0).core, '#waiting.#due.#at')).toBeLessThan(50);
+});
+
+it('a lease with a short term that comes and goes leaves no planned looks behind, and is renewed all the same', () => {
+  const timing = deriveTiming({ maxTermUs: LONG_US, rateErrorPpm: 0, rttUs: RTT_US });
+  const cell = new Cell({ clients: 1, timing });
+  const holder = cell.node(3);
+  for (let i = 0; i < 500; i++) {
+    const given = holder.acquire({ keep: true });
+    cell.settle();
+    holder.release(given);
+    cell.settle();
+  }
+  const lease = holder.acquire({ keep: true });
+  cell.settle();
+  expect(kept(holder.core, '#holder.#soon.#at')).toBeLessThan(100);
+  cell.run(10 * TERM_US);
+  expect(holder.said('lost')).toEqual([]);
+  expect(holder.holds(lease)).toBe(true);
 });

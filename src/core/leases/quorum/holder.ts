@@ -26,6 +26,7 @@ import { Publications, type PublicationsSnapshot } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
 import { renewAfterUs, renewalPatienceUs } from './timing.ts';
+import type { Releasing, Renewal } from './under-way.ts';
 
 /** Flags of a hold. */
 const KEEP = 1;
@@ -36,36 +37,11 @@ const IS_WATCHED = 4;
 const CALENDAR_PARTS = 256;
 /** Terms of fewer widths than this are too short for the calendar: early by its width would be much too early. */
 const CALENDAR_WIDTHS_MIN = 12;
+/** The exact calendar is written anew when it has so many more entries than there are holds. */
+const STALE_MIN = 64;
+const STALE_FACTOR = 4;
 /** How many holds one wake looks at, so that a burst of renewals does not stop the process. */
 const VISITS_PER_WAKE = 10_000;
-
-interface Renewal {
-  readonly lease: number;
-  readonly id: number;
-  readonly termUs: number;
-  /** The newest proclaim it carries. */
-  proclaim: number;
-  ballot: BallotTime;
-  startMono: MonoUs;
-  startWall: WallUs;
-  /** The end of the attempt, or of the rest after a failed one. */
-  until: MonoUs;
-  readonly accepted: VoterSet;
-  readonly refused: VoterSet;
-}
-
-interface Releasing {
-  readonly lease: number;
-  readonly name: Uint8Array;
-  readonly voters: readonly NodeId[];
-  readonly ballot: BallotTime;
-  readonly answered: VoterSet;
-  /** The lease has run out by then, heard or not. */
-  readonly overAt: MonoUs;
-  until: MonoUs;
-  /** Until it is sent again; doubled each time. */
-  gapUs: number;
-}
 
 type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
 type Release = Extract<QuorumCommand, { kind: 'release' }>;
@@ -409,9 +385,21 @@ export class Holder {
   #schedule(id: number): void {
     const isKept = (this.#holds.flags(id) & KEEP) !== 0;
     const dueAt = this.#dueAt(id);
-    if (this.#isShort(id)) this.#soon.push(monoUs(dueAt), id);
     // The calendar may be early by its width: good for a renewal; an end must have come.
-    else this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
+    if (!this.#isShort(id)) this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
+    else {
+      this.#soon.push(monoUs(dueAt), id);
+      if (this.#soon.size > STALE_MIN + STALE_FACTOR * this.#holds.count) this.#sweepSoon();
+    }
+  }
+
+  /** Leases that were given back leave entries behind. Terms that are short in a cell of long ones may be minutes: those would pile up. */
+  #sweepSoon(): void {
+    this.#soon.clear();
+    for (let id = 0; id < this.#names.idLimit; id++) {
+      const isDue = this.#holds.has(id) && (this.#holds.flags(id) & RENEWING) === 0 && this.#isShort(id);
+      if (isDue) this.#soon.push(monoUs(this.#dueAt(id)), id);
+    }
   }
 
   #setFlag(id: number, flag: number): void {

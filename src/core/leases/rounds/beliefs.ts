@@ -1,11 +1,13 @@
 /** What a learner believes, by name. A lease that it was told of and that has not ended is a row of numbers; what has more to it is an object. */
-import { monoUs, NumberMap, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
+import { ballotTime, monoUs, NumberMap, type BallotTime, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { LEARN_ROLE, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
 
 export interface Belief {
   holder: Incarnation;
   holderLease: number;
   token: number;
+  /** Its owner's when it said so. */
+  ballot: BallotTime;
   /** By our own clocks. */
   untilWall: number;
   untilMono: MonoUs;
@@ -21,15 +23,21 @@ export class Beliefs {
   readonly #names: NameTable;
   readonly #owners = new OwnerTable();
   readonly #special = new NumberMap<Belief>();
-  readonly #plain: Rows = new Rows({ f64: 3, u32: 2, u8: 0 });
+  readonly #plain: Rows = new Rows({ f64: 4, u32: 2, u8: 0 });
   readonly #token: F64Column = this.#plain.f64(0);
   readonly #untilWall: F64Column = this.#plain.f64(1);
   readonly #untilMono: F64Column = this.#plain.f64(2);
+  readonly #ballot: F64Column = this.#plain.f64(3);
   readonly #holder: U32Column = this.#plain.u32(0);
   readonly #lease: U32Column = this.#plain.u32(1);
+  #count = 0;
 
   constructor(names: NameTable) {
     this.#names = names;
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   /** The id of a name, for the others here: -1 if nothing is believed of it. */
@@ -51,6 +59,7 @@ export class Beliefs {
   /** The id of the name. */
   put(name: Uint8Array, belief: Belief): number {
     const id = this.#names.intern(name, 0, name.length);
+    if (!this.#names.isUsed(id, LEARN_ROLE)) this.#count++;
     this.#clear(id);
     this.#names.retain(id, LEARN_ROLE);
     if (belief.letsGo || belief.isOver || belief.keptUntil !== belief.untilMono) this.#special.set(id, belief);
@@ -60,6 +69,7 @@ export class Beliefs {
 
   delete(id: number): void {
     this.#clear(id);
+    this.#count--;
     this.#names.drop(id, LEARN_ROLE);
   }
 
@@ -73,11 +83,12 @@ export class Beliefs {
     this.#plain.leave(id);
   }
 
-  #pack(id: number, { holder, holderLease, token, untilWall, untilMono }: Belief): void {
+  #pack(id: number, { holder, holderLease, token, ballot, untilWall, untilMono }: Belief): void {
     const index = this.#owners.indexOf(holder);
     this.#owners.retain(index);
     this.#plain.enter(id);
     this.#token.set(id, token);
+    this.#ballot.set(id, ballot);
     this.#untilWall.set(id, untilWall);
     this.#untilMono.set(id, untilMono);
     this.#holder.set(id, index);
@@ -90,6 +101,7 @@ export class Beliefs {
       holder: this.#owners.incarnationOf(this.#holder.get(id)),
       holderLease: this.#lease.get(id),
       token: this.#token.get(id),
+      ballot: ballotTime(this.#ballot.get(id)),
       untilWall: this.#untilWall.get(id),
       untilMono,
       letsGo: false,

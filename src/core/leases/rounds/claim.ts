@@ -56,6 +56,8 @@ export class Round {
   messages = 0;
   /** What is being written. */
   value: LeaseValue | null = null;
+  /** The number of the proclaim that it carries; 0 if none. */
+  proclaim = 0;
 
   constructor(purpose: Purpose, ballot: BallotTime, startMono: MonoUs, startWall: WallUs, until: MonoUs) {
     this.purpose = purpose;
@@ -71,10 +73,10 @@ export class Round {
   }
 
   snapshot(): Snapshot {
-    const { purpose, ballot, startMono, startWall, stage, writeMono, until, messages } = this;
+    const { purpose, ballot, startMono, startWall, stage, writeMono, until, messages, proclaim } = this;
     return {
       fixed: { purpose, ballot, startMono, startWall, until },
-      state: { stage, writeMono, messages },
+      state: { stage, writeMono, messages, proclaim },
       told: this.told.map(({ from, value, written, writer }) => ({ from, value: plain(value), written, writer })),
       nacks: this.nacks.map(({ from, reason, value }) => ({ from, reason, value: plain(value) })),
       sets: [this.heard, this.refused, this.votes, this.skewed].map((set) => set.toArray()),

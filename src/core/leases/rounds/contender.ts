@@ -29,7 +29,7 @@ import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
-import { deadlinesOf, hasRunOut, hintOf, isSkewed, remainingOf, renewAtOf, setDeadline } from './time-left.ts';
+import { deadlinesOf, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOf, setDeadline } from './time-left.ts';
 
 /** A try that does not wait gives up after so many rounds. */
 const TRIES_MAX = 4;
@@ -92,14 +92,13 @@ export class Contender {
     this.#begin(claim, 'renew', step);
   }
 
-  /** What the owner says of itself, anew: by a renewal that begins at once. One that has begun may be writing what it said before. */
+  /** What the owner says of itself, anew. A renewal that is under way is let end: proclaiming again and again must not keep it from that. */
   proclaim(lease: number, name: Uint8Array, meta: Uint8Array, number: number, step: RoundStep): void {
     const claim = this.#renewable(lease, name, step);
     if (!claim) return;
     claim.meta = meta;
     claim.proclaiming = number;
-    claim.round = null;
-    this.#begin(claim, 'renew', step);
+    if (claim.round === null) this.#begin(claim, 'renew', step);
   }
 
   #renewable(lease: number, name: Uint8Array, step: RoundStep): Claim | null {
@@ -137,7 +136,7 @@ export class Contender {
       claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
       step.emit({ kind: 'renewed', lease, ...deadlinesOf(claim, this.#surroundings) });
     }
-    if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
+    if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, claim.meta, step);
     if (this.#surroundings.rules.stopBeforeRelease && inUs === 0) {
       claim.isStopped = true;
       step.emit({ kind: 'stopped', lease });
@@ -221,7 +220,7 @@ export class Contender {
     } else if (phase === 'holding') {
       if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
       else if (round !== null) this.#fail(claim, round, step);
-      else if (claim.keep && this.#algorithm.renews && step.monoUs >= renewAtOf(claim)) this.#begin(claim, 'renew', step);
+      else if (isRenewalDue(claim, this.#algorithm.renews, step.monoUs)) this.#begin(claim, 'renew', step);
       else this.#planHold(claim, step);
     } else if (claim.waits && step.monoUs >= claim.waitUntil) {
       this.#giveUp(claim, claim.waitEnds, step);
@@ -295,6 +294,7 @@ export class Contender {
     const fromUs = rules.deadlineFromFirstMessage ? round.startWall : step.wallUs;
     const untilUs = timing.clocks === 'absolute' ? fromUs + claim.termUs : claim.termUs;
     claim.written = round.ballot;
+    round.proclaim = claim.proclaiming;
     return { holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: round.ballot, meta: claim.meta };
   }
 
@@ -337,7 +337,7 @@ export class Contender {
     claim.round = null;
     claim.phase = 'holding';
     this.#planHold(claim, step);
-    this.#out.teach(claim, 0, step);
+    this.#out.teach(claim, 0, claim.meta, step);
     const { lease, token, trips, hasWaited } = claim;
     step.emit({ kind: 'granted', lease, token, ...deadlinesOf(claim, this.#surroundings), trips, waited: hasWaited });
   }
@@ -357,10 +357,11 @@ export class Contender {
     }
     claim.round = null;
     this.#planHold(claim, step);
-    this.#out.teach(claim, 0, step);
+    this.#out.teach(claim, 0, round.value?.meta, step);
     step.emit({ kind: 'renewed', lease: claim.lease, ...deadlinesOf(claim, this.#surroundings) });
-    if (claim.proclaiming > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: claim.proclaiming });
-    claim.proclaiming = 0;
+    if (round.proclaim > 0) step.emit({ kind: 'proclaimed', lease: claim.lease, number: round.proclaim });
+    if (claim.proclaiming > round.proclaim) this.#begin(claim, 'renew', step);
+    else claim.proclaiming = 0;
   }
 
   #held(claim: Claim, value: LeaseValue, step: RoundStep): void {
@@ -450,7 +451,7 @@ export class Contender {
 
   #endRelease(claim: Claim, byQuorum: boolean, step: RoundStep): void {
     if (!claim.isStopped) step.emit({ kind: 'stopped', lease: claim.lease });
-    if (!this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, step);
+    if (!this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, claim.meta, step);
     this.#claims.delete(claim.lease);
     step.emit({ kind: 'released', lease: claim.lease, byQuorum });
   }
@@ -467,9 +468,7 @@ export class Contender {
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
   #planHold(claim: Claim, step: RoundStep): void {
-    const at = claim.keep && this.#algorithm.renews ? renewAtOf(claim) : claim.deadlineMono;
-    // Where only the wall clock counts, the monotonic one may be past the end before it: look again.
-    this.#claims.plan(claim, at > step.monoUs ? at : monoAfter(step.monoUs, this.#surroundings.timing.pollUs));
+    this.#claims.plan(claim, needsUsAt(claim, this.#algorithm.renews, this.#surroundings, step.monoUs));
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────

@@ -24,6 +24,10 @@ interface Watcher {
 /** Our own watches are refreshed at the members with this key. The other keys are names, from 1. */
 const REFRESH = 0;
 
+/** The calendar is written anew when it has so many more entries than there are beliefs. */
+const STALE_MIN = 64;
+const STALE_FACTOR = 4;
+
 export class RoundLearner {
   readonly #owner: Incarnation;
   readonly #members: readonly NodeId[];
@@ -96,20 +100,19 @@ export class RoundLearner {
   #believe(name: Uint8Array, value: LeaseValue, letsGo: boolean, step: RoundStep): void {
     const known = this.#beliefs.get(this.#beliefs.find(name));
     const isKnown = known !== null && known.holder === value.holder && known.holderLease === value.holderLease;
-    // What is about an older lease than the one we know of, or about one that was let go, is old news.
-    if (known !== null && (isKnown ? known.letsGo : value.token < known.token)) return;
+    // What is about an older lease than the one we know of, or about one that was let go, is old news; so is what a slow member passes on.
+    if (known !== null && (isKnown ? known.letsGo || value.ownBallot <= known.ballot : value.token < known.token)) return;
     const isAbsolute = this.#timing.clocks === 'absolute';
     const untilWall = isAbsolute ? value.untilUs : Infinity;
     const leftUs = isAbsolute ? value.untilUs - step.wallUs : value.untilUs;
     const untilMono = monoAfter(step.monoUs, spanUs(Math.max(0, leftUs)));
-    if (isKnown && !letsGo && known.untilWall === untilWall && isAbsolute) return;
     const wasBelieved = known !== null && !known.isOver;
     // A release of a lease we never heard of says nothing to anyone, but what comes late about that lease must not either.
     const isOver = leftUs <= 0 || (letsGo && !(isKnown && wasBelieved));
     const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
     const keptUntil = letsGo ? monoAfter(step.monoUs, stretch(maxTermUs + skewUs, rateErrorPpm)) : untilMono;
-    const { holder, holderLease, token } = value;
-    const belief: Belief = { holder, holderLease, token, untilWall, untilMono, letsGo, isOver: false, keptUntil };
+    const { holder, holderLease, token, ownBallot: ballot } = value;
+    const belief: Belief = { holder, holderLease, token, ballot, untilWall, untilMono, letsGo, isOver: false, keptUntil };
     if (isOver) {
       belief.isOver = !wasBelieved;
       belief.untilWall = Math.min(belief.untilWall, step.wallUs);
@@ -119,7 +122,7 @@ export class RoundLearner {
     }
     const id = this.#beliefs.put(name, belief);
     // One entry is enough: when it comes up, it plans the next.
-    if (known === null || known.isOver || untilMono < known.untilMono) this.#due.push(untilMono, id + 1);
+    if (known === null || known.isOver || untilMono < known.untilMono) this.#plan(id, untilMono);
     const hint = { owner: holder, token, remainingUsMax: this.#leftOf(belief, step) };
     step.emit({ kind: 'learned', name, holder: hint, meta: value.meta ?? null });
   }
@@ -130,17 +133,30 @@ export class RoundLearner {
     if (belief === null) return;
     const leftUs = belief.isOver ? 0 : this.#leftOf(belief, step);
     if (leftUs > 0) {
-      this.#due.push(monoAfter(step.monoUs, spanUs(leftUs)), id + 1);
+      this.#plan(id, monoAfter(step.monoUs, spanUs(leftUs)));
       return;
     }
     const name = this.#beliefs.nameOf(id);
     if (!belief.isOver) step.emit({ kind: 'learned', name, holder: null, meta: null });
     if (belief.keptUntil > step.monoUs) {
       this.#beliefs.put(name, { ...belief, isOver: true });
-      this.#due.push(belief.keptUntil, id + 1);
+      this.#plan(id, belief.keptUntil);
     } else {
       this.#beliefs.delete(id);
     }
+  }
+
+  /** An entry of an earlier lease on the name plans for the next one: of a name that comes and goes they would pile up. */
+  #plan(id: number, at: MonoUs): void {
+    this.#due.push(at, id + 1);
+    if (this.#due.size <= STALE_MIN + STALE_FACTOR * this.#beliefs.count) return;
+    this.#due.clear();
+    if (this.#refreshAt !== Infinity) this.#due.push(this.#refreshAt, REFRESH);
+    for (const other of this.#beliefs.ids()) this.#enter(other, this.#beliefs.get(other) as Belief);
+  }
+
+  #enter(id: number, belief: Belief): void {
+    this.#due.push(belief.isOver ? belief.keptUntil : belief.untilMono, id + 1);
   }
 
   #leftOf(belief: Belief, { monoUs: mono, wallUs: wall }: Pick<RoundStep, 'monoUs' | 'wallUs'>): number {
@@ -196,8 +212,7 @@ export class RoundLearner {
     this.#refreshAt = told.refreshAt;
     if (told.refreshAt !== Infinity) this.#due.push(told.refreshAt, REFRESH);
     for (const { name, ...belief } of told.beliefs) {
-      const id = this.#beliefs.put(encodeName(name), belief);
-      this.#due.push(belief.isOver ? belief.keptUntil : belief.untilMono, id + 1);
+      this.#enter(this.#beliefs.put(encodeName(name), belief), belief);
     }
     for (const watcher of told.watchers) this.#watchers.set(`${watcher.owner} ${watcher.prefix}`, { ...watcher });
   }

@@ -49,7 +49,7 @@ export class Outgoing {
   }
 
   /** Learners are told when the owner's own clock ends it, and of a release before it is proposed. */
-  teach(claim: Claim, flags: number, step: RoundStep): void {
+  teach(claim: Claim, flags: number, meta: Uint8Array | undefined, step: RoundStep): void {
     if (!this.#teaches) return;
     const { timing, rules, owner } = this.#surroundings;
     const message = this.#compose(LEARN, claim, claim.written, step);
@@ -58,7 +58,7 @@ export class Outgoing {
     const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);
     // What ends now ends now for a learner whose clock is behind as well: its acceptors do not wait either.
     const untilUs = timing.clocks === 'absolute' && !endsNow ? claim.deadlineWall + slackUs : leftUs;
-    message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta: claim.meta });
+    message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta });
     message.flags |= flags;
     this.#send(message, this.#electorate.members, step);
   }

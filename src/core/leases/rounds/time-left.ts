@@ -31,7 +31,22 @@ export function deadlinesOf(claim: Claim, { rules }: Surroundings): { deadlineMo
   return { deadlineMonoUs: rules.holderWatchesMono ? claim.deadlineMono : monoUs(Infinity), deadlineWallUs: claim.deadlineWall };
 }
 
-export function renewAtOf(claim: Claim): MonoUs {
+/** Its time has come, or its owner has something to say that no quorum has yet. */
+export function isRenewalDue(claim: Claim, renews: boolean, mono: MonoUs): boolean {
+  return renews && (claim.proclaiming > 0 || (claim.keep && mono >= renewAtOf(claim)));
+}
+
+/** When to look at a lease that is held: to renew it, or because it ends. */
+export function needsUsAt(claim: Claim, renews: boolean, { timing }: Surroundings, mono: MonoUs): MonoUs {
+  const at = claim.keep && renews ? renewAtOf(claim) : claim.deadlineMono;
+  if (at > mono) return at;
+  // It was time to renew before the round that won it had ended: at once, or it would not live to see another.
+  if (claim.deadlineMono > mono) return mono;
+  // Where only the wall clock counts, the monotonic one may be past the end before it: look again.
+  return monoAfter(mono, timing.pollUs);
+}
+
+function renewAtOf(claim: Claim): MonoUs {
   return monoUs(claim.deadlineMono - claim.termUs + renewAfterUs(claim.termUs));
 }
 

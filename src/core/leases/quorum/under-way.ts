@@ -1,0 +1,30 @@
+/** What a holder has under way: renewals and releases that wait for answers. */
+import type { BallotTime, MonoUs, NodeId, VoterSet, WallUs } from '../../../kernel/index.ts';
+
+export interface Renewal {
+  readonly lease: number;
+  readonly id: number;
+  readonly termUs: number;
+  /** The newest proclaim it carries. */
+  proclaim: number;
+  ballot: BallotTime;
+  startMono: MonoUs;
+  startWall: WallUs;
+  /** The end of the attempt, or of the rest after a failed one. */
+  until: MonoUs;
+  readonly accepted: VoterSet;
+  readonly refused: VoterSet;
+}
+
+export interface Releasing {
+  readonly lease: number;
+  readonly name: Uint8Array;
+  readonly voters: readonly NodeId[];
+  readonly ballot: BallotTime;
+  readonly answered: VoterSet;
+  /** The lease has run out by then, heard or not. */
+  readonly overAt: MonoUs;
+  until: MonoUs;
+  /** Until it is sent again; doubled each time. */
+  gapUs: number;
+}
