@@ -39,6 +39,8 @@ describe('tenure script', () => {
 
   test('exits 64 on what is no script, and on a file that is not there', () => {
     expect(tenure(['script', fileWith('none.txt', 'hello\n')]).code).toBe(64);
+    const [right, timeless] = [fileWith('right.txt', bare), fileWith('timeless.txt', '\nstage flease skew=5s term=2s\n')];
+    expect(tenure(['script', right, timeless])).toMatchObject({ code: 64, stderr: expect.stringContaining('timeless.txt, line 2: ') });
     expect(tenure(['script', join(directory, 'missing.txt')]).code).toBe(64);
     expect(tenure(['script']).code).toBe(64);
   });
