@@ -12,7 +12,7 @@ export interface SearchLimits {
   /** Takes also the steps that could as well have been taken a step earlier: more transitions, the same states. */
   readonly takesEveryOrder?: boolean;
   readonly maxStates: number;
-  /** Asked now and then, with what was done so far: whether to stop. */
+  /** Asked after each state, with what was done so far: whether to stop. */
   isOver(progress: SearchProgress): boolean;
 }
 
@@ -35,7 +35,6 @@ export interface SearchResult extends SearchProgress {
   readonly frontierBytes: number;
 }
 
-const ASK_EVERY = 4096;
 const DEPTH_MAX = 255;
 /** Words that say how a state was found. */
 const ARRIVAL = 3;
@@ -68,7 +67,6 @@ export function search<Message, Command, Event, Config>(
   visited.add(universe.low, universe.high, 0);
   push(level);
   const progress = (): SearchProgress => ({ states: visited.count, transitions, depth, waiting: level.count + nextLevel.count });
-  let untilAsked = ASK_EVERY;
 
   while (level.count > 0 && !isBroken && !isStopped) {
     invariant(depth < DEPTH_MAX, 'the world is deeper than the explorer counts');
@@ -88,9 +86,8 @@ export function search<Message, Command, Event, Config>(
       };
       universe.expand(state, length, visit, found);
       if (isBroken) break;
-      if (--untilAsked > 0) continue;
-      untilAsked = ASK_EVERY;
-      if (visited.count >= limits.maxStates || limits.isOver(progress())) {
+      // What has nothing left to do is not ended early.
+      if (level.count + nextLevel.count > 0 && (visited.count >= limits.maxStates || limits.isOver(progress()))) {
         isStopped = true;
         break;
       }
