@@ -12,7 +12,7 @@ export interface SearchLimits {
   /** Takes also the steps that could as well have been taken a step earlier: more transitions, the same states. */
   readonly takesEveryOrder?: boolean;
   readonly maxStates: number;
-  /** Asked after each state, with what was done so far: whether to stop. */
+  /** Asked now and then, with what was done so far: whether to stop. */
   isOver(progress: SearchProgress): boolean;
 }
 
@@ -35,6 +35,8 @@ export interface SearchResult extends SearchProgress {
   readonly frontierBytes: number;
 }
 
+/** Rare enough to cost nothing, often enough for worlds of many renumberings, where a state may take a hundredth of a second. */
+const ASK_EVERY = 64;
 const DEPTH_MAX = 255;
 /** Words that say how a state was found. */
 const ARRIVAL = 3;
@@ -60,6 +62,7 @@ export function search<Message, Command, Event, Config>(
   const found: Arrival = { node: -1, before: 0, input: 0 };
   let transitions = 0;
   let depth = 0;
+  let expanded = 0;
   let isBroken = false;
   let isStopped = false;
 
@@ -87,7 +90,8 @@ export function search<Message, Command, Event, Config>(
       universe.expand(state, length, visit, found);
       if (isBroken) break;
       // What has nothing left to do is not ended early.
-      if (level.count + nextLevel.count > 0 && (visited.count >= limits.maxStates || limits.isOver(progress()))) {
+      if (level.count + nextLevel.count === 0) continue;
+      if (visited.count >= limits.maxStates || (++expanded % ASK_EVERY === 0 && limits.isOver(progress()))) {
         isStopped = true;
         break;
       }
