@@ -256,6 +256,14 @@ describe('what is left out makes no difference', () => {
   );
 });
 
+test('a node that is restored is as patient as one that was not: what is found where clocks run slow happens on a stage', () => {
+  // An attempt of one instant is not over at the next one, by a clock that runs slow.
+  const bounds = { acceptors: 1, tries: 2, renewals: 0, crashes: 0, driftPpm: 100_000 };
+  const { found } = explore(quorum, bounds, 'release-live-attempt');
+  expect(found?.violation.property).toBe('exclusion');
+  expect(found?.lines.map(({ line }) => line)).toContain('wake p');
+});
+
 test('a proposer that may crash, and then ask again, is not done with asking', () => {
   const seen = {
     node: 1,
