@@ -65,6 +65,13 @@ describe('tenure shrink', () => {
     expect(tenure(['script', file]).code).toBe(0);
   });
 
+  test('says so when its budget ends it early', () => {
+    const args = ['shrink', 'toy', '--seed', '6975280443439790'];
+    expect(tenure([...args, '--budget', '1us'])).toMatchObject({ code: 2, stdout: expect.stringMatching(/the budget ended it early/) });
+    expect(JSON.parse(tenure([...args, '--budget', '1us', '--json']).stdout)).toMatchObject({ endedEarly: true });
+    expect(JSON.parse(tenure([...args, '--json']).stdout)).toMatchObject({ endedEarly: false });
+  });
+
   test('exits 0 where nothing breaks, and 64 on a mutant that is not there', () => {
     expect(tenure(['shrink', 'quorum', '--seed', '1'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/nothing breaks/) });
     expect(tenure(['shrink', 'quorum', '--seed', '1', '--mutant', 'nonsense']).code).toBe(64);

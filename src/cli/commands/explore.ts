@@ -62,7 +62,7 @@ Examples:
   tenure explore flease --crashes 1 --no-release         another engine, one crash
   tenure explore rounds-register                         the register under it: lemmas R1 to R5
 
-Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error.`,
+Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error, 78 bounds that do not go together.`,
     )
     .action((protocol: string, options: ExploreOptions, command: Command) => {
       const exploring = explorings.find((one) => one.protocol === protocol) as Exploring;
