@@ -39,6 +39,8 @@ describe('tenure script', () => {
 
   test('exits 64 on what is no script, and on a file that is not there', () => {
     expect(tenure(['script', fileWith('none.txt', 'hello\n')]).code).toBe(64);
+    const [right, timeless] = [fileWith('right.txt', bare), fileWith('timeless.txt', '\nstage flease skew=5s term=2s\n')];
+    expect(tenure(['script', right, timeless])).toMatchObject({ code: 64, stderr: expect.stringContaining('timeless.txt, line 2: ') });
     expect(tenure(['script', join(directory, 'missing.txt')]).code).toBe(64);
     expect(tenure(['script']).code).toBe(64);
   });
@@ -61,6 +63,13 @@ describe('tenure shrink', () => {
     expect(found.steps).toBeLessThanOrEqual(15);
     expect(readFileSync(file, 'utf8')).toBe(found.script);
     expect(tenure(['script', file]).code).toBe(0);
+  });
+
+  test('says so when its budget ends it early', () => {
+    const args = ['shrink', 'toy', '--seed', '6975280443439790'];
+    expect(tenure([...args, '--budget', '1us'])).toMatchObject({ code: 2, stdout: expect.stringMatching(/the budget ended it early/) });
+    expect(JSON.parse(tenure([...args, '--budget', '1us', '--json']).stdout)).toMatchObject({ endedEarly: true });
+    expect(JSON.parse(tenure([...args, '--json']).stdout)).toMatchObject({ endedEarly: false });
   });
 
   test('exits 0 where nothing breaks, and 64 on a mutant that is not there', () => {

@@ -81,4 +81,19 @@ describe.each(roundWorlds)('$staging.protocol.name', (world) => {
     },
     SLOW,
   );
+
+  test.each<Partial<Bounds>>([
+    { acceptors: 1, proposers: 1, renewals: 2, releases: false, driftPpm: 100_000, instants: 4 },
+    { acceptors: 2, proposers: 1, attempts: 2, renewals: 1, releases: false, driftPpm: 100_000, instants: 2 },
+  ])('what is tidied away changes no message that anybody sends, in a world of %j', (changed) => {
+    const bounds = { ...world.bounds, ...changed };
+    // All else that is left out is looked at, so that each message that can be sent is.
+    const patient = { ...world, asksNothing: () => false, isDead: () => false };
+    const sent = (which: typeof world): number => {
+      const outcome = explore(exploring(which), bounds);
+      expect(outcome).toMatchObject({ exhausted: true, found: null });
+      return outcome.messages;
+    };
+    expect(sent(patient)).toBe(sent({ ...patient, tidy: (core) => core }));
+  });
 });

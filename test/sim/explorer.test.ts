@@ -1,7 +1,7 @@
 /** The explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
 import { describe, expect, test } from 'vitest';
 import { explorings, exploring, theatres, type Bounds, type Exploration, type Exploring } from '../../src/sim/index.ts';
-import { permutations } from '../../src/sim/explorer/hashes.ts';
+import { permutations, renumberingsOf } from '../../src/sim/explorer/hashes.ts';
 import { Frontier } from '../../src/sim/explorer/frontier.ts';
 import { VisitedSet } from '../../src/sim/explorer/visited.ts';
 import { Cast } from '../../src/sim/explorer/cast.ts';
@@ -53,9 +53,17 @@ describe('the quorum engine', () => {
   });
 
   test('is said not to be exhausted when a budget ends the search', () => {
-    const outcome = explore(quorum, {}, null, 10_000);
+    const outcome = explore(quorum, {}, null, 100);
     expect(outcome).toMatchObject({ exhausted: false, found: null });
     expect(outcome.waiting).toBeGreaterThan(0);
+    // What the last state that was looked at leads to is counted, no more.
+    expect(outcome.states).toBeLessThan(120);
+  });
+
+  test('asks often whether to go on', () => {
+    const outcome = quorum.explore(quorum.bounds, null, { maxStates: 5_000_000, isOver: () => true });
+    expect(outcome).toMatchObject({ exhausted: false });
+    expect(outcome.states).toBeLessThan(500);
   });
 });
 
@@ -248,6 +256,14 @@ describe('what is left out makes no difference', () => {
   );
 });
 
+test('a node that is restored is as patient as one that was not: what is found where clocks run slow happens on a stage', () => {
+  // An attempt of one instant is not over at the next one, by a clock that runs slow.
+  const bounds = { acceptors: 1, tries: 2, renewals: 0, crashes: 0, driftPpm: 100_000 };
+  const { found } = explore(quorum, bounds, 'release-live-attempt');
+  expect(found?.violation.property).toBe('exclusion');
+  expect(found?.lines.map(({ line }) => line)).toContain('wake p');
+});
+
 test('a proposer that may crash, and then ask again, is not done with asking', () => {
   const seen = {
     node: 1,
@@ -301,6 +317,20 @@ describe('the frontier', () => {
     expect(isTaken).not.toContain(false);
     expect(frontier.take(room)).toBe(0);
   });
+});
+
+test.each([
+  [3, 2, 12],
+  [5, 1, 120],
+  [5, 3, 720],
+  [5, 5, 720],
+  [4, 5, 576],
+])('%i acceptors and %i proposers have %i renumberings: not more than pay', (acceptors, proposers, count) => {
+  const askers = Array.from({ length: proposers }, (_, i) => acceptors + i);
+  const all = renumberingsOf(acceptors + proposers, acceptors, askers);
+  expect(all[0]).toEqual(Array.from({ length: acceptors + proposers }, (_, node) => node));
+  expect(new Set(all.map((to) => to.join())).size).toBe(count);
+  for (const to of all) expect(to.toSorted((a, b) => a - b)).toEqual(all[0]);
 });
 
 test('there are n! renumberings, and the first changes nothing', () => {

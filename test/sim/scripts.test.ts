@@ -82,6 +82,35 @@ describe('a script', () => {
     expect(failures).toEqual([expect.stringMatching(/^line 3: .*only 0 of them were sent/)]);
   });
 
+  it.each([
+    ['crash a\nrestart a disk kep', "'disk kep'"],
+    ['crash a aftr 1', "'aftr 1'"],
+    ['advance 10s\nwake p soon', "'soon'"],
+    ['deliver p→a PROPOSE #1 twice', "'twice'"],
+    ['deliver p→a PROPOSE choosing 1 2', "'2'"],
+    ['rate a', 'parts per million'],
+    ['deliver all zz', "no node 'zz'"],
+    ['expect nobody holds y at all', 'expect what'],
+    ['stage quorum acceptors=5', 'begins a script'],
+    ['acquire q x 2s wiat 3s', "'wiat'"],
+    ['answer a all now', "'now'"],
+  ])('fails when a line says more than is understood, and is not done without it: %j', (lines, why) => {
+    const { failures } = runScript(`stage quorum\nstart\nacquire p x 2s\n${lines}\n`);
+    expect(failures).toEqual([expect.stringMatching(new RegExp(`^line ${3 + lines.split('\n').length}: .*${why}`))]);
+  });
+
+  it.each([
+    ['stage quorumm\n', /^line 1: .*PROTOCOL is one of/],
+    ['# why\n\nstage quorum acceptors=3 acceptors=5\n', /^line 3: .*'acceptors' is said twice/],
+    ['stage quorum toString=1\n', /^line 1: 'toString=1' is no setting/],
+    ['stage quorum term=1s=2s\n', /^line 1: 'term=1s=2s' is no setting/],
+    ['stage quorum acceptors=99\n', /^line 1: acceptors is a whole number/],
+    ['stage quorum mutant=none\n', /^line 1: quorum has no mutant/],
+    ['', /^line 1: a script begins with/],
+  ])('that has no stage is not run, and the line is named: %j', (source, why) => {
+    expect(() => runScript(source)).toThrow(why);
+  });
+
   it('that names a mutant fails when the product breaks as well', () => {
     // Wall clocks far beyond the bound that tokens need (rule 18): what breaks has nothing to do with the rule that is taken out.
     const restarts = ['a', 'b', 'c'].flatMap((member) => [`crash ${member}`, `restart ${member}`]);

@@ -1,7 +1,16 @@
 /** `tenure explore`: everything that can happen in a small world of a protocol, and the shortest script to a violation if there is one. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { parseDuration, spanUs, formatDuration, TenureError } from '../../kernel/index.ts';
-import { explorings, theatres, type Bounds, type Exploration, type Exploring, type FoundScript } from '../../sim/index.ts';
+import {
+  explorings,
+  simulations,
+  theatres,
+  writeScript,
+  type Bounds,
+  type Exploration,
+  type Exploring,
+  type FoundScript,
+} from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 
@@ -53,7 +62,7 @@ Examples:
   tenure explore flease --crashes 1 --no-release         another engine, one crash
   tenure explore rounds-register                         the register under it: lemmas R1 to R5
 
-Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error.`,
+Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error, 78 bounds that do not go together.`,
     )
     .action((protocol: string, options: ExploreOptions, command: Command) => {
       const exploring = explorings.find((one) => one.protocol === protocol) as Exploring;
@@ -134,13 +143,14 @@ function print(exploring: Exploring, bounds: Bounds, mutant: string | null, outc
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** As a script file has it: the stage, where it is not the usual one, then what happens on it. */
+/** As a script file has it, with what comes of each block: `tenure script` is content with it as it is. */
 function scriptOf(protocol: string, mutant: string | null, { settings, violation, lines }: FoundScript): string[] {
   const defaults = theatres.find((theatre) => theatre.protocol === protocol)?.defaults ?? {};
-  const unusual = Object.entries(settings).filter(([name, value]) => defaults[name] !== value);
-  const told = [...unusual, ...(mutant === null ? [] : [['mutant', mutant]]), ['breaks', violation.property]];
-  const stage = ['stage', protocol, ...told.map(([name, value]) => `${name}=${value}`)];
-  return [stage.join(' '), 'start', ...lines.map(({ line }) => line)];
+  const breaks = violation.property;
+  const rule = simulations.find(({ name }) => name === protocol)?.mutants.find(({ name }) => name === mutant);
+  const comment = rule ? [`${rule.rule}: ${rule.how}`] : [];
+  const script = writeScript({ comment, protocol, settings, defaults, mutant, breaks, lines: lines.map(({ line }) => line) });
+  return script.trimEnd().split('\n');
 }
 
 /** Of the visited table and the states that waited. */

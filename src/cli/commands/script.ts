@@ -38,7 +38,7 @@ export function scriptCommand(setExit: (code: number) => void): Command {
         return;
       }
       if (files.length === 0) command.error('error: which scripts?');
-      const ran = files.map((file) => ({ file, ...runScript(read(file)) }));
+      const ran = files.map((file) => ({ file, ...run(file) }));
       if (options.rewrite) for (const { file, text, changes } of ran) if (changes.length > 0) writeFileSync(file, text);
       if (options.json) process.stdout.write(`${JSON.stringify({ scripts: ran.map((one) => asJson(one)) })}\n`);
       else process.stdout.write(ran.map((one) => report(one, options)).join(''));
@@ -85,6 +85,17 @@ function list(json: boolean): void {
   for (const { protocol, settings, verbs } of stages) {
     const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
     process.stdout.write(`stage ${protocol} ${words.join(' ')}\n${verbs.map((verb) => `  ${verb}\n`).join('')}`);
+  }
+}
+
+/** Of many files, which one cannot be run. */
+function run(file: string): ScriptRun {
+  const text = read(file);
+  try {
+    return runScript(text);
+  } catch (error) {
+    if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
+    throw new TenureError('TENURE_BAD_ARGUMENT', `${file}, ${error.message}`);
   }
 }
 

@@ -64,6 +64,7 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
     outOfTime: () => spentUs() > budget,
   });
   progress.clear();
+  const isCut = spentUs() > budget;
   const run = `tenure sim ${protocol} --replay ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
   if (!shrunk) {
     process.stdout.write(json ? `${JSON.stringify({ protocol, mutant, seed, property: null })}\n` : `${run}: nothing breaks\n`);
@@ -71,8 +72,8 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
   }
   const script = scriptOf(protocol, mutant, seed, shrunk);
   if (output !== undefined && script !== null) save(output, script);
-  if (json) process.stdout.write(`${JSON.stringify(asJson(protocol, mutant, seed, shrunk, script, tries))}\n`);
-  else print(shrunk, script, run, tries, output);
+  if (json) process.stdout.write(`${JSON.stringify(asJson(protocol, mutant, seed, shrunk, script, tries, isCut))}\n`);
+  else print(shrunk, script, run, tries, output, isCut);
   return EXIT.violation;
 }
 
@@ -86,11 +87,12 @@ function scriptOf(protocol: string, mutant: string | null, seed: number, { scrip
   return writeScript({ comment, protocol, settings, defaults, mutant, breaks: violation.property, lines });
 }
 
-function print(shrunk: Shrunk, script: string | null, run: string, tries: number, output: string | undefined): void {
+function print(shrunk: Shrunk, script: string | null, run: string, tries: number, output: string | undefined, isCut: boolean): void {
   const { violation, eventsBefore, nodes, without, faults } = shrunk;
   const lines = [
     `${run}: ${violation.property} breaks after ${eventsBefore} events`,
     `${tries} smaller runs tried; the world does without ${[...new Set(without)].join(', ') || 'nothing it has'}`,
+    ...(isCut ? ['the budget ended it early: with more (--budget) it may get smaller'] : []),
   ];
   if (script === null) {
     const cut = shrunk.story.length - STORY_LINES;
@@ -108,7 +110,15 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function asJson(protocol: string, mutant: string | null, seed: number, shrunk: Shrunk, script: string | null, tries: number): object {
+function asJson(
+  protocol: string,
+  mutant: string | null,
+  seed: number,
+  shrunk: Shrunk,
+  script: string | null,
+  tries: number,
+  isCut: boolean,
+): object {
   const { violation, eventsBefore, events, nodes, without, faults } = shrunk;
   const { property, message } = shrunk.script?.violation ?? violation;
   return {
@@ -123,6 +133,7 @@ function asJson(protocol: string, mutant: string | null, seed: number, shrunk: S
     without,
     faults,
     tries,
+    endedEarly: isCut,
     steps: shrunk.script?.lines.length ?? null,
     script,
     story: shrunk.story,

@@ -35,16 +35,31 @@ export class PartHashes {
   }
 }
 
-/** Each renumbering of the first `count` nodes with each of the others that are alike: where every node goes. The identity first. */
+/** Each part is hashed under every renumbering: with more of them than this, that takes longer than the states they save. */
+const RENUMBERINGS_MAX = 720;
+
+/**
+ * Each renumbering of the first `count` nodes with each of the others that are alike: where every node goes. The identity first.
+ * Where that is too many, the last of the others are taken for themselves.
+ */
 export function renumberingsOf(nodes: number, count: number, others: readonly number[]): number[][] {
-  return permutations(count).flatMap((first) =>
-    permutations(others.length).map((order) =>
+  const firsts = permutations(count);
+  const alike = others.slice(0, mostAlike(firsts.length, others.length));
+  return firsts.flatMap((first) =>
+    permutations(alike.length).map((order) =>
       Array.from({ length: nodes }, (_, node) => {
-        const at = others.indexOf(node);
-        return at < 0 ? (first[node] ?? node) : (others[order[at] as number] as number);
+        const at = alike.indexOf(node);
+        return at < 0 ? (first[node] ?? node) : (alike[order[at] as number] as number);
       }),
     ),
   );
+}
+
+function mostAlike(renumberings: number, others: number): number {
+  let all = renumberings;
+  let alike = 1;
+  while (alike < others && all * (alike + 1) <= RENUMBERINGS_MAX) all *= ++alike;
+  return Math.min(alike, others);
 }
 
 /** Every order of 0 … count-1, the identity first. */

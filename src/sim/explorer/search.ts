@@ -35,7 +35,8 @@ export interface SearchResult extends SearchProgress {
   readonly frontierBytes: number;
 }
 
-const ASK_EVERY = 4096;
+/** Rare enough to cost nothing, often enough for worlds of many renumberings, where a state may take a hundredth of a second. */
+const ASK_EVERY = 64;
 const DEPTH_MAX = 255;
 /** Words that say how a state was found. */
 const ARRIVAL = 3;
@@ -61,6 +62,7 @@ export function search<Message, Command, Event, Config>(
   const found: Arrival = { node: -1, before: 0, input: 0 };
   let transitions = 0;
   let depth = 0;
+  let expanded = 0;
   let isBroken = false;
   let isStopped = false;
 
@@ -68,7 +70,6 @@ export function search<Message, Command, Event, Config>(
   visited.add(universe.low, universe.high, 0);
   push(level);
   const progress = (): SearchProgress => ({ states: visited.count, transitions, depth, waiting: level.count + nextLevel.count });
-  let untilAsked = ASK_EVERY;
 
   while (level.count > 0 && !isBroken && !isStopped) {
     invariant(depth < DEPTH_MAX, 'the world is deeper than the explorer counts');
@@ -88,9 +89,9 @@ export function search<Message, Command, Event, Config>(
       };
       universe.expand(state, length, visit, found);
       if (isBroken) break;
-      if (--untilAsked > 0) continue;
-      untilAsked = ASK_EVERY;
-      if (visited.count >= limits.maxStates || limits.isOver(progress())) {
+      // What has nothing left to do is not ended early.
+      if (level.count + nextLevel.count === 0) continue;
+      if (visited.count >= limits.maxStates || (++expanded % ASK_EVERY === 0 && limits.isOver(progress()))) {
         isStopped = true;
         break;
       }

@@ -56,8 +56,21 @@ export function runScript(source: string): ScriptRun {
   return { header, steps, failures, violation, text: formatScriptText(text, asWritten.outputs), changes };
 }
 
+/** What is wrong with the first line of a script is said of that line. */
 function headerOf({ blocks }: ScriptText): ScriptHeader {
-  const [word, protocol, ...words] = blocks[0]?.actions[0]?.text.split(/\s+/) ?? [];
+  const { number, text } = blocks[0]?.actions[0] ?? { number: 1, text: '' };
+  try {
+    const header = parseHeader(text);
+    header.theatre.open(header.settings, header.mutant);
+    return header;
+  } catch (error) {
+    if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
+    throw new TenureError(error.code, `line ${number}: ${error.message}`, error.details);
+  }
+}
+
+function parseHeader(text: string): ScriptHeader {
+  const [word, protocol, ...words] = text.split(/\s+/);
   const theatre = theatres.find((one) => one.protocol === protocol);
   if (word !== 'stage' || !theatre) {
     const known = theatres.map((one) => one.protocol).join(', ');
@@ -92,13 +105,16 @@ function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: Sc
   const failures: string[] = [];
   // Where the product differs from the mutant, some actions have nothing to act on and some expectations are not for it.
   const isStrict = mutant === written;
+  const first = blocks[0]?.actions[0];
   const outputs = blocks.map(({ actions }) =>
-    actions.flatMap(({ number, text }) => {
+    actions.flatMap((action) => {
+      const { number, text } = action;
+      if (action === first) return [];
       const fail = (why: string): string[] => {
         if (isStrict) failures.push(`line ${number}: ${why}`);
         return [`cannot: ${why}`];
       };
-      if (text.startsWith('stage ')) return [];
+      if (/^stage\b/.test(text)) return fail('a stage begins a script, and there is one');
       if (text.startsWith('expect ')) {
         const why = unmet(text.split(/\s+/).slice(1), stage);
         if (why !== null) fail(why);
@@ -123,6 +139,9 @@ function perform(text: string, stage: AnyStage): string[] {
   if (!/^deliver all\b/.test(text)) return tellInTime(stage.line(text), stage);
   // `deliver all`, or only what is for some: `deliver all a b p`.
   const names = text.split(/\s+/).slice(2);
+  const unknown = names.find((name) => !stage.names.includes(name));
+  if (unknown !== undefined)
+    throw new TenureError('TENURE_BAD_ARGUMENT', `there is no node '${unknown}'; there are ${stage.names.join(', ')}`);
   const lines: string[] = [];
   for (let count = 0; count < DELIVERIES_MAX; count++) {
     const message = stage.underWay.find(({ from, to }) => {
@@ -155,7 +174,7 @@ function unmet(words: readonly string[], stage: AnyStage): string | null {
   if (sentence === 'no violation') return stage.violations[0] ? `${stage.violations[0].property} is broken` : null;
   const isNot = rest[0] === 'not';
   const resource = rest[isNot ? 1 : 0];
-  if (verb !== 'holds' || resource === undefined || (who !== 'nobody' && !stage.names.includes(who))) {
+  if (verb !== 'holds' || resource === undefined || rest.length > (isNot ? 2 : 1) || (who !== 'nobody' && !stage.names.includes(who))) {
     return `expect what? Write 'NODE holds NAME', 'NODE holds not NAME', 'nobody holds NAME', 'violation' or 'no violation'`;
   }
   const holders = stage.holdersOf(resource).map((node) => stage.names[node] ?? String(node));

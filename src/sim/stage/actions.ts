@@ -117,6 +117,7 @@ export function parseAction(line: string, names: NodeNames): StageAction {
   const all = splitWords(line);
   const choosing = all.indexOf('choosing');
   const choices = choosing < 0 ? undefined : (all[choosing + 1] ?? '').split(',').map((text) => wholeNumber(text, line));
+  if (choosing >= 0) noMoreThan(2, all.slice(choosing), line);
   const [verb, ...words] = choosing < 0 ? all : all.slice(0, choosing);
   const action = parseBare(verb ?? '', words, names, line);
   return choices === undefined ? action : ({ ...action, choices } as StageAction);
@@ -124,6 +125,10 @@ export function parseAction(line: string, names: NodeNames): StageAction {
 
 function parseBare(verb: string, words: readonly string[], names: NodeNames, line: string): StageAction {
   const node = (): number => nodeNamed(words[0], names, line);
+  const alone = (): number => {
+    noMoreThan(1, words, line);
+    return node();
+  };
   switch (verb) {
     case 'deliver':
     case 'drop':
@@ -134,7 +139,9 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     case 'settle':
       return { kind: verb, byUs: parseDuration(words.join(' ')) };
     case 'crash':
-      return words[1] === 'after' ? { kind: verb, node: node(), after: wholeNumber(words[2] ?? '', line) } : { kind: verb, node: node() };
+      if (words[1] !== 'after') return { kind: verb, node: alone() };
+      noMoreThan(3, words, line);
+      return { kind: verb, node: node(), after: wholeNumber(words[2] ?? '', line) };
     case 'start':
     case 'twin':
     case 'pause':
@@ -142,9 +149,11 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     case 'sleep':
     case 'awake':
     case 'wake':
-      return { kind: verb, node: node() };
+      return { kind: verb, node: alone() };
     case 'restart':
-      return { kind: verb, node: node(), diskKept: words.slice(1).join(' ') === 'disk kept' };
+      return words.slice(1).join(' ') === 'disk kept'
+        ? { kind: verb, node: node(), diskKept: true }
+        : { kind: verb, node: alone(), diskKept: false };
     case 'set': {
       const text = words.slice(1).join(' ');
       const spanUs = parseDuration(text.replace(/^[+-]/, ''));
@@ -152,14 +161,17 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     }
     case 'rate': {
       const ppm = Number((words[1] ?? '').replace(/ppm$/, ''));
-      if (!Number.isSafeInteger(ppm)) throw bad(line, 'a rate is a whole number of parts per million');
+      noMoreThan(2, words, line);
+      if (words[1] === undefined || !Number.isSafeInteger(ppm)) throw bad(line, 'a rate is a whole number of parts per million');
       return { kind: verb, node: node(), ppm };
     }
     case 'answer':
+      noMoreThan(words[1] === 'all' ? 2 : 5, words, line);
       if (words[1] === 'all') return { kind: 'answer-all', node: node() };
       return { kind: verb, ...parseAccess(words, names, line), ...parseFinding(words.slice(2), names, line) };
     case 'effect':
     case 'fail':
+      noMoreThan(2, words, line);
       return { kind: verb, ...parseAccess(words, names, line) };
     default:
       if (verb === '') throw bad(line, 'there is nothing in it');
@@ -172,12 +184,16 @@ function parseAccess([name, ordinal]: readonly string[], names: NodeNames, line:
 }
 
 function parseFinding([verb, ...words]: readonly string[], names: NodeNames, line: string): { readonly finding?: AccessRef | null } {
-  if (verb !== 'finding') return {};
-  return { finding: words[0] === 'nothing' ? null : parseAccess(words, names, line) };
+  if (verb === undefined) return {};
+  if (verb !== 'finding') throw bad(line, `'${verb}' is not understood`);
+  if (words[0] !== 'nothing') return { finding: parseAccess(words, names, line) };
+  noMoreThan(1, words, line);
+  return { finding: null };
 }
 
 function parseMessageRef(words: readonly string[], names: NodeNames, line: string): MessageRef {
   const [link = '', label, ordinal] = words;
+  noMoreThan(3, words, line);
   const [from, to] = link.split(/→|->/);
   if (to === undefined || label === undefined) throw bad(line, 'a message is written like p→a PROPOSE #1');
   return {
@@ -186,6 +202,11 @@ function parseMessageRef(words: readonly string[], names: NodeNames, line: strin
     label,
     ordinal: ordinal === undefined ? 1 : ordinalOf(ordinal, line),
   };
+}
+
+/** A word that is passed over would make the line mean something else than it says. */
+function noMoreThan(count: number, words: readonly string[], line: string): void {
+  if (words.length > count) throw bad(line, `'${words.slice(count).join(' ')}' is not understood`);
 }
 
 function nodeNamed(name: string | undefined, names: NodeNames, line: string): number {

@@ -218,6 +218,8 @@ export class QuorumActor implements Actor<QuorumEvent> {
     if (name === undefined || term === undefined) throw new TenureError('TENURE_BAD_ARGUMENT', 'acquire needs a name and a term');
     const wait = options.indexOf('wait');
     const waitUs = wait < 0 ? 0 : parseDuration(options[wait + 1] ?? '');
+    const unknown = options.find((word, at) => word !== 'wait' && word !== 'keep' && !(wait >= 0 && at === wait + 1));
+    if (unknown !== undefined) throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN' and 'keep', not '${unknown}'`);
     const lease = ++this.#asked;
     const termUs = parseDuration(term);
     const keep = options.includes('keep');

@@ -16,10 +16,13 @@ export function settingSpanUs(settings: Settings, name: string): number {
 /** `acceptors=3 term=2s` as settings; each must be one of those with a default. */
 export function parseSettings(words: readonly string[], defaults: Settings): Settings {
   const settings: Record<string, string> = { ...defaults };
+  const said = new Set<string>();
   for (const word of words) {
-    const [name = '', value] = word.split('=');
-    if (value === undefined || !(name in defaults))
+    const [name = '', value, ...rest] = word.split('=');
+    if (value === undefined || rest.length > 0 || !Object.hasOwn(defaults, name))
       throw new TenureError('TENURE_BAD_ARGUMENT', `'${word}' is no setting of this stage; there are ${Object.keys(defaults).join(', ')}`);
+    if (said.has(name)) throw new TenureError('TENURE_BAD_ARGUMENT', `'${name}' is said twice`);
+    said.add(name);
     settings[name] = value;
   }
   return settings;

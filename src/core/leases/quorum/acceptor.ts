@@ -467,7 +467,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   #answer(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep): void {
     const reply = this.#reply;
-    if (kind === PROMISED) reply.flags = 0;
+    if (kind === PROMISED || kind === RELEASED) reply.flags = 0;
     reply.kind = kind;
     reply.owner = message.owner;
     reply.lease = message.lease;
@@ -488,6 +488,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #tellLease(id: number, step: QuorumStep, reply: QuorumMessage = this.#reply): void {
     if (id < 0 || !this.isLive(id, step)) {
       reply.flags = 0;
+      // The message is used again and again: what is left of another lease is not sent.
+      reply.remainingUs = 0;
       return;
     }
     const leases = this.#leases;

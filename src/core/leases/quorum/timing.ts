@@ -126,7 +126,9 @@ export function retime(setUp: Timing, rttUs: number): Timing {
   const roomUs = setUp.maxTermUs * (1 - RENEW_AT - ABORT_MARGIN);
   const longestUs = Math.floor(roomUs / (RENEWALS_THAT_FIT * (ATTEMPT_TRIPS + 1)));
   const { maxTermUs, rateErrorPpm } = setUp;
-  return deriveTiming({ maxTermUs, rateErrorPpm, rttUs: Math.max(setUp.rttUs, Math.min(Math.ceil(rttUs), longestUs)) });
+  const knownUs = Math.max(setUp.rttUs, Math.min(Math.ceil(rttUs), longestUs));
+  // A stage says how long an attempt takes: that is not to be derived anew while nothing has changed.
+  return knownUs === setUp.rttUs ? setUp : deriveTiming({ maxTermUs, rateErrorPpm, rttUs: knownUs });
 }
 
 function bad(message: string, { maxTermUs, rateErrorPpm, rttUs }: TimingInput): TenureError {

@@ -126,7 +126,7 @@ interface RoundCoreSnapshot {
 }
 
 interface RowSnapshot {
-  readonly value: object | null;
+  readonly value: { readonly holder: number; readonly holderLease: number } | null;
   readonly untilMono: number;
 }
 
@@ -173,9 +173,7 @@ function isIgnored(message: RoundMessage, incarnation: number, core: RoundCoreSn
 /** Leases that are over at an acceptor, and what a contender keeps only to tell its caller how it went. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   const told = core as unknown as RoundCoreSnapshot;
-  const rows = told.acceptor?.rows.map((row) =>
-    row.value !== null && row.untilMono <= mono ? { ...row, value: null, untilMono: 0 } : row,
-  );
+  const rows = told.acceptor?.rows.map((row) => (row.untilMono <= mono ? tidyRow(row) : row));
   const claims = told.contender.claims.map((claim) => ({
     ...claim,
     seen: null,
@@ -188,6 +186,12 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
     contender: { ...told.contender, claims },
   };
   return tidied as unknown as Snapshot;
+}
+
+/** Whose lease it was stays: its owner may renew it here for as long as the row is kept. */
+function tidyRow(row: RowSnapshot): object {
+  if (row.value === null) return row;
+  return { ...row, value: null, untilMono: 0, endedBy: row.value.holder, endedLease: row.value.holderLease };
 }
 
 /** What READ brought is judged once. */
