@@ -1,6 +1,10 @@
 /** Things to look at again at some instant: a small heap. An entry may be out of date when it comes up; whoever takes it checks. */
 import { NEVER, type MonoUs } from '../../../kernel/index.ts';
 
+const STALE_MIN = 64;
+const STALE_FACTOR = 4;
+const NAMES_FACTOR = 1 / 16;
+
 export class DueHeap {
   readonly #at: number[] = [];
   readonly #key: number[] = [];
@@ -11,6 +15,14 @@ export class DueHeap {
 
   get nextAt(): MonoUs {
     return (this.#at[0] ?? NEVER) as MonoUs;
+  }
+
+  /**
+   * Whether it is worth being written anew: leases that ended long before they were due leave entries behind, and with long
+   * terms those pile up. Writing it anew looks at every name the node knows, so that is not done for a few.
+   */
+  isOvergrown(live: number, names: number): boolean {
+    return this.size > STALE_MIN + STALE_FACTOR * live + NAMES_FACTOR * names;
   }
 
   clear(): void {

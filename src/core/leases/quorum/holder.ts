@@ -37,9 +37,6 @@ const IS_WATCHED = 4;
 const CALENDAR_PARTS = 256;
 /** Terms of fewer widths than this are too short for the calendar: early by its width would be much too early. */
 const CALENDAR_WIDTHS_MIN = 12;
-/** The exact calendar is written anew when it has so many more entries than there are holds. */
-const STALE_MIN = 64;
-const STALE_FACTOR = 4;
 /** How many holds one wake looks at, so that a burst of renewals does not stop the process. */
 const VISITS_PER_WAKE = 10_000;
 
@@ -389,11 +386,10 @@ export class Holder {
     if (!this.#isShort(id)) this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
     else {
       this.#soon.push(monoUs(dueAt), id);
-      if (this.#soon.size > STALE_MIN + STALE_FACTOR * this.#holds.count) this.#sweepSoon();
+      if (this.#soon.isOvergrown(this.#holds.count, this.#names.idLimit)) this.#sweepSoon();
     }
   }
 
-  /** Leases that were given back leave entries behind. Terms that are short in a cell of long ones may be minutes: those would pile up. */
   #sweepSoon(): void {
     this.#soon.clear();
     for (let id = 0; id < this.#names.idLimit; id++) {

@@ -40,6 +40,11 @@ export class Beliefs {
     return this.#count;
   }
 
+  /** How many names the node knows, at most. */
+  get names(): number {
+    return this.#names.idLimit;
+  }
+
   /** The id of a name, for the others here: -1 if nothing is believed of it. */
   find(name: Uint8Array): number {
     const id = this.#names.find(name, 0, name.length);

@@ -8,10 +8,6 @@ import { DueHeap } from '../quorum/due-heap.ts';
 import { renewAfterUs } from '../quorum/timing.ts';
 import { Claim } from './claim.ts';
 
-/** The calendar is written anew when it has so many more entries than there are claims. */
-const STALE_MIN = 64;
-const STALE_FACTOR = 4;
-
 /** Flags of a hold. */
 const KEEP = 1;
 
@@ -86,7 +82,7 @@ export class Claims {
     claim.until = at;
     if (this.#rest(claim)) return;
     this.#enter(claim);
-    if (this.#due.size > STALE_MIN + STALE_FACTOR * this.#awake.size) this.#sweep();
+    if (this.#due.isOvergrown(this.#awake.size, 0)) this.#sweep();
   }
 
   /** The next claim whose time has come. */
@@ -107,7 +103,6 @@ export class Claims {
     if (first !== Infinity) this.#due.push(first, claim.lease);
   }
 
-  /** Leases that ended long before they were due leave entries behind: with long terms those would pile up. */
   #sweep(): void {
     this.#due.clear();
     for (const claim of this.#awake.values()) this.#enter(claim);
@@ -130,7 +125,7 @@ export class Claims {
     }
     this.#awake.delete(lease);
     this.#restingDue.push(until, id);
-    if (this.#restingDue.size > STALE_MIN + STALE_FACTOR * this.#resting.count) this.#sweepResting();
+    if (this.#restingDue.isOvergrown(this.#resting.count, this.#names.idLimit)) this.#sweepResting();
     return true;
   }
 

@@ -24,10 +24,6 @@ interface Watcher {
 /** Our own watches are refreshed at the members with this key. The other keys are names, from 1. */
 const REFRESH = 0;
 
-/** The calendar is written anew when it has so many more entries than there are beliefs. */
-const STALE_MIN = 64;
-const STALE_FACTOR = 4;
-
 export class RoundLearner {
   readonly #owner: Incarnation;
   readonly #members: readonly NodeId[];
@@ -149,7 +145,7 @@ export class RoundLearner {
   /** An entry of an earlier lease on the name plans for the next one: of a name that comes and goes they would pile up. */
   #plan(id: number, at: MonoUs): void {
     this.#due.push(at, id + 1);
-    if (this.#due.size <= STALE_MIN + STALE_FACTOR * this.#beliefs.count) return;
+    if (!this.#due.isOvergrown(this.#beliefs.count, this.#beliefs.names)) return;
     this.#due.clear();
     if (this.#refreshAt !== Infinity) this.#due.push(this.#refreshAt, REFRESH);
     for (const other of this.#beliefs.ids()) this.#enter(other, this.#beliefs.get(other) as Belief);
