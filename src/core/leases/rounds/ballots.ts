@@ -36,11 +36,9 @@ export class BucketBallots implements Ballots {
   }
 
   next(step: RoundStep): BallotTime {
-    const bucket = Math.floor(step.wallUs / this.#bucketUs) * TIE_BREAKS;
-    // Above what was seen: in the same bucket that leaves only the tie breaks above it.
-    const from = Math.max(bucket, this.#last + 1);
-    const room = TIE_BREAKS - (from % TIE_BREAKS);
-    const next = this.#breaksTies ? from + step.choose(room) : from;
+    const drawn = Math.floor(step.wallUs / this.#bucketUs) * TIE_BREAKS + (this.#breaksTies ? step.choose(TIE_BREAKS) : 0);
+    // One that asks often is no further ahead for it than one step each: drawing anew above its last would take it buckets ahead.
+    const next = Math.max(drawn, this.#last + 1);
     invariant(Number.isSafeInteger(next), 'ballots have run out: a wall clock or an observed ballot is beyond belief');
     this.#last = next;
     return ballotTime(next);
