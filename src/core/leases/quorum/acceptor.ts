@@ -484,14 +484,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.setMeta(isTold ? this.#votes.metaOf(id) : undefined);
   }
 
-  /** Fills in what this acceptor knows of the live lease, if there is one. */
+  /** Fills in what this acceptor knows of the live lease, if there is one. The message is used again and again: nothing of another lease stays in it. */
   #tellLease(id: number, step: QuorumStep, reply: QuorumMessage = this.#reply): void {
-    if (id < 0 || !this.isLive(id, step)) {
-      reply.flags = 0;
-      // The message is used again and again: what is left of another lease is not sent.
-      reply.remainingUs = 0;
-      return;
-    }
+    reply.flags = 0;
+    reply.remainingUs = 0;
+    if (id < 0 || !this.isLive(id, step)) return;
     const leases = this.#leases;
     reply.flags = HAS_LEASE;
     reply.holder = this.#votes.ownerOf(id);
