@@ -131,6 +131,44 @@ describe('P5 release', () => {
   );
 });
 
+describe('who holds it', () => {
+  /** What a failed attempt left at a with a high ballot, and a lease by the votes of b and c. */
+  const split = (): { cell: Cell; token: number } => {
+    const cell = new Cell({ ...RELATIVE, clients: 3 });
+    cell.node(4).wallOffsetUs += TERM_US;
+    cell.node(4).acquire();
+    cell.settle(ofKind('prepare request', 'prepare response'));
+    cell.deliver(to(0));
+    cell.drop();
+    cell.node(4).down = true;
+    cell.node(3).acquire({ waitUs: TERM_US });
+    cell.run(TERM_US / 4);
+    const { token } = cell.node(3).last('granted');
+    expect(cell.node(0).core.snapshot()).not.toMatchObject({ acceptor: { rows: [{ value: { token } }] } });
+    // Its ballot is above theirs: otherwise it is not told anything.
+    cell.node(5).wallOffsetUs += 2 * TERM_US;
+    cell.node(5).look();
+    cell.deliver(ofKind('prepare request'));
+    return { cell, token };
+  };
+
+  it('is said by a quorum that says the same, whatever a minority has with a higher ballot', () => {
+    const { cell, token } = split();
+    cell.settle(({ from, kind }) => kind === 'prepare response' && from < 2);
+    expect(cell.node(5).said('answered')).toEqual([]);
+    cell.settle();
+    expect(cell.node(5).last('answered')).toMatchObject({ certain: true, holder: { token } });
+  });
+
+  it('is not certain if the rest does not answer', () => {
+    const { cell } = split();
+    cell.settle(({ from, kind }) => kind === 'prepare response' && from < 2);
+    cell.drop();
+    cell.run(TERM_US / 4, to(5));
+    expect(cell.node(5).last('answered')).toMatchObject({ certain: false });
+  });
+});
+
 describe('P6 learn', () => {
   const taught = (options: typeof RELATIVE | typeof SKEWED): { cell: Cell; lease: number; token: number } => {
     const cell = new Cell({ ...options, clients: 2 });

@@ -19,7 +19,9 @@ export type Judgement =
   /** It has ended by our clock, but perhaps not by its owner's. */
   | { readonly kind: 'rest'; readonly spanUs: number; readonly value: LeaseValue }
   /** More answers may decide it. */
-  | { readonly kind: 'wait' };
+  | { readonly kind: 'wait' }
+  /** All have answered, and no quorum of them the same. */
+  | { readonly kind: 'unsure'; readonly value: LeaseValue };
 
 export interface Surroundings {
   readonly owner: Incarnation;

@@ -278,6 +278,9 @@ export class Contender {
       case 'held':
         this.#held(claim, judgement.value, step);
         return;
+      case 'unsure':
+        this.#answer(claim, judgement.value, step, false);
+        return;
       case 'rest':
         claim.seen = judgement.value;
         if (round.purpose === 'look') this.#answer(claim, judgement.value, step);
