@@ -142,8 +142,8 @@ const wins = { [FAIR]: contests(FAIR), [PLAIN]: contests(PLAIN) };
 
 /** @param {{ least: number, median: number } | null} gap */
 const gapText = (gap) => (gap === null ? 'refused' : `${gap.median} (${gap.least})`);
-/** @param {number} count */
-const roundTrips = (count) => `${count} round trip${count === 1 ? '' : 's'}`;
+/** @param {number} trips */
+const roundTrips = (trips) => `${trips} round trip${trips === 1 ? '' : 's'}`;
 /** @param {readonly string[]} head @param {readonly (readonly (string | number)[])[]} rows */
 const tableOf = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
