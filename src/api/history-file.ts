@@ -175,6 +175,8 @@ export function openHistory(history: string | HistoryOptions, origin: Origin, on
 
 /** Beyond this, the wall clock and what is made of it are brought into line. */
 const LINE_US = 2000;
+/** Clocks that were read further apart than this say nothing of each other. */
+const APART_US = 100;
 /** How much slower stamps run while they are ahead of a wall clock that was set back. */
 const SLOWER = 0.9;
 
@@ -198,10 +200,16 @@ export class StampClock {
   }
 
   now(): number {
-    const mono = this.#mono();
+    const beforeUs = this.#mono();
     const wall = this.#wall();
+    const mono = this.#mono();
     const elapsedUs = Math.max(0, mono - this.#lastMono);
     this.#lastMono = mono;
+    // Stopped between the two clocks: they cannot be compared.
+    if (mono - beforeUs > APART_US) {
+      this.#at += elapsedUs;
+      return Math.floor(this.#at);
+    }
     const aheadUs = this.#at + elapsedUs - wall;
     if (aheadUs < -LINE_US) this.#at = wall;
     else this.#at += aheadUs > LINE_US ? elapsedUs * SLOWER : elapsedUs;

@@ -241,4 +241,21 @@ describe('stamps', () => {
     }
     expect(Math.abs(last - wall)).toBeLessThan(3000);
   });
+
+  test('are not led astray when the process is stopped between the two clocks', () => {
+    let us = 1_000_000_000;
+    let stop = 0;
+    const clock = new StampClock(
+      () => us,
+      () => {
+        us += stop;
+        stop = 0;
+        return Math.floor(us / 1000) * 1000;
+      },
+    );
+    stop = 5000;
+    clock.now();
+    us += 300;
+    expect(Math.abs(clock.now() - us)).toBeLessThan(1000);
+  });
 });
