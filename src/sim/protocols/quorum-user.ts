@@ -198,7 +198,7 @@ export class QuorumUser implements User<QuorumEvent> {
         return;
       case 'proclaimed':
         desk.sometimes('proclaimed');
-        desk.record({ kind: 'responded', register: registerOf(handle), op: event.number });
+        desk.record({ kind: 'responded', register: registerOf(handle, desk), op: event.number });
         // Some voters may not have heard of it yet.
         if (desk.choose(2) === 0) this.#readBack(handle);
         return;
@@ -373,7 +373,7 @@ export class QuorumUser implements User<QuorumEvent> {
         const number = this.#nextLease++;
         const value = String(number);
         if (handle.proclaims++ === 0) this.#spokeFirst(handle);
-        desk.record({ kind: 'invoked', register: registerOf(handle), op: number, action: 'write', value });
+        desk.record({ kind: 'invoked', register: registerOf(handle, desk), op: number, action: 'write', value });
         desk.command({ kind: 'proclaim', lease, name: resource.bytes, meta: encodeName(value), number });
         return;
       }
@@ -387,15 +387,15 @@ export class QuorumUser implements User<QuorumEvent> {
 
   #readBack(handle: Handle): void {
     const number = this.#nextLease++;
-    this.#reads.set(number, { register: registerOf(handle), token: handle.token });
-    this.#desk.record({ kind: 'invoked', register: registerOf(handle), op: number, action: 'read' });
+    this.#reads.set(number, { register: registerOf(handle, this.#desk), token: handle.token });
+    this.#desk.record({ kind: 'invoked', register: registerOf(handle, this.#desk), op: number, action: 'read' });
     this.#desk.command({ kind: 'query', lease: number, name: handle.resource.bytes });
   }
 
   /** What came with the acquire is the first value. */
   #spokeFirst(handle: Handle): void {
     const op = this.#nextLease++;
-    const register = registerOf(handle);
+    const register = registerOf(handle, this.#desk);
     this.#desk.record({ kind: 'invoked', register, op, action: 'write', value: handle.resource.text });
     this.#desk.record({ kind: 'responded', register, op });
   }
@@ -432,7 +432,7 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 }
 
-/** What a holder says of itself under one grant. */
-function registerOf({ resource, token }: Handle): string {
-  return `${resource.text} ${token}`;
+/** What a holder says of itself under one grant. Where clocks are beyond their bounds, two owners may have had the same token. */
+function registerOf({ resource, token }: Handle, { incarnation }: { readonly incarnation: number }): string {
+  return `${resource.text} ${token} of #${incarnation}`;
 }
