@@ -5,7 +5,16 @@ import { quorumCodec } from '../wire/index.ts';
 import type { Abilities, Engine, EngineGround, RunningEngine, TermOptions } from './engine.ts';
 import { RTT_US } from './options.ts';
 
-const ABILITIES: Abilities = { ordered: true, renew: true, watch: 'prefix', list: true, status: true, bootstrap: true, dataDir: true };
+const ABILITIES: Abilities = {
+  ordered: true,
+  renew: true,
+  releaseLater: false,
+  watch: 'prefix',
+  list: true,
+  status: true,
+  bootstrap: true,
+  dataDir: true,
+};
 
 export function quorumEngine(terms: TermOptions): Engine {
   const timing = deriveTiming({ ...terms, rttUs: RTT_US });

@@ -18,7 +18,16 @@ import type {
 } from './engine.ts';
 import { RTT_US } from './options.ts';
 
-const ABILITIES: Abilities = { ordered: false, renew: true, watch: 'none', list: false, status: false, bootstrap: false, dataDir: false };
+const ABILITIES: Abilities = {
+  ordered: false,
+  renew: true,
+  releaseLater: true,
+  watch: 'none',
+  list: false,
+  status: false,
+  bootstrap: false,
+  dataDir: false,
+};
 
 const ALGORITHMS: readonly unknown[] = [2, 3, 4];
 const CLOCKS: readonly unknown[] = ['perfect', 'skewed', 'relative'];

@@ -32,6 +32,8 @@ export interface Abilities {
   readonly ordered: boolean;
   /** Leases are renewed, and so may say something else of themselves. */
   readonly renew: boolean;
+  /** Leases are given back as of a later time. */
+  readonly releaseLater: boolean;
   /** Of any prefix, of one name only, or not at all. */
   readonly watch: 'prefix' | 'name' | 'none';
   readonly list: boolean;

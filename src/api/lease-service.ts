@@ -211,15 +211,31 @@ export class LeaseService implements LeaseSource {
   release(lease: Lease): Promise<void> {
     const { number } = lease;
     if (lease.isOver || !this.#held.has(number)) return Promise.resolve();
+    this.#stop(lease);
+    return lease.leaving ?? this.#sendRelease(lease, 0);
+  }
+
+  releaseLater(lease: Lease, afterUs: number): Promise<void> {
+    if (!this.#engine.can.releaseLater) {
+      throw unsupported(this.#engine, 'gives leases back at once', 'release it when that time has come');
+    }
+    if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
+    return this.#sendRelease(lease, afterUs);
+  }
+
+  /** Its holder has stopped. Told before the others can hear of it: in a history, whoever comes next comes after this. */
+  #stop(lease: Lease): void {
     lease.stop();
-    // Before the others can hear of it: in a history, whoever comes next comes after this.
     if (lease.isGivenBack) this.#observer.released(lease, this.#clocks.mono() - lease.grantedUs);
     else this.#observer.lost(lease, this.#clocks.mono() - lease.grantedUs, lost(lease, RAN_OUT));
-    if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), number);
+    if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), lease.number);
+  }
+
+  #sendRelease(lease: Lease, inUs: number): Promise<void> {
     return new Promise<void>((resolve) => {
       this.#alive.hold();
-      this.#releasing.set(number, resolve);
-      this.#driver.command({ kind: 'release', lease: number, name: lease.nameBytes });
+      this.#releasing.set(lease.number, resolve);
+      this.#driver.command({ kind: 'release', lease: lease.number, name: lease.nameBytes, inUs });
     });
   }
 
@@ -261,10 +277,14 @@ export class LeaseService implements LeaseSource {
         if (lease) this.#lost(lease, lost(lease, RAN_OUT));
         return;
       }
-      case 'released':
+      case 'released': {
+        const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
+        // As of a later time, and that has come.
+        if (lease && !lease.isOver) this.#stop(lease);
         this.#endRelease(event.lease);
         return;
+      }
       case 'answered':
       case 'listed':
         this.#questions.tell(event);

@@ -3,7 +3,7 @@
  * a stalled or sleeping process learns the truth with its first question, whatever timers did.
  */
 import { abortMarginUs } from '../core/index.ts';
-import { TenureError } from '../kernel/index.ts';
+import { parseDuration, TenureError, type Duration } from '../kernel/index.ts';
 
 /** What a lease asks of whoever gave it. */
 export interface LeaseSource {
@@ -13,6 +13,8 @@ export interface LeaseSource {
   /** Runs `act` once, after so long; what it returns calls that off. */
   after(delayUs: number, act: () => void): () => void;
   release(lease: Lease): Promise<void>;
+  /** Gives it back as of a later time; resolves when that has come. */
+  releaseLater(lease: Lease, afterUs: number): Promise<void>;
   proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void>;
   /** Keeps the process alive while somebody waits. */
   during<T>(promise: Promise<T>): Promise<T>;
@@ -33,6 +35,7 @@ export class Lease {
   /** Why it ended; null if nobody was told and nobody asked: an error with its stack costs more than a release. */
   #over: TenureError | null | undefined;
   #released: Promise<void> | undefined;
+  #leaving: Promise<void> | undefined;
   #isGivenBack = false;
   #isCutShort = false;
 
@@ -85,8 +88,13 @@ export class Lease {
     return this.#controller.signal;
   }
 
-  /** Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless. */
-  release(): Promise<void> {
+  /**
+   * Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless.
+   * With `after`, you may go on until then: the deadline is then at the latest, it is renewed no more, and others can have it without hearing from you
+   * again. Resolves when that time has come. Not every engine can: TENURE_UNSUPPORTED.
+   */
+  release({ after }: { after?: Duration } = {}): Promise<void> {
+    if (after !== undefined) return this.#releaseLater(after);
     this.#released ??= this.#source.release(this);
     return this.#released;
   }
@@ -122,9 +130,14 @@ export class Lease {
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
   stop(): void {
     if (this.isOver) return;
-    this.#isGivenBack = this.valid;
+    this.#isGivenBack = this.valid || this.#leaving !== undefined;
     this.#over = null;
     this.#disarm?.();
+  }
+
+  /** For the service: it is given back already, as of a later time. */
+  get leaving(): Promise<void> | undefined {
+    return this.#leaving;
   }
 
   get isOver(): boolean {
@@ -141,12 +154,27 @@ export class Lease {
     return this.#isCutShort;
   }
 
+  async #releaseLater(after: Duration): Promise<void> {
+    const afterUs = parseDuration(after);
+    if (afterUs === 0) return this.release();
+    if (this.#released ?? this.#leaving) return this.#released ?? this.#leaving;
+    this.#leaving = this.#source.releaseLater(this, afterUs);
+    // The deadline has come nearer, and so has the time to stop.
+    this.#termUs = Math.min(this.#termUs, afterUs);
+    this.#disarm?.();
+    if (this.#controller && !this.isOver) this.#armAbort();
+    return this.#leaving;
+  }
+
   #armAbort(): void {
     const marginUs = abortMarginUs(this.#termUs);
     const leftUs = this.#source.remainingUs(this) - marginUs;
     if (leftUs <= 0) {
       this.#controller?.abort(
-        new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' could not be renewed in time: stop before it ends`),
+        new TenureError(
+          'TENURE_LEASE_LOST',
+          `the lease on '${this.name}' ${this.#leaving ? 'was given back as of now' : 'could not be renewed in time'}: stop before it ends`,
+        ),
       );
       return;
     }

@@ -46,7 +46,8 @@ export class WallClockReferee implements Referee {
       }
       case 'renewed': {
         const hold = this.#holds.get(record.resource)?.get(record.token);
-        if (hold !== undefined && !hold.ended) hold.until = Math.max(hold.until, record.at + record.remainingUs);
+        // Earlier than it was, if the holder has given it back as of a later time.
+        if (hold !== undefined && !hold.ended) hold.until = record.at + record.remainingUs;
         return null;
       }
       case 'ended': {
