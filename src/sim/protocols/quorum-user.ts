@@ -22,6 +22,8 @@ export interface QuorumHabits {
   readonly maxTermUs: number;
   /** Leases are left to run out: no renewal, no release. */
   readonly lapseOnly: boolean;
+  /** Whoever asks waits for terms before it changes its mind. */
+  readonly patient?: boolean;
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
   readonly rush: boolean;
   /** Nobody waits then: who is refused tries again, all after the same pause. */
@@ -255,7 +257,7 @@ export class QuorumUser implements User<QuorumEvent> {
       return;
     }
     const desk = this.#desk;
-    const { maxTermUs, lapseOnly, resources, renews, brief } = this.#habits;
+    const { maxTermUs, lapseOnly, patient = false, resources, renews, brief } = this.#habits;
     const waits = desk.choose(2) === 0;
     const keep = !lapseOnly && renews && !brief && desk.choose(2) === 0;
     const termUs = this.#drawTerm();
@@ -269,8 +271,8 @@ export class QuorumUser implements User<QuorumEvent> {
     if (lapseOnly || desk.choose(16) === 0) {
       const { lease } = handle;
       // Without attempt deadlines only the caller's patience ends an attempt: some have little, some have much.
-      const patienceUs = lapseOnly && desk.choose(2) === 0 ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
-      this.#later(desk.choose(patienceUs), () => this.#changeMind(handle, lease));
+      const patienceUs = lapseOnly && (patient || desk.choose(2) === 0) ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
+      this.#later((patient ? patienceUs : 0) + desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
     const { extras } = this.#habits;
     if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });

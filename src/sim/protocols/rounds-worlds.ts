@@ -80,19 +80,18 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
     case 'long-memory':
       return {
         ...calm(),
-        lossPpm: 20_000,
-        latePpm: 30_000,
-        crashEveryUs: termUs * 2 + chooser.below(termUs * 4),
+        latePpm: 200_000,
+        crashEveryUs: termUs * 5 + chooser.below(termUs * 4),
         downUsMax: 10_000,
-        afterVotePpm: between(20_000, 120_000),
+        afterVotePpm: between(200_000, 300_000),
         lastWordsLatePpm: 1_000_000,
       };
     case 'punctual': {
-      const latencyUsMin = between(1_000, 5_000);
+      const latencyUsMin = between(3_000, 6_000);
       return {
         ...noFaults(),
         latencyUsMin,
-        latencyUsSpread: between(latencyUsMin, 2 * latencyUsMin),
+        latencyUsSpread: Math.floor(latencyUsMin * 2.5),
         offsetUsMax: skewUs / 4,
         duplicatePpm: 50_000,
       };

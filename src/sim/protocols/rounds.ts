@@ -185,6 +185,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             resources,
             maxTermUs: TERM_US,
             lapseOnly,
+            patient: shape === 'long-memory',
             rush: false,
             trying: false,
             livenessUs,

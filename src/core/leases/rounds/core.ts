@@ -38,7 +38,8 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     const names = new NameTable();
     this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names) : null;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
-    const isBucketed = engine === 'flease' && rules.bucketedBallots;
+    // Plain time differs between any two askers in practice, and would hide what "mod n" does.
+    const isBucketed = !rules.ballotsByIncarnation || (engine === 'flease' && rules.bucketedBallots);
     const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
     const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
     this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names);
