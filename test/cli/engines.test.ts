@@ -64,3 +64,28 @@ describe('tenure config check', () => {
     expect(check('flease:4,skew=20s')).toMatchObject({ code: 78, stderr: expect.stringContaining('the skew of clocks must be less than') });
   });
 });
+
+describe('a member that cannot work as it is told to', () => {
+  const MEMBERS = ['--cell', 'test', '--self', 'a', '--members', 'a=127.0.0.1:1,b=127.0.0.1:2,c=127.0.0.1:3'];
+
+  it.each([
+    ['--engine flease', '--engine: engine: flease:4 must be told how far', 'write flease:4,skew=500ms'],
+    ['--engine paxoslease:skewed', '--engine: engine: paxoslease:skewed must be told', 'write paxoslease:skewed,skew=500ms'],
+    ['--engine flease:2,skew=1s', '--engine: engine: flease: Algorithm 2 needs clocks that do not differ', 'leave skew out'],
+    ['--engine flease:4,skew=20s', '--engine: engine: the skew of clocks must be less than the longest term', '15s'],
+    ['--engine flease:4,skew=often', "--engine: engine: cannot use 'often' as a duration", 'write it like'],
+    ['--engine paxoslease --data-dir /nowhere', '--data-dir: dataDir: the engine paxoslease keeps nothing on disk', 'leave it out'],
+    ['--keep-votes', '--keep-votes: keepVotes: votes are kept in a data directory', 'give --data-dir too'],
+    ['--max-term 1ms', '--max-term: maxTerm: a maxTerm of 1ms is too short', 'Use at least'],
+    ['--replication 4', '--replication: replication: there are only 3 members', 'to vote on a name'],
+  ])('%s: is refused by serve and by config check before anything starts, with exit code 78 and what to do', (flags, told, next) => {
+    for (const command of [['serve'], ['config', 'check']]) {
+      const { code, stdout, stderr } = tenure([...command, ...MEMBERS, ...flags.split(' ')]);
+      expect(stdout).toBe('');
+      expect(stderr).toContain(told);
+      expect(stderr).toContain(next);
+      expect(stderr).toContain('(TENURE_BAD_CONFIG)');
+      expect(code).toBe(78);
+    }
+  });
+});
