@@ -16,7 +16,7 @@ export const TERM_US = 1_000_000;
 export const SKEW_US = 50_000;
 export const RTT_US = 10_000;
 const WALL_US = 1_800_000_000_000_000;
-const R: Uint8Array = encodeName('r');
+export const R: Uint8Array = encodeName('r');
 
 interface Packet {
   readonly from: number;

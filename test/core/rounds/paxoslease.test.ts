@@ -1,7 +1,7 @@
 /** PaxosLease by the parts of its paper, and what was found when the core was reviewed. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/kernel/index.ts';
-import { Cell, ofKind, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
+import { Cell, ofKind, R, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
 
 const RELATIVE = { engine: 'paxoslease', clocks: 'relative' } as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute' } as const;
@@ -183,6 +183,44 @@ describe('P6 learn', () => {
     expect(cell.node(1).believed()).toBe(token);
     cell.run(TERM_US);
     expect(cell.node(1).believed()).toBe(0);
+  });
+
+  it.each([RELATIVE, SKEWED])(
+    'a learner that came late and asked hears of the end of a lease whose owner never says a word again: %j',
+    (options) => {
+      const cell = new Cell({ ...options, clients: 2 });
+      cell.node(3).acquire();
+      cell.settle();
+      const { token } = cell.node(3).last('granted');
+      cell.node(3).down = true;
+      cell.node(4).command({ kind: 'watch', prefix: R });
+      cell.node(4).command({ kind: 'query', lease: 77, name: R });
+      cell.settle();
+      expect(cell.node(4).last('answered')).toMatchObject({ certain: true, holder: { token } });
+      expect(cell.node(4).last('learned').holder?.token).toBe(token);
+      cell.run(2 * TERM_US);
+      expect(cell.node(4).last('learned').holder).toBeNull();
+    },
+  );
+
+  it('a learner is told of a lease once, and again only if its owner says something else of itself', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    cell.node(1).command({ kind: 'watch', prefix: R });
+    const lease = cell.node(3).acquire({ keep: true });
+    cell.run(5 * TERM_US);
+    expect(cell.node(1).events.filter(({ kind }) => kind === 'learned')).toHaveLength(1);
+    cell.node(3).command({ kind: 'proclaim', lease, name: R, meta: Uint8Array.of(1, 2), number: 1 });
+    cell.run(5 * TERM_US);
+    expect(cell.node(1).events.filter(({ kind }) => kind === 'learned')).toHaveLength(2);
+    expect(cell.node(1).last('learned').meta).toEqual(Uint8Array.of(1, 2));
+  });
+
+  it('who ends one watch of a name does not end another of the same', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    for (const kind of ['watch', 'watch', 'unwatch'] as const) cell.node(1).command({ kind, prefix: R });
+    cell.node(3).acquire();
+    cell.settle();
+    expect(cell.node(1).believed()).toBe(cell.node(3).last('granted').token);
   });
 
   it('a learner keeps one entry for a lease, however often that is renewed', () => {

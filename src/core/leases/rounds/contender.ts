@@ -35,6 +35,8 @@ import { deadlinesOf, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, rema
 const TRIES_MAX = 4;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
+/** Is told what a look-up is sure of. */
+type Found = (name: Uint8Array, value: LeaseValue, step: RoundStep) => void;
 
 export class Contender {
   readonly #surroundings: Surroundings;
@@ -44,9 +46,11 @@ export class Contender {
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly #tokens = new BallotClock();
   readonly #claims: Claims;
+  readonly #found: Found;
   #attemptUs: SpanUs;
 
-  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable) {
+  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable, found: Found) {
+    this.#found = found;
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
     this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
@@ -433,14 +437,10 @@ export class Contender {
   }
 
   #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true): void {
-    this.#claims.delete(claim.lease);
-    step.emit({
-      kind: 'answered',
-      lease: claim.lease,
-      holder: hintOf(value, this.#surroundings, step),
-      certain,
-      meta: value?.meta ?? null,
-    });
+    const { lease, name } = claim;
+    this.#claims.delete(lease);
+    if (certain && value !== null) this.#found(name, value, step);
+    step.emit({ kind: 'answered', lease, holder: hintOf(value, this.#surroundings, step), certain, meta: value?.meta ?? null });
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
