@@ -5,6 +5,8 @@ import { Cell, ofKind, R, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
 
 const RELATIVE = { engine: 'paxoslease', clocks: 'relative' } as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute' } as const;
+/** Short for a cell whose attempts take a fiftieth of its longest term. */
+const SHORT_US = 60_000;
 
 describe('P1 roles, P2 messages, P3 acquire', () => {
   it('a client that is no acceptor acquires with the five messages', () => {
@@ -45,6 +47,29 @@ describe('P1 roles, P2 messages, P3 acquire', () => {
 });
 
 describe('P4 extend', () => {
+  it.each([RELATIVE, SKEWED])('a short lease in a cell of long ones survives two renewals that nobody answers: %j', (options) => {
+    const cell = new Cell({ ...options, clients: 1, rttUs: 500 });
+    const lease = cell.node(3).acquire({ termUs: SHORT_US, keep: true });
+    cell.settle();
+    cell.sent = [];
+    // Each asks three acceptors: those of the first two do not get there.
+    const isLost = (packet: (typeof cell.sent)[number]): boolean =>
+      cell.sent.filter(ofKind('prepare request')).slice(0, 6).includes(packet);
+    cell.run(SHORT_US, (packet) => !isLost(packet));
+    expect(cell.node(3).said('renewal-failed')).toHaveLength(2);
+    expect(cell.node(3).said('renewed').length).toBeGreaterThan(0);
+    expect(cell.node(3).holds(lease)).toBe(true);
+  });
+
+  it('a renewal is as patient as round trips that were measured need, though its term is short', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1, rttUs: 500 });
+    cell.node(3).acquire({ termUs: SHORT_US, keep: true });
+    cell.settle();
+    cell.node(3).command({ kind: 'retime', rttUs: 6000 });
+    cell.run(SHORT_US / 3 + 17_000, () => false);
+    expect(cell.node(3).said('renewal-failed')).toHaveLength(0);
+  });
+
   it('moves the end only after a fresh quorum', () => {
     const cell = new Cell({ ...RELATIVE, clients: 1 });
     const lease = cell.node(3).acquire();
