@@ -8,7 +8,7 @@ import { RTT_US } from './options.ts';
 const ABILITIES: Abilities = { ordered: true, renew: true, watch: 'prefix', list: true, status: true, bootstrap: true, dataDir: true };
 
 export function quorumEngine(terms: TermOptions): Engine {
-  const timing = deriveTiming({ ...terms, rttUs: RTT_US });
+  const timing = deriveTiming({ rttUs: RTT_US, ...terms });
   return {
     name: 'quorum',
     text: 'quorum',

@@ -48,6 +48,8 @@ export type EngineConfig = Pick<CellConfig, 'engine' | 'algorithm' | 'clocks' | 
 export interface TermOptions {
   readonly maxTermUs: number;
   readonly rateErrorPpm: number;
+  /** A usual round trip, where one is known before any was measured. */
+  readonly rttUs?: number;
 }
 
 export interface Engine {

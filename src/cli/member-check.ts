@@ -1,8 +1,8 @@
 /** Whether a member could start as it was told to: what it would be refused for later is told here, before anything starts, with where it was said. */
 import type { Engine } from '../api/engine.ts';
-import type { EngineOptions, JoinOptions } from '../api/index.ts';
+import type { JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
-import { engineOf } from './engine-of.ts';
+import { engineOf, skewLacking } from './engine-of.ts';
 import type { SettingKey } from './settings.ts';
 
 type Origins = Readonly<Partial<Record<SettingKey, string>>>;
@@ -10,15 +10,8 @@ type Origins = Readonly<Partial<Record<SettingKey, string>>>;
 /** Throws `TENURE_BAD_CONFIG`. */
 export function checkMember(options: JoinOptions, origins: Origins): Engine {
   const { members, engine: wanted = 'quorum', replication = 1, dataDir, keepVotes = false } = options;
-  const skewless = withoutSkew(wanted);
-  if (skewless !== null) {
-    throw refused(
-      origins,
-      'engine',
-      `${skewless} must be told how far the wall clocks of any two processes may be apart: write ${skewless},skew=500ms, for example, ` +
-        'or choose quorum or paxoslease:relative, which compare no wall clocks',
-    );
-  }
+  const lacking = skewLacking(wanted);
+  if (lacking !== null) throw refused(origins, 'engine', lacking);
   const engine = timed(options, origins);
   const count = Object.keys(members).length;
   if (replication > count) throw refused(origins, 'replication', `there are only ${count} members to vote on a name`);
@@ -27,13 +20,6 @@ export function checkMember(options: JoinOptions, origins: Origins): Engine {
   }
   if (keepVotes && dataDir === undefined) throw refused(origins, 'keepVotes', 'votes are kept in a data directory: give --data-dir too');
   return engine;
-}
-
-/** An engine that was chosen without the skew it needs, as text; null if it has one or needs none. */
-function withoutSkew(engine: EngineOptions): string | null {
-  if (engine === 'quorum') return null;
-  if ('flease' in engine) return (engine.flease.algorithm ?? 4) === 4 && engine.flease.skew === undefined ? 'flease:4' : null;
-  return engine.paxoslease.clocks === 'skewed' && engine.paxoslease.skew === undefined ? 'paxoslease:skewed' : null;
 }
 
 function timed(options: JoinOptions, origins: Origins): Engine {
