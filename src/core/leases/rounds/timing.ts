@@ -24,10 +24,8 @@ export interface RoundTimingInput extends TimingInput {
   readonly skewsInSilence: number;
 }
 
-/** Ballots of one bucket differ by a random number below this. */
-export const TIE_BREAKS = 65_536;
-/** Narrower buckets would leave no room for the tie break in a safe integer. */
-const BUCKET_US_MIN = 60_000;
+/** Narrower buckets would leave no room for what ballots draw and count in a safe integer. */
+export const BUCKET_US_MIN = 60_000;
 /** A clock that is ahead is in the next bucket earlier, by this part of a bucket: the wider, the fairer. */
 const BUCKET_SKEWS = 6;
 const POLLS_PER_TERM = 10;
