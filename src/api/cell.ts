@@ -182,7 +182,7 @@ export class Cell extends EventEmitter<CellEvents> {
    */
   async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     const { calls, engine } = this.#running();
-    if (!engine.can.bootstrap) throw unsupported(engine, 'ends no silence early', 'wait until it is over');
+    if (!engine.can.bootstrap) throw unsupported(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
     if (this.#surroundings.mayBootstrap === false) {
       throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
     }

@@ -17,7 +17,7 @@ const ABILITIES: Abilities = {
 };
 
 export function quorumEngine(terms: TermOptions): Engine {
-  const timing = deriveTiming({ ...terms, rttUs: RTT_US });
+  const timing = deriveTiming({ rttUs: RTT_US, ...terms });
   return {
     name: 'quorum',
     text: 'quorum',

@@ -42,7 +42,7 @@ export function fleaseEngine({ algorithm = 4, skew }: FleaseOptions, terms: Term
     text: `flease:${algorithm}${skewText(skewUs)}`,
     config,
     can: { ...ABILITIES, renew: algorithm !== 2 },
-    timing: deriveRoundTiming({ ...terms, rttUs: RTT_US, clocks: 'absolute', skewUs, skewsInSilence: 2 }),
+    timing: deriveRoundTiming({ rttUs: RTT_US, ...terms, clocks: 'absolute', skewUs, skewsInSilence: 2 }),
   });
 }
 
@@ -57,8 +57,8 @@ export function paxosLeaseEngine({ clocks = 'relative', skew }: PaxosLeaseOption
     config,
     can: { ...ABILITIES, watch: 'name' },
     timing: deriveRoundTiming({
-      ...terms,
       rttUs: RTT_US,
+      ...terms,
       clocks: clocks === 'relative' ? 'relative' : 'absolute',
       skewUs,
       skewsInSilence: 1,

@@ -50,6 +50,8 @@ export type EngineConfig = Pick<CellConfig, 'engine' | 'algorithm' | 'clocks' | 
 export interface TermOptions {
   readonly maxTermUs: number;
   readonly rateErrorPpm: number;
+  /** A usual round trip, where one is known before any was measured. */
+  readonly rttUs?: number;
 }
 
 export interface Engine {
@@ -101,9 +103,11 @@ export interface RunningEngine {
   readonly core: LeaseCore;
 }
 
+/** What a caller may miss in an engine. Commands have words of their own for what to do instead. */
+export type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater';
+
 /** `what` is what it cannot do, `instead` what to do. */
-export function unsupported(engine: Pick<Engine, 'name'>, what: string, instead: string): TenureError {
-  return new TenureError('TENURE_UNSUPPORTED', `the engine '${engine.name}' ${what}: ${instead}, or choose another engine`, {
-    engine: engine.name,
-  });
+export function unsupported({ name: engine }: Pick<Engine, 'name'>, missing: Missing, what: string, instead: string): TenureError {
+  const details = { engine, missing, what };
+  return new TenureError('TENURE_UNSUPPORTED', `the engine '${engine}' ${what}: ${instead}, or choose another engine`, details);
 }

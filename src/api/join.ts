@@ -32,7 +32,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
   }
   if (options.dataDir !== undefined && !engine.can.dataDir) {
-    throw unsupported(engine, 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
+    throw unsupported(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
   }
   const dir = await openDataDir(options);
   try {

@@ -51,7 +51,7 @@ export function explain(name: string, reason: RefusalReason, missing: string, of
   const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE, offsets);
   if (reason === 'skewed') return new TenureError(code, message, { offsets });
   const isTelling = reason === 'no-quorum' || (reason === 'timeout' && missing !== '');
-  return new TenureError(code, message, isTelling ? { unreached: missing } : {});
+  return new TenureError(code, message, { name, ...(isTelling ? { unreached: missing } : {}) });
 }
 
 export function lost({ name }: { readonly name: string }, how: string): TenureError {

@@ -117,7 +117,7 @@ export class LeaseService implements LeaseSource {
   /** Asks a quorum what is held under the prefix. No snapshot: what begins or ends meanwhile may be on the list or not. */
   async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
     this.#checkOpen();
-    if (!this.#engine.can.list) throw unsupported(this.#engine, 'has no list of what is held', 'ask holder() of a name');
+    if (!this.#engine.can.list) throw unsupported(this.#engine, 'list', 'has no list of what is held', 'ask holder() of a name');
     return this.#questions.list(prefix, signal);
   }
 
@@ -178,9 +178,9 @@ export class LeaseService implements LeaseSource {
 
   #checkWatch({ exact = false }: WatchOptions): void {
     const { watch } = this.#engine.can;
-    if (watch === 'none') throw unsupported(this.#engine, 'tells nobody of its leases', 'ask holder() now and then');
+    if (watch === 'none') throw unsupported(this.#engine, 'watch', 'tells nobody of its leases', 'ask holder() now and then');
     if (watch === 'name' && !exact)
-      throw unsupported(this.#engine, 'cannot say what is held under a prefix', 'watch one name, with exact: true');
+      throw unsupported(this.#engine, 'watch of a prefix', 'cannot say what is held under a prefix', 'watch one name, with exact: true');
   }
 
   async #listOne(name: string): Promise<Listing> {
@@ -217,7 +217,7 @@ export class LeaseService implements LeaseSource {
 
   releaseLater(lease: Lease, afterUs: number): Promise<void> {
     if (!this.#engine.can.releaseLater) {
-      throw unsupported(this.#engine, 'gives leases back at once', 'release it when that time has come');
+      throw unsupported(this.#engine, 'releaseLater', 'gives leases back at once', 'release it when that time has come');
     }
     if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
     return this.#sendRelease(lease, afterUs);
@@ -242,7 +242,7 @@ export class LeaseService implements LeaseSource {
   async proclaim(lease: Lease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
     this.#checkOpen();
     if (!lease.valid) throw lost(lease, 'is over');
-    if (!this.#engine.can.renew) throw unsupported(this.#engine, 'writes a lease once', 'say it with meta when you acquire');
+    if (!this.#engine.can.renew) throw unsupported(this.#engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
     const number = this.#nextNumber++;
     const bytes = copyMeta(meta);
     await this.#proclaims.wait(lease.number, number, signal, () =>

@@ -76,7 +76,7 @@ export class TestCell {
     const rateErrorPpm = Math.round(RATE_ERROR * RATE_PPM);
     this.memberIds = Array.from({ length: members }, (_, i) => String.fromCodePoint(0x61 + i));
     this.#engine = makeEngine(engine, { maxTermUs, rateErrorPpm });
-    if (keepVotes && !this.#engine.can.dataDir) throw unsupported(this.#engine, 'keeps nothing on disk', 'leave keepVotes out');
+    if (keepVotes && !this.#engine.can.dataDir) throw unsupported(this.#engine, 'dataDir', 'keeps nothing on disk', 'leave keepVotes out');
     this.#chooser = new SeededChooser(seed);
     this.#isSilent = silent;
     this.#disks = keepVotes ? new Map() : null;

@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { parseEngine, type EngineOptions, type ConnectOptions, type JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
+import { checkMember } from './member-check.ts';
 import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
 import { whyUnreadable } from './unreadable.ts';
 
@@ -103,7 +104,7 @@ export function asMember({ settings, origins }: FoundSettings, host: string = ho
       `${origins.self}: self: ${self} is not among the members ${Object.keys(members).join(', ')}`,
     );
   }
-  return {
+  const options: JoinOptions = {
     cell,
     self,
     members,
@@ -117,6 +118,8 @@ export function asMember({ settings, origins }: FoundSettings, host: string = ho
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(keepVotes === undefined ? {} : { keepVotes }),
   };
+  checkMember(options, origins);
+  return options;
 }
 
 function readEngine(text: string, origin: string | undefined): EngineOptions {

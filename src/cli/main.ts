@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TenureError, type ErrorCode } from '../kernel/index.ts';
+import { inCommandWords } from './command-words.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 
 type Build = (setExit: (code: number) => void) => Command;
@@ -79,9 +80,10 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
-      if (asJson) sayJson(error.code, error.message);
-      else outputs().stderr.write(`tenure: ${told(error)}\n`);
-      return exitCodeOf(error.code);
+      const said = inCommandWords(error);
+      if (asJson) sayJson(said.code, said.message);
+      else outputs().stderr.write(`tenure: ${told(said)}\n`);
+      return exitCodeOf(said.code);
     }
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (asJson) sayJson('TENURE_INTERNAL', what);

@@ -131,6 +131,23 @@ describe('members and clients of one cell', () => {
     expect(error).toEqual(coded('TENURE_CONFIG_MISMATCH', { field }));
   });
 
+  it.each<[string, Partial<JoinOptions>, Partial<JoinOptions>]>([
+    ['engine', { engine: 'quorum' }, { engine: parseEngine('paxoslease') }],
+    ['skewUs', { engine: parseEngine('flease:4,skew=100ms') }, { engine: parseEngine('flease:4,skew=200ms') }],
+    ['maxTermUs', { maxTerm: '1s' }, { maxTerm: '2s' }],
+    ['replication', { replication: 1 }, { replication: 2 }],
+  ])('that disagree about %s do not vote together for a client that was told nothing', async (field, a, b) => {
+    const [one, two] = await freePorts(2);
+    const options = { cell: 'engines', members: { a: `127.0.0.1:${one}`, b: `127.0.0.1:${two}` }, maxTerm: '1s' };
+    const cells = await Promise.all([joinCell({ ...options, self: 'a', ...a }), joinCell({ ...options, self: 'b', ...b })]);
+    const client = await connect(options);
+    onTestFinished(async () => void (await Promise.all([client, ...cells].map((cell) => cell.close()))));
+    await expect
+      .poll(() => client.members().flatMap(({ stats }) => stats?.lastError ?? []), { timeout: 4000 })
+      .toEqual([expect.stringMatching(new RegExp(`has ${field} = .*, this side has`))]);
+    expect(client.state).toBe('no-quorum');
+  });
+
   it('agree without being told: a client takes the engine from the member it reaches, and is refused if told another', async () => {
     const engine = parseEngine('flease:4,skew=250ms');
     const { options } = await twoMembers(engine, engine);

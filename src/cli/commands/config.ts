@@ -51,16 +51,7 @@ function judge(found: FoundSettings): { warnings: string[]; silenceUs: SpanUs } 
   const self = settings.self ?? Object.keys(client.members)[0] ?? '';
   const member = asMember({ settings: { ...settings, self }, origins });
   const count = Object.keys(client.members).length;
-  let silenceUs: SpanUs;
-  try {
-    ({ silenceUs } = engineOf(member).timing);
-  } catch (error) {
-    const origin = origins.maxTerm ?? origins.engine ?? 'maxTerm';
-    throw new TenureError('TENURE_BAD_CONFIG', `${origin}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  if ((settings.replication ?? 1) > count) {
-    throw new TenureError('TENURE_BAD_CONFIG', `${origins.replication}: replication: there are only ${count} members to vote on a name`);
-  }
+  const { silenceUs } = engineOf(member).timing;
   for (const [key, secret] of [
     ['secretFile', member.secret],
     ['clientSecretFile', member.clientSecret],

@@ -90,9 +90,9 @@ async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
   try {
     await aMomentForAll(cell);
     const election = cell.elect(name, flags.term === undefined ? {} : { term: flags.term });
-    const looking = look(election, told, stop.signal);
-    if (!flags.observe) await lead(cell, election, flags.value ?? whoAmI(), told, stop.signal);
-    await looking;
+    // Both at once: what ends the one with an error ends the other.
+    if (flags.observe) await look(election, told, stop.signal);
+    else await Promise.all([lookIfTold(election, told, stop.signal), lead(cell, election, flags.value ?? whoAmI(), told, stop.signal)]);
     return EXIT.ok;
   } finally {
     await cell.close();
@@ -105,6 +105,15 @@ async function look(election: Election, told: Told, signal: AbortSignal): Promis
     for await (const sighting of election.observe({ signal })) told.sighting(sighting);
   } catch (error) {
     if (!signal.aborted) throw error;
+  }
+}
+
+/** Who stands for it can do so without being told who else leads: not every engine tells. */
+async function lookIfTold(election: Election, told: Told, signal: AbortSignal): Promise<void> {
+  try {
+    await look(election, told, signal);
+  } catch (error) {
+    if (!(error instanceof TenureError && error.code === 'TENURE_UNSUPPORTED')) throw error;
   }
 }
 

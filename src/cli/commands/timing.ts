@@ -1,10 +1,24 @@
-/** `tenure timing`: print every duration the quorum engine derives from the longest term, the rate error and the round trip. */
+/** `tenure timing`: print every duration an engine derives from the longest term, the rate error, the round trip and the skew of clocks. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { abortMarginUs, deriveTiming, renewAfterUs, shortestTermUs, stretch } from '../../core/index.ts';
+import { makeEngine } from '../../api/engine-options.ts';
+import type { Engine } from '../../api/engine.ts';
+import { parseEngine, type EngineOptions } from '../../api/index.ts';
+import { RATE_PPM } from '../../api/options.ts';
+import {
+  abortMarginUs,
+  renewAfterUs,
+  renewalPatienceUs,
+  roundPatienceUs,
+  shortestTermUs,
+  stretch,
+  type RoundTiming,
+  type Timing,
+} from '../../core/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError, type SpanUs } from '../../kernel/index.ts';
-import { EXIT } from '../exit-codes.ts';
+import { skewLacking } from '../engine-of.ts';
 
 interface TimingOptions {
+  engine: EngineOptions;
   maxTerm: SpanUs;
   rateError: number;
   rtt: SpanUs;
@@ -19,10 +33,15 @@ interface Line {
   readonly meaning: string;
 }
 
-export function timingCommand(setExit: (code: number) => void): Command {
+export function timingCommand(): Command {
   return new Command('timing')
     .summary('print the durations derived from a term')
-    .description('Derives all timing of the quorum engine and says whether it can work: three renewals must fit into a term.')
+    .description('Derives all timing of an engine and says whether it can work: three renewals must fit into a term.')
+    .addOption(
+      new Option('--engine <engine>', 'the lease engine: quorum, flease:4,skew=500ms, paxoslease:relative, …')
+        .argParser(engineText)
+        .default('quorum'),
+    )
     .addOption(
       new Option('--max-term <duration>', 'the longest term of any lease').argParser(duration).default(parseDuration('15s'), '15s'),
     )
@@ -38,49 +57,77 @@ export function timingCommand(setExit: (code: number) => void): Command {
 Examples:
   tenure timing --max-term 15s --rate-error 0.001 --rtt 2ms
   tenure timing --max-term 1m --term 10s --rtt 80ms       members far apart
+  tenure timing --engine flease:4,skew=500ms --json
 
 Exit codes: 0 it can work, 64 usage, 78 it cannot work (the message says what would).`,
     )
     .action((options: TimingOptions) => {
-      const lines = derive(options, setExit);
-      if (!lines) return;
+      const lines = derive(options);
       if (options.json) process.stdout.write(`${JSON.stringify(Object.fromEntries(lines.map(({ name, us }) => [name, us])))}\n`);
       else process.stdout.write(`${lines.map((line) => format(line)).join('\n')}\n`);
     });
 }
 
-function derive({ maxTerm, rateError, rtt, term }: TimingOptions, setExit: (code: number) => void): Line[] | null {
-  try {
-    const timing = deriveTiming({ maxTermUs: maxTerm, rateErrorPpm: Math.round(rateError * 1_000_000), rttUs: rtt });
-    const termUs = term ?? maxTerm;
-    const shortestUs = shortestTermUs(timing);
-    if (termUs > maxTerm)
-      throw new TenureError('TENURE_BAD_TIMING', `a term of ${formatDuration(termUs)} is above the maxTerm of ${formatDuration(maxTerm)}`);
-    if (termUs < shortestUs) {
-      throw new TenureError(
-        'TENURE_BAD_TIMING',
-        `a term of ${formatDuration(termUs)} leaves no room for three renewals. Use at least ${formatDuration(shortestUs)}`,
-      );
-    }
-    return [
-      { name: 'termUs', us: termUs, meaning: 'the holder may act this long, by its own clock, from its first message on' },
-      { name: 'acceptorTermUs', us: stretch(termUs, timing.rateErrorPpm), meaning: "an acceptor's vote lasts this long, by its own clock" },
-      { name: 'silenceUs', us: timing.silenceUs, meaning: 'a member that starts without its state votes for nobody this long' },
-      { name: 'attemptUs', us: timing.attemptUs, meaning: 'an attempt that has no quorum by then is given up' },
+/** Throws what cannot work, with what would. */
+function derive({ engine: wanted, maxTerm, rateError, rtt, term }: TimingOptions): Line[] {
+  const lacking = skewLacking(wanted);
+  if (lacking !== null) throw new TenureError('TENURE_BAD_CONFIG', `--engine: ${lacking}`);
+  const engine = makeEngine(wanted, { maxTermUs: maxTerm, rateErrorPpm: Math.round(rateError * RATE_PPM), rttUs: rtt });
+  const termUs = term ?? maxTerm;
+  const shortestUs = shortestTermUs(engine.timing);
+  if (termUs > maxTerm)
+    throw new TenureError('TENURE_BAD_TIMING', `a term of ${formatDuration(termUs)} is above the maxTerm of ${formatDuration(maxTerm)}`);
+  if (termUs < shortestUs) {
+    throw new TenureError(
+      'TENURE_BAD_TIMING',
+      `a term of ${formatDuration(termUs)} leaves no room for three renewals. Use at least ${formatDuration(shortestUs)}`,
+    );
+  }
+  return linesOf(engine, termUs, shortestUs);
+}
+
+function linesOf({ timing, can, skewUs }: Engine, termUs: number, shortestUs: number): Line[] {
+  const lines: Line[] = [
+    { name: 'termUs', us: termUs, meaning: 'the holder may act this long, by its own clock, from its first message on' },
+    {
+      name: 'acceptorTermUs',
+      us: stretch(termUs + skewUs, timing.rateErrorPpm),
+      meaning: "an acceptor's vote lasts this long, by its own clock" + (skewUs > 0 ? ', if that shows the same as the holder’s' : ''),
+    },
+    { name: 'silenceUs', us: timing.silenceUs, meaning: 'a member that starts without its state votes for nobody this long' },
+    { name: 'attemptUs', us: timing.attemptUs, meaning: 'an attempt that has no quorum by then is given up' },
+  ];
+  if (can.renew) {
+    lines.push(
       { name: 'renewAfterUs', us: renewAfterUs(termUs), meaning: 'a lease is renewed this long after its last extension began' },
+      {
+        name: 'renewalUs',
+        us: isRoundTiming(timing) ? roundPatienceUs(timing, true, termUs) : renewalPatienceUs(timing, termUs),
+        meaning: 'a renewal that has no quorum by then is given up',
+      },
       { name: 'retryUs', us: timing.retryUs, meaning: 'a failed renewal is tried again after this' },
-      { name: 'abortMarginUs', us: abortMarginUs(termUs), meaning: 'the holder is told to stop this long before its deadline' },
-      { name: 'backOffUs', us: timing.backOffUs, meaning: 'after a split vote: a random part of this, doubled each time' },
+    );
+  }
+  lines.push(
+    { name: 'abortMarginUs', us: abortMarginUs(termUs), meaning: 'the holder is told to stop this long before its deadline' },
+    { name: 'backOffUs', us: timing.backOffUs, meaning: 'after a split vote: a random part of this, doubled each time' },
+  );
+  if (can.ordered) {
+    lines.push(
       { name: 'headStartUs', us: timing.headStartUs, meaning: 'the first in the queue has a free lease to itself this long' },
       { name: 'waiterUs', us: timing.waiterUs, meaning: 'a waiter that is not heard of is forgotten after this' },
-      { name: 'shortestTermUs', us: shortestUs, meaning: 'no term may be shorter, or three renewals would not fit' },
-    ];
-  } catch (error) {
-    if (!(error instanceof TenureError) || error.code !== 'TENURE_BAD_TIMING') throw error;
-    process.stderr.write(`tenure: ${error.message} (${error.code})\n`);
-    setExit(EXIT.badConfig);
-    return null;
+    );
   }
+  if (isRoundTiming(timing)) {
+    lines.push({ name: 'pollUs', us: timing.pollUs, meaning: 'one that waits looks again after this, half as much more or less' });
+    if (skewUs > 0) lines.push({ name: 'skewUs', us: skewUs, meaning: 'wall clocks may be apart by this; votes across more do not count' });
+  }
+  return [...lines, { name: 'shortestTermUs', us: shortestUs, meaning: 'no term may be shorter, or three renewals would not fit' }];
+}
+
+/** That of the engines that look again instead of standing in line. */
+function isRoundTiming(timing: Timing): timing is RoundTiming {
+  return 'pollUs' in timing;
 }
 
 function format({ name, us, meaning }: Line): string {
@@ -90,6 +137,14 @@ function format({ name, us, meaning }: Line): string {
 function duration(text: string): SpanUs {
   try {
     return parseDuration(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function engineText(text: string): EngineOptions {
+  try {
+    return parseEngine(text);
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
   }

@@ -1,12 +1,14 @@
 /** `tenure watch`: tells of changes of leases as they happen, and says so when some may have been missed. */
 import { Command } from 'commander';
 import type { Change } from '../../api/index.ts';
+import { checkName } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
 import { aMomentForAll, openCell } from '../connection.ts';
 import { stopSignals } from '../stop-signals.ts';
 import { metaText, paletteFor, printJson } from '../terminal.ts';
 
 interface WatchFlags extends CellFlags {
+  readonly exact?: boolean;
   readonly json?: boolean;
 }
 
@@ -20,6 +22,7 @@ export function watchCommand(): Command {
           'and what is held is told anew.',
       )
       .argument('[prefix]', 'the beginning of the names to watch; all names without it', '')
+      .option('--exact', 'only the very name, not all that begin like it')
       .option('--json', 'print JSON lines'),
   )
     .addHelpText(
@@ -28,15 +31,17 @@ export function watchCommand(): Command {
 Examples:
   tenure watch
   tenure watch reports/
+  tenure watch --exact reports/nightly             one name; the only way with the engine paxoslease
   tenure watch --json | jq -c 'select(.kind == "held")'
 
 Exit codes: 0 ended by a signal, 69 no quorum at the start, 77 not allowed, 78 bad configuration.`,
     )
     .action(async (prefix: string, flags: WatchFlags) => {
+      if (flags.exact) checkName(prefix);
       const stop = stopSignals();
       const cell = await openCell(flags);
       await aMomentForAll(cell);
-      const changes = cell.watch(prefix);
+      const changes = cell.watch(prefix, { exact: flags.exact === true });
       if (stop.signal.aborted) changes.end();
       stop.signal.addEventListener('abort', () => changes.end());
       for await (const change of changes) {

@@ -188,10 +188,15 @@ export class Dialling extends Greeting {
     if (welcome.id !== this.#to) {
       return this.refuse(refusals.otherAddressee(connection.remote, welcome.id, { ...this.#asHello(welcome), id: settings.id }));
     }
-    const difference = disagreement(settings.config, welcome.config, settings.role === 'member');
+    const { learned } = settings;
+    const difference =
+      disagreement(settings.config, welcome.config, settings.role === 'member') ??
+      (learned.config && disagreement(learned.config, welcome.config, true));
     if (difference) return this.refuse(refusals.otherConfig(connection.remote, welcome.id, difference));
     const info: PeerInfo = { ...welcome, role: 'member', version: this.#version };
-    return this.judged(info) && this.done(info);
+    if (!this.judged(info)) return false;
+    if (settings.role === 'client') learned.config = welcome.config;
+    return this.done(info);
   }
 
   #asHello(welcome: Welcome): Hello {

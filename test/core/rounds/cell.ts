@@ -16,7 +16,7 @@ export const TERM_US = 1_000_000;
 export const SKEW_US = 50_000;
 export const RTT_US = 10_000;
 const WALL_US = 1_800_000_000_000_000;
-const R: Uint8Array = encodeName('r');
+export const R: Uint8Array = encodeName('r');
 
 interface Packet {
   readonly from: number;
@@ -31,6 +31,7 @@ export interface CellOptions {
   readonly algorithm?: 2 | 3 | 4;
   readonly clocks?: 'absolute' | 'relative';
   readonly skewUs?: number;
+  readonly rttUs?: number;
   readonly members?: number;
   readonly clients?: number;
   readonly replication?: number;
@@ -132,11 +133,11 @@ export class Cell {
   readonly #codec = roundCodec();
 
   constructor(options: CellOptions) {
-    const { engine, algorithm = 4, clocks = 'absolute', members = 3, clients = 0, replication, seed = 1 } = options;
+    const { engine, algorithm = 4, clocks = 'absolute', members = 3, clients = 0, replication, rttUs = RTT_US, seed = 1 } = options;
     const skewUs = options.skewUs ?? (clocks === 'absolute' ? SKEW_US : 0);
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     const skewsInSilence = engine === 'flease' ? 2 : 1;
-    const timing = deriveRoundTiming({ maxTermUs: TERM_US, rateErrorPpm: 0, rttUs: RTT_US, clocks, skewUs, skewsInSilence });
+    const timing = deriveRoundTiming({ maxTermUs: TERM_US, rateErrorPpm: 0, rttUs, clocks, skewUs, skewsInSilence });
     this.config = { engine, algorithm, memberKeys, timing, ...(replication === undefined ? {} : { replication }) };
     this.#random = new Random(seed);
     for (let id = 0; id < members + clients; id++) this.nodes.push(new Node(id, this));

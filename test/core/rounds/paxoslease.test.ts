@@ -1,10 +1,12 @@
 /** PaxosLease by the parts of its paper, and what was found when the core was reviewed. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/kernel/index.ts';
-import { Cell, ofKind, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
+import { Cell, ofKind, R, RTT_US, SKEW_US, TERM_US, to } from './cell.ts';
 
 const RELATIVE = { engine: 'paxoslease', clocks: 'relative' } as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute' } as const;
+/** Short for a cell whose attempts take a fiftieth of its longest term. */
+const SHORT_US = 60_000;
 
 describe('P1 roles, P2 messages, P3 acquire', () => {
   it('a client that is no acceptor acquires with the five messages', () => {
@@ -45,6 +47,29 @@ describe('P1 roles, P2 messages, P3 acquire', () => {
 });
 
 describe('P4 extend', () => {
+  it.each([RELATIVE, SKEWED])('a short lease in a cell of long ones survives two renewals that nobody answers: %j', (options) => {
+    const cell = new Cell({ ...options, clients: 1, rttUs: 500 });
+    const lease = cell.node(3).acquire({ termUs: SHORT_US, keep: true });
+    cell.settle();
+    cell.sent = [];
+    // Each asks three acceptors: those of the first two do not get there.
+    const isLost = (packet: (typeof cell.sent)[number]): boolean =>
+      cell.sent.filter(ofKind('prepare request')).slice(0, 6).includes(packet);
+    cell.run(SHORT_US, (packet) => !isLost(packet));
+    expect(cell.node(3).said('renewal-failed')).toHaveLength(2);
+    expect(cell.node(3).said('renewed').length).toBeGreaterThan(0);
+    expect(cell.node(3).holds(lease)).toBe(true);
+  });
+
+  it('a renewal is as patient as round trips that were measured need, though its term is short', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1, rttUs: 500 });
+    cell.node(3).acquire({ termUs: SHORT_US, keep: true });
+    cell.settle();
+    cell.node(3).command({ kind: 'retime', rttUs: 6000 });
+    cell.run(SHORT_US / 3 + 17_000, () => false);
+    expect(cell.node(3).said('renewal-failed')).toHaveLength(0);
+  });
+
   it('moves the end only after a fresh quorum', () => {
     const cell = new Cell({ ...RELATIVE, clients: 1 });
     const lease = cell.node(3).acquire();
@@ -183,6 +208,44 @@ describe('P6 learn', () => {
     expect(cell.node(1).believed()).toBe(token);
     cell.run(TERM_US);
     expect(cell.node(1).believed()).toBe(0);
+  });
+
+  it.each([RELATIVE, SKEWED])(
+    'a learner that came late and asked hears of the end of a lease whose owner never says a word again: %j',
+    (options) => {
+      const cell = new Cell({ ...options, clients: 2 });
+      cell.node(3).acquire();
+      cell.settle();
+      const { token } = cell.node(3).last('granted');
+      cell.node(3).down = true;
+      cell.node(4).command({ kind: 'watch', prefix: R });
+      cell.node(4).command({ kind: 'query', lease: 77, name: R });
+      cell.settle();
+      expect(cell.node(4).last('answered')).toMatchObject({ certain: true, holder: { token } });
+      expect(cell.node(4).last('learned').holder?.token).toBe(token);
+      cell.run(2 * TERM_US);
+      expect(cell.node(4).last('learned').holder).toBeNull();
+    },
+  );
+
+  it('a learner is told of a lease once, and again only if its owner says something else of itself', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    cell.node(1).command({ kind: 'watch', prefix: R });
+    const lease = cell.node(3).acquire({ keep: true });
+    cell.run(5 * TERM_US);
+    expect(cell.node(1).events.filter(({ kind }) => kind === 'learned')).toHaveLength(1);
+    cell.node(3).command({ kind: 'proclaim', lease, name: R, meta: Uint8Array.of(1, 2), number: 1 });
+    cell.run(5 * TERM_US);
+    expect(cell.node(1).events.filter(({ kind }) => kind === 'learned')).toHaveLength(2);
+    expect(cell.node(1).last('learned').meta).toEqual(Uint8Array.of(1, 2));
+  });
+
+  it('who ends one watch of a name does not end another of the same', () => {
+    const cell = new Cell({ ...RELATIVE, clients: 1 });
+    for (const kind of ['watch', 'watch', 'unwatch'] as const) cell.node(1).command({ kind, prefix: R });
+    cell.node(3).acquire();
+    cell.settle();
+    expect(cell.node(1).believed()).toBe(cell.node(3).last('granted').token);
   });
 
   it('a learner keeps one entry for a lease, however often that is renewed', () => {

@@ -65,7 +65,7 @@ export function patienceUs({ attemptUs, maxTermUs }: Timing, unanswered: number)
 }
 
 /** How long a renewal waits for answers: so that another fits before the end. */
-export function renewalPatienceUs({ attemptUs }: Timing, termUs: number): SpanUs {
+export function renewalPatienceUs({ attemptUs }: Pick<Timing, 'attemptUs'>, termUs: number): SpanUs {
   return spanUs(Math.min(attemptUs, Math.ceil((termUs * (1 - RENEW_AT - ABORT_MARGIN)) / RENEWALS_THAT_FIT)));
 }
 

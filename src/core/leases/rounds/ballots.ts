@@ -1,13 +1,27 @@
 /**
- * Ballots from the clock (F6). A ballot is a bucket of time and a random number, then the incarnation: within a
- * bucket nobody is favoured for a fast clock, and the order is total. PaxosLease's are plain hybrid time. One
- * asker's ballots rise strictly, so that no two of its attempts share one.
+ * Ballots from the clock (F6). A ballot is a bucket of time, a number drawn once for the bucket and one that counts, then
+ * the incarnation: within a bucket nobody is favoured for a fast clock nor for asking often, and the order is total.
+ * PaxosLease's are plain hybrid time. One asker's ballots rise strictly, so that no two of its attempts share one.
  */
-import { BallotClock, ballotTime, compareBallots, invariant, NO_BALLOT, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
+import {
+  BallotClock,
+  ballotTime,
+  compareBallots,
+  invariant,
+  NO_BALLOT,
+  WALL_US_BELIEVED_MAX,
+  type BallotTime,
+  type Incarnation,
+} from '../../../kernel/index.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundRules } from './rules.ts';
-import { TIE_BREAKS, type RoundTiming } from './timing.ts';
+import { BUCKET_US_MIN, type RoundTiming } from './timing.ts';
+
+/** What is drawn in a bucket: a number below this. */
+const DRAWS = 256;
+/** What is drawn has room for so many ballots in the narrowest bucket, and for more in proportion: who asks more often than that is a step ahead. */
+const COUNTS_MIN = 256;
 
 export interface Ballots {
   readonly last: BallotTime;
@@ -16,14 +30,16 @@ export interface Ballots {
   observe(ballot: BallotTime): void;
 }
 
-/** Flease's: fair within a bucket. */
+/** Flease's: fair within a bucket, to those that ask seldom as well. */
 export class BucketBallots implements Ballots {
   readonly #bucketUs: number;
+  readonly #counts: number;
   readonly #breaksTies: boolean;
   #last = 0;
 
   constructor(bucketUs: number, breaksTies: boolean) {
     this.#bucketUs = bucketUs;
+    this.#counts = Math.max(COUNTS_MIN, Math.floor((bucketUs * COUNTS_MIN) / BUCKET_US_MIN));
     this.#breaksTies = breaksTies;
   }
 
@@ -36,9 +52,10 @@ export class BucketBallots implements Ballots {
   }
 
   next(step: RoundStep): BallotTime {
-    const drawn = Math.floor(step.wallUs / this.#bucketUs) * TIE_BREAKS + (this.#breaksTies ? step.choose(TIE_BREAKS) : 0);
-    // One that asks often is no further ahead for it than one step each: drawing anew above its last would take it buckets ahead.
-    const next = Math.max(drawn, this.#last + 1);
+    const bucket = Math.floor(Math.min(step.wallUs, WALL_US_BELIEVED_MAX) / this.#bucketUs) * DRAWS;
+    // Who drew for every ballot would be the further up in its bucket the more often it asks: the highest of many draws counts.
+    const isNew = this.#last < bucket * this.#counts;
+    const next = isNew ? (bucket + (this.#breaksTies ? step.choose(DRAWS) : 0)) * this.#counts : this.#last + 1;
     invariant(Number.isSafeInteger(next), 'ballots have run out: a wall clock or an observed ballot is beyond belief');
     this.#last = next;
     return ballotTime(next);

@@ -29,12 +29,15 @@ import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
+import { roundPatienceUs, type Pace } from './timing.ts';
 import { deadlinesOf, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOf, setDeadline } from './time-left.ts';
 
 /** A try that does not wait gives up after so many rounds. */
 const TRIES_MAX = 4;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
+/** Is told what a look-up is sure of. */
+type Found = (name: Uint8Array, value: LeaseValue, step: RoundStep) => void;
 
 export class Contender {
   readonly #surroundings: Surroundings;
@@ -44,16 +47,19 @@ export class Contender {
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly #tokens = new BallotClock();
   readonly #claims: Claims;
-  #attemptUs: SpanUs;
+  readonly #found: Found;
+  /** Of round trips as they are measured. */
+  #pace: Pace;
 
-  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable) {
+  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable, found: Found) {
+    this.#found = found;
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
     this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
     this.#ballots = ballots;
     const isAbsolute = surroundings.timing.clocks === 'absolute';
     this.#claims = new Claims({ names, votersOf: (name) => this.#out.votersOf(name), isAbsolute, renews: algorithm.renews });
-    this.#attemptUs = surroundings.timing.attemptUs;
+    this.#pace = surroundings.timing;
   }
 
   get wakeAt(): MonoUs {
@@ -110,7 +116,7 @@ export class Contender {
 
   /** Round trips take this long: rounds are as patient as that needs. */
   retime(rttUs: number): void {
-    this.#attemptUs = retime(this.#surroundings.timing, rttUs).attemptUs;
+    this.#pace = retime(this.#surroundings.timing, rttUs);
   }
 
   /** The owner has stopped before anyone hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
@@ -236,7 +242,8 @@ export class Contender {
   #begin(claim: Claim, purpose: Purpose, step: RoundStep): void {
     const { rules } = this.#surroundings;
     const ballot = this.#ballots.next(step);
-    const until = rules.attemptDeadline ? monoAfter(step.monoUs, this.#attemptUs) : monoUs(Infinity);
+    const patienceUs = roundPatienceUs(this.#pace, purpose === 'renew', claim.termUs);
+    const until = rules.attemptDeadline ? monoAfter(step.monoUs, patienceUs) : monoUs(Infinity);
     if (purpose === 'take') {
       claim.phase = 'asking';
       claim.tries++;
@@ -311,7 +318,7 @@ export class Contender {
     round.messages = 0;
     claim.trips++;
     if (rules.attemptDeadline && !rules.deadlineFromFirstMessage) {
-      round.until = monoAfter(step.monoUs, this.#attemptUs);
+      round.until = monoAfter(step.monoUs, roundPatienceUs(this.#pace, round.purpose === 'renew', claim.termUs));
       this.#claims.plan(claim, round.until);
     }
     this.#out.write(claim, round.ballot, value, round.purpose === 'renew', step);
@@ -433,14 +440,10 @@ export class Contender {
   }
 
   #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true): void {
-    this.#claims.delete(claim.lease);
-    step.emit({
-      kind: 'answered',
-      lease: claim.lease,
-      holder: hintOf(value, this.#surroundings, step),
-      certain,
-      meta: value?.meta ?? null,
-    });
+    const { lease, name } = claim;
+    this.#claims.delete(lease);
+    if (certain && value !== null) this.#found(name, value, step);
+    step.emit({ kind: 'answered', lease, holder: hintOf(value, this.#surroundings, step), certain, meta: value?.meta ?? null });
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
@@ -468,8 +471,6 @@ export class Contender {
     this.#out.giveBack(claim, claim.written, step);
   }
 
-  // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
-
   #planHold(claim: Claim, step: RoundStep): void {
     this.#claims.plan(claim, needsUsAt(claim, this.#algorithm.renews, this.#surroundings, step.monoUs));
   }
@@ -480,16 +481,16 @@ export class Contender {
     return {
       ballots: this.#ballots.last,
       tokens: this.#tokens.last,
-      attemptUs: this.#attemptUs,
+      pace: { attemptUs: this.#pace.attemptUs, rttUs: this.#pace.rttUs },
       claims: this.#claims.inOrder().map((claim) => claim.snapshot()),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; attemptUs: SpanUs; claims: readonly Snapshot[] };
+    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; pace: Pace; claims: readonly Snapshot[] };
     this.#ballots.observe(told.ballots);
     this.#tokens.observe(told.tokens);
-    this.#attemptUs = told.attemptUs;
+    this.#pace = told.pace;
     for (const one of told.claims) {
       const claim = Claim.restore(one);
       this.#claims.add(claim);

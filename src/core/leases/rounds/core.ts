@@ -42,8 +42,11 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     const isBucketed = !rules.ballotsByIncarnation || (engine === 'flease' && rules.bucketedBallots);
     const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
     const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
-    this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names);
-    this.#learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing, names) : null;
+    const learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing, names) : null;
+    this.#learner = learner;
+    this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names, (name, value, step) =>
+      learner?.found(name, value, step),
+    );
   }
 
   get wakeAt(): MonoUs {

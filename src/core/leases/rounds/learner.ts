@@ -3,7 +3,17 @@
  * it is told is a hint for people and caches; who must be sure asks a quorum. Members pass on what they are told
  * to learners that are no members.
  */
-import { decodeName, encodeName, monoAfter, monoUs, spanUs, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import {
+  decodeName,
+  encodeName,
+  equalBytes,
+  monoAfter,
+  monoUs,
+  spanUs,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+} from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
@@ -29,7 +39,10 @@ export class RoundLearner {
   readonly #members: readonly NodeId[];
   readonly #isMember: boolean;
   readonly #timing: RoundTiming;
-  readonly #prefixes = new Set<string>();
+  /** How often each is watched: whoever ends one watch does not end another's. */
+  readonly #prefixes = new Map<string, number>();
+  /** What holders say of themselves, of those that do, by the id of their name. */
+  readonly #said = new Map<number, Uint8Array>();
   readonly #beliefs: Beliefs;
   readonly #watchers = new Map<string, Watcher>();
   readonly #due = new DueHeap();
@@ -54,12 +67,21 @@ export class RoundLearner {
   }
 
   watch(prefix: Uint8Array, step: RoundStep): void {
-    this.#prefixes.add(textOfPrefix(prefix));
+    const text = textOfPrefix(prefix);
+    this.#prefixes.set(text, (this.#prefixes.get(text) ?? 0) + 1);
     this.#refresh(step);
   }
 
   unwatch(prefix: Uint8Array): void {
-    this.#prefixes.delete(textOfPrefix(prefix));
+    const text = textOfPrefix(prefix);
+    const left = (this.#prefixes.get(text) ?? 0) - 1;
+    if (left > 0) this.#prefixes.set(text, left);
+    else this.#prefixes.delete(text);
+  }
+
+  /** What a question to a quorum found out: who watches the name is to hear of its end as well, though its owner may never say a word again. */
+  found(name: Uint8Array, value: LeaseValue, step: RoundStep): void {
+    if (this.#isWatched(textOf(name))) this.#believe(name, value, false, step);
   }
 
   /** A learner that is no member asks to be told. It asks again now and then; a member forgets one that does not. */
@@ -75,8 +97,13 @@ export class RoundLearner {
     const value = message.value();
     if (name === null || value === null) return;
     if ((message.flags & PASSED_ON) === 0) this.#passOn(name, message, step);
-    if ([...this.#prefixes].some((prefix) => name.startsWith(prefix)))
+    if (this.#isWatched(name))
       this.#believe(message.name.slice(message.nameStart, message.nameEnd), value, (message.flags & LETS_GO) !== 0, step);
+  }
+
+  #isWatched(name: string): boolean {
+    for (const prefix of this.#prefixes.keys()) if (name.startsWith(prefix)) return true;
+    return false;
   }
 
   wake(step: RoundStep): void {
@@ -117,8 +144,11 @@ export class RoundLearner {
       return;
     }
     const id = this.#beliefs.put(name, belief);
+    const isNews = !isKnown || !wasBelieved || !isSame(this.#said.get(id), value.meta);
+    this.#say(id, value.meta);
     // One entry is enough: when it comes up, it plans the next.
     if (known === null || known.isOver || untilMono < known.untilMono) this.#plan(id, untilMono);
+    if (!isNews) return;
     const hint = { owner: holder, token, remainingUsMax: this.#leftOf(belief, step) };
     step.emit({ kind: 'learned', name, holder: hint, meta: value.meta ?? null });
   }
@@ -134,12 +164,18 @@ export class RoundLearner {
     }
     const name = this.#beliefs.nameOf(id);
     if (!belief.isOver) step.emit({ kind: 'learned', name, holder: null, meta: null });
+    this.#say(id, undefined);
     if (belief.keptUntil > step.monoUs) {
       this.#beliefs.put(name, { ...belief, isOver: true });
       this.#plan(id, belief.keptUntil);
     } else {
       this.#beliefs.delete(id);
     }
+  }
+
+  #say(id: number, meta: Uint8Array | undefined): void {
+    if (meta === undefined) this.#said.delete(id);
+    else this.#said.set(id, meta);
   }
 
   /** An entry of an earlier lease on the name plans for the next one: of a name that comes and goes they would pile up. */
@@ -177,7 +213,7 @@ export class RoundLearner {
 
   #refresh(step: RoundStep): void {
     if (this.#isMember || this.#prefixes.size === 0) return;
-    for (const prefix of this.#prefixes) {
+    for (const prefix of this.#prefixes.keys()) {
       const message = this.#message;
       message.kind = WATCH;
       message.flags = 0;
@@ -192,11 +228,15 @@ export class RoundLearner {
 
   snapshot(): Snapshot {
     return {
-      prefixes: [...this.#prefixes].sort(),
+      prefixes: [...this.#prefixes].sort(([a], [b]) => (a < b ? -1 : 1)),
       refreshAt: this.#refreshAt,
       beliefs: this.#beliefs
         .ids()
-        .map((id) => ({ name: textOf(this.#beliefs.nameOf(id)), ...(this.#beliefs.get(id) as Belief) }))
+        .map((id) => ({
+          name: textOf(this.#beliefs.nameOf(id)),
+          said: [...(this.#said.get(id) ?? [])],
+          ...(this.#beliefs.get(id) as Belief),
+        }))
         .sort((a, b) => (a.name < b.name ? -1 : 1)),
       watchers: [...this.#watchers.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, watcher]) => ({ ...watcher })),
     };
@@ -204,21 +244,28 @@ export class RoundLearner {
 
   restore(snapshot: Snapshot): void {
     const told = snapshot as unknown as LearnerSnapshot;
-    for (const prefix of told.prefixes) this.#prefixes.add(prefix);
+    for (const [prefix, count] of told.prefixes) this.#prefixes.set(prefix, count);
     this.#refreshAt = told.refreshAt;
     if (told.refreshAt !== Infinity) this.#due.push(told.refreshAt, REFRESH);
-    for (const { name, ...belief } of told.beliefs) {
-      this.#enter(this.#beliefs.put(encodeName(name), belief), belief);
+    for (const { name, said, ...belief } of told.beliefs) {
+      const id = this.#beliefs.put(encodeName(name), belief);
+      this.#say(id, said.length > 0 ? Uint8Array.from(said) : undefined);
+      this.#enter(id, belief);
     }
     for (const watcher of told.watchers) this.#watchers.set(`${watcher.owner} ${watcher.prefix}`, { ...watcher });
   }
 }
 
 interface LearnerSnapshot {
-  readonly prefixes: readonly string[];
+  readonly prefixes: readonly (readonly [string, number])[];
   readonly refreshAt: MonoUs;
-  readonly beliefs: readonly (Belief & { readonly name: string })[];
+  readonly beliefs: readonly (Belief & { readonly name: string; readonly said: readonly number[] })[];
   readonly watchers: readonly Watcher[];
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return equalBytes(a, 0, a.length, b, 0, b.length);
 }
 
 /** A prefix may end in the middle of a character: such a one is the prefix of nothing we print. */

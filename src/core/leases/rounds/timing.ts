@@ -4,7 +4,7 @@
  * engine's `timing.ts`.
  */
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../../../kernel/index.ts';
-import { deriveTiming, stretch, type Timing, type TimingInput } from '../quorum/timing.ts';
+import { deriveTiming, renewalPatienceUs, stretch, type Timing, type TimingInput } from '../quorum/timing.ts';
 
 export interface RoundTiming extends Timing {
   /** Absolute: a lease ends at an instant, by wall clocks. Relative: after a span, by each one's own clock (P10). */
@@ -24,13 +24,13 @@ export interface RoundTimingInput extends TimingInput {
   readonly skewsInSilence: number;
 }
 
-/** Ballots of one bucket differ by a random number below this. */
-export const TIE_BREAKS = 65_536;
-/** Narrower buckets would leave no room for the tie break in a safe integer. */
-const BUCKET_US_MIN = 60_000;
+/** Narrower buckets would leave no room for what ballots draw and count in a safe integer. */
+export const BUCKET_US_MIN = 60_000;
 /** A clock that is ahead is in the next bucket earlier, by this part of a bucket: the wider, the fairer. */
 const BUCKET_SKEWS = 6;
 const POLLS_PER_TERM = 10;
+/** A renewal takes two round trips, and so many leave it some slack. */
+const RENEWAL_TRIPS = 3;
 
 export function deriveRoundTiming(input: RoundTimingInput): RoundTiming {
   const { maxTermUs, rateErrorPpm, clocks, skewUs, skewsInSilence } = input;
@@ -50,4 +50,13 @@ export function deriveRoundTiming(input: RoundTimingInput): RoundTiming {
     bucketUs: spanUs(Math.max(BUCKET_US_MIN, BUCKET_SKEWS * skewUs)),
     pollUs: spanUs(Math.max(4 * timing.rttUs, Math.floor(maxTermUs / POLLS_PER_TERM))),
   };
+}
+
+/** What patience follows from, once round trips were measured. */
+export type Pace = Pick<Timing, 'attemptUs' | 'rttUs'>;
+
+/** How long a round waits for answers. Renewals no longer than lets another fit before the end, but as long as two round trips need. */
+export function roundPatienceUs(pace: Pace, renews: boolean, termUs: number): SpanUs {
+  if (!renews) return pace.attemptUs;
+  return spanUs(Math.min(pace.attemptUs, Math.max(RENEWAL_TRIPS * pace.rttUs, renewalPatienceUs(pace, termUs))));
 }

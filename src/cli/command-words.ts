@@ -1,0 +1,33 @@
+/** Errors of the library advise calls of the library. Here is the same advice for whoever has only commands. */
+import { TenureError } from '../kernel/index.ts';
+
+/** By what is missing in an engine: what to do instead. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  list: 'ask about one name with tenure holder NAME',
+  watch: 'ask now and then with tenure holder NAME',
+  'watch of a prefix': 'watch one name with tenure watch --exact NAME',
+};
+
+/** The same error, or one whose advice names commands. */
+export function inCommandWords(error: TenureError): TenureError {
+  const { code, details } = error;
+  const { name, unreached, engine, missing, what } = details;
+  if (code === 'TENURE_WAIT_TIMEOUT' && typeof name === 'string' && unreached === undefined) {
+    return new TenureError(
+      code,
+      `'${name}' was not free in time: wait longer, or ask who has it with tenure holder ${shellWord(name)}`,
+      details,
+    );
+  }
+  const instead = typeof missing === 'string' ? INSTEAD[missing] : undefined;
+  if (code === 'TENURE_UNSUPPORTED' && instead !== undefined) {
+    return new TenureError(code, `the engine '${engine}' ${what}: ${instead}, or choose another engine`, details);
+  }
+  return error;
+}
+
+/** So that it can be copied into a shell. */
+function shellWord(name: string): string {
+  const word = /^[\w./:@%+=,-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+  return name.startsWith('-') ? `-- ${word}` : word;
+}
