@@ -6,11 +6,12 @@ import type { HistoryRecord } from '../../src/check/index.ts';
 import type { FaultPlan } from '../../src/sim/faults.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
 import { lift, type Lifting } from '../../src/sim/shrink/lifting.ts';
-import { quorumLifting, registerLifting } from '../../src/sim/shrink/liftings.ts';
+import { quorumLifting, registerLifting, roundsRegisterLifting } from '../../src/sim/shrink/liftings.ts';
 import { perform } from '../../src/sim/shrink/play.ts';
 import { openStage, type Staging } from '../../src/sim/stage/index.ts';
 import { quorumStaging } from '../../src/sim/stage/quorum.ts';
 import { registerStaging } from '../../src/sim/stage/register.ts';
+import { roundsRegisterStaging } from '../../src/sim/stage/rounds-register.ts';
 import { Tape } from '../../src/sim/tape.ts';
 import { World } from '../../src/sim/world.ts';
 
@@ -32,6 +33,10 @@ function told(record: HistoryRecord): string[] {
     case 'responded':
       // What a holder says of itself begins with a write that only a user writes down.
       return record.register.startsWith('r') ? [] : [`${at} ${node} ${kind} ${record.register} ${record.value ?? ''}`];
+    case 'committed':
+      return [`${at} ${node} ${kind} ${record.op} ${record.value ?? ''}`];
+    case 'aborted':
+      return [`${at} ${node} ${kind} ${record.op}`];
     case 'crashed':
       return [`${at} ${node} ${kind}`];
     default:
@@ -96,6 +101,16 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
       weak += retold?.weak ?? 0;
     }
     expect(weak).toBeGreaterThan(100);
+  });
+
+  it('with ballots in any order, doubled messages and clients that give up', () => {
+    let records = 0;
+    for (let run = 0; run < 20; run++) {
+      const retold = retell(roundsRegisterStaging, roundsRegisterLifting, deriveSeed(6, run), { twinPpm: 0, duplicatePpm: 100_000 });
+      expect(retold?.onStage).toEqual(retold?.inTheWorld);
+      records += retold?.onStage.length ?? 0;
+    }
+    expect(records).toBeGreaterThan(500);
   });
 
   it('nearly always, with crashes in the middle of a step, disks, and members that are bootstrapped', () => {

@@ -1,10 +1,11 @@
 /** How the worlds and commands of each protocol are said on its stage. */
 import { decodeName, formatDuration, spanUs } from '../../kernel/index.ts';
-import type { Keeps, QuorumCommand, RegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
+import type { Keeps, QuorumCommand, RegisterCommand, RoundRegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
 import type { Scenario } from '../protocol.ts';
 import type { QuorumWorld } from '../protocols/quorum.ts';
 import type { RoundWorld } from '../protocols/rounds.ts';
 import type { RegisterWorld } from '../protocols/register.ts';
+import type { RegisterRounds } from '../protocols/rounds-register.ts';
 import type { Settings } from '../stage/index.ts';
 import type { Lifting, Said } from './lifting.ts';
 
@@ -103,6 +104,19 @@ export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {
     const value = command.kind === 'write' ? [String.fromCharCode(...command.value)] : [];
     return { verb: command.kind, words: [command.key, ...value, ...unit] };
   },
+  use: (): null => null,
+};
+
+export const roundsRegisterLifting: Lifting<RoundRegisterCommand, RegisterRounds> = {
+  settings: ({ nodes, config }: Scenario<RegisterRounds>): Settings => ({
+    stores: String(config.stores),
+    clients: String(nodes - config.stores),
+  }),
+  // A WRITE has the ballot of the READ before it, in the simulator as on the stage.
+  say: (command: RoundRegisterCommand): Said => ({
+    verb: command.kind,
+    words: [String(command.kind === 'read' ? command.time : command.value)],
+  }),
   use: (): null => null,
 };
 
