@@ -23,6 +23,7 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       proposers: String(nodes - members),
       voters: votersText(core.replication, members),
       keeps: keepsText(keeps),
+      floors: String(core.floorBuckets),
       new: habits.bootstraps ? 'yes' : 'no',
       order: orderly ? 'yes' : 'no',
       term: spanText(core.timing.maxTermUs),
@@ -35,9 +36,10 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
   say(command: QuorumCommand): Said | null {
     switch (command.kind) {
       case 'acquire': {
-        const { lease, name, termUs, waitUs, keep } = command;
+        const { lease, name, termUs, waitUs, keep, meta } = command;
         const wait = waitUs > 0 ? ['wait', spanText(waitUs)] : [];
-        return { verb: 'acquire', words: [nameText(name), spanText(termUs), ...wait, ...(keep ? ['keep'] : [])], asks: lease };
+        const saying = meta ? ['saying', nameText(meta)] : [];
+        return { verb: 'acquire', words: [nameText(name), spanText(termUs), ...wait, ...(keep ? ['keep'] : []), ...saying], asks: lease };
       }
       case 'renew':
         return { verb: 'renew', words: [nameText(command.name), spanText(command.termUs)], about: command.lease };
@@ -73,14 +75,11 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),
 };
 
-/** The same commands as of the quorum engine, in a world with a bound on the difference of clocks. */
+/** The same commands as of the quorum engine, and releases as of a later time, in a world with a bound on the difference of clocks. */
 export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
-  settings({ nodes, config }: Scenario<RoundWorld>): Settings | null {
-    const { members, core, agrees } = config;
+  settings({ nodes, config }: Scenario<RoundWorld>): Settings {
+    const { members, core, agrees, releasesHeard } = config;
     const { clocks, maxTermUs, rttUs, rateErrorPpm, skewUs } = core.timing;
-    // A stage has one way of keeping time for each protocol, and one algorithm.
-    const isPerfect = clocks === 'absolute' && skewUs === 0;
-    if (isPerfect || core.algorithm !== 4) return null;
     return {
       acceptors: String(members),
       proposers: String(nodes - members),
@@ -88,13 +87,22 @@ export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
       term: spanText(maxTermUs),
       rtt: spanText(rttUs),
       rate: `${rateErrorPpm}ppm`,
+      clocks,
       skew: spanText(skewUs),
       fencing: agrees ? 'yes' : 'no',
+      ...(core.engine === 'flease' ? { algorithm: String(core.algorithm) } : { heard: releasesHeard ? 'yes' : 'no' }),
     };
   },
-  say: (command: QuorumCommand): Said | null => (command.kind === 'release' && (command.inUs ?? 0) > 0 ? null : quorumLifting.say(command)),
+
+  say(command: QuorumCommand): Said | null {
+    const said = quorumLifting.say(command);
+    if (!said || command.kind !== 'release' || (command.inUs ?? 0) === 0) return said;
+    return { ...said, words: [...said.words, 'in', spanText(command.inUs ?? 0)] };
+  },
+
   insist: (command: QuorumCommand, forUs: number): Said | null => quorumLifting.insist?.(command, forUs) ?? null,
   use: (resource: string, request: number): Said | null => quorumLifting.use(resource, request),
+  look: (resource: string): Said => ({ verb: 'look', words: [resource] }),
 };
 
 export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {
