@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runScript } from '../../src/sim/index.ts';
+import { runScript, theatres, type Theatre } from '../../src/sim/index.ts';
 import { ROOT } from '../support/tree.ts';
 
 const FOLDER = join(ROOT, 'test', 'scripts');
@@ -77,6 +77,19 @@ describe('a script', () => {
     expect(runScript(`${held}twin a'\n`).failures).toEqual([expect.stringMatching(/it has been replaced already/)]);
   });
 
+  it('may say which incarnation a process is, and keeps to it when it is written again', () => {
+    const source =
+      'stage quorum\nstart\ncrash a\nrestart a disk kept as #20\ntwin p as #9\nacquire p x 1s\ncrash p\nrestart p\nacquire p x 1s\n';
+    const { failures, text } = runScript(source);
+    expect(failures).toEqual([]);
+    expect(text).toMatch(/PROPOSE #1 \(#9 lease 1/);
+    expect(text).toMatch(/PROPOSE #2 \(#14 lease 1/);
+    const quorum = theatres.find(({ protocol }) => protocol === 'quorum') as Theatre;
+    const stage = quorum.open({}, null);
+    for (const line of ['restart a disk kept as #20', 'restart a as #20', 'twin p as #9'])
+      expect(stage.format(stage.parse(line))).toBe(line);
+  });
+
   it('fails when an action cannot be done', () => {
     const { failures } = runScript('stage toy\nstart\ndeliver a→b ask #1\n');
     expect(failures).toEqual([expect.stringMatching(/^line 3: .*only 0 of them were sent/)]);
@@ -85,6 +98,11 @@ describe('a script', () => {
   it.each([
     ['crash a\nrestart a disk kep', "'disk kep'"],
     ['crash a aftr 1', "'aftr 1'"],
+    ['crash a\nrestart a disk kept as 9', 'written like #1'],
+    ['twin a disk kept', "'disk kept'"],
+    ['crash a\nrestart a as #2', 'there was a #2 before'],
+    ['twin a as #2', 'there was a #2 before'],
+    ['crash a\nrestart a as #0', 'nobody is #0'],
     ['advance 10s\nwake p soon', "'soon'"],
     ['deliver p→a PROPOSE #1 twice', "'twice'"],
     ['deliver p→a PROPOSE choosing 1 2', "'2'"],

@@ -83,7 +83,9 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
         // The first starts are the stage's own.
         if (wasUp[node]) {
           const isTwin = isUp[node] === true;
-          const id = plain(atUs, isTwin ? { kind: 'twin', node } : { kind: 'restart', node, diskKept: deed.diskKept });
+          // Lives are numbered in the order of all starts.
+          const as = process + 1;
+          const id = plain(atUs, isTwin ? { kind: 'twin', node, as } : { kind: 'restart', node, diskKept: deed.diskKept, as });
           if (isTwin) replacedBy.set(current[node] as number, id);
           beatOf.set(index, id);
         } else {

@@ -24,7 +24,7 @@ export function polish(
 ): { beats: readonly Beat[]; settings: Settings } {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
-  const passesAll = [allAnswers, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords, smallNumbers];
+  const passesAll = [allAnswers, plainStarts, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords, smallNumbers];
   return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
 }
 
@@ -54,6 +54,35 @@ function allAnswers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
     const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: { kind: 'answer-all', node } } });
     if (passes(attempt)) kept = attempt;
   }
+  return kept;
+}
+
+/** Lives as the stage numbers them, and disks that nobody reads: all at once, then one after the other. */
+function plainStarts(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  const plainer = (beat: Beat, keepsDisk: boolean): Beat => {
+    if (beat.deed.kind !== 'plain') return beat;
+    const { action } = beat.deed;
+    if (action.kind !== 'restart' && action.kind !== 'twin') return beat;
+    const { as: _as, ...plain } = action;
+    return {
+      ...beat,
+      deed: { kind: 'plain', action: plain.kind === 'twin' ? plain : { ...plain, diskKept: keepsDisk && plain.diskKept } },
+    };
+  };
+  let kept = beats;
+  const attempt = (changed: readonly Beat[]): boolean => {
+    if (!passes(changed)) return false;
+    kept = changed;
+    return true;
+  };
+  if (!beats.some((beat) => plainer(beat, false) !== beat)) return beats;
+  if (attempt(kept.map((beat) => plainer(beat, false)))) return kept;
+  attempt(kept.map((beat) => plainer(beat, true)));
+  beats.forEach((_, i) => {
+    const beat = kept[i] as Beat;
+    if (plainer(beat, false) === beat) return;
+    if (!attempt(kept.with(i, plainer(beat, false)))) attempt(kept.with(i, plainer(beat, true)));
+  });
   return kept;
 }
 
