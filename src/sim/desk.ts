@@ -85,6 +85,7 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
 
   record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
     const { node, incarnation } = this.#process;
+    if (record.kind === 'believed') this.#world.tape?.looked(this.#process, record.resource);
     this.#world.record({ at: this.#world.nowUs, node, incarnation, ...record });
   }
 

@@ -22,6 +22,8 @@ export type TapedDeed<Command> =
   | { readonly kind: 'command'; readonly command: Command }
   /** The application acted under the lease that answered this request. */
   | { readonly kind: 'use'; readonly resource: string; readonly request: number }
+  /** The application looked at what its learner believes of this name, and it believed something. */
+  | { readonly kind: 'look'; readonly resource: string }
   /** An access to storage took effect; whether anybody is told is another matter. */
   | { readonly kind: 'effect'; readonly access: TapedOrigin }
   /** `found` is the write that a weak read found, or null: nothing. */
@@ -132,6 +134,10 @@ export class Tape<Command> {
 
   used<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string, token: number): void {
     this.did(process, { kind: 'use', resource, request: this.#requests.get(`${process.index} ${token}`) ?? 0 });
+  }
+
+  looked<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string): void {
+    this.did(process, { kind: 'look', resource });
   }
 
   #origin(kind: string): TapedOrigin {

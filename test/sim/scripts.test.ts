@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runScript } from '../../src/sim/index.ts';
+import { runScript, theatres, type Theatre } from '../../src/sim/index.ts';
 import { ROOT } from '../support/tree.ts';
 
 const FOLDER = join(ROOT, 'test', 'scripts');
@@ -77,6 +77,19 @@ describe('a script', () => {
     expect(runScript(`${held}twin a'\n`).failures).toEqual([expect.stringMatching(/it has been replaced already/)]);
   });
 
+  it('may say which incarnation a process is, and keeps to it when it is written again', () => {
+    const source =
+      'stage quorum\nstart\ncrash a\nrestart a disk kept as #20\ntwin p as #9\nacquire p x 1s\ncrash p\nrestart p\nacquire p x 1s\n';
+    const { failures, text } = runScript(source);
+    expect(failures).toEqual([]);
+    expect(text).toMatch(/PROPOSE #1 \(#9 lease 1/);
+    expect(text).toMatch(/PROPOSE #2 \(#14 lease 1/);
+    const quorum = theatres.find(({ protocol }) => protocol === 'quorum') as Theatre;
+    const stage = quorum.open({}, null);
+    for (const line of ['restart a disk kept as #20', 'restart a as #20', 'twin p as #9'])
+      expect(stage.format(stage.parse(line))).toBe(line);
+  });
+
   it('fails when an action cannot be done', () => {
     const { failures } = runScript('stage toy\nstart\ndeliver a→b ask #1\n');
     expect(failures).toEqual([expect.stringMatching(/^line 3: .*only 0 of them were sent/)]);
@@ -85,6 +98,11 @@ describe('a script', () => {
   it.each([
     ['crash a\nrestart a disk kep', "'disk kep'"],
     ['crash a aftr 1', "'aftr 1'"],
+    ['crash a\nrestart a disk kept as 9', 'written like #1'],
+    ['twin a disk kept', "'disk kept'"],
+    ['crash a\nrestart a as #2', 'there was a #2 before'],
+    ['twin a as #2', 'there was a #2 before'],
+    ['crash a\nrestart a as #0', 'nobody is #0'],
     ['advance 10s\nwake p soon', "'soon'"],
     ['deliver p→a PROPOSE #1 twice', "'twice'"],
     ['deliver p→a PROPOSE choosing 1 2', "'2'"],
@@ -93,13 +111,36 @@ describe('a script', () => {
     ['expect nobody holds y at all', 'expect what'],
     ['stage quorum acceptors=5', 'begins a script'],
     ['acquire q x 2s wiat 3s', "'wiat'"],
+    ['release p x soon', "'soon'"],
+    ['release p x in 2s', 'gives back at once'],
+    ['use p x twice', "'twice'"],
+    ['look a x', "'look' is nothing"],
     ['answer a all now', "'now'"],
   ])('fails when a line says more than is understood, and is not done without it: %j', (lines, why) => {
     const { failures } = runScript(`stage quorum\nstart\nacquire p x 2s\n${lines}\n`);
     expect(failures).toEqual([expect.stringMatching(new RegExp(`^line ${3 + lines.split('\n').length}: .*${why}`))]);
   });
 
+  it('gives a lease back as of a later time, which is not the end of its term', () => {
+    const source =
+      'stage paxoslease\nstart\nacquire p x 3s\ndeliver all\nrelease p x in 500ms\nadvance 499ms\nexpect p holds x\nadvance 1ms\n';
+    expect(runScript(`${source}expect nobody holds x\n`).failures).toEqual([]);
+    expect(runScript(source.replace('in 500ms', 'in soon')).failures[0]).toMatch(/^line 5: /);
+  });
+
+  it('tells what a learner believes, and judges it only where clocks are compared', () => {
+    const source = (settings: string): string =>
+      `stage paxoslease ${settings}\nstart\nrate a -500000ppm\nset a -1s\nwatch a\nacquire p x 1s\ndeliver all\nadvance 1s\nacquire q x 1s\ndeliver all p q b c\nlook a x\n`;
+    const relative = runScript(source('clocks=relative'));
+    expect(relative.text).toMatch(/a believes that x is held, token @0\n/);
+    expect(relative.failures).toEqual([]);
+    expect(runScript(source('clocks=absolute skew=0s')).failures).toEqual([expect.stringMatching(/^belief broke: /)]);
+  });
+
   it.each([
+    ['stage flease algorithm=5\n', /^line 1: algorithm is one of 2, 3, 4, not '5'/],
+    ['stage paxoslease clocks=perfect\n', /^line 1: clocks is one of absolute, relative, not 'perfect'/],
+    ['stage paxoslease-skewed heard=maybe\n', /^line 1: heard is one of yes, no, not 'maybe'/],
     ['stage quorumm\n', /^line 1: .*PROTOCOL is one of/],
     ['# why\n\nstage quorum acceptors=3 acceptors=5\n', /^line 3: .*'acceptors' is said twice/],
     ['stage quorum toString=1\n', /^line 1: 'toString=1' is no setting/],

@@ -1,50 +1,15 @@
 /** Shrinking: a seed that breaks something becomes a short script in which the same thing breaks, the same every time. */
 import { describe, expect, it } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import {
-  runScript,
-  shrinkers,
-  simulations,
-  theatres,
-  writeScript,
-  type Shrinker,
-  type Shrunk,
-  type Simulation,
-} from '../../src/sim/index.ts';
+import { runScript, type Shrunk } from '../../src/sim/index.ts';
 import { reduceList } from '../../src/sim/shrink/ddmin.ts';
 import { milderPlans } from '../../src/sim/shrink/milder.ts';
 import { drawFaults, noFaults } from '../../src/sim/faults.ts';
 import { SeededChooser } from '../../src/kernel/index.ts';
-
-const PATIENT = { tried: (): void => undefined, outOfTime: (): boolean => false };
-
-function soon(triesMax: number): typeof PATIENT {
-  let tries = 0;
-  return { tried: (): void => void tries++, outOfTime: (): boolean => tries > triesMax };
-}
-
-function failingSeed(protocol: string, mutant: string | null, property: string): number {
-  const simulation = simulations.find(({ name }) => name === protocol) as Simulation;
-  for (let run = 0; run < 1000; run++) {
-    const { seed, violations } = simulation.run(deriveSeed(1, run), mutant);
-    if (violations[0]?.property === property) return seed;
-  }
-  throw new Error(`${protocol} does not break ${property}`);
-}
-
-function shrinkerOf(protocol: string): Shrinker {
-  return shrinkers.find((one) => one.protocol === protocol) as Shrinker;
-}
+import { asText, failingSeed, PATIENT, shrinkerOf, soon } from '../support/shrinking.ts';
 
 function shrink(protocol: string, mutant: string | null, property: string): Shrunk {
   return shrinkerOf(protocol).shrink(failingSeed(protocol, mutant, property), mutant, PATIENT) as Shrunk;
-}
-
-function asText(protocol: string, mutant: string | null, { script }: Shrunk): string {
-  if (!script) throw new Error('there is no script');
-  const { settings, lines, violation } = script;
-  const { defaults } = theatres.find((one) => one.protocol === protocol) as (typeof theatres)[number];
-  return writeScript({ comment: [], protocol, settings, defaults, mutant, breaks: violation.property, lines });
 }
 
 describe('a failing seed', { timeout: 120_000 }, () => {

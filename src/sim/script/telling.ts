@@ -72,6 +72,8 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
       return `${who} uses ${record.resource}, ${left(record.remainingUs)} before its deadline`;
     case 'ended':
       return `${who} no longer holds ${record.resource}: ${record.reason}`;
+    case 'believed':
+      return `${who} believes that ${record.resource} is held, token ${record.token}`;
     case 'queued':
       return `${who} stands in line for ${record.resource}`;
     case 'abandoned':

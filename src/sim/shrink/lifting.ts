@@ -24,17 +24,19 @@ export interface Said {
 
 /** What lifting needs to know of a protocol. */
 export interface Lifting<Command, Config> {
-  /** The stage that is like this world; null if there is none. */
-  settings(scenario: Scenario<Config>): Settings | null;
+  /** The stage that is like this world. */
+  settings(scenario: Scenario<Config>): Settings;
   /** Null: the story can do without. */
   say(command: Command): Said | null;
   /** The same from one who wants it all the time that is given here; null if that is not something to wait for. */
   insist?(command: Command, forUs: number): Said | null;
   use(resource: string, request: number): Said | null;
+  /** Looking at what a learner believes, where there are learners. */
+  look?(resource: string): Said;
 }
 
-/** `owedUs` is how long all goes well in the end, where progress is the question. */
-export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting: Lifting<Command, Config>, owedUs: number): Beat[] {
+/** `owedUs` is how long all goes well in the end, where progress is the question; where it is not, null: a world that has healed goes on like any other. */
+export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting: Lifting<Command, Config>, owedUs: number | null): Beat[] {
   const beats: Beat[] = [];
   /** The beat that each step of the tape became, and that each request was made by. */
   const beatOf = new Map<number, number>();
@@ -55,7 +57,7 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   };
   const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
     add(atUs, { kind: 'plain', action }, choices);
-  const insist = (command: Command): Said | null => lifting.insist?.(command, owedUs * PATIENCE) ?? null;
+  const insist = (command: Command): Said | null => lifting.insist?.(command, (owedUs ?? 0) * PATIENCE) ?? null;
   const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? NO_BEAT, kind, nth });
 
   clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
@@ -65,7 +67,7 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   steps.forEach((step, index) => {
     const { atUs, node, process, deed, choices } = step;
     doer = replacedBy.get(process);
-    if (deed.kind === 'healed') healedUs = atUs;
+    if (deed.kind === 'healed' && owedUs !== null) healedUs = atUs;
     if (atUs >= healedUs && isLeftToTheStage(deed, atUs, healedUs)) return;
     // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
     if (isCutOff(steps, index) && canBeSaid(deed, lifting)) plain(atUs, { kind: 'crash', node, after: step.cutAfter as number });
@@ -81,7 +83,9 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
         // The first starts are the stage's own.
         if (wasUp[node]) {
           const isTwin = isUp[node] === true;
-          const id = plain(atUs, isTwin ? { kind: 'twin', node } : { kind: 'restart', node, diskKept: deed.diskKept });
+          // Lives are numbered in the order of all starts.
+          const as = process + 1;
+          const id = plain(atUs, isTwin ? { kind: 'twin', node, as } : { kind: 'restart', node, diskKept: deed.diskKept, as });
           if (isTwin) replacedBy.set(current[node] as number, id);
           beatOf.set(index, id);
         } else {
@@ -117,6 +121,11 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
         if (said) act(said);
         return;
       }
+      case 'look': {
+        const said = lifting.look?.(deed.resource);
+        if (said) act(said);
+        return;
+      }
       case 'effect':
         add(atUs, { kind: 'effect', node, access: origin(deed.access) });
         return;
@@ -129,7 +138,7 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
       }
       case 'healed':
         // What was lost on the way would arrive if it were still under way.
-        plain(atUs, { kind: 'drop-all' });
+        if (owedUs !== null) plain(atUs, { kind: 'drop-all' });
         return;
       case 'wall':
         plain(atUs, { kind: 'set', node, byUs: deed.byUs });
@@ -143,7 +152,7 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
         return;
     }
   });
-  if (healedUs < Infinity) {
+  if (owedUs !== null && healedUs < Infinity) {
     doer = undefined;
     plain(healedUs, { kind: 'settle', byUs: owedUs });
   }

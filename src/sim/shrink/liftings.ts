@@ -1,10 +1,11 @@
 /** How the worlds and commands of each protocol are said on its stage. */
 import { decodeName, formatDuration, spanUs } from '../../kernel/index.ts';
-import type { Keeps, QuorumCommand, RegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
+import type { Keeps, QuorumCommand, RegisterCommand, RoundRegisterCommand, ToyCommand, ToyConfig } from '../../core/index.ts';
 import type { Scenario } from '../protocol.ts';
 import type { QuorumWorld } from '../protocols/quorum.ts';
 import type { RoundWorld } from '../protocols/rounds.ts';
 import type { RegisterWorld } from '../protocols/register.ts';
+import type { RegisterRounds } from '../protocols/rounds-register.ts';
 import type { Settings } from '../stage/index.ts';
 import type { Lifting, Said } from './lifting.ts';
 
@@ -22,6 +23,7 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       proposers: String(nodes - members),
       voters: votersText(core.replication, members),
       keeps: keepsText(keeps),
+      floors: String(core.floorBuckets),
       new: habits.bootstraps ? 'yes' : 'no',
       order: orderly ? 'yes' : 'no',
       term: spanText(core.timing.maxTermUs),
@@ -34,9 +36,10 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
   say(command: QuorumCommand): Said | null {
     switch (command.kind) {
       case 'acquire': {
-        const { lease, name, termUs, waitUs, keep } = command;
+        const { lease, name, termUs, waitUs, keep, meta } = command;
         const wait = waitUs > 0 ? ['wait', spanText(waitUs)] : [];
-        return { verb: 'acquire', words: [nameText(name), spanText(termUs), ...wait, ...(keep ? ['keep'] : [])], asks: lease };
+        const saying = meta ? ['saying', nameText(meta)] : [];
+        return { verb: 'acquire', words: [nameText(name), spanText(termUs), ...wait, ...(keep ? ['keep'] : []), ...saying], asks: lease };
       }
       case 'renew':
         return { verb: 'renew', words: [nameText(command.name), spanText(command.termUs)], about: command.lease };
@@ -72,14 +75,11 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),
 };
 
-/** The same commands as of the quorum engine, in a world with a bound on the difference of clocks. */
+/** The same commands as of the quorum engine, and releases as of a later time, in a world with a bound on the difference of clocks. */
 export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
-  settings({ nodes, config }: Scenario<RoundWorld>): Settings | null {
-    const { members, core, agrees } = config;
+  settings({ nodes, config }: Scenario<RoundWorld>): Settings {
+    const { members, core, agrees, releasesHeard } = config;
     const { clocks, maxTermUs, rttUs, rateErrorPpm, skewUs } = core.timing;
-    // A stage has one way of keeping time for each protocol, and one algorithm.
-    const isPerfect = clocks === 'absolute' && skewUs === 0;
-    if (isPerfect || core.algorithm !== 4) return null;
     return {
       acceptors: String(members),
       proposers: String(nodes - members),
@@ -87,13 +87,22 @@ export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
       term: spanText(maxTermUs),
       rtt: spanText(rttUs),
       rate: `${rateErrorPpm}ppm`,
+      clocks,
       skew: spanText(skewUs),
       fencing: agrees ? 'yes' : 'no',
+      ...(core.engine === 'flease' ? { algorithm: String(core.algorithm) } : { heard: releasesHeard ? 'yes' : 'no' }),
     };
   },
-  say: (command: QuorumCommand): Said | null => (command.kind === 'release' && (command.inUs ?? 0) > 0 ? null : quorumLifting.say(command)),
+
+  say(command: QuorumCommand): Said | null {
+    const said = quorumLifting.say(command);
+    if (!said || command.kind !== 'release' || (command.inUs ?? 0) === 0) return said;
+    return { ...said, words: [...said.words, 'in', spanText(command.inUs ?? 0)] };
+  },
+
   insist: (command: QuorumCommand, forUs: number): Said | null => quorumLifting.insist?.(command, forUs) ?? null,
   use: (resource: string, request: number): Said | null => quorumLifting.use(resource, request),
+  look: (resource: string): Said => ({ verb: 'look', words: [resource] }),
 };
 
 export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {
@@ -103,6 +112,19 @@ export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {
     const value = command.kind === 'write' ? [String.fromCharCode(...command.value)] : [];
     return { verb: command.kind, words: [command.key, ...value, ...unit] };
   },
+  use: (): null => null,
+};
+
+export const roundsRegisterLifting: Lifting<RoundRegisterCommand, RegisterRounds> = {
+  settings: ({ nodes, config }: Scenario<RegisterRounds>): Settings => ({
+    stores: String(config.stores),
+    clients: String(nodes - config.stores),
+  }),
+  // A WRITE has the ballot of the READ before it, in the simulator as on the stage.
+  say: (command: RoundRegisterCommand): Said => ({
+    verb: command.kind,
+    words: [String(command.kind === 'read' ? command.time : command.value)],
+  }),
   use: (): null => null,
 };
 

@@ -10,6 +10,8 @@ const MILLISECOND_US = 1_000;
 /** Round spans, the roundest first. */
 const UNITS_US = [1000, 500, 100, 50, 10, 5, 1, 0.1, 0.01].map((ms) => ms * MILLISECOND_US);
 
+const NUMBER = /^\d+$/;
+
 const CONVINCING_US = 10_000 * MILLISECOND_US;
 
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
@@ -22,7 +24,7 @@ export function polish(
 ): { beats: readonly Beat[]; settings: Settings } {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
-  const passesAll = [allAnswers, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords];
+  const passesAll = [allAnswers, plainStarts, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords, smallNumbers];
   return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
 }
 
@@ -52,6 +54,35 @@ function allAnswers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
     const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: { kind: 'answer-all', node } } });
     if (passes(attempt)) kept = attempt;
   }
+  return kept;
+}
+
+/** Lives as the stage numbers them, and disks that nobody reads: all at once, then one after the other. */
+function plainStarts(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  const plainer = (beat: Beat, keepsDisk: boolean): Beat => {
+    if (beat.deed.kind !== 'plain') return beat;
+    const { action } = beat.deed;
+    if (action.kind !== 'restart' && action.kind !== 'twin') return beat;
+    const { as: _as, ...plain } = action;
+    return {
+      ...beat,
+      deed: { kind: 'plain', action: plain.kind === 'twin' ? plain : { ...plain, diskKept: keepsDisk && plain.diskKept } },
+    };
+  };
+  let kept = beats;
+  const attempt = (changed: readonly Beat[]): boolean => {
+    if (!passes(changed)) return false;
+    kept = changed;
+    return true;
+  };
+  if (!beats.some((beat) => plainer(beat, false) !== beat)) return beats;
+  if (attempt(kept.map((beat) => plainer(beat, false)))) return kept;
+  attempt(kept.map((beat) => plainer(beat, true)));
+  beats.forEach((_, i) => {
+    const beat = kept[i] as Beat;
+    if (plainer(beat, false) === beat) return;
+    if (!attempt(kept.with(i, plainer(beat, false)))) attempt(kept.with(i, plainer(beat, true)));
+  });
   return kept;
 }
 
@@ -146,6 +177,24 @@ function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
     });
   }
   return kept;
+}
+
+/** Ballots and values as small as can be, in the same order; those of one verb are not those of another. */
+function smallNumbers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  const said = beats.flatMap(({ deed }) => (deed.kind === 'act' ? deed.words.map((word) => ({ verb: deed.verb, word })) : []));
+  const numbers = said.filter(({ word }) => NUMBER.test(word));
+  const verbs = [...new Set(numbers.map(({ verb }) => verb))];
+  const inOrder = verbs.flatMap((verb) => {
+    const own = new Set(numbers.filter((one) => one.verb === verb).map(({ word }) => Number(word)));
+    return [...own].toSorted((a, b) => a - b).map((number) => `${verb} ${number}`);
+  });
+  const smaller = beats.map((beat): Beat => {
+    const { deed } = beat;
+    if (deed.kind !== 'act') return beat;
+    const words = deed.words.map((word) => (NUMBER.test(word) ? String(1 + inOrder.indexOf(`${deed.verb} ${Number(word)}`)) : word));
+    return { ...beat, deed: { ...deed, words } };
+  });
+  return inOrder.length > 0 && passes(smaller) ? smaller : beats;
 }
 
 /** Nothing, then spans near this one, the roundest first. */

@@ -38,8 +38,9 @@ export type StageAction =
   /** At once; or in the middle of its next step, after so many effects: messages, accesses to storage and words to its application. */
   | { readonly kind: 'crash'; readonly node: number; readonly after?: number }
   /** A process is taken for dead and another started in its place; it lives on beside it, gets no more mail, and is called by its name and a prime. */
-  | { readonly kind: 'twin'; readonly node: number }
-  | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean }
+  | { readonly kind: 'twin'; readonly node: number; readonly as?: number }
+  /** `as` is the incarnation; if nothing is said, it follows from the node and how often that was up. */
+  | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean; readonly as?: number }
   /** True time goes by, on every clock; nobody is woken by it. */
   | { readonly kind: 'advance'; readonly byUs: number }
   /** A wall clock is set, by so much, forward or back. */
@@ -91,7 +92,9 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'crash':
       return `crash ${names[action.node]}${action.after === undefined ? '' : ` after ${action.after}`}`;
     case 'restart':
-      return `restart ${names[action.node]}${action.diskKept ? ' disk kept' : ''}`;
+      return `restart ${names[action.node]}${action.diskKept ? ' disk kept' : ''}${formatLife(action)}`;
+    case 'twin':
+      return `twin ${names[action.node]}${formatLife(action)}`;
     case 'set':
       return `set ${names[action.node]} ${action.byUs < 0 ? '-' : '+'}${formatSpan(Math.abs(action.byUs))}`;
     case 'rate':
@@ -106,6 +109,10 @@ function formatBare(action: StageAction, names: NodeNames): string {
     default:
       return `${action.kind} ${names[action.node]}`;
   }
+}
+
+function formatLife({ as }: { readonly as?: number }): string {
+  return as === undefined ? '' : ` as #${as}`;
 }
 
 function formatAccess({ node, access }: AccessRef, names: NodeNames): string {
@@ -143,17 +150,20 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       noMoreThan(3, words, line);
       return { kind: verb, node: node(), after: wholeNumber(words[2] ?? '', line) };
     case 'start':
-    case 'twin':
     case 'pause':
     case 'resume':
     case 'sleep':
     case 'awake':
     case 'wake':
       return { kind: verb, node: alone() };
-    case 'restart':
-      return words.slice(1).join(' ') === 'disk kept'
-        ? { kind: verb, node: node(), diskKept: true }
-        : { kind: verb, node: alone(), diskKept: false };
+    case 'twin':
+    case 'restart': {
+      const diskKept = verb === 'restart' && words.slice(1, 3).join(' ') === 'disk kept';
+      const [as, life] = words.slice(diskKept ? 3 : 1);
+      const named = as === 'as' ? { as: ordinalOf(life, line) } : {};
+      noMoreThan((diskKept ? 3 : 1) + (as === 'as' ? 2 : 0), words, line);
+      return verb === 'twin' ? { kind: verb, node: node(), ...named } : { kind: verb, node: node(), diskKept, ...named };
+    }
     case 'set': {
       const text = words.slice(1).join(' ');
       const spanUs = parseDuration(text.replace(/^[+-]/, ''));

@@ -34,12 +34,13 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     rate: '0ppm',
     attempt: '0s',
     keeps: 'nothing',
+    floors: '1',
     new: 'no',
     fencing: 'yes',
     order: 'no',
   },
   verbs: [
-    'acquire NODE NAME TERM [wait SPAN] [keep]',
+    'acquire NODE NAME TERM [wait SPAN] [keep] [saying TEXT]',
     'renew NODE NAME [TERM]',
     'release NODE NAME',
     'cancel NODE NAME',
@@ -70,7 +71,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
       livenessUs: 0,
       config: {
         members,
-        core: { memberKeys, replication: votersIn(settings, members), timing, floorBuckets: 1 },
+        core: { memberKeys, replication: votersIn(settings, members), timing, floorBuckets: settingCount(settings, 'floors', 1, 1024) },
         habits: {
           handles: 0,
           resources: [],
@@ -106,7 +107,8 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
   },
 
   latencyUs: ({ config }: Scenario<QuorumWorld>): number => Math.ceil(config.core.timing.rttUs / 2),
-  actor: (_scenario: Scenario<QuorumWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): QuorumActor => new QuorumActor(core, desk),
+  actor: (_scenario: Scenario<QuorumWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): QuorumActor =>
+    new QuorumActor(core, desk, { verbs: quorumStaging.verbs, releasesLater: false }),
 };
 
 /** How many members vote on each name. */
@@ -139,7 +141,9 @@ interface ActedLease {
   readonly keep: boolean;
   /** It was asked for and granted while all went well: nothing excuses its loss. */
   safe?: boolean;
-  /** It has said something of itself: to whoever asks for that, it is a register. */
+  /** What it said of itself when it asked. */
+  readonly saying?: string;
+  /** It has said something of itself since: to whoever asks for that, it is a register. */
   speaks?: boolean;
 }
 
@@ -149,10 +153,20 @@ export interface QuorumActorSnapshot {
   readonly reads: readonly (readonly [number, { readonly register: string; readonly token: number }])[];
 }
 
+/** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
+const WORDS_MAX: Readonly<Record<string, number>> = { renew: 2, release: 3, proclaim: 2 };
+
+/** What the actors of an engine can be told. */
+interface Manner {
+  readonly verbs: readonly string[];
+  readonly releasesLater: boolean;
+}
+
 /** An actor for every engine that takes and gives the quorum engine's commands and events. */
 export class QuorumActor implements Actor<QuorumEvent> {
   readonly #core: LeaseHolder;
   readonly #desk: Desk<QuorumCommand>;
+  readonly #manner: Manner;
   #asked = 0;
   #leases: ActedLease[] = [];
   /** Questions about what a lease of this process says of itself. */
@@ -160,13 +174,18 @@ export class QuorumActor implements Actor<QuorumEvent> {
   /** Since when all goes well, by the monotonic clock. */
   #settledAt = Infinity;
 
-  constructor(core: LeaseHolder, desk: Desk<QuorumCommand>) {
+  constructor(core: LeaseHolder, desk: Desk<QuorumCommand>, manner: Manner) {
     this.#core = core;
     this.#desk = desk;
+    this.#manner = manner;
   }
 
   act(verb: string, words: readonly string[]): void {
     const [name = ''] = words;
+    const { verbs } = this.#manner;
+    if (!verbs.some((one) => one.startsWith(`${verb} `))) throw unknownVerb(verb, verbs);
+    const unread = verb === 'acquire' ? [] : plainWords(words).slice(WORDS_MAX[verb] ?? 1);
+    if (unread.length > 0) throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} does not take '${unread.join(' ')}'`);
     switch (verb) {
       case 'acquire':
         this.#acquire(words);
@@ -178,12 +197,9 @@ export class QuorumActor implements Actor<QuorumEvent> {
         lease.renewals++;
         return;
       }
-      case 'release': {
-        const lease = this.#find(verb, words);
-        lease.state = 'letting-go';
-        this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name) });
+      case 'release':
+        this.#release(words);
         return;
-      }
       case 'cancel':
         this.#desk.command({ kind: 'cancel', lease: this.#find(verb, words).lease });
         return;
@@ -209,33 +225,68 @@ export class QuorumActor implements Actor<QuorumEvent> {
       case 'retime':
         this.#desk.command({ kind: 'retime', rttUs: parseDuration(name) });
         return;
+      case 'look':
+        this.#look(name);
+        return;
       default:
-        throw unknownVerb(verb, quorumStaging.verbs);
+        throw unknownVerb(verb, verbs);
     }
+  }
+
+  #release(words: readonly string[]): void {
+    const lease = this.#find('release', words);
+    const [, later, span = ''] = plainWords(words);
+    if (later !== undefined && !(later === 'in' && this.#manner.releasesLater))
+      throw new TenureError(
+        'TENURE_BAD_ARGUMENT',
+        `release does not take '${later}'${later === 'in' ? ': this engine gives back at once' : ''}`,
+      );
+    const inUs = later === undefined ? 0 : parseDuration(span);
+    this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name), inUs });
+    lease.state = 'letting-go';
+  }
+
+  /** What the learner of this node believes at this instant. */
+  #look(name: string): void {
+    const { monoUs, wallUs } = this.#desk;
+    const token = this.#core.believed?.(encodeName(name), monoUs, wallUs) ?? 0;
+    if (token > 0) this.#desk.record({ kind: 'believed', resource: name, token });
   }
 
   #acquire([name, term, ...options]: readonly string[]): void {
     if (name === undefined || term === undefined) throw new TenureError('TENURE_BAD_ARGUMENT', 'acquire needs a name and a term');
-    const wait = options.indexOf('wait');
-    const waitUs = wait < 0 ? 0 : parseDuration(options[wait + 1] ?? '');
-    const unknown = options.find((word, at) => word !== 'wait' && word !== 'keep' && !(wait >= 0 && at === wait + 1));
-    if (unknown !== undefined) throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN' and 'keep', not '${unknown}'`);
+    const said = new Map<string, string>();
+    for (let at = 0; at < options.length; at++) {
+      const option = options[at] as string;
+      if (option === 'keep') said.set(option, '');
+      else if (option === 'wait' || option === 'saying') said.set(option, options[++at] ?? '');
+      else throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN', 'keep' and 'saying TEXT', not '${option}'`);
+    }
     const lease = ++this.#asked;
     const termUs = parseDuration(term);
-    const keep = options.includes('keep');
-    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0, keep });
+    const keep = said.has('keep');
+    const wait = said.get('wait');
+    const saying = said.get('saying');
+    const waitUs = wait === undefined ? 0 : parseDuration(wait);
+    const meta = saying === undefined ? {} : { meta: encodeName(saying) };
+    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0, keep, ...(saying === undefined ? {} : { saying }) });
     this.#desk.requested(name, lease);
-    this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep });
+    this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep, ...meta });
   }
 
-  /** A holder says something of itself, and whoever asks a quorum later reads it: a register, never written at first. */
+  /** A holder says something of itself, and whoever asks a quorum later reads it: a register, whose first value came with the acquire. */
   #proclaim(words: readonly string[]): void {
     const lease = this.#find('proclaim', words);
     const value = words[1] === 'lease' ? undefined : words[1];
     if (value === undefined || lease.state === 'asking') throw new TenureError('TENURE_BAD_ARGUMENT', 'a holder proclaims a text');
     const number = ++this.#asked;
+    if (lease.speaks !== true && lease.saying !== undefined) {
+      const register = registerOf(lease, this.#desk);
+      this.#desk.record({ kind: 'invoked', register, op: lease.lease, action: 'write', value: lease.saying });
+      this.#desk.record({ kind: 'responded', register, op: lease.lease });
+    }
     lease.speaks = true;
-    this.#desk.record({ kind: 'invoked', register: registerOf(lease), op: number, action: 'write', value });
+    this.#desk.record({ kind: 'invoked', register: registerOf(lease, this.#desk), op: number, action: 'write', value });
     this.#desk.command({ kind: 'proclaim', lease: lease.lease, name: encodeName(lease.name), meta: encodeName(value), number });
   }
 
@@ -243,8 +294,8 @@ export class QuorumActor implements Actor<QuorumEvent> {
     const number = ++this.#asked;
     const lease = this.#leases.find((one) => one.name === name && one.speaks === true);
     if (lease) {
-      this.#reads.set(number, { register: registerOf(lease), token: lease.token });
-      this.#desk.record({ kind: 'invoked', register: registerOf(lease), op: number, action: 'read' });
+      this.#reads.set(number, { register: registerOf(lease, this.#desk), token: lease.token });
+      this.#desk.record({ kind: 'invoked', register: registerOf(lease, this.#desk), op: number, action: 'read' });
     }
     this.#desk.command({ kind: 'query', lease: number, name: encodeName(name) });
   }
@@ -279,7 +330,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
         desk.record({ kind: 'queued', resource: lease.name, request: lease.lease });
         return;
       case 'proclaimed':
-        desk.record({ kind: 'responded', register: registerOf(lease), op: event.number });
+        desk.record({ kind: 'responded', register: registerOf(lease, this.#desk), op: event.number });
         return;
       case 'renewed':
         desk.renewed(lease.name, lease.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
@@ -307,7 +358,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
   }
 
   #find(verb: string, words: readonly string[]): ActedLease {
-    const at = words.indexOf('lease');
+    const at = words.indexOf('lease', 1);
     const found =
       at < 0 ? this.#leases.findLast(({ name }) => name === words[0]) : this.#leases.find(({ lease }) => String(lease) === words[at + 1]);
     if (!found)
@@ -334,9 +385,15 @@ export class QuorumActor implements Actor<QuorumEvent> {
   }
 }
 
-/** What a holder says of itself under one grant. */
-function registerOf({ name, token }: ActedLease): string {
-  return `${name} ${token}`;
+/** Without `lease N`. */
+function plainWords(words: readonly string[]): readonly string[] {
+  const at = words.indexOf('lease', 1);
+  return at < 0 ? words : words.toSpliced(at, 2);
+}
+
+/** What a holder says of itself under one grant. Where clocks are beyond their bounds, two owners may have had the same token. */
+function registerOf({ name, token }: ActedLease, { incarnation }: { readonly incarnation: number }): string {
+  return `${name} ${token} of #${incarnation}`;
 }
 
 export function unknownVerb(verb: string, verbs: readonly string[]): TenureError {

@@ -13,27 +13,44 @@ import {
   type RoundWorld,
 } from '../protocols/rounds.ts';
 import { ACCEPTOR_NAMES, PROPOSER_NAMES, QuorumActor, votersIn } from './quorum.ts';
-import { settingCount, settingSpanUs } from './settings.ts';
+import { settingCount, settingSpanUs, settingWord } from './settings.ts';
 import type { Settings, Staging } from './staging.ts';
 
 export type RoundStaging = Staging<RoundMessage, LeaseCommand, LeaseEvent, RoundWorld, RoundCore>;
 
+const VERBS: readonly string[] = [
+  'acquire NODE NAME TERM [wait SPAN] [keep] [saying TEXT]',
+  'renew NODE NAME [TERM]',
+  'release NODE NAME [in SPAN]',
+  'cancel NODE NAME',
+  'use NODE NAME',
+  'query NODE NAME',
+  'proclaim NODE NAME TEXT',
+  'retime NODE SPAN',
+];
+const LEARNERS_VERBS: readonly string[] = ['watch NODE [PREFIX]', 'look NODE NAME'];
+const NUMBERED = '(renew, release, cancel, use and proclaim take "lease N": the Nth acquire of the node, instead of its last of that name)';
+
 function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', clocks: 'absolute' | 'relative'): RoundStaging {
   const skew = clocks === 'absolute' ? '200ms' : '0s';
+  const verbs = [...VERBS, ...(engine === 'paxoslease' ? LEARNERS_VERBS : []), NUMBERED];
   return {
     protocol,
     // An attempt of 0 is whatever the engine derives from the round trip; 0 voters are all acceptors. `skew` is ε, or S.
-    defaults: { acceptors: '3', proposers: '2', voters: '0', term: '3s', rtt: '2ms', rate: '0ppm', skew, attempt: '0s', fencing: 'yes' },
-    verbs: [
-      'acquire NODE NAME TERM [wait SPAN] [keep]',
-      'renew NODE NAME [TERM]',
-      'release NODE NAME',
-      'cancel NODE NAME',
-      'use NODE NAME',
-      'query NODE NAME',
-      ...(engine === 'paxoslease' ? ['watch NODE [PREFIX]'] : []),
-      '(renew, release, cancel and use take "lease N": the Nth acquire of the node, instead of its last of that name)',
-    ],
+    defaults: {
+      acceptors: '3',
+      proposers: '2',
+      voters: '0',
+      term: '3s',
+      rtt: '2ms',
+      rate: '0ppm',
+      clocks,
+      skew,
+      attempt: '0s',
+      fencing: 'yes',
+      ...(engine === 'flease' ? { algorithm: '4' } : { heard: 'no' }),
+    },
+    verbs,
 
     scenario(settings: Settings): Scenario<RoundWorld> {
       const members = settingCount(settings, 'acceptors', 1, ACCEPTOR_NAMES.length);
@@ -41,11 +58,13 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
       const termUs = settingSpanUs(settings, 'term');
       const attemptUs = settingSpanUs(settings, 'attempt');
       const rateErrorPpm = Number((settings['rate'] ?? '0').replace(/ppm$/, ''));
+      const algorithm = engine === 'flease' ? (Number(settingWord(settings, 'algorithm', ['2', '3', '4'])) as 2 | 3 | 4) : 4;
+      const kept = settingWord(settings, 'clocks', ['absolute', 'relative']);
       const derived = deriveRoundTiming({
         maxTermUs: termUs,
         rateErrorPpm,
         rttUs: settingSpanUs(settings, 'rtt'),
-        clocks,
+        clocks: kept,
         skewUs: settingSpanUs(settings, 'skew'),
         skewsInSilence: engine === 'flease' ? 2 : 1,
       });
@@ -60,7 +79,7 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
         livenessUs: 0,
         config: {
           members,
-          core: { engine, algorithm: 4, memberKeys, replication: votersIn(settings, members), timing },
+          core: { engine, algorithm, memberKeys, replication: votersIn(settings, members), timing },
           habits: {
             handles: 0,
             resources: [],
@@ -72,9 +91,11 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
             watches: engine === 'paxoslease',
             releasesLater: false,
             extras: false,
-            renews: true,
+            speaks: true,
+            renews: algorithm !== 2,
             brief: false,
-            tellsBeliefs: false,
+            // Where nobody compares clocks, a learner that hears late believes for too long.
+            tellsBeliefs: engine === 'paxoslease' && kept === 'absolute',
             silenceUs: timing.silenceUs,
             restarted: false,
             bootstraps: false,
@@ -82,7 +103,7 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
             opened: { asked: false },
           },
           agrees: settings['fencing'] !== 'no',
-          releasesHeard: false,
+          releasesHeard: engine === 'paxoslease' && settingWord(settings, 'heard', ['yes', 'no']) === 'yes',
           judgesDeadlines: true,
           handles: [],
         },
@@ -94,7 +115,8 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
     },
 
     latencyUs: ({ config }: Scenario<RoundWorld>): number => Math.ceil(config.core.timing.rttUs / 2),
-    actor: (_scenario: Scenario<RoundWorld>, core: RoundCore, desk: Desk<LeaseCommand>): QuorumActor => new QuorumActor(core, desk),
+    actor: (_scenario: Scenario<RoundWorld>, core: RoundCore, desk: Desk<LeaseCommand>): QuorumActor =>
+      new QuorumActor(core, desk, { verbs, releasesLater: true }),
   };
 }
 

@@ -9,6 +9,13 @@ export function settingCount(settings: Settings, name: string, min: number, max:
   throw new TenureError('TENURE_BAD_ARGUMENT', `${name} is a whole number from ${min} to ${max}, not '${text}'`);
 }
 
+/** One of a few words. */
+export function settingWord<Word extends string>(settings: Settings, name: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === settings[name]);
+  if (word !== undefined) return word;
+  throw new TenureError('TENURE_BAD_ARGUMENT', `${name} is one of ${words.join(', ')}, not '${settings[name] ?? ''}'`);
+}
+
 export function settingSpanUs(settings: Settings, name: string): number {
   return parseDuration(settings[name] ?? '');
 }

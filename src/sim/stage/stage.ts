@@ -57,6 +57,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   /** The machine of each process that lives on beside its successor, counted from the number of nodes on. */
   readonly #twinsOn: number[] = [];
   readonly #starts: number[];
+  readonly #lives = new Set<number>();
   readonly #paused: Set<number> = new Set();
   readonly #flights: Flight[] = [];
   readonly #ordinals = new Map<string, number>();
@@ -246,14 +247,22 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const restarted = action.kind === 'restart';
     if (this.#players[node]) throw this.#cannot(action, 'it is up');
     if (restarted !== (this.#starts[node] as number) > 0) throw this.#cannot(action, restarted ? 'it never was up' : 'it was up before');
+    const own = this.#lifeOf(node, action);
+    this.#lives.add(own);
     const diskKept = action.kind === 'restart' && action.diskKept;
     if (!diskKept) this.#shelves.wipeDisk(node);
-    const life = this.#starts[node] as number;
-    const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.scenario.nodes), restarted, diskKept };
+    const boot = { self: nodeId(node), incarnation: own, restarted, diskKept };
     const player = new Player(this.#staging, this.scenario, boot, this.#mutant);
     this.#players[node] = player;
-    this.#starts[node] = life + 1;
+    this.#starts[node] = (this.#starts[node] as number) + 1;
     this.#play(player, { kind: 'start' });
+  }
+
+  #lifeOf(node: number, action: StageAction): Incarnation {
+    const said = 'as' in action ? action.as : undefined;
+    const own = said === undefined ? incarnationOf(node, this.#starts[node] as number, this.scenario.nodes) : incarnation(said);
+    if (own === 0 || this.#lives.has(own)) throw this.#cannot(action, own === 0 ? 'nobody is #0' : `there was a #${own} before`);
+    return own;
   }
 
   #crash(player: Player<Message, Command, Event, Config>): void {
@@ -265,17 +274,17 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#chronicle.crashed(player.node, player.incarnation);
   }
 
-  #twin(node: number, action: StageAction): void {
+  #twin(node: number, action: Extract<StageAction, { kind: 'twin' }>): void {
     const player = this.#up(node, action);
     if (node >= this.scenario.nodes) throw this.#cannot(action, 'it has been replaced already');
+    this.#lifeOf(node, action);
     this.#players[node] = null;
     this.#players.push(player);
     this.#twinsOn.push(node);
     this.names.push(`${this.names[node]}${"'".repeat(this.#twinsOn.filter((machine) => machine === node).length)}`);
     // What stood still goes on standing still.
     if (this.#paused.delete(node)) this.#paused.add(this.names.length - 1);
-    const restart = { kind: 'restart', node, diskKept: true } as const;
-    this.#start(node, restart);
+    this.#start(node, { ...action, kind: 'restart', diskKept: true });
   }
 
   #up(node: number, action: StageAction): Player<Message, Command, Event, Config> {
