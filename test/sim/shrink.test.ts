@@ -7,6 +7,7 @@ import {
   simulations,
   theatres,
   writeScript,
+  type ReductionWatch,
   type Shrinker,
   type Shrunk,
   type Simulation,
@@ -16,11 +17,11 @@ import { milderPlans } from '../../src/sim/shrink/milder.ts';
 import { drawFaults, noFaults } from '../../src/sim/faults.ts';
 import { SeededChooser } from '../../src/kernel/index.ts';
 
-const PATIENT = { tried: (): void => undefined, outOfTime: (): boolean => false };
+const PATIENT: ReductionWatch = { tried: (): void => undefined, outOfTime: (): boolean => false };
 
-function soon(triesMax: number): typeof PATIENT {
+function soon(triesMax: number): ReductionWatch {
   let tries = 0;
-  return { tried: (): void => void tries++, outOfTime: (): boolean => tries > triesMax };
+  return { tried: (): void => void tries++, outOfTime: (share = 1): boolean => tries > triesMax * share };
 }
 
 function failingSeed(protocol: string, mutant: string | null, property: string): number {
@@ -81,7 +82,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
 
   it('is not made smaller by what breaks the product as well', () => {
     // Without disks that are kept, no floor is: then tokens fall with all rules in force.
-    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', 'floor-not-kept', 'fencing'), 'floor-not-kept', soon(100)) as Shrunk;
+    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', 'floor-not-kept', 'fencing'), 'floor-not-kept', soon(200)) as Shrunk;
     const { failures } = runScript(asText('quorum', 'floor-not-kept', shrunk));
     expect(failures).toEqual([]);
   });
@@ -91,6 +92,16 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     const shrunk = shrinkerOf('toy').shrink(seed, null, { ...PATIENT, outOfTime: () => true }) as Shrunk;
     expect(shrunk.events).toBe(shrunk.eventsBefore);
     expect(shrunk.violation.property).toBe('exclusion');
+  });
+
+  it.each([0, 40, 120])('is tried no more when %i tries have used up the time, and what is best by then is given', (triesMax) => {
+    const seed = failingSeed('quorum', 'nack-counts', 'exclusion');
+    let tries = 0;
+    const watch = { tried: (): void => void tries++, outOfTime: (share = 1): boolean => tries >= triesMax * share };
+    const shrunk = shrinkerOf('quorum').shrink(seed, 'nack-counts', watch) as Shrunk;
+    expect(tries).toBe(triesMax);
+    expect(shrunk.script?.violation.property ?? shrunk.violation.property).toBe('exclusion');
+    expect(shrunk.script === null).toBe(shrunk.story.length > 0);
   });
 });
 

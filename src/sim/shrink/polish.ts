@@ -12,18 +12,14 @@ const UNITS_US = [1000, 500, 100, 50, 10, 5, 1, 0.1, 0.01].map((ms) => ms * MILL
 
 const CONVINCING_US = 10_000 * MILLISECOND_US;
 
+/** Whoever asks goes on with what passes: the last that passed is the outcome. */
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
-export function polish(
-  beats: readonly Beat[],
-  settings: Settings,
-  defaults: Settings,
-  passes: Passes,
-): { beats: readonly Beat[]; settings: Settings } {
+export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): void {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
   const passesAll = [allAnswers, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords];
-  return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
+  passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats);
 }
 
 /** Settings as they are by default, and fewer proposers, where that changes nothing. */
