@@ -82,7 +82,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
       };
       return stage;
     },
-    lift(tape, lifting, 0),
+    lift(tape, lifting, scenario),
   );
   return { inTheWorld, onStage, weak, cut, restored };
 }

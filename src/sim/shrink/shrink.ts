@@ -122,7 +122,7 @@ function tapeOf<Message, Command, Event, Config>(
 function shrinkPlay<Command, Config>(
   tape: Tape<Command>,
   lifting: Lifting<Command, Config>,
-  { scenario, violation }: ReducedWorld<Config>,
+  { scenario, violation, events, eventsMax }: ReducedWorld<Config>,
   defaults: Settings,
   watch: ReductionWatch,
   open: (settings: Settings) => AnyStage,
@@ -136,8 +136,14 @@ function shrinkPlay<Command, Config>(
     const { violation: found, actions } = play(beats, on);
     return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
   };
-  const first = play(lift(tape, lifting, scenario.livenessUs), settings);
-  if (first.violation?.property !== violation.property) return null;
+  const liftings = violation.property === 'liveness' ? [null, ...(lifting.ways?.(scenario) ?? [])] : [null];
+  const stuckUs = events > eventsMax ? violation.at : Infinity;
+  let first: Performance | null = null;
+  for (const ways of liftings) {
+    first = play(lift(tape, lifting, scenario, ways, stuckUs), settings);
+    if (first.violation?.property === violation.property) break;
+  }
+  if (first?.violation?.property !== violation.property) return null;
   if (watch.outOfTime() && first.beats.length > WHOLE_RUN_MAX) return null;
   let best: Best = { beats: first.beats, settings };
   /** Without the beats that can no longer be done. */

@@ -1,5 +1,5 @@
 /** The quorum engine on a stage: acceptors a, b, c, …, proposers p, q, …, and an actor that can do all a caller can. */
-import { decodeName, encodeName, hashName, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, NEVER, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import {
   deriveTiming,
   stretch,
@@ -14,6 +14,7 @@ import { noFaults } from '../faults.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import { quorum, type QuorumWorld } from '../protocols/quorum.ts';
 import type { LeaseHolder } from '../protocols/quorum-user.ts';
+import type { Ways } from './actions.ts';
 import { settingCount, settingSpanUs } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
@@ -132,6 +133,7 @@ interface ActedLease {
   readonly lease: number;
   readonly name: string;
   readonly termUs: number;
+  readonly waitUs: number;
   state: 'asking' | 'holding' | 'letting-go';
   token: number;
   renewals: number;
@@ -139,6 +141,8 @@ interface ActedLease {
   readonly keep: boolean;
   /** It was asked for and granted while all went well: nothing excuses its loss. */
   safe?: boolean;
+  /** When it will be given back, where all goes well. */
+  backAt?: number;
   /** It has said something of itself: to whoever asks for that, it is a register. */
   speaks?: boolean;
 }
@@ -159,6 +163,9 @@ export class QuorumActor implements Actor<QuorumEvent> {
   #reads = new Map<number, { readonly register: string; readonly token: number }>();
   /** Since when all goes well, by the monotonic clock. */
   #settledAt = Infinity;
+  #ways: Ways = {};
+  /** What was refused and is to be asked for again. */
+  #again: (ActedLease & { readonly at: number })[] = [];
 
   constructor(core: LeaseHolder, desk: Desk<QuorumCommand>) {
     this.#core = core;
@@ -178,12 +185,9 @@ export class QuorumActor implements Actor<QuorumEvent> {
         lease.renewals++;
         return;
       }
-      case 'release': {
-        const lease = this.#find(verb, words);
-        lease.state = 'letting-go';
-        this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name) });
+      case 'release':
+        this.#release(this.#find(verb, words));
         return;
-      }
       case 'cancel':
         this.#desk.command({ kind: 'cancel', lease: this.#find(verb, words).lease });
         return;
@@ -220,12 +224,19 @@ export class QuorumActor implements Actor<QuorumEvent> {
     const waitUs = wait < 0 ? 0 : parseDuration(options[wait + 1] ?? '');
     const unknown = options.find((word, at) => word !== 'wait' && word !== 'keep' && !(wait >= 0 && at === wait + 1));
     if (unknown !== undefined) throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN' and 'keep', not '${unknown}'`);
+    this.#ask(name, parseDuration(term), waitUs, options.includes('keep'));
+  }
+
+  #ask(name: string, termUs: number, waitUs: number, keep: boolean): void {
     const lease = ++this.#asked;
-    const termUs = parseDuration(term);
-    const keep = options.includes('keep');
-    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0, keep });
+    this.#leases.push({ lease, name, termUs, waitUs, state: 'asking', token: 0, renewals: 0, keep });
     this.#desk.requested(name, lease);
     this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep });
+  }
+
+  #release(lease: ActedLease): void {
+    lease.state = 'letting-go';
+    this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name) });
   }
 
   /** A holder says something of itself, and whoever asks a quorum later reads it: a register, never written at first. */
@@ -257,9 +268,45 @@ export class QuorumActor implements Actor<QuorumEvent> {
     this.#desk.record({ kind: 'responded', register: read.register, op: lease, value });
   }
 
-  settling(): void {
+  settling(ways: Ways): void {
     this.#settledAt = this.#desk.monoUs;
-    for (const lease of this.#leases) delete lease.safe;
+    this.#ways = ways;
+    this.#again = [];
+    for (const lease of this.#leases) {
+      delete lease.safe;
+      delete lease.backAt;
+      if (lease.state === 'holding') this.#giveBackLater(lease);
+    }
+  }
+
+  get wakeAt(): number {
+    if (!this.#desk.healed) return NEVER;
+    return Math.min(NEVER, ...this.#leases.map(({ backAt }) => backAt ?? NEVER), ...this.#again.map(({ at }) => at));
+  }
+
+  wake(): void {
+    const { monoUs } = this.#desk;
+    for (const lease of this.#leases) {
+      if ((lease.backAt ?? NEVER) > monoUs) continue;
+      delete lease.backAt;
+      this.#release(lease);
+    }
+    const due = this.#again.filter(({ at }) => at <= monoUs);
+    this.#again = this.#again.filter(({ at }) => at > monoUs);
+    for (const { name, termUs, waitUs, keep } of due) this.#ask(name, termUs, waitUs, keep);
+  }
+
+  #giveBackLater(lease: ActedLease): void {
+    if (this.#ways.giveBackUs !== undefined) lease.backAt = this.#desk.monoUs + this.#ways.giveBackUs;
+  }
+
+  #askAgainLater(lease: ActedLease): void {
+    if (this.#ways.askAgainUs !== undefined) this.#again.push({ ...lease, at: this.#desk.monoUs + this.#ways.askAgainUs });
+  }
+
+  #judgeLoss({ name, safe, state }: ActedLease, how: string): void {
+    if (this.#desk.healed && safe === true && state === 'holding')
+      this.#desk.failLiveness(`${how} "${name}", which it was renewing, though all went well`);
   }
 
   event(event: QuorumEvent): void {
@@ -272,6 +319,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
       case 'granted':
         lease.state = 'holding';
         lease.token = event.token;
+        if (desk.healed) this.#giveBackLater(lease);
         if (desk.healed && lease.keep && event.deadlineMonoUs - lease.termUs >= this.#settledAt) lease.safe = true;
         desk.granted(lease.name, lease.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
         return;
@@ -286,17 +334,20 @@ export class QuorumActor implements Actor<QuorumEvent> {
         return;
       case 'refused':
         desk.abandoned(lease.name, lease.lease);
+        if (desk.healed) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
       case 'lost':
-        if (desk.healed && lease.safe === true) desk.failLiveness(`lost "${lease.name}", which it was renewing, though all went well`);
+        this.#judgeLoss(lease, 'lost');
         desk.ended(lease.name, lease.token, 'lost');
         this.#forget(lease);
         return;
       case 'stopped':
+        this.#judgeLoss(lease, 'was made to stop using');
         desk.ended(lease.name, lease.token, 'released');
         return;
       case 'released':
+        this.#judgeLoss(lease, 'gave back');
         if (lease.token > 0) desk.ended(lease.name, lease.token, 'released');
         else desk.abandoned(lease.name, lease.lease);
         this.#forget(lease);
