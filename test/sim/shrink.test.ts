@@ -80,6 +80,13 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect({ failures, changes }).toEqual({ failures: [], changes: [] });
   });
 
+  it('that misses progress only while users of one process come and go becomes a script, too', () => {
+    const mutant = 'own-handles-confused';
+    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', mutant, 'liveness'), mutant, soon(500)) as Shrunk;
+    expect(shrunk.script?.lines.at(-1)).toMatch(/^settle /);
+    expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
+  });
+
   it('is not made smaller by what breaks the product as well', () => {
     // Without disks that are kept, no floor is: then tokens fall with all rules in force.
     const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', 'floor-not-kept', 'fencing'), 'floor-not-kept', soon(200)) as Shrunk;

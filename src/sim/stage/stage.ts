@@ -408,8 +408,11 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       player.healed = false;
     }
     // Who sent what is told where it matters who gets it when.
-    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && record?.kind !== 'renewed');
+    const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter(({ record }) => record?.kind === 'abandoned').length;
+    const untold = new Set(refused > 0 ? ['renewed', 'abandoned'] : ['renewed']);
+    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && !untold.has(record?.kind ?? ''));
     const counts = [`${messages} messages arrive`, ...(answers > 0 ? [`${answers} accesses are answered`] : []), `${wakes} timers fire`];
+    if (refused > 0) counts.push(`${refused} requests are refused`);
     this.#note('settled', `${isStuck ? 'time stands still' : `all goes well for ${formatSpan(action.byUs)}`}: ${counts.join(', ')}`);
     const missed = this.#owed.end(action.byUs, (one) => this.#chronicle.holdersOf(one).length > 0);
     if (isStuck) missed.unshift('some core or application acts again and again at one instant: time does not go by any more');
