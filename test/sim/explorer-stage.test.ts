@@ -156,7 +156,7 @@ describe('on a stage', () => {
   });
 
   const grantsOf = (stage: AnyStage, line: string): string[] =>
-    stage.line(line).flatMap(({ record }) => (record?.kind === 'granted' ? [stage.names[record.node] ?? ''] : []));
+    stage.line(line).flatMap(({ record }) => (record?.kind === 'granted' ? [stage.names[Number(record.node)] ?? ''] : []));
 
   test('where everybody gives back, everybody has their turn', () => {
     const stage = open('quorum', { proposers: '3' });
