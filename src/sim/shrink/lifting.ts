@@ -37,6 +37,11 @@ export interface Lifting<Command, Config> {
   use(resource: string, request: number): Said | null;
 }
 
+/** Whether those who asked only after the world had healed ask from then on, or are those who held something and ask again. */
+export interface LiftedWays extends Ways {
+  readonly latecomersToo: boolean;
+}
+
 /**
  * Where progress is the question all goes well in the end, for as long as the world had. If the users' ways are given they do then what users in a
  * world do; if not, whoever asked for something asks once and waits. `stuckUs` is the instant that a run never got past.
@@ -45,7 +50,7 @@ export function lift<Command, Config>(
   { clocks, steps }: Tape<Command>,
   lifting: Lifting<Command, Config>,
   scenario: Scenario<Config>,
-  ways: Ways | null = null,
+  ways: LiftedWays | null = null,
   stuckUs: number = Infinity,
 ): Beat[] {
   const owedUs = scenario.livenessUs;
@@ -125,7 +130,8 @@ export function lift<Command, Config>(
         return;
       case 'command': {
         const asked = insistent.get(process) ?? 0;
-        const isOneMore = ways === null ? atUs === healedUs || asked === 0 : asked < (lifting.users?.(scenario, node) ?? 1);
+        const usersMax = ways === null ? 1 : ways.latecomersToo ? (lifting.users?.(scenario, node) ?? 1) : 0;
+        const isOneMore = asked < usersMax || atUs === healedUs;
         const said = atUs < healedUs ? lifting.say(deed.command) : isOneMore ? insist(deed.command) : null;
         if (!said) return;
         if (atUs >= healedUs) insistent.set(process, asked + 1);
@@ -165,7 +171,8 @@ export function lift<Command, Config>(
   });
   if (healedUs < Infinity) {
     doer = undefined;
-    plain(healedUs, { kind: 'settle', byUs: owedUs, ...ways });
+    const { latecomersToo: _, ...as } = ways ?? { latecomersToo: false };
+    plain(healedUs, { kind: 'settle', byUs: owedUs, ...as });
   }
   return beats;
 }

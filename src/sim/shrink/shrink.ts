@@ -136,11 +136,12 @@ function shrinkPlay<Command, Config>(
     const { violation: found, actions } = play(beats, on);
     return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
   };
-  const liftings = violation.property === 'liveness' ? [null, ...(lifting.ways?.(scenario) ?? [])] : [null];
+  const ways = violation.property === 'liveness' ? (lifting.ways?.(scenario) ?? []) : [];
+  const liftings = [null, ...[true, false].flatMap((latecomersToo) => ways.map((one) => ({ ...one, latecomersToo })))];
   const stuckUs = events > eventsMax ? violation.at : Infinity;
   let first: Performance | null = null;
-  for (const ways of liftings) {
-    first = play(lift(tape, lifting, scenario, ways, stuckUs), settings);
+  for (const lifted of liftings) {
+    first = play(lift(tape, lifting, scenario, lifted, stuckUs), settings);
     if (first.violation?.property === violation.property) break;
   }
   if (first?.violation?.property !== violation.property) return null;

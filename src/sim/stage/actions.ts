@@ -67,7 +67,7 @@ export type StageAction =
 export interface Ways {
   /** So long after it was granted, or after all began to go well, each gives back what it holds: then none may starve beside others. */
   readonly giveBackUs?: number;
-  /** So long after it was refused, each asks again for the same. */
+  /** So long after it was refused, or had given back or lost what it held before, each asks again for the same. */
   readonly askAgainUs?: number;
 }
 

@@ -143,6 +143,8 @@ interface ActedLease {
   safe?: boolean;
   /** When it will be given back, where all goes well. */
   backAt?: number;
+  /** It was held before all began to go well: whoever asks again wants it once more. */
+  before?: boolean;
   /** It has said something of itself: to whoever asks for that, it is a register. */
   speaks?: boolean;
 }
@@ -275,6 +277,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
     for (const lease of this.#leases) {
       delete lease.safe;
       delete lease.backAt;
+      lease.before = lease.state !== 'asking';
       if (lease.state === 'holding') this.#giveBackLater(lease);
     }
   }
@@ -340,6 +343,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
       case 'lost':
         this.#judgeLoss(lease, 'lost');
         desk.ended(lease.name, lease.token, 'lost');
+        if (desk.healed && lease.before === true) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
       case 'stopped':
@@ -350,6 +354,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
         this.#judgeLoss(lease, 'gave back');
         if (lease.token > 0) desk.ended(lease.name, lease.token, 'released');
         else desk.abandoned(lease.name, lease.lease);
+        if (desk.healed && lease.before === true) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
       default:
