@@ -173,6 +173,15 @@ describe('on a stage', () => {
     expect(stage.violations).toEqual([]);
   });
 
+  test('who held it when all began to go well wants it once more, and gives it back again', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 1s keep');
+    for (const node of ['a', 'b', 'c']) play(stage, `deliver p→${node} PROPOSE`, `deliver ${node}→p ACCEPTED`);
+    expect(stage.holdersOf('x')).toEqual([3]);
+    expect(grantsOf(stage, 'settle 10s giving back after 100ms asking again after 50ms')).toEqual(['p']);
+    expect(stage.holdersOf('x')).toEqual([]);
+  });
+
   test('one that starves beside others is missed where all give back, and only there', () => {
     const lines = ['acquire p x 1s keep', 'acquire q x 1s'] as const;
     // By the end nobody has given anything back.
