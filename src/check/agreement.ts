@@ -6,7 +6,7 @@
 import type { Decided, Happened, HistoryRecord, Proposed } from './history.ts';
 import { RecentMap } from './recent.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 interface Instance {
   proposed: string[];
@@ -59,7 +59,7 @@ export class AgreementReferee implements Referee {
     deciders.push({ node: record.node, incarnation: record.incarnation });
     if (first !== null) {
       if (first.value === record.value) return null;
-      return violation('agreement', record, `but ${party(first)} decided ${quoted(first.value)} at ${first.at}`);
+      return violation('agreement', record, `but ${party(first)} decided ${quoted(first.value)} at ${instant(first.at)}`);
     }
     instance.first = record;
     const valid = instance.proposed.includes(record.value);
@@ -82,6 +82,6 @@ function violation(property: 'agreement' | 'validity' | 'integrity', record: Dec
   return {
     property,
     at: record.at,
-    message: `${party(record)} decided ${quoted(record.value)} in instance ${record.instance} at ${record.at}, ${why}`,
+    message: `${party(record)} decided ${quoted(record.value)} in instance ${record.instance} at ${instant(record.at)}, ${why}`,
   };
 }

@@ -5,7 +5,7 @@
  */
 import type { HistoryRecord } from './history.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 interface Grants {
   newest: number;
@@ -44,7 +44,7 @@ export class BeliefReferee implements Referee {
         const wasReleased = grants?.past.get(record.token);
         if (grants === undefined || wasReleased === undefined || (wasReleased && !this.#releasesHeard)) return null;
         const message =
-          `${party(record)} believes at ${record.at} that ${quoted(record.resource)} is held with token ${record.token}, ` +
+          `${party(record)} believes at ${instant(record.at)} that ${quoted(record.resource)} is held with token ${record.token}, ` +
           `though it was granted with token ${grants.newest} since`;
         return { property: this.property, at: record.at, message };
       }

@@ -5,7 +5,7 @@
 import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted, span } from './wording.ts';
 
 export class DeadlineReferee implements Referee {
   readonly property = 'deadline' as const;
@@ -38,7 +38,7 @@ export class DeadlineReferee implements Referee {
   #judgeRemaining(act: Granted | Renewed | Used): Violation | null {
     // Not `<= 0`: what is no number at all must not pass.
     if (act.remainingUs > 0) return null;
-    return this.#violation(act, `with ${act.remainingUs} us left`);
+    return this.#violation(act, `with ${span(act.remainingUs)} left`);
   }
 
   #violation(act: Granted | Renewed | Used, how: string): Violation {
@@ -46,7 +46,7 @@ export class DeadlineReferee implements Referee {
     return {
       property: this.property,
       at: act.at,
-      message: `${party(act)} ${did} ${quoted(act.resource)} (token ${act.token}) at ${act.at} ${how}`,
+      message: `${party(act)} ${did} ${quoted(act.resource)} (token ${act.token}) at ${instant(act.at)} ${how}`,
     };
   }
 }

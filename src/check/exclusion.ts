@@ -8,7 +8,7 @@
 import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 export class ExclusionReferee implements Referee {
   readonly property = 'exclusion' as const;
@@ -44,8 +44,8 @@ export class ExclusionReferee implements Referee {
     const other = this.#holds.newest(act.resource);
     if (other === undefined) return null;
     const message =
-      `${party(act)} ${did} ${quoted(act.resource)} with token ${act.token} at ${act.at}, ` +
-      `while ${party(other)} holds it with token ${other.token} since ${other.since}`;
+      `${party(act)} ${did} ${quoted(act.resource)} with token ${act.token} at ${instant(act.at)}, ` +
+      `while ${party(other)} holds it with token ${other.token} since ${instant(other.since)}`;
     return { property: this.property, at: act.at, message };
   }
 }

@@ -6,7 +6,7 @@
 import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 export class FencingReferee implements Referee {
   readonly property = 'fencing' as const;
@@ -75,6 +75,10 @@ export class FencingReferee implements Referee {
   }
 
   #violation(act: Granted | Renewed | Used, what: string): Violation {
-    return { property: this.property, at: act.at, message: `${party(act)} ${what} (resource ${quoted(act.resource)}, at ${act.at})` };
+    return {
+      property: this.property,
+      at: act.at,
+      message: `${party(act)} ${what} (resource ${quoted(act.resource)}, at ${instant(act.at)})`,
+    };
   }
 }

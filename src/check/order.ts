@@ -7,7 +7,7 @@
 import type { HistoryRecord, Requested } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 interface Live {
   readonly asked: Requested;
@@ -52,7 +52,7 @@ export class OrderReferee implements Referee {
         if (first.queuedAt + 2 * this.#boundUs >= served.asked.at) return null;
         const message =
           `${party(record)} was granted ${quoted(record.resource)} with token ${record.token}, though its request ${record.request} began at ` +
-          `${served.asked.at} and request ${first.asked.request} of ${party(first.asked)} stands in line since ${first.queuedAt}`;
+          `${instant(served.asked.at)} and request ${first.asked.request} of ${party(first.asked)} stands in line since ${instant(first.queuedAt)}`;
         return { property: this.property, at: record.at, message };
       }
       case 'crashed':

@@ -18,7 +18,7 @@ import type { Happened, HistoryRecord, Invoked, Responded } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
 import { RecentMap } from './recent.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 /** The place of a record in the history; later is larger. */
 type Place = number;
@@ -149,7 +149,7 @@ export class RegularityReferee implements Referee {
 
   #judgeRead(record: Responded, read: Operation): Violation | null {
     const { register } = read;
-    const began = `began at ${read.beganAt}`;
+    const began = `began at ${instant(read.beganAt)}`;
     if (record.value === undefined) return this.#violation(record, `read nothing, not even null (${began})`);
     if (record.value === null) {
       if (register.firstEnded > read.began) return null;
@@ -171,7 +171,7 @@ export class RegularityReferee implements Referee {
   }
 
   #stale(record: Responded, read: Operation, { write, follower }: Overwritten): Violation {
-    const what = `read ${quoted(write.value)} (began at ${read.beganAt}; ${written(write)})`;
+    const what = `read ${quoted(write.value)} (began at ${instant(read.beganAt)}; ${written(write)})`;
     return this.#violation(
       record,
       `${what}, but ${quoted(follower.value)} (${written(follower)}) must follow it and was complete before the read`,
@@ -208,13 +208,13 @@ export class RegularityReferee implements Referee {
     return {
       property: this.property,
       at: record.at,
-      message: `${party(record)} ${what} (register ${quoted(record.register)}, at ${record.at})`,
+      message: `${party(record)} ${what} (register ${quoted(record.register)}, at ${instant(record.at)})`,
     };
   }
 }
 
 function written(write: Write): string {
-  return `written by ${party(write.by)} from ${write.beganAt}`;
+  return `written by ${party(write.by)} from ${instant(write.beganAt)}`;
 }
 
 /**

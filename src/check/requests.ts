@@ -6,7 +6,7 @@
 import type { Granted, HistoryRecord, Requested } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 export class RequestReferee implements Referee {
   readonly property = 'requests' as const;
@@ -65,7 +65,7 @@ export class RequestReferee implements Referee {
   }
 
   #violation(record: Requested | Granted, what: string): Violation {
-    const message = `request ${record.request} of ${party(record)} for ${quoted(record.resource)} ${what} (at ${record.at})`;
+    const message = `request ${record.request} of ${party(record)} for ${quoted(record.resource)} ${what} (at ${instant(record.at)})`;
     return { property: this.property, at: record.at, message };
   }
 }

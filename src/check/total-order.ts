@@ -12,7 +12,7 @@ import type { Broadcast, Delivered, HistoryRecord } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
 import { RecentMap } from './recent.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted } from './wording.ts';
 
 /** Where an incarnation stands in the sequence. */
 interface Reader {
@@ -124,5 +124,5 @@ export class TotalOrderReferee implements Referee {
 }
 
 function violation(property: 'total-order' | 'integrity', record: Delivered, why: string): Violation {
-  return { property, at: record.at, message: `${party(record)} delivered ${quoted(record.message)} at ${record.at}, ${why}` };
+  return { property, at: record.at, message: `${party(record)} delivered ${quoted(record.message)} at ${instant(record.at)}, ${why}` };
 }

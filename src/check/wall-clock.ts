@@ -5,7 +5,7 @@
  */
 import type { HistoryRecord } from './history.ts';
 import type { Referee, Violation } from './referee.ts';
-import { party, quoted } from './wording.ts';
+import { instant, party, quoted, span } from './wording.ts';
 
 interface WallHold {
   readonly node: number | string;
@@ -82,8 +82,8 @@ export class WallClockReferee implements Referee {
         const overlapUs: number = longest === null ? 0 : longest.until - hold.from - 2 * this.#boundUs;
         if (longest !== null && overlapUs > 0) {
           const message =
-            `${party(hold)} was granted ${quoted(resource)} with token ${hold.token} at ${hold.from}, while ${party(longest)} held it with ` +
-            `token ${longest.token} until ${longest.until}: ${overlapUs} us more than clocks within ${this.#boundUs} us can explain`;
+            `${party(hold)} was granted ${quoted(resource)} with token ${hold.token} at ${instant(hold.from)}, while ${party(longest)} held it with ` +
+            `token ${longest.token} until ${instant(longest.until)}: ${span(overlapUs)} more than clocks within ${span(this.#boundUs)} can explain`;
           found.push({ property: this.property, at: hold.from, message });
         }
         if (longest === null || hold.until > longest.until) longest = hold;

@@ -52,11 +52,19 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   timing: { summary: 'print the durations derived from a term', load: async () => (await import('./commands/timing.ts')).timingCommand },
 };
 
+/** Commands that go on until they are told to stop. */
+const ENDLESS: ReadonlySet<string> = new Set(['run', 'serve', 'acquire', 'elect', 'watch', 'demo']);
+let isEndless = false;
+
+/** The second is what later writes say of a pipe whose first failed. */
+const READER_GONE: ReadonlySet<string> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED']);
+
 /** Runs the command line and answers with the exit code. Never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   const asJson = wantsJson(argv);
   const wanted = wantedCommand(argv);
+  isEndless = ENDLESS.has(wanted ?? '');
   // Node's streams cost a part of the start, and `tenure run` leaves ours to its command.
   if (wanted !== 'run') outputs();
   const program = new Command('tenure')
@@ -133,9 +141,15 @@ function outputs(): Pick<NodeJS.Process, 'stdout' | 'stderr'> {
   return { stdout, stderr };
 }
 
-/** Whoever read our output has seen enough (`tenure … | head`). A full disk is another matter: what was asked for is not there. */
+/**
+ * Whoever read our output has seen enough (`tenure … | head`). What has no end of its own ends then; the rest goes on without a reader, so that
+ * the exit code says what came of it. A full disk is another matter: what was asked for is not there.
+ */
 function endWithReader(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+  if (READER_GONE.has(error.code ?? '')) {
+    if (isEndless) process.exit(EXIT.ok);
+    return;
+  }
   process.stderr.write(`tenure: cannot write to standard output: ${error.message}\n`);
   process.exit(EXIT.internal);
 }

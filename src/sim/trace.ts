@@ -2,6 +2,7 @@
  * What happened in one run, for people: who did what, and when. It is taken only when a run is
  * replayed, so describing a step may be slow.
  */
+import { formatDuration, spanUs } from '../kernel/index.ts';
 import type { Boot } from '../core/index.ts';
 import { formatRecord, type HistoryRecord } from '../check/index.ts';
 import type { Cut } from './network.ts';
@@ -95,7 +96,11 @@ export class Trace {
   }
 
   wallStepped(node: number, byUs: number): void {
-    this.#add('life', { node, incarnation: 0 }, `has its wall clock set ${byUs > 0 ? 'forward' : 'back'} by ${Math.abs(byUs)} µs`);
+    this.#add(
+      'life',
+      { node, incarnation: 0 },
+      `has its wall clock set ${byUs > 0 ? 'forward' : 'back'} by ${formatDuration(spanUs(Math.abs(byUs)))}`,
+    );
   }
 
   cut({ onSide, oneWay, flapUs }: Cut): void {
@@ -143,9 +148,9 @@ function describeRecord(record: HistoryRecord): string {
     case 'abandoned':
       return `gives up its request ${record.request} for ${record.resource}`;
     case 'granted':
-      return `HOLDS ${record.resource} with token ${record.token} for ${record.remainingUs} µs`;
+      return `HOLDS ${record.resource} with token ${record.token} for ${formatDuration(spanUs(record.remainingUs))}`;
     case 'renewed':
-      return `holds ${record.resource} (token ${record.token}) for ${record.remainingUs} µs from here`;
+      return `holds ${record.resource} (token ${record.token}) for ${formatDuration(spanUs(record.remainingUs))} from here`;
     case 'used':
       return `uses ${record.resource} (token ${record.token})`;
     case 'ended':

@@ -24,6 +24,7 @@ import type { Trace } from './trace.ts';
 const MILLION = 1_000_000;
 /** A run with more than this many steps is one that does not get on in time. */
 const EVENTS_MAX = 10 * MILLION;
+const EVENTS_BETWEEN_LOOKS = 1024;
 
 export class World<Message, Command, Event, Config> implements Step<Message, Event> {
   // The step under way. One object serves all steps: a core may not keep it.
@@ -42,6 +43,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   readonly trace: Trace | null;
   /** Filled in by who wants the run's inputs one by one. */
   tape: Tape<Command> | null = null;
+  /** Who has no time for a long run says after how many steps it counts as endless, and is asked now and then whether to go on. */
+  eventsMax: number = EVENTS_MAX;
+  outOfTime: (() => boolean) | null = null;
   readonly panel: Panel;
   readonly sometimes: Sometimes;
   readonly counts: WorldCounts = noCounts();
@@ -64,6 +68,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   readonly #termUs: number;
   #effectsLeft = Infinity;
   #hasVoted = false;
+  #isCutShort = false;
 
   constructor(
     protocol: SimProtocol<Message, Command, Event, Config>,
@@ -102,10 +107,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     population.startAll(nodes);
     scheduleStrikes(this);
     this.#runUntil(safetyUs, () => panel.violationCount > 0);
-    if (panel.violationCount > 0 || livenessUs === 0) return;
+    if (panel.violationCount > 0 || livenessUs === 0 || this.#isCutShort) return;
     this.#heal();
     this.#runUntil(safetyUs + livenessUs, () => panel.violationCount > 0 || population.allDone);
-    if (panel.violationCount > 0) return;
+    if (panel.violationCount > 0 || this.#isCutShort) return;
     for (const process of this.#current) {
       if (process && !process.done) this.failLiveness(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
     }
@@ -254,7 +259,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
         break;
       }
       this.nowUs = queue.at;
-      if (this.events > EVENTS_MAX) {
+      if (this.outOfTime && this.events % EVENTS_BETWEEN_LOOKS === 0 && this.outOfTime()) {
+        this.#isCutShort = true;
+        return;
+      }
+      if (this.events > this.eventsMax) {
         this.failLiveness(`after ${this.events} steps the run has not come to its end: some core or user acts without letting time pass`);
         return;
       }

@@ -51,7 +51,7 @@ describe('a history', () => {
     expect(kindsOf('two')).toEqual(['requested', 'queued', 'granted', 'ended']);
     expect(kindsOf('three').filter((kind) => kind !== 'queued')).toEqual(['requested', 'abandoned']);
     const { code, stdout } = tenure(['check', ...files]);
-    expect(stdout).toMatch(/^\d+ records, 0 violations\nnot judged, .*overlaps shorter than twice the clock bound of 3000 us/);
+    expect(stdout).toMatch(/^\d+ records, 0 violations\nnot judged, .*overlaps shorter than twice the clock bound of 3ms/);
     expect(code).toBe(0);
   });
 

@@ -26,7 +26,7 @@ describe('the agreement referee', () => {
     expect(violation).toEqual({
       property: 'agreement',
       at: 40,
-      message: 'node 2#1 decided "w" in instance 1 at 40, but node 1#1 decided "v" at 30',
+      message: 'node 2#1 decided "w" in instance 1 at 40µs, but node 1#1 decided "v" at 30µs',
     });
   });
 

@@ -39,6 +39,6 @@ describe('the deadline referee', () => {
 
   it('says who did what with how much time left', () => {
     const [violation] = judge(new DeadlineReferee(), [a.granted('r', 7), a.used('r', 7, -3)]);
-    expect(violation?.message).toBe('node 1#1 used "r" (token 7) at 20 with -3 us left');
+    expect(violation?.message).toBe('node 1#1 used "r" (token 7) at 20µs with -3µs left');
   });
 });

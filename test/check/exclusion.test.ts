@@ -31,7 +31,7 @@ describe('the exclusion referee', () => {
     expect(violation).toEqual({
       property: 'exclusion',
       at: 20,
-      message: 'node 2#1 was granted "r" with token 2 at 20, while node 1#1 holds it with token 1 since 10',
+      message: 'node 2#1 was granted "r" with token 2 at 20µs, while node 1#1 holds it with token 1 since 10µs',
     });
   });
 
@@ -90,8 +90,8 @@ describe('the exclusion referee', () => {
   it('rejects a hold that is revived while another is open, by renewing or by using it', () => {
     const records = [a.granted('r', 1), a.ended('r', 1, 'deadline'), b.granted('r', 2), a.renewed('r', 1), a.used('r', 1)];
     expect(judge(new ExclusionReferee(), records).map(({ message }) => message)).toEqual([
-      'node 1#1 revived and renewed "r" with token 1 at 40, while node 2#1 holds it with token 2 since 30',
-      'node 1#1 revived and used "r" with token 1 at 50, while node 2#1 holds it with token 2 since 30',
+      'node 1#1 revived and renewed "r" with token 1 at 40µs, while node 2#1 holds it with token 2 since 30µs',
+      'node 1#1 revived and used "r" with token 1 at 50µs, while node 2#1 holds it with token 2 since 30µs',
     ]);
   });
 

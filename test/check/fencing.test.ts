@@ -18,7 +18,11 @@ describe('the fencing referee', () => {
 
   it('rejects a token granted twice', () => {
     const [violation] = judge(new FencingReferee(), [a.granted('r', 5), a.ended('r', 5), b.granted('r', 5)]);
-    expect(violation).toEqual({ property: 'fencing', at: 30, message: 'node 2#1 was granted token 5 a second time (resource "r", at 30)' });
+    expect(violation).toEqual({
+      property: 'fencing',
+      at: 30,
+      message: 'node 2#1 was granted token 5 a second time (resource "r", at 30µs)',
+    });
   });
 
   it('rejects a token below an earlier one, however long ago that ended', () => {
@@ -49,7 +53,7 @@ describe('the fencing referee', () => {
 
   it("rejects an act with somebody else's token", () => {
     const [violation] = judge(new FencingReferee(), [a.granted('r', 5), b.used('r', 5)]);
-    expect(violation?.message).toBe('node 2#1 used token 5, which was granted to node 1#1 (resource "r", at 20)');
+    expect(violation?.message).toBe('node 2#1 used token 5, which was granted to node 1#1 (resource "r", at 20µs)');
   });
 
   it('rejects an act with a token nobody was granted', () => {

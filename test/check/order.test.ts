@@ -22,7 +22,7 @@ describe('the order referee', () => {
   it('rejects a grant to one that began when another stood in line', () => {
     const [violation] = judge(new OrderReferee(), [a.requested('r', 1), a.queued('r', 1), b.requested('r', 1), b.granted('r', 5, 1, 1)]);
     expect(violation?.message).toBe(
-      'node 2#1 was granted "r" with token 5, though its request 1 began at 30 and request 1 of node 1#1 stands in line since 20',
+      'node 2#1 was granted "r" with token 5, though its request 1 began at 30µs and request 1 of node 1#1 stands in line since 20µs',
     );
   });
 

@@ -44,7 +44,7 @@ describe('the regularity referee', () => {
       property: 'regularity',
       at: 60,
       message:
-        'node 3#1 read "v" (began at 50; written by node 1#1 from 10), but "w" (written by node 2#1 from 30) must follow it and was complete before the read (register "x", at 60)',
+        'node 3#1 read "v" (began at 50µs; written by node 1#1 from 10µs), but "w" (written by node 2#1 from 30µs) must follow it and was complete before the read (register "x", at 60µs)',
     });
   });
 
@@ -88,7 +88,7 @@ describe('the regularity referee', () => {
     const records = [a.writes(1, 'v'), b.writes(1, 'w'), a.wrote(1), b.wrote(1), c.reads(1), d.reads(1), c.gets(1, 'v'), d.gets(1, 'w')];
     const [violation, ...more] = judge(new RegularityReferee(), records);
     expect(violation?.message).toBe(
-      'node 4#1 read "w" (began at 60; written by node 2#1 from 20), but "v" (written by node 1#1 from 10) must follow it and was complete before the read (register "x", at 80)',
+      'node 4#1 read "w" (began at 60µs; written by node 2#1 from 20µs), but "v" (written by node 1#1 from 10µs) must follow it and was complete before the read (register "x", at 80µs)',
     );
     expect(more).toEqual([]);
   });

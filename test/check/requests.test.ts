@@ -32,7 +32,7 @@ describe('the request referee', () => {
   it('rejects a grant for an abandoned request', () => {
     const [violation] = judge(new RequestReferee(), [a.requested('r', 1), a.abandoned('r', 1), a.granted('r', 5, 1, 1)]);
     expect(violation?.message).toBe(
-      'request 1 of node 1#1 for "r" was granted token 5 but is not live: never made, abandoned, granted before, or crashed (at 30)',
+      'request 1 of node 1#1 for "r" was granted token 5 but is not live: never made, abandoned, granted before, or crashed (at 30µs)',
     );
   });
 
@@ -44,7 +44,7 @@ describe('the request referee', () => {
 
   it('rejects a grant of another resource than the one asked for', () => {
     const [violation] = judge(new RequestReferee(), [a.requested('r', 1), a.granted('s', 5, 1, 1)]);
-    expect(violation?.message).toBe('request 1 of node 1#1 for "s" was granted token 5 but asked for "r" (at 20)');
+    expect(violation?.message).toBe('request 1 of node 1#1 for "s" was granted token 5 but asked for "r" (at 20µs)');
   });
 
   it("rejects a grant to a crashed incarnation, and to the next one for its predecessor's request", () => {

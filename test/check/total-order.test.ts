@@ -19,7 +19,7 @@ describe('the total-order referee', () => {
     expect(violation).toEqual({
       property: 'total-order',
       at: 60,
-      message: 'node 2#1 delivered "m2" at 60, which is at place 1, where the others have "m1" (place 0)',
+      message: 'node 2#1 delivered "m2" at 60µs, which is at place 1, where the others have "m1" (place 0)',
     });
     expect(more).toEqual([]);
   });

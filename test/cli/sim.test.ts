@@ -20,6 +20,8 @@ interface Report {
 }
 
 const SLOW = 60_000;
+/** Of the toy: two holders. */
+const TOY_SEED = '6975280443439790';
 
 describe('sim toy --runs 2000 --seed 1 --json', () => {
   const ended = tenure(['sim', 'toy', '--runs', '2000', '--seed', '1', '--json']);
@@ -132,6 +134,36 @@ describe('sim', () => {
   test('a reader that has seen enough is no error', () => {
     const { stdout, stderr, code } = tenurePiped(['sim', 'register', '--replay', '1'], 'head -1');
     expect({ lines: stdout.trimEnd().split('\n').length, stderr, code }).toEqual({ lines: 1, stderr: '', code: 0 });
+  });
+});
+
+describe('without a reader the exit code says what came of', () => {
+  const history = join(directory, 'two-holders.jsonl');
+  const script = join(directory, 'wrong.txt');
+  tenure(['sim', 'toy', '--replay', TOY_SEED, '--trace', history]);
+  writeFileSync(script, 'stage toy breaks=exclusion\nstart\n');
+
+  test.each([
+    ['a campaign', ['sim', 'toy', '--runs', '50', '--seed', '1']],
+    ['a campaign, as JSON', ['sim', 'toy', '--runs', '50', '--seed', '1', '--json']],
+    ['a replay', ['sim', 'toy', '--replay', TOY_SEED]],
+    ['a world to watch', ['sim', 'toy', '--watch', '--seed', TOY_SEED]],
+    ['a shrinking', ['shrink', 'toy', '--seed', TOY_SEED, '--budget', '1s']],
+    ['a search', ['explore', 'toy']],
+    ['a script', ['script', script]],
+    ['a history', ['check', history]],
+  ])('%s', (_what, args) => {
+    expect(tenurePiped(args, 'true')).toEqual({ code: 2, stdout: '', stderr: '' });
+  });
+
+  test('what has nothing to object to', () => {
+    expect(tenurePiped(['sim', 'register', '--replay', '1'], 'true').code).toBe(0);
+    expect(tenurePiped(['sim', '--list'], 'true').code).toBe(0);
+  });
+
+  test('a replay of which one line was read', () => {
+    const { code, stdout } = tenurePiped(['sim', 'toy', '--replay', TOY_SEED], 'head -1');
+    expect({ code, lines: stdout.split('\n').length - 1 }).toEqual({ code: 2, lines: 1 });
   });
 });
 

@@ -45,6 +45,9 @@ test.each([
   'drop all',
   'settle 20s',
   'settle 20s choosing 7',
+  'settle 20s giving back after 500ms',
+  'settle 20s asking again after 50ms',
+  'settle 1m30s giving back after 0s asking again after 50ms choosing 7',
 ])('%s is read and written back as it is', (line) => {
   expect(formatAction(parseAction(line, NAMES), NAMES)).toBe(line);
 });
@@ -150,6 +153,59 @@ describe('on a stage', () => {
     // Nobody can be granted anything within less than a round trip.
     play(stage, 'crash q', 'restart q', 'acquire q y 1s', 'settle 1us');
     expect(stage.violations.map(({ property }) => property)).toEqual(['liveness']);
+  });
+
+  const grantsOf = (stage: AnyStage, line: string): string[] =>
+    stage.line(line).flatMap(({ record }) => (record?.kind === 'granted' ? [stage.names[Number(record.node)] ?? ''] : []));
+
+  test('where everybody gives back, everybody has their turn', () => {
+    const stage = open('quorum', { proposers: '3' });
+    play(stage, 'acquire p x 1s wait 60s keep', 'acquire q x 1s wait 60s keep', 'acquire r x 1s wait 60s keep');
+    expect(grantsOf(stage, 'settle 10s giving back after 100ms').toSorted()).toEqual(['p', 'q', 'r']);
+    expect(stage.holdersOf('x')).toEqual([]);
+    expect(stage.violations).toEqual([]);
+  });
+
+  test('who is refused and asks again is granted it in the end, and asks no more', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 1s', 'acquire q x 1s');
+    expect(grantsOf(stage, 'settle 10s giving back after 100ms asking again after 50ms').toSorted()).toEqual(['p', 'q']);
+    expect(stage.violations).toEqual([]);
+  });
+
+  test('who held it when all began to go well wants it once more, and gives it back again', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 1s keep');
+    for (const node of ['a', 'b', 'c']) play(stage, `deliver p→${node} PROPOSE`, `deliver ${node}→p ACCEPTED`);
+    expect(stage.holdersOf('x')).toEqual([3]);
+    expect(grantsOf(stage, 'settle 10s giving back after 100ms asking again after 50ms')).toEqual(['p']);
+    expect(stage.holdersOf('x')).toEqual([]);
+  });
+
+  test('one that starves beside others is missed where all give back, and only there', () => {
+    const lines = ['acquire p x 1s keep', 'acquire q x 1s'] as const;
+    // By the end nobody has given anything back.
+    const fair = open('quorum');
+    play(fair, ...lines, 'settle 2s giving back after 5s asking again after 50ms');
+    expect(fair.violations.map(({ property, message }) => `${property}: ${message}`)).toEqual([
+      'liveness: node 4#5 asks for "x" since 0s; all went well for 2s, and others were granted it, but it never was',
+    ]);
+    const unfair = open('quorum');
+    play(unfair, ...lines, 'settle 2s asking again after 50ms');
+    expect(unfair.holdersOf('x')).toEqual([3]);
+    expect(unfair.violations).toEqual([]);
+  });
+
+  test('who acts again and again at one instant makes no progress', () => {
+    const stage = open('quorum', {}, 'silence-by-wall-clock');
+    const notes = (play(stage, 'crash a', 'restart a', 'set a -1s'), stage.line('settle 10s'));
+    expect(notes.find(({ kind }) => kind === 'settled')?.text).toMatch(/^time stands still: .* timers fire$/);
+    expect(stage.violations.map(({ property }) => property)).toEqual(['liveness']);
+  });
+
+  test('where there is nothing to give back, nobody does', () => {
+    expect(() => open('register').line('settle 1s giving back after 1s')).toThrow('nothing to give back');
+    expect(() => open('toy').line('settle 1s asking again after 1s')).toThrow('nothing to give back or to ask for again');
   });
 
   test('all can go well only with everybody there', () => {

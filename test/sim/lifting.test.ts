@@ -91,7 +91,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
       };
       return stage;
     },
-    lift(tape, lifting, 0),
+    lift(tape, lifting, scenario, null),
   );
   return { inTheWorld, onStage, weak, cut, restored, later };
 }

@@ -44,9 +44,16 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect({ failures, changes }).toEqual({ failures: [], changes: [] });
   });
 
+  it('that misses progress only while users of one process come and go becomes a script, too', () => {
+    const mutant = 'own-handles-confused';
+    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', mutant, 'liveness'), mutant, soon(500)) as Shrunk;
+    expect(shrunk.script?.lines.at(-1)).toMatch(/^settle /);
+    expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
+  });
+
   it('is not made smaller by what breaks the product as well', () => {
     // Without disks that are kept, no floor is: then tokens fall with all rules in force.
-    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', 'floor-not-kept', 'fencing'), 'floor-not-kept', soon(100)) as Shrunk;
+    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', 'floor-not-kept', 'fencing'), 'floor-not-kept', soon(200)) as Shrunk;
     const { failures } = runScript(asText('quorum', 'floor-not-kept', shrunk));
     expect(failures).toEqual([]);
   });
@@ -56,6 +63,16 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     const shrunk = shrinkerOf('toy').shrink(seed, null, { ...PATIENT, outOfTime: () => true }) as Shrunk;
     expect(shrunk.events).toBe(shrunk.eventsBefore);
     expect(shrunk.violation.property).toBe('exclusion');
+  });
+
+  it.each([0, 40, 120])('is tried no more when %i tries have used up the time, and what is best by then is given', (triesMax) => {
+    const seed = failingSeed('quorum', 'nack-counts', 'exclusion');
+    let tries = 0;
+    const watch = { tried: (): void => void tries++, outOfTime: (share = 1): boolean => tries >= triesMax * share };
+    const shrunk = shrinkerOf('quorum').shrink(seed, 'nack-counts', watch) as Shrunk;
+    expect(tries).toBe(triesMax);
+    expect(shrunk.script?.violation.property ?? shrunk.violation.property).toBe('exclusion');
+    expect(shrunk.script === null).toBe(shrunk.story.length > 0);
   });
 });
 

@@ -6,18 +6,19 @@ import {
   simulations,
   theatres,
   writeScript,
+  type ReductionWatch,
   type ScriptRun,
   type Shrinker,
   type Shrunk,
   type Simulation,
 } from '../../src/sim/index.ts';
 
-export const PATIENT = { tried: (): void => undefined, outOfTime: (): boolean => false };
+export const PATIENT: ReductionWatch = { tried: (): void => undefined, outOfTime: (): boolean => false };
 
 /** Out of time after so many tries, on any machine. */
-export function soon(triesMax: number): typeof PATIENT {
+export function soon(triesMax: number): ReductionWatch {
   let tries = 0;
-  return { tried: (): void => void tries++, outOfTime: (): boolean => tries > triesMax };
+  return { tried: (): void => void tries++, outOfTime: (share = 1): boolean => tries > triesMax * share };
 }
 
 export function failingSeed(protocol: string, mutant: string | null, property: string): number {

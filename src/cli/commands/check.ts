@@ -19,7 +19,7 @@ import {
   type HistoryHeader,
   type Referee,
 } from '../../check/index.ts';
-import { parseDuration, TenureError } from '../../kernel/index.ts';
+import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export function checkCommand(setExit: (code: number) => void): Command {
@@ -70,7 +70,7 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader): { referees: Refere
     notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
   } else {
     referees.push(new WallClockReferee(clockBoundUs));
-    notJudged.unshift(`overlaps shorter than twice the clock bound of ${clockBoundUs} us`);
+    notJudged.unshift(`overlaps shorter than twice the clock bound of ${formatDuration(spanUs(clockBoundUs))}`);
   }
   return { referees, notJudged };
 }

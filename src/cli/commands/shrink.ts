@@ -56,15 +56,19 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
   const startedMs = performance.now();
   const spentUs = (): number => (performance.now() - startedMs) * 1000;
   let tries = 0;
+  let isCut = false;
   const shrunk = shrinker.shrink(seed, mutant, {
     tried(size, note) {
       tries++;
       progress.update(Math.min(spentUs(), budget), budget, `${tries} tries, ${size} steps: ${note}`);
     },
-    outOfTime: () => spentUs() > budget,
+    outOfTime(share = 1) {
+      const isOver = spentUs() > budget * share;
+      isCut ||= isOver;
+      return isOver;
+    },
   });
   progress.clear();
-  const isCut = spentUs() > budget;
   const run = `tenure sim ${protocol} --replay ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
   if (!shrunk) {
     process.stdout.write(json ? `${JSON.stringify({ protocol, mutant, seed, property: null })}\n` : `${run}: nothing breaks\n`);
@@ -98,7 +102,7 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
     const cut = shrunk.story.length - STORY_LINES;
     lines.push(
       `${nodes} nodes are left, ${shrunk.events} events, and these faults: ${faults.join(', ') || 'none'}`,
-      `it has no script: ${violation.property === 'liveness' ? 'progress that does not come has no last step' : 'what it needs is not on a stage (docs/simulator.md#shrinking)'}. The run of the smallest world:`,
+      `it has no script: ${isCut ? 'there was no time for one' : 'what it needs is not on a stage (docs/simulator.md#shrinking)'}. The run of the smallest world:`,
       ...(cut > 0 ? [`… ${cut} steps before`] : []),
       ...shrunk.story.slice(-STORY_LINES),
       `VIOLATION of ${violation.property} at ${formatDuration(spanUs(violation.at))}: ${violation.message}`,

@@ -3,7 +3,7 @@
  * has no network and no faults of its own: a loss is a message that no beat delivers, a cut is many, a stall is time.
  */
 import type { Scenario } from '../protocol.ts';
-import type { Settings, StageAction } from '../stage/index.ts';
+import type { Settings, StageAction, Ways } from '../stage/index.ts';
 import type { Tape, TapedDeed, TapedOrigin, TapedStep } from '../tape.ts';
 import { firstStartOf, type Beat, type Deed, type Origin } from './play.ts';
 
@@ -30,13 +30,38 @@ export interface Lifting<Command, Config> {
   say(command: Command): Said | null;
   /** The same from one who wants it all the time that is given here; null if that is not something to wait for. */
   insist?(command: Command, forUs: number): Said | null;
+  /** What users do of themselves where all goes well, each to be tried. */
+  ways?(scenario: Scenario<Config>): readonly Ways[];
+  /** How many users of a node are owed progress, each of them once. */
+  users?(scenario: Scenario<Config>, node: number): number;
   use(resource: string, request: number): Said | null;
   /** Looking at what a learner believes, where there are learners. */
   look?(resource: string): Said;
 }
 
-/** `owedUs` is how long all goes well in the end, where progress is the question; where it is not, null: a world that has healed goes on like any other. */
-export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting: Lifting<Command, Config>, owedUs: number | null): Beat[] {
+/** Whether those who asked only after the world had healed ask from then on, or are those who held something and ask again. */
+export interface LiftedWays extends Ways {
+  readonly latecomersToo: boolean;
+}
+
+/**
+ * How a run ends on the stage where progress is the question: all goes well, for as long as the world had. If the users' ways are given they do
+ * then what users in a world do; if not, whoever asked for something asks once and waits. `stuckUs` is the instant that a run never got past.
+ */
+export interface GoodEnd {
+  readonly ways?: LiftedWays | null;
+  readonly stuckUs?: number;
+}
+
+/** Where progress is not the question there is no good end: a world that has healed goes on like any other. */
+export function lift<Command, Config>(
+  { clocks, steps }: Tape<Command>,
+  lifting: Lifting<Command, Config>,
+  scenario: Scenario<Config>,
+  end: GoodEnd | null,
+): Beat[] {
+  const owedUs = end === null ? null : scenario.livenessUs;
+  const ways = end?.ways ?? null;
   const beats: Beat[] = [];
   /** The beat that each step of the tape became, and that each request was made by. */
   const beatOf = new Map<number, number>();
@@ -48,8 +73,8 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   const replacedBy = new Map<number, number>();
   let doer: number | undefined;
   /** When all was well, and who has asked for something since. */
-  let healedUs = Infinity;
-  const insistent = new Set<number>();
+  let healedUs = end?.stuckUs ?? Infinity;
+  const insistent = new Map<number, number>();
   const deliveries = countDeliveries(steps);
   const add = (atUs: number, deed: Deed, choices: readonly number[] = []): number => {
     beats.push({ id: beats.length, atUs, deed, choices, ...(doer === undefined ? {} : { replacedBy: doer }) });
@@ -57,7 +82,11 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   };
   const plain = (atUs: number, action: StageAction, choices: readonly number[] = []): number =>
     add(atUs, { kind: 'plain', action }, choices);
-  const insist = (command: Command): Said | null => lifting.insist?.(command, (owedUs ?? 0) * PATIENCE) ?? null;
+  const insist = (command: Command): Said | null => {
+    const said = lifting.insist?.(command, (owedUs ?? 0) * PATIENCE) ?? null;
+    // Whoever asks again asks as they did.
+    return said && ways?.askAgainUs !== undefined ? lifting.say(command) : said;
+  };
   const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? NO_BEAT, kind, nth });
 
   clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
@@ -67,7 +96,7 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   steps.forEach((step, index) => {
     const { atUs, node, process, deed, choices } = step;
     doer = replacedBy.get(process);
-    if (deed.kind === 'healed' && owedUs !== null) healedUs = atUs;
+    if (deed.kind === 'healed' && end !== null) healedUs = Math.min(healedUs, atUs);
     if (atUs >= healedUs && isLeftToTheStage(deed, atUs, healedUs)) return;
     // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
     if (isCutOff(steps, index) && canBeSaid(deed, lifting)) plain(atUs, { kind: 'crash', node, after: step.cutAfter as number });
@@ -110,9 +139,12 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
         beatOf.set(index, plain(atUs, { kind: 'wake', node }, choices));
         return;
       case 'command': {
-        const said = atUs < healedUs ? lifting.say(deed.command) : insistent.has(process) && atUs > healedUs ? null : insist(deed.command);
+        const asked = insistent.get(process) ?? 0;
+        const usersMax = ways === null ? 1 : ways.latecomersToo ? (lifting.users?.(scenario, node) ?? 1) : 0;
+        const isOneMore = asked < usersMax || atUs === healedUs;
+        const said = atUs < healedUs ? lifting.say(deed.command) : isOneMore ? insist(deed.command) : null;
         if (!said) return;
-        if (atUs >= healedUs) insistent.add(process);
+        if (atUs >= healedUs) insistent.set(process, asked + 1);
         act(said);
         return;
       }
@@ -154,7 +186,8 @@ export function lift<Command, Config>({ clocks, steps }: Tape<Command>, lifting:
   });
   if (owedUs !== null && healedUs < Infinity) {
     doer = undefined;
-    plain(healedUs, { kind: 'settle', byUs: owedUs });
+    const { latecomersToo: _, ...as } = ways ?? { latecomersToo: false };
+    plain(healedUs, { kind: 'settle', byUs: owedUs, ...as });
   }
   return beats;
 }

@@ -6,7 +6,8 @@ import type { QuorumWorld } from '../protocols/quorum.ts';
 import type { RoundWorld } from '../protocols/rounds.ts';
 import type { RegisterWorld } from '../protocols/register.ts';
 import type { RegisterRounds } from '../protocols/rounds-register.ts';
-import type { Settings } from '../stage/index.ts';
+import type { QuorumHabits } from '../protocols/quorum-user.ts';
+import type { Settings, Ways } from '../stage/index.ts';
 import type { Lifting, Said } from './lifting.ts';
 
 export const toyLifting: Lifting<ToyCommand, ToyConfig> = {
@@ -71,6 +72,8 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
 
   insist: (command: QuorumCommand, forUs: number): Said | null =>
     command.kind === 'acquire' ? quorumLifting.say({ ...command, waitUs: forUs }) : null,
+  ways: ({ config }: Scenario<QuorumWorld>): Ways[] => waysOf(config.habits),
+  users: ({ config }: Scenario<QuorumWorld>, node: number): number => config.handles[node] ?? 0,
 
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),
 };
@@ -101,6 +104,8 @@ export const roundLifting: Lifting<QuorumCommand, RoundWorld> = {
   },
 
   insist: (command: QuorumCommand, forUs: number): Said | null => quorumLifting.insist?.(command, forUs) ?? null,
+  ways: ({ config }: Scenario<RoundWorld>): Ways[] => waysOf(config.habits),
+  users: ({ config }: Scenario<RoundWorld>, node: number): number => config.handles[node] ?? 0,
   use: (resource: string, request: number): Said | null => quorumLifting.use(resource, request),
   look: (resource: string): Said => ({ verb: 'look', words: [resource] }),
 };
@@ -127,6 +132,13 @@ export const roundsRegisterLifting: Lifting<RoundRegisterCommand, RegisterRounds
   }),
   use: (): null => null,
 };
+
+/** A handle keeps what it gets for a moment, or through some renewals; refused, it asks again a twentieth of a term later. */
+function waysOf({ maxTermUs, rush, brief }: QuorumHabits): Ways[] {
+  const askAgainUs = Math.floor(maxTermUs / 20);
+  const spans = rush || brief ? [0] : [maxTermUs / 4, maxTermUs * 2];
+  return spans.map((span) => ({ giveBackUs: Math.floor(span), askAgainUs }));
+}
 
 function votersText(replication: number | undefined, members: number): string {
   return String(replication === undefined || replication === members ? 0 : replication);

@@ -14,18 +14,14 @@ const NUMBER = /^\d+$/;
 
 const CONVINCING_US = 10_000 * MILLISECOND_US;
 
+/** Whoever asks goes on with what passes: the last that passed is the outcome. */
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
-export function polish(
-  beats: readonly Beat[],
-  settings: Settings,
-  defaults: Settings,
-  passes: Passes,
-): { beats: readonly Beat[]; settings: Settings } {
+export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): void {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
-  const passesAll = [allAnswers, plainStarts, withoutChoices, roundTime, roundClocks, shorterEnd, fewerWords, smallNumbers];
-  return { beats: passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats), settings: simpler };
+  const passesAll = [allAnswers, plainStarts, withoutChoices, roundTime, roundClocks, shorterEnd, plainWays, fewerWords, smallNumbers];
+  passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats);
 }
 
 /** Settings as they are by default, and fewer proposers, where that changes nothing. */
@@ -123,6 +119,26 @@ function shorterEnd(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
   if (action.byUs <= CONVINCING_US) return beats;
   const shorter = beats.with(beats.length - 1, { ...last, deed: { kind: 'plain', action: { ...action, byUs: CONVINCING_US } } });
   return passes(shorter) ? shorter : beats;
+}
+
+/** What users do of themselves in the end: nothing, or as round as it may be. */
+function plainWays(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  let kept = beats;
+  for (const way of ['askAgainUs', 'giveBackUs'] as const) {
+    const last = kept.at(-1);
+    if (last?.deed.kind !== 'plain' || last.deed.action.kind !== 'settle') return kept;
+    const { action } = last.deed;
+    const us = action[way];
+    if (us === undefined) continue;
+    const { [way]: _, ...without } = action;
+    for (const simpler of [without, ...rounderSpans(us).map((span) => ({ ...action, [way]: span }))]) {
+      const attempt = kept.with(kept.length - 1, { ...last, deed: { kind: 'plain', action: simpler } });
+      if (!passes(attempt)) continue;
+      kept = attempt;
+      break;
+    }
+  }
+  return kept;
 }
 
 function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {

@@ -6,18 +6,28 @@
 import { TenureError } from '../../kernel/index.ts';
 import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
-import type { SimProtocol } from '../protocol.ts';
-import { simulation } from '../run.ts';
+import type { Scenario, SimProtocol } from '../protocol.ts';
 import { openStage, type AnyStage, type Settings, type StageAction, type Staging } from '../stage/index.ts';
 import { Tape } from '../tape.ts';
 import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
-import { lift, type Lifting } from './lifting.ts';
+import { lift, type GoodEnd, type Lifting } from './lifting.ts';
 import { kindsIn } from './milder.ts';
 import { isBroken, perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
 import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
+
+/** A run of more steps than this is no script until some are taken out: nobody reads it, and writing it takes a while. */
+const WHOLE_RUN_MAX = 200;
+
+/** Ends a search in its midst. */
+class OutOfTime extends Error {}
+
+interface Best {
+  readonly beats: readonly Beat[];
+  readonly settings: Settings;
+}
 
 export interface Shrunk {
   readonly violation: Violation;
@@ -57,19 +67,18 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
   return {
     protocol: protocol.name,
     shrink(seed, mutant, watch) {
-      const runs = reduceWorld(protocol, seed, mutant, watch);
+      const { eventsBefore, runs } = reduceWorld(protocol, seed, mutant, watch);
       const [world] = runs;
       if (!world) return null;
       const { violation, events, scenario, without } = world;
       const open = (settings: Settings, rules = mutant): AnyStage => openStage(staging, settings, rules);
       const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
-      const scripts = runs.flatMap((run, i) => {
-        if (i > 0 && watch.outOfTime()) return [];
+      const scripts = runs.flatMap((run) => {
+        if (watch.outOfTime()) return [];
         return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, product) ?? [];
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
       const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
-      const eventsBefore = simulation(staging.protocol).run(seed, mutant).events;
       return {
         violation,
         eventsBefore,
@@ -86,24 +95,26 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
 
 function storyOf<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
-  { scenario, chooser }: ReducedWorld<Config>,
+  { scenario, chooser, eventsMax }: ReducedWorld<Config>,
   mutant: string | null,
 ): string[] {
   const nameOf = (node: number): string => protocol.nodeName(scenario, node);
   const trace = new Trace(nameOf, () => world.nowUs);
   const world: World<Message, Command, Event, Config> = new World(protocol, scenario, chooser(), mutant, trace);
+  world.eventsMax = eventsMax;
   world.run();
   return trace.entries.map((entry) => formatEntry(entry, nameOf));
 }
 
 function tapeOf<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
-  { scenario, chooser }: ReducedWorld<Config>,
+  { scenario, chooser, eventsMax }: ReducedWorld<Config>,
   mutant: string | null,
 ): Tape<Command> {
   const world = new World(protocol, scenario, chooser(), mutant, null);
   const tape = new Tape<Command>(() => world.nowUs);
   world.tape = tape;
+  world.eventsMax = eventsMax;
   world.run();
   return tape;
 }
@@ -111,52 +122,72 @@ function tapeOf<Message, Command, Event, Config>(
 function shrinkPlay<Command, Config>(
   tape: Tape<Command>,
   lifting: Lifting<Command, Config>,
-  { scenario, violation }: ReducedWorld<Config>,
+  { scenario, violation, events, eventsMax }: ReducedWorld<Config>,
   defaults: Settings,
   watch: ReductionWatch,
   open: (settings: Settings) => AnyStage,
   product: ((settings: Settings) => AnyStage) | null,
 ): ShrunkScript | null {
-  let settings = lifting.settings(scenario);
+  const settings = lifting.settings(scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
   /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {
     const { violation: found, actions } = play(beats, on);
     return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
   };
-  const owedUs = violation.property === 'liveness' ? scenario.livenessUs : null;
-  const first = play(lift(tape, lifting, owedUs), settings);
-  if (first.violation?.property !== violation.property) return null;
-  let beats = first.beats;
-  const passes = (shorter: readonly Beat[], on: Settings): boolean => {
-    if (watch.outOfTime()) return false;
-    watch.tried(beats.length, 'steps left');
+  const stuckUs = events > eventsMax ? violation.at : Infinity;
+  let first: Performance | null = null;
+  for (const end of violation.property === 'liveness' ? goodEnds(lifting, scenario, stuckUs) : [null]) {
+    first = play(lift(tape, lifting, scenario, end), settings);
+    if (first.violation?.property === violation.property) break;
+  }
+  if (first?.violation?.property !== violation.property) return null;
+  if (watch.outOfTime() && first.beats.length > WHOLE_RUN_MAX) return null;
+  let best: Best = { beats: first.beats, settings };
+  /** Without the beats that can no longer be done. */
+  const doneOf = ({ beats, settings: on }: Best): Best => {
+    const done = play(beats, on).beats;
+    return { beats: done.length < beats.length ? done : beats, settings: on };
+  };
+  /** Whatever passes is the best so far: whoever asks goes on from it. */
+  const passes = (beats: readonly Beat[], on: Settings): boolean => {
+    if (watch.outOfTime()) throw new OutOfTime();
+    watch.tried(best.beats.length, 'steps left');
     try {
-      return breaks(shorter, on);
+      if (!breaks(beats, on)) return false;
     } catch (error) {
       // Settings that do not fit together make no stage.
       if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') return false;
       throw error;
     }
+    best = { beats, settings: on };
+    return true;
   };
-  for (let before = Infinity; beats.length < before;) {
-    before = beats.length;
-    const on: Settings = settings;
-    beats = play(
-      reduceList(beats, (shorter) => passes(shorter, on)),
-      on,
-    ).beats;
-    ({ beats, settings } = polish(beats, settings, defaults, passes));
-    beats = play(beats, settings).beats;
+  try {
+    for (let before = Infinity; best.beats.length < before;) {
+      before = best.beats.length;
+      reduceList(best.beats, (shorter) => passes(shorter, best.settings));
+      best = doneOf(best);
+      polish(best.beats, best.settings, defaults, passes);
+      best = doneOf(best);
+    }
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
   }
-  const last = play(beats, settings);
+  const last = play(best.beats, best.settings);
   // What is sent only with all rules in force is delivered by no beat: where that matters, no script tells the two apart.
-  if (product !== null && isBroken(product(settings), last.actions)) return null;
-  const stage = open(settings);
+  if (product !== null && isBroken(product(best.settings), last.actions)) return null;
+  const stage = open(best.settings);
   return {
-    settings,
+    settings: best.settings,
     actions: last.actions,
     lines: last.actions.map((action) => stage.format(action)),
     violation: last.violation ?? violation,
   };
+}
+
+/** How the users of the world may go on where all goes well: what waits for progress first, what asks again after it. */
+function goodEnds<Command, Config>(lifting: Lifting<Command, Config>, scenario: Scenario<Config>, stuckUs: number): GoodEnd[] {
+  const ways = lifting.ways?.(scenario) ?? [];
+  return [{ stuckUs }, ...[true, false].flatMap((latecomersToo) => ways.map((one) => ({ ways: { ...one, latecomersToo }, stuckUs })))];
 }

@@ -17,6 +17,12 @@ const DICE_OFF_STAGE = 400;
 const DICE_LAST = 400;
 const RUNS_HANDED_ON = 12;
 
+/** No smaller run is worth more steps than this, unless the first needed them. */
+const EVENTS_MAX = 100_000;
+
+/** What is not spent on the world is left for the script, which says more than a smaller world does. */
+const SHARE = 0.5;
+
 export interface ReducedWorld<Config> {
   readonly scenario: Scenario<Config>;
   /** The chooser as it was after the plan was drawn, or one with dice of its own. */
@@ -25,44 +31,59 @@ export interface ReducedWorld<Config> {
   readonly events: number;
   /** What was taken away, in order. */
   readonly without: readonly string[];
+  /** After how many steps the run counts as endless. */
+  readonly eventsMax: number;
+}
+
+export interface Reduction<Config> {
+  /** Of the run as drawn. */
+  readonly eventsBefore: number;
+  /** The shortest runs of the smallest world found, best first. Empty if the seed breaks nothing. */
+  readonly runs: readonly ReducedWorld<Config>[];
 }
 
 export interface ReductionWatch {
   /** Called after every try. */
   readonly tried: (events: number, note: string) => void;
-  readonly outOfTime: () => boolean;
+  /** Whether this part of the time is spent; all of it if nothing is said. */
+  readonly outOfTime: (share?: number) => boolean;
 }
 
 interface Candidate<Config> extends SmallerScenario<Config> {
   readonly offStage?: boolean;
 }
 
-/** The shortest runs of the smallest world found, best first. Empty if the seed breaks nothing. */
 export function reduceWorld<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
   seed: number,
   mutant: string | null,
   watch: ReductionWatch,
-): ReducedWorld<Config>[] {
+): Reduction<Config> {
+  const isOver = (): boolean => watch.outOfTime(SHARE);
   const asDrawn = (): Chooser => {
     const chooser = new SeededChooser(seed);
     protocol.plan(chooser, mutant);
     return chooser;
   };
-  const run = (scenario: Scenario<Config>, chooser: () => Chooser, rules = mutant): World<Message, Command, Event, Config> => {
-    const world = new World(protocol, scenario, chooser(), rules, null);
+  const scenario = protocol.plan(new SeededChooser(seed), mutant);
+  const first = new World(protocol, scenario, asDrawn(), mutant, null);
+  first.run();
+  const [violation] = first.panel.violations;
+  if (!violation) return { eventsBefore: first.events, runs: [] };
+  const isEndless = first.events > first.eventsMax;
+  const eventsMax = isEndless ? EVENTS_MAX : Math.max(EVENTS_MAX, first.events);
+
+  const run = (smaller: Scenario<Config>, chooser: () => Chooser, rules = mutant): World<Message, Command, Event, Config> => {
+    const world = new World(protocol, smaller, chooser(), rules, null);
+    world.eventsMax = eventsMax;
+    world.outOfTime = isOver;
     world.run();
     return world;
   };
   /** A world in which the product breaks as well is none in which anybody could keep the promise. */
-  const blamesTheMutant = (scenario: Scenario<Config>, chooser: () => Chooser): boolean =>
-    mutant === null || run(scenario, chooser, null).panel.violationCount === 0;
-
-  const scenario = protocol.plan(new SeededChooser(seed), mutant);
-  const first = run(scenario, asDrawn);
-  const violation = first.panel.violations[0];
-  if (!violation) return [];
-  let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [] };
+  const blamesTheMutant = (smaller: Scenario<Config>, chooser: () => Chooser): boolean =>
+    mutant === null || (run(smaller, chooser, null).panel.violationCount === 0 && !isOver());
+  let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [], eventsMax };
 
   const dice = Array.from({ length: DICE_OFF_STAGE }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)));
   dice.unshift(asDrawn);
@@ -70,23 +91,23 @@ export function reduceWorld<Message, Command, Event, Config>(
   const attempt = ({ without, scenario: smaller, offStage }: Candidate<Config>): ReducedWorld<Config> | null => {
     let found: ReducedWorld<Config> | null = null;
     for (const [die, chooser] of dice.entries()) {
-      if (watch.outOfTime() || (die > DICE && (found || !offStage))) break;
+      if (isOver() || (die > DICE && (found || !offStage))) break;
       const world = run(smaller, chooser);
       const broken = world.panel.violations[0];
       watch.tried(best.events, `without ${without}`);
       if (broken?.property !== violation.property || (found && world.events >= found.events)) continue;
       if (!blamesTheMutant(smaller, chooser)) continue;
-      found = { scenario: smaller, chooser, violation: broken, events: world.events, without: [...best.without, without] };
+      found = { scenario: smaller, chooser, violation: broken, events: world.events, without: [...best.without, without], eventsMax };
     }
     return found;
   };
 
-  for (let improved = true; improved && !watch.outOfTime();) {
+  for (let improved = true; improved && !isOver();) {
     improved = false;
     // What worked is gone from the next list; what failed is tried again in the smaller world.
     for (let i = 0; ; i++) {
       const candidate = candidatesFor(protocol, best.scenario)[i];
-      if (!candidate || watch.outOfTime()) break;
+      if (!candidate || isOver()) break;
       const found = attempt(candidate);
       if (!found) continue;
       best = found;
@@ -98,13 +119,13 @@ export function reduceWorld<Message, Command, Event, Config>(
   const runs = [best];
   // Runs that miss progress are long, and as alike as two runs can be.
   for (const chooser of dice.slice(0, violation.property === 'liveness' ? DICE : DICE_LAST)) {
-    if (watch.outOfTime()) break;
+    if (isOver()) break;
     const world = run(best.scenario, chooser);
     const broken = world.panel.violations[0];
     watch.tried(best.events, 'the shortest run');
     if (broken?.property === violation.property) runs.push({ ...best, chooser, violation: broken, events: world.events });
   }
-  return runs.toSorted((a, b) => a.events - b.events).slice(0, RUNS_HANDED_ON);
+  return { eventsBefore: first.events, runs: runs.toSorted((a, b) => a.events - b.events).slice(0, RUNS_HANDED_ON) };
 }
 
 function candidatesFor<Message, Command, Event, Config>(

@@ -62,7 +62,15 @@ export type StageAction =
    * For so long everything goes well: messages arrive, accesses are answered and timers fire, all in time. Whoever asks all the while
    * is owed progress. The first number chosen is the seed of all that cores draw meanwhile.
    */
-  | ({ readonly kind: 'settle'; readonly byUs: number } & Choosing);
+  | ({ readonly kind: 'settle'; readonly byUs: number } & Ways & Choosing);
+
+/** What applications do of themselves while all goes well; nothing, where nothing is said. */
+export interface Ways {
+  /** So long after it was granted, or after all began to go well, each gives back what it holds: then none may starve beside others. */
+  readonly giveBackUs?: number;
+  /** So long after it was refused, or had given back or lost what it held before, each asks again for the same. */
+  readonly askAgainUs?: number;
+}
 
 export type NodeNames = readonly string[];
 
@@ -87,8 +95,13 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'drop-all':
       return 'drop all';
     case 'advance':
-    case 'settle':
-      return `${action.kind} ${formatSpan(action.byUs)}`;
+      return `advance ${formatSpan(action.byUs)}`;
+    case 'settle': {
+      const { byUs, giveBackUs, askAgainUs } = action;
+      const back = giveBackUs === undefined ? '' : ` giving back after ${formatSpan(giveBackUs)}`;
+      const again = askAgainUs === undefined ? '' : ` asking again after ${formatSpan(askAgainUs)}`;
+      return `settle ${formatSpan(byUs)}${back}${again}`;
+    }
     case 'crash':
       return `crash ${names[action.node]}${action.after === undefined ? '' : ` after ${action.after}`}`;
     case 'restart':
@@ -143,8 +156,9 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       if (verb === 'drop' && words.join(' ') === 'all') return { kind: 'drop-all' };
       return { kind: verb, message: parseMessageRef(words, names, line) };
     case 'advance':
-    case 'settle':
       return { kind: verb, byUs: parseDuration(words.join(' ')) };
+    case 'settle':
+      return parseSettle(words.join(' '));
     case 'crash':
       if (words[1] !== 'after') return { kind: verb, node: alone() };
       noMoreThan(3, words, line);
@@ -187,6 +201,16 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       if (verb === '') throw bad(line, 'there is nothing in it');
       return { kind: 'act', verb, node: node(), words: words.slice(1) };
   }
+}
+
+function parseSettle(text: string): StageAction {
+  const [, span = '', back, again] = /^(.*?)(?: giving back after (.*?))?(?: asking again after (.*))?$/.exec(text) ?? [];
+  return {
+    kind: 'settle',
+    byUs: parseDuration(span),
+    ...(back === undefined ? {} : { giveBackUs: parseDuration(back) }),
+    ...(again === undefined ? {} : { askAgainUs: parseDuration(again) }),
+  };
 }
 
 function parseAccess([name, ordinal]: readonly string[], names: NodeNames, line: string): AccessRef {

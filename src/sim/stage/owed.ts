@@ -1,27 +1,35 @@
 /**
  * What is owed on a stage where all goes well: whoever asks for a lease all the while sees it granted to somebody, unless
- * somebody holds it in the end. How long that may take is up to whoever says for how long all goes well.
+ * somebody holds it in the end; and is granted it, where everybody gives back what they get. How long that may take is up to
+ * whoever says for how long all goes well. Who is refused and asks again asks all the while.
  */
 import type { HistoryRecord, Requested } from '../../check/index.ts';
+import { formatSpan, type Ways } from './actions.ts';
 
 export class Owed {
   readonly #open = new Map<string, Requested>();
   /** Those that were open when all began to go well, and what was granted since. */
-  #waiting = new Map<string, Requested>();
+  #waiting = new Set<Requested>();
   readonly #granted = new Set<string>();
+  #ways: Ways = {};
+  /** Those that were refused and will ask again. */
+  #resting: Requested[] = [];
 
   observe(record: HistoryRecord): void {
     switch (record.kind) {
       case 'requested':
-        this.#open.set(keyOf(record, record.request), record);
+        this.#open.set(keyOf(record, record.request), this.#rested(record) ?? record);
         return;
       case 'granted':
         this.#granted.add(record.resource);
         this.#open.delete(keyOf(record, record.request));
         return;
-      case 'abandoned':
+      case 'abandoned': {
+        const asked = this.#open.get(keyOf(record, record.request));
+        if (asked && this.#ways.askAgainUs !== undefined) this.#resting.push(asked);
         this.#open.delete(keyOf(record, record.request));
         return;
+      }
       case 'crashed':
         for (const [key, { incarnation }] of this.#open) if (incarnation === record.incarnation) this.#open.delete(key);
         return;
@@ -30,20 +38,35 @@ export class Owed {
     }
   }
 
-  begin(): void {
-    this.#waiting = new Map(this.#open);
+  begin(ways: Ways): void {
+    this.#waiting = new Set(this.#open.values());
     this.#granted.clear();
+    this.#ways = ways;
+    this.#resting = [];
   }
 
-  /** The first request for each lease that was granted to nobody. */
-  missing(isHeld: (resource: string) => boolean): Requested[] {
+  /** What is wrong when it ends: the first request for each lease that should have been granted. */
+  end(spanUs: number, isHeld: (resource: string) => boolean): string[] {
+    const stillAsking = new Set([...this.#open.values(), ...this.#resting]);
+    const isFair = this.#ways.giveBackUs !== undefined;
     const missing = new Map<string, Requested>();
-    for (const [key, asked] of this.#waiting) {
+    for (const asked of this.#waiting) {
       const { resource } = asked;
-      if (!this.#open.has(key) || this.#granted.has(resource) || missing.has(resource) || isHeld(resource)) continue;
+      if (!stillAsking.has(asked) || missing.has(resource)) continue;
+      if (!isFair && (this.#granted.has(resource) || isHeld(resource))) continue;
       missing.set(resource, asked);
     }
-    return [...missing.values()];
+    this.#ways = {};
+    return [...missing.values()].map(({ node, incarnation, resource, at }) => {
+      const who = this.#granted.has(resource) ? 'others were granted it, but it never was' : 'nobody was granted it';
+      return `node ${node}#${incarnation} asks for "${resource}" since ${formatSpan(at)}; all went well for ${formatSpan(spanUs)}, and ${who}`;
+    });
+  }
+
+  /** Whoever asks again is the same that was refused. */
+  #rested({ incarnation, resource }: Requested): Requested | null {
+    const at = this.#resting.findIndex((one) => one.incarnation === incarnation && one.resource === resource);
+    return at < 0 ? null : (this.#resting.splice(at, 1)[0] as Requested);
   }
 }
 

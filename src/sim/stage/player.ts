@@ -43,6 +43,8 @@ export type Input =
   | { readonly kind: 'act'; readonly verb: string; readonly words: readonly string[] }
   | { readonly kind: 'receive'; readonly from: number; readonly bytes: Uint8Array }
   | { readonly kind: 'wake' }
+  /** The application does something of itself. */
+  | { readonly kind: 'user' }
   | { readonly kind: 'completed'; readonly completion: Completion };
 
 export class Player<Message, Command, Event, Config> implements Step<Message, Event>, Desk<Command> {
@@ -110,6 +112,9 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
       }
       case 'wake':
         this.core.wake(this);
+        break;
+      case 'user':
+        this.actor.wake?.();
         break;
       case 'completed':
         this.core.completed(input.completion, this);

@@ -1,5 +1,5 @@
 /** The quorum engine on a stage: acceptors a, b, c, …, proposers p, q, …, and an actor that can do all a caller can. */
-import { decodeName, encodeName, hashName, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, NEVER, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import {
   deriveTiming,
   stretch,
@@ -14,6 +14,7 @@ import { noFaults } from '../faults.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import { quorum, type QuorumWorld } from '../protocols/quorum.ts';
 import type { LeaseHolder } from '../protocols/quorum-user.ts';
+import type { Ways } from './actions.ts';
 import { settingCount, settingSpanUs } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
@@ -134,6 +135,7 @@ interface ActedLease {
   readonly lease: number;
   readonly name: string;
   readonly termUs: number;
+  readonly waitUs: number;
   state: 'asking' | 'holding' | 'letting-go';
   token: number;
   renewals: number;
@@ -141,6 +143,10 @@ interface ActedLease {
   readonly keep: boolean;
   /** It was asked for and granted while all went well: nothing excuses its loss. */
   safe?: boolean;
+  /** When it will be given back, where all goes well. */
+  backAt?: number;
+  /** It was held before all began to go well: whoever asks again wants it once more. */
+  before?: boolean;
   /** What it said of itself when it asked. */
   readonly saying?: string;
   /** It has said something of itself since: to whoever asks for that, it is a register. */
@@ -173,6 +179,9 @@ export class QuorumActor implements Actor<QuorumEvent> {
   #reads = new Map<number, { readonly register: string; readonly token: number }>();
   /** Since when all goes well, by the monotonic clock. */
   #settledAt = Infinity;
+  #ways: Ways = {};
+  /** What was refused and is to be asked for again. */
+  #again: (ActedLease & { readonly at: number })[] = [];
 
   constructor(core: LeaseHolder, desk: Desk<QuorumCommand>, manner: Manner) {
     this.#core = core;
@@ -198,7 +207,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
         return;
       }
       case 'release':
-        this.#release(words);
+        this.#giveBack(words);
         return;
       case 'cancel':
         this.#desk.command({ kind: 'cancel', lease: this.#find(verb, words).lease });
@@ -233,7 +242,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
     }
   }
 
-  #release(words: readonly string[]): void {
+  #giveBack(words: readonly string[]): void {
     const lease = this.#find('release', words);
     const [, later, span = ''] = plainWords(words);
     if (later !== undefined && !(later === 'in' && this.#manner.releasesLater))
@@ -241,9 +250,12 @@ export class QuorumActor implements Actor<QuorumEvent> {
         'TENURE_BAD_ARGUMENT',
         `release does not take '${later}'${later === 'in' ? ': this engine gives back at once' : ''}`,
       );
-    const inUs = later === undefined ? 0 : parseDuration(span);
-    this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name), inUs });
+    this.#release(lease, later === undefined ? 0 : parseDuration(span));
+  }
+
+  #release(lease: ActedLease, inUs = 0): void {
     lease.state = 'letting-go';
+    this.#desk.command({ kind: 'release', lease: lease.lease, name: encodeName(lease.name), inUs });
   }
 
   /** What the learner of this node believes at this instant. */
@@ -262,14 +274,24 @@ export class QuorumActor implements Actor<QuorumEvent> {
       else if (option === 'wait' || option === 'saying') said.set(option, options[++at] ?? '');
       else throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN', 'keep' and 'saying TEXT', not '${option}'`);
     }
-    const lease = ++this.#asked;
-    const termUs = parseDuration(term);
-    const keep = said.has('keep');
     const wait = said.get('wait');
-    const saying = said.get('saying');
-    const waitUs = wait === undefined ? 0 : parseDuration(wait);
+    this.#ask(name, parseDuration(term), wait === undefined ? 0 : parseDuration(wait), said.has('keep'), said.get('saying'));
+  }
+
+  #ask(name: string, termUs: number, waitUs: number, keep: boolean, saying: string | undefined): void {
+    const lease = ++this.#asked;
     const meta = saying === undefined ? {} : { meta: encodeName(saying) };
-    this.#leases.push({ lease, name, termUs, state: 'asking', token: 0, renewals: 0, keep, ...(saying === undefined ? {} : { saying }) });
+    this.#leases.push({
+      lease,
+      name,
+      termUs,
+      waitUs,
+      state: 'asking',
+      token: 0,
+      renewals: 0,
+      keep,
+      ...(saying === undefined ? {} : { saying }),
+    });
     this.#desk.requested(name, lease);
     this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep, ...meta });
   }
@@ -308,9 +330,46 @@ export class QuorumActor implements Actor<QuorumEvent> {
     this.#desk.record({ kind: 'responded', register: read.register, op: lease, value });
   }
 
-  settling(): void {
+  settling(ways: Ways): void {
     this.#settledAt = this.#desk.monoUs;
-    for (const lease of this.#leases) delete lease.safe;
+    this.#ways = ways;
+    this.#again = [];
+    for (const lease of this.#leases) {
+      delete lease.safe;
+      delete lease.backAt;
+      lease.before = lease.state !== 'asking';
+      if (lease.state === 'holding') this.#giveBackLater(lease);
+    }
+  }
+
+  get wakeAt(): number {
+    if (!this.#desk.healed) return NEVER;
+    return Math.min(NEVER, ...this.#leases.map(({ backAt }) => backAt ?? NEVER), ...this.#again.map(({ at }) => at));
+  }
+
+  wake(): void {
+    const { monoUs } = this.#desk;
+    for (const lease of this.#leases) {
+      if ((lease.backAt ?? NEVER) > monoUs) continue;
+      delete lease.backAt;
+      this.#release(lease);
+    }
+    const due = this.#again.filter(({ at }) => at <= monoUs);
+    this.#again = this.#again.filter(({ at }) => at > monoUs);
+    for (const { name, termUs, waitUs, keep, saying } of due) this.#ask(name, termUs, waitUs, keep, saying);
+  }
+
+  #giveBackLater(lease: ActedLease): void {
+    if (this.#ways.giveBackUs !== undefined) lease.backAt = this.#desk.monoUs + this.#ways.giveBackUs;
+  }
+
+  #askAgainLater(lease: ActedLease): void {
+    if (this.#ways.askAgainUs !== undefined) this.#again.push({ ...lease, at: this.#desk.monoUs + this.#ways.askAgainUs });
+  }
+
+  #judgeLoss({ name, safe, state }: ActedLease, how: string): void {
+    if (this.#desk.healed && safe === true && state === 'holding')
+      this.#desk.failLiveness(`${how} "${name}", which it was renewing, though all went well`);
   }
 
   event(event: QuorumEvent): void {
@@ -323,6 +382,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
       case 'granted':
         lease.state = 'holding';
         lease.token = event.token;
+        if (desk.healed) this.#giveBackLater(lease);
         if (desk.healed && lease.keep && event.deadlineMonoUs - lease.termUs >= this.#settledAt) lease.safe = true;
         desk.granted(lease.name, lease.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
         return;
@@ -337,19 +397,24 @@ export class QuorumActor implements Actor<QuorumEvent> {
         return;
       case 'refused':
         desk.abandoned(lease.name, lease.lease);
+        if (desk.healed) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
       case 'lost':
-        if (desk.healed && lease.safe === true) desk.failLiveness(`lost "${lease.name}", which it was renewing, though all went well`);
+        this.#judgeLoss(lease, 'lost');
         desk.ended(lease.name, lease.token, 'lost');
+        if (desk.healed && lease.before === true) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
       case 'stopped':
+        this.#judgeLoss(lease, 'was made to stop using');
         desk.ended(lease.name, lease.token, 'released');
         return;
       case 'released':
+        this.#judgeLoss(lease, 'gave back');
         if (lease.token > 0) desk.ended(lease.name, lease.token, 'released');
         else desk.abandoned(lease.name, lease.lease);
+        if (desk.healed && lease.before === true) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
       default:

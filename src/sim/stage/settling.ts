@@ -7,6 +7,8 @@ import type { MessageRef } from './actions.ts';
 
 /** A stage that takes more steps than this does not get on in time. */
 const STEPS_MAX = 1_000_000;
+/** Nor does one that takes more than this at one instant. */
+const STEPS_AT_ONCE_MAX = 10_000;
 
 /** What can happen next on a stage, in the order in which it came up. */
 export interface Settling<Flight extends MessageRef, Access> {
@@ -24,6 +26,8 @@ export interface Settled {
   readonly messages: number;
   readonly answers: number;
   readonly wakes: number;
+  /** Time does not go by any more. */
+  readonly isStuck: boolean;
 }
 
 export function settle<Flight extends MessageRef, Access extends object>(
@@ -34,6 +38,7 @@ export function settle<Flight extends MessageRef, Access extends object>(
   const endUs = stage.nowUs + spanUs;
   const dues = new Map<Flight | Access, number>();
   const counts = { messages: 0, answers: 0, wakes: 0 };
+  let stepsAtOnce = 0;
   for (let steps = 0; ; steps++) {
     if (steps > STEPS_MAX) throw new TenureError('TENURE_BAD_ARGUMENT', `after ${STEPS_MAX} steps this is not over`);
     // What is due at the same time happens in the order in which it came up; messages before answers before timers.
@@ -67,9 +72,11 @@ export function settle<Flight extends MessageRef, Access extends object>(
       }),
     );
     if (next === null || nextUs > endUs) break;
+    stepsAtOnce = nextUs > stage.nowUs ? 0 : stepsAtOnce + 1;
+    if (stepsAtOnce > STEPS_AT_ONCE_MAX) return { ...counts, isStuck: true };
     stage.nowUs = Math.max(stage.nowUs, nextUs);
     (next as () => void)();
   }
   stage.nowUs = endUs;
-  return counts;
+  return { ...counts, isStuck: false };
 }

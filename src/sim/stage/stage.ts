@@ -397,15 +397,17 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     for (const node of this.#paused) throw this.#cannot(action, `${this.names[node]} is paused`);
     for (const node of this.#doomed.keys()) throw this.#cannot(action, `${this.names[node]} is about to crash`);
     const players = this.#players.slice(0, this.scenario.nodes) as Player<Message, Command, Event, Config>[];
+    if ((action.giveBackUs ?? action.askAgainUs) !== undefined && !players.every(({ actor }) => 'wakeAt' in actor))
+      throw this.#cannot(action, 'there is nothing to give back or to ask for again');
     const dice = new SeededChooser(action.choices?.[0] ?? 0);
     for (const player of players) {
       player.dice = dice;
       player.monoUs = this.#monoOf(player.node);
       player.healed = true;
-      player.actor.settling?.();
+      player.actor.settling?.(action);
     }
-    this.#owed.begin();
-    const { messages, answers, wakes } = settle(
+    this.#owed.begin(action);
+    const { messages, answers, wakes, isStuck } = settle(
       this.#settling(players),
       action.byUs,
       this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US,
@@ -415,14 +417,15 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       player.healed = false;
     }
     // Who sent what is told where it matters who gets it when.
-    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && record?.kind !== 'renewed');
+    const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter(({ record }) => record?.kind === 'abandoned').length;
+    const untold = new Set(refused > 0 ? ['renewed', 'abandoned'] : ['renewed']);
+    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && !untold.has(record?.kind ?? ''));
     const counts = [`${messages} messages arrive`, ...(answers > 0 ? [`${answers} accesses are answered`] : []), `${wakes} timers fire`];
-    this.#note('settled', `all goes well for ${formatSpan(action.byUs)}: ${counts.join(', ')}`);
-    for (const { node, incarnation: life, resource, at } of this.#owed.missing((one) => this.#chronicle.holdersOf(one).length > 0)) {
-      this.#chronicle.missed(
-        `node ${node}#${life} asks for "${resource}" since ${formatSpan(at)}; all went well for ${formatSpan(action.byUs)}, and nobody was granted it`,
-      );
-    }
+    if (refused > 0) counts.push(`${refused} requests are refused`);
+    this.#note('settled', `${isStuck ? 'time stands still' : `all goes well for ${formatSpan(action.byUs)}`}: ${counts.join(', ')}`);
+    const missed = this.#owed.end(action.byUs, (one) => this.#chronicle.holdersOf(one).length > 0);
+    if (isStuck) missed.unshift('some core or application acts again and again at one instant: time does not go by any more');
+    for (const message of missed) this.#chronicle.missed(message);
   }
 
   #settling(players: readonly Player<Message, Command, Event, Config>[]): Settling<Flight, ShelfAccess> {
@@ -438,7 +441,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       flights: this.#flights,
       accesses: this.#shelves.underWay,
       wakes: () =>
-        players.map(({ node, core }) => (core.wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(core.wakeAt, this.nowUs))),
+        players.map(({ node, core, actor }) => {
+          const wakeAt = Math.min(core.wakeAt, actor.wakeAt ?? NEVER) as MonoUs;
+          return wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(wakeAt, this.nowUs);
+        }),
       deliver: (flight) => {
         this.#consume(flight);
         this.#play(players[flight.to] as Player<Message, Command, Event, Config>, {
@@ -448,7 +454,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         });
       },
       answer: (access) => this.#answer(access, true),
-      wake: (node) => this.#play(players[node] as Player<Message, Command, Event, Config>, { kind: 'wake' }),
+      wake: (node) => {
+        const player = players[node] as Player<Message, Command, Event, Config>;
+        this.#play(player, { kind: player.core.wakeAt <= this.#monoOf(node) ? 'wake' : 'user' });
+      },
     };
   }
 

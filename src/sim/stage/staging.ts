@@ -5,6 +5,7 @@
  */
 import type { Core, Snapshot } from '../../core/index.ts';
 import type { Desk, Scenario, SimProtocol } from '../protocol.ts';
+import type { Ways } from './actions.ts';
 
 /** As in the first line of a script: `stage quorum acceptors=3 proposers=2 term=3s`. */
 export type Settings = Readonly<Record<string, string>>;
@@ -15,7 +16,10 @@ export interface Actor<Event> {
   act(verb: string, words: readonly string[]): void;
   event(event: Event): void;
   /** From here on all goes well, until the desk says that it is not healed any more. */
-  settling?(): void;
+  settling?(ways: Ways): void;
+  /** When it will do something of itself, on its node's monotonic clock, and that. */
+  readonly wakeAt?: number;
+  wake?(): void;
   /** All it remembers, as plain data; a fresh actor that restores it goes on from there. */
   snapshot(): Snapshot;
   restore(snapshot: Snapshot): void;
