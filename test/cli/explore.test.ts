@@ -65,6 +65,25 @@ describe('tenure explore', () => {
     expect(tenure(['explore', ...args]).code).toBe(64);
   });
 
+  test.each([
+    { what: 'a bound that the world does not have', args: ['quorum', '--skew', '1'], says: 'the world of quorum knows nothing of --skew' },
+    {
+      what: 'several of them, by the names of their options',
+      args: ['rounds-register', '--drift', '0.1', '--term', '2'],
+      says: 'knows nothing of --drift, --term',
+    },
+    {
+      what: 'clocks as far apart as a lease is long',
+      args: ['flease', '--skew', '2'],
+      says: 'do not go together: the skew of clocks must be',
+    },
+    { what: 'clocks beyond no bound', args: ['flease', '--beyond', '1'], says: '--beyond goes with --skew' },
+  ])('exits 64 and says why on $what', ({ args, says }) => {
+    const { code, stdout, stderr } = tenure(['explore', ...args]);
+    expect(stderr).toContain(says);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+  });
+
   test('prints one object with the documented fields and no others', () => {
     const { stdout } = tenure(['explore', 'quorum', '--proposers', '1', ...TINY, '--json']);
     const fields = Object.keys(JSON.parse(stdout) as object);

@@ -105,7 +105,7 @@ const APART = { ...(quorumWorld.askers as Askers<QuorumMessage>), alike: () => [
 
 /** Every state by itself, and how many of them each state of the quotient stands for. */
 function orbits(bounds: Bounds): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
-  const cast = new Cast(quorumWorld, bounds, null);
+  const cast = new Cast(quorumWorld, bounds, null, []);
   const universe = new Universe(cast, new Judge(() => quorumWorld.staging.protocol.referees(cast.scenario, () => undefined), cast));
   const seen = new Set<string>();
   const sizes = new Map<string, number>();

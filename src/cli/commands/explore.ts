@@ -25,6 +25,10 @@ interface ExploreOptions extends Partial<Omit<Bounds, 'releases' | 'driftPpm'>> 
 
 const MAX_STATES = 100_000_000;
 const PPM = 1_000_000;
+/** Options that are not called as their bounds are. */
+const OPTION_OF: Partial<Record<keyof Bounds, string>> = { driftPpm: '--drift', releases: '--no-release' };
+/** What a world says that cannot be. */
+const UNFIT: ReadonlySet<string> = new Set(['TENURE_BAD_TIMING', 'TENURE_BAD_ARGUMENT']);
 
 export function exploreCommand(setExit: (code: number) => void): Command {
   return new Command('explore')
@@ -47,7 +51,8 @@ export function exploreCommand(setExit: (code: number) => void): Command {
     .option('--term <n>', 'how many instants a lease lasts', within(1, 8))
     .option('--instants <n>', 'the last instant', within(0, 15))
     .option('--drift <share>', 'how far clocks run apart, as the engine is told: 0.1 is 10 %', share)
-    .option('--skew <n>', 'by how many instants the wall clocks of voters are ahead, as the engine is told', within(0, 4))
+    .option('--skew <n>', 'by how many instants wall clocks are apart, as the engine is told', within(0, 4))
+    .option('--beyond <n>', 'by how many instants more they are apart, which the engine is not told', within(0, 4))
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
     .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
     .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
@@ -62,7 +67,7 @@ Examples:
   tenure explore flease --crashes 1 --no-release         another engine, one crash
   tenure explore rounds-register                         the register under it: lemmas R1 to R5
 
-Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, 70 internal error, 78 bounds that do not go together.`,
+Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 usage, also bounds that do not go together, 70 internal error.`,
     )
     .action((protocol: string, options: ExploreOptions, command: Command) => {
       const exploring = explorings.find((one) => one.protocol === protocol) as Exploring;
@@ -72,7 +77,21 @@ Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 
           `error: ${protocol} has no mutant '${mutant}'. ${exploring.mutants.length > 0 ? `Known: ${exploring.mutants.join(', ')}` : 'It has none.'}`,
         );
       }
-      setExit(explore(exploring, boundsOf(exploring.bounds, options), mutant, options));
+      const bounds = boundsOf(exploring.bounds, options);
+      const strange = exploring.ignores.filter((name) => bounds[name] !== exploring.bounds[name]);
+      if (strange.length > 0)
+        command.error(
+          `error: the world of ${protocol} knows nothing of ${strange.map((name) => OPTION_OF[name] ?? `--${name}`).join(', ')}`,
+        );
+      if (bounds.beyond > 0 && bounds.skew === 0)
+        command.error('error: --beyond goes with --skew: engines that are told of no skew do not look for any');
+      try {
+        setExit(explore(exploring, bounds, mutant, options));
+      } catch (error) {
+        if (error instanceof TenureError && UNFIT.has(error.code))
+          command.error(`error: these bounds do not go together: ${error.message}`);
+        throw error;
+      }
     });
 }
 

@@ -13,7 +13,7 @@ import { Player, type Input, type Told } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
 import { PartHashes, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
-import type { Bounds, Offer, SmallWorld } from './small-world.ts';
+import type { Bounds, ClocksAheadUs, Offer, SmallWorld } from './small-world.ts';
 
 /** A node as it is between two steps. */
 export interface NodeState {
@@ -67,6 +67,7 @@ const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
 export class Cast<Message, Command, Event, Config> implements InstantClocks {
   readonly world: SmallWorld<Message, Command, Event, Config>;
   readonly bounds: Bounds;
+  readonly aheadUs: ClocksAheadUs;
   readonly scenario: Scenario<Config>;
   readonly nodes: number;
   readonly states: NodeState[] = [];
@@ -86,18 +87,19 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   readonly #reader = new ByteReader();
   readonly #writer = new ByteWriter();
 
-  constructor(world: SmallWorld<Message, Command, Event, Config>, bounds: Bounds, mutant: string | null) {
+  constructor(world: SmallWorld<Message, Command, Event, Config>, bounds: Bounds, mutant: string | null, aheadUs: ClocksAheadUs) {
     const { staging } = world;
     this.world = world;
     this.bounds = bounds;
+    this.aheadUs = aheadUs;
     this.#mutant = mutant;
     this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds, mutant) });
     this.nodes = this.scenario.nodes;
-    this.#clocks = Array.from(
-      { length: this.nodes },
-      (_, node) => new MachineClock(0, world.offsetUs(bounds, node), world.ratePpm(bounds, node)),
+    this.#clocks = Array.from({ length: this.nodes }, (_, node) => new MachineClock(0, aheadUs[node] ?? 0, world.ratePpm(bounds, node)));
+    // Who sees another time is not alike. What is left is still closed: one renumbering after another is a renumbering.
+    this.renumberings = renumberingsOf(this.nodes, world.alike(bounds), world.askers?.alike(bounds, mutant) ?? []).filter((to) =>
+      to.every((other, node) => (aheadUs[node] ?? 0) === (aheadUs[other] ?? 0)),
     );
-    this.renumberings = renumberingsOf(this.nodes, world.alike(bounds), world.askers?.alike(bounds, mutant) ?? []);
     this.stateHashes = new PartHashes(this.renumberings.length);
     this.postHashes = new PartHashes(this.renumberings.length);
   }
@@ -142,7 +144,8 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     const known = state.ignores[post];
     if (known !== undefined) return known;
     const { bytes } = this.posts[post] as Post;
-    const isDead = this.world.isDead(this.#decode(bytes), this.incarnationOf(state), state.snapshot?.[0] ?? null);
+    const whom = { node: state.node, incarnation: this.incarnationOf(state), mutant: this.#mutant };
+    const isDead = this.world.isDead(this.#decode(bytes), whom, state.snapshot?.[0] ?? null);
     state.ignores[post] = isDead;
     return isDead;
   }

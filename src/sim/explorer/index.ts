@@ -40,6 +40,8 @@ export interface FoundScript {
 export interface Exploring {
   readonly protocol: string;
   readonly bounds: Bounds;
+  /** Bounds that make no difference to it. */
+  readonly ignores: readonly (keyof Bounds)[];
   readonly mutants: readonly string[];
   explore(bounds: Bounds, mutant: string | null, limits: SearchLimits): Exploration;
 }
@@ -60,20 +62,59 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
   return {
     protocol: protocol.name,
     bounds: world.bounds,
+    ignores: world.ignores,
     mutants: protocol.mutants.map(({ name }) => name),
     explore(bounds, mutant, limits) {
-      const cast = new Cast<Message, Command, Event, Config>(world, bounds, mutant);
-      const judge = new Judge(() => protocol.referees(cast.scenario, () => undefined), cast);
-      const universe = new Universe(cast, judge);
-      const { path, ...result } = search(universe, limits);
-      const settings = world.settings(bounds, mutant);
-      return {
-        ...result,
-        nodeStates: cast.states.length,
-        messages: cast.posts.length,
-        coreSteps: cast.played,
-        found: path && asScript(cast, path, settings, openStage(staging, settings, mutant)),
-      };
+      let all = NOTHING_EXPLORED;
+      for (const aheadUs of world.clocks(bounds)) {
+        const before = all;
+        const progress = (here: SearchProgress): SearchProgress => ({
+          states: before.states + here.states,
+          transitions: before.transitions + here.transitions,
+          depth: Math.max(before.depth, here.depth),
+          waiting: here.waiting,
+        });
+        // Other clocks make another world, of which nothing was seen yet but its beginning.
+        const beginning = { states: 0, transitions: 0, depth: 0, waiting: 1 };
+        if (before.states > 0 && (before.states >= limits.maxStates || limits.isOver(progress(beginning)))) {
+          return { ...before, waiting: 1, exhausted: false };
+        }
+        const cast = new Cast<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
+        const judge = new Judge(() => protocol.referees(cast.scenario, () => undefined), cast);
+        const { path, ...result } = search(new Universe(cast, judge), {
+          ...limits,
+          maxStates: limits.maxStates - before.states,
+          isOver: (here) => limits.isOver(progress(here)),
+        });
+        const settings = world.settings(bounds, mutant);
+        all = {
+          ...progress(result),
+          depth: path ? result.depth : Math.max(before.depth, result.depth),
+          exhausted: result.exhausted,
+          visitedBytes: Math.max(before.visitedBytes, result.visitedBytes),
+          frontierBytes: Math.max(before.frontierBytes, result.frontierBytes),
+          nodeStates: before.nodeStates + cast.states.length,
+          messages: before.messages + cast.posts.length,
+          coreSteps: before.coreSteps + cast.played,
+          found: path && asScript(cast, path, settings, openStage(staging, settings, mutant)),
+        };
+        if (!all.exhausted) return all;
+      }
+      return all;
     },
   };
 }
+
+const NOTHING_EXPLORED: Exploration = {
+  states: 0,
+  transitions: 0,
+  depth: 0,
+  waiting: 0,
+  exhausted: true,
+  visitedBytes: 0,
+  frontierBytes: 0,
+  nodeStates: 0,
+  messages: 0,
+  coreSteps: 0,
+  found: null,
+};

@@ -21,7 +21,7 @@ export function asScript<Message, Command, Event, Config>(
   for (let node = 0; node < cast.nodes; node++) {
     const ppm = world.ratePpm(bounds, node);
     if (ppm !== 0) perform({ kind: 'rate', node, ppm });
-    const byUs = world.offsetUs(bounds, node);
+    const byUs = cast.aheadUs[node] ?? 0;
     if (byUs !== 0) perform({ kind: 'set', node, byUs });
   }
   for (const move of path) {

@@ -72,7 +72,8 @@ export function search<Message, Command, Event, Config>(
   const progress = (): SearchProgress => ({ states: visited.count, transitions, depth, waiting: level.count + nextLevel.count });
 
   while (level.count > 0 && !isBroken && !isStopped) {
-    invariant(depth < DEPTH_MAX, 'the world is deeper than the explorer counts');
+    // Deeper than a visited state can say. Nobody has the time to get there, but if it happens, the world is not exhausted.
+    if (depth === DEPTH_MAX) break;
     for (let taken = level.take(state); taken > 0; taken = level.take(state)) {
       const length = taken - ARRIVAL;
       found.node = state[length] as number;
@@ -104,7 +105,7 @@ export function search<Message, Command, Event, Config>(
   return {
     ...progress(),
     depth: isBroken ? depth + 1 : depth,
-    exhausted: !isBroken && !isStopped,
+    exhausted: !isBroken && !isStopped && level.count === 0,
     path: isBroken ? pathTo(universe, visited, depth) : null,
     visitedBytes: visited.bytes,
     frontierBytes: level.bytes + nextLevel.bytes,

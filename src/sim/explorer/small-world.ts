@@ -25,13 +25,40 @@ export interface Bounds {
   readonly losses: number;
   /** Clocks of those who vote run fast by this, of those who ask slow: as far apart as the engine is told they may be. */
   readonly driftPpm: number;
-  /** By how many instants the wall clocks of those who vote are ahead: as far as the engine is told they may be. */
+  /** By how many instants wall clocks are apart: as far as the engine is told they may be. */
   readonly skew: number;
+  /** By how many instants more they are apart, which the engine is not told. */
+  readonly beyond: number;
   /** How many instants a lease lasts. */
   readonly term: number;
   /** The last instant: time goes from 0 to this, in steps of one. */
   readonly instants: number;
 }
+
+/** What worlds have unless they say otherwise: three who vote, two who ask once for two instants, nothing that fails, one instant to spend. */
+export const USUAL_BOUNDS: Bounds = {
+  acceptors: 3,
+  proposers: 2,
+  attempts: 1,
+  tries: 1,
+  handles: 1,
+  renewals: 0,
+  releases: true,
+  crashes: 0,
+  duplicates: 0,
+  losses: 0,
+  driftPpm: 0,
+  skew: 0,
+  beyond: 0,
+  term: 2,
+  instants: 1,
+};
+
+/** For every node by how much its wall clock is ahead; who is not named is not. */
+export type ClocksAheadUs = readonly number[];
+
+/** All wall clocks show the same. */
+export const AGREEING_CLOCKS: readonly ClocksAheadUs[] = [[]];
 
 /** A node that is up, at an instant on its own clock. */
 export interface NodeView {
@@ -41,6 +68,13 @@ export interface NodeView {
   readonly core: Snapshot;
   readonly actor: Snapshot;
   readonly monoUs: MonoUs;
+}
+
+/** Whom a message is for. */
+export interface Addressee {
+  readonly node: number;
+  readonly incarnation: number;
+  readonly mutant: string | null;
 }
 
 /** A line of a script, without its node: a verb and its words. */
@@ -60,14 +94,16 @@ export interface Askers<Message> {
 export interface SmallWorld<Message, Command, Event, Config, Node extends Core<Message, Command, Event> = Core<Message, Command, Event>> {
   readonly staging: Staging<Message, Command, Event, Config, Node>;
   readonly bounds: Bounds;
+  /** What it does not read of its bounds. */
+  readonly ignores: readonly (keyof Bounds)[];
   /** The stage it plays on. */
   settings(bounds: Bounds, mutant: string | null): Settings;
   /** True time between two instants. */
   readonly tickUs: number;
   /** By how much each node's clocks are off, in parts per million. */
   ratePpm(bounds: Bounds, node: number): number;
-  /** By how much each node's wall clock is ahead. */
-  offsetUs(bounds: Bounds, node: number): number;
+  /** Every way in which wall clocks may be apart: one of these it is, from the beginning to the end. */
+  clocks(bounds: Bounds): Iterable<ClocksAheadUs>;
   /** What the actor of a node may do next. */
   offers(bounds: Bounds, seen: NodeView): readonly Offer[];
   /** Whether a crash of this node is worth while now. One that has nothing to forget, or nothing to do afterwards, is only late. */
@@ -89,5 +125,5 @@ export interface SmallWorld<Message, Command, Event, Config, Node extends Core<M
   /** A node's core without what cannot make a difference from this instant on: what was forgotten a moment later anyway. */
   tidy(core: Snapshot, node: number, mono: MonoUs): Snapshot;
   /** A message that its addressee ignores as it is now and ever after, so that it makes no difference whether it comes. `core` is null while it is down. */
-  isDead(message: Message, incarnation: number, core: Snapshot | null): boolean;
+  isDead(message: Message, addressee: Addressee, core: Snapshot | null): boolean;
 }

@@ -3,6 +3,7 @@
  * what is used up of each budget, what of the past still matters, one number per node, and the messages under
  * way in order of their numbers.
  */
+import { TenureError } from '../../kernel/index.ts';
 import type { Post, Cast, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
@@ -17,6 +18,7 @@ const LOSSES = 3;
 const PAST = 4;
 const NODES = 5;
 
+/** Messages under way at once. */
 const POSTS_MAX = 512;
 
 /** Nothing is known, or nothing commutes with it: a crash, a loss, a copy, time. */
@@ -285,6 +287,13 @@ export class Universe<Message, Command, Event, Config> {
 
   #insert(post: number): void {
     const { next } = this;
+    // Written beyond its end, a state would lose a message without a word.
+    if (this.nextLength === next.length) {
+      throw new TenureError(
+        'TENURE_BAD_ARGUMENT',
+        `more than ${POSTS_MAX} messages are under way at once in this world: choose a smaller one`,
+      );
+    }
     let at = this.nextLength++;
     while (at > this.#postsAt && (next[at - 1] as number) > post) {
       next[at] = next[at - 1] as number;

@@ -1,4 +1,7 @@
-/** Things to look at again at some instant: a small heap. An entry may be out of date when it comes up; whoever takes it checks. */
+/**
+ * Things to look at again at some instant: a small heap. An entry may be out of date when it comes up; whoever takes it checks. What is due
+ * at the same instant comes by its key, not by when it was entered: that is in no snapshot.
+ */
 import { NEVER, type MonoUs } from '../../../kernel/index.ts';
 
 const STALE_MIN = 64;
@@ -38,7 +41,8 @@ export class DueHeap {
     keys.push(key);
     while (hole > 0) {
       const parent = (hole - 1) >> 1;
-      if ((ats[parent] as number) <= at) break;
+      const above = ats[parent] as number;
+      if (above < at || (above === at && (keys[parent] as number) <= key)) break;
       ats[hole] = ats[parent] as number;
       keys[hole] = keys[parent] as number;
       hole = parent;
@@ -61,8 +65,9 @@ export class DueHeap {
       for (;;) {
         let child = 2 * hole + 1;
         if (child >= size) break;
-        if (child + 1 < size && (ats[child + 1] as number) < (ats[child] as number)) child++;
-        if ((ats[child] as number) >= at) break;
+        if (child + 1 < size && this.#isBefore(child + 1, child)) child++;
+        const below = ats[child] as number;
+        if (below > at || (below === at && (keys[child] as number) >= key)) break;
         ats[hole] = ats[child] as number;
         keys[hole] = keys[child] as number;
         hole = child;
@@ -71,5 +76,10 @@ export class DueHeap {
       keys[hole] = key;
     }
     return taken;
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const apart = (this.#at[a] as number) - (this.#at[b] as number);
+    return apart < 0 || (apart === 0 && (this.#key[a] as number) < (this.#key[b] as number));
   }
 }

@@ -186,11 +186,13 @@ export class Holder {
   wake(step: QuorumStep): void {
     this.#calendar.take(step.monoUs, (id) => this.#visit(id, step), VISITS_PER_WAKE);
     for (let left = VISITS_PER_WAKE; left > 0 && this.#soon.nextAt <= step.monoUs; left--) this.#visit(this.#soon.take(step.monoUs), step);
-    for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
+    for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
+      const lease = this.#due.take(step.monoUs);
       const renewal = this.#renewals.get(lease);
-      if (renewal && step.monoUs >= renewal.until) this.#renewAgain(renewal, step);
+      // By the time that holds now: of those it was once planned for no snapshot knows.
+      if (renewal && at === renewal.until) this.#renewAgain(renewal, step);
       const releasing = this.#releases.get(lease);
-      if (releasing && step.monoUs >= releasing.until) this.#sendRelease(releasing, step);
+      if (releasing && at === releasing.until) this.#sendRelease(releasing, step);
     }
   }
 

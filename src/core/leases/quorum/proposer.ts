@@ -125,9 +125,10 @@ export class Proposer {
   }
 
   wake(step: QuorumStep): void {
-    for (let lease = this.#due.take(step.monoUs); lease >= 0; lease = this.#due.take(step.monoUs)) {
-      const pursuit = this.#pursuits.get(lease);
-      if (!pursuit) continue;
+    for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
+      const pursuit = this.#pursuits.get(this.#due.take(step.monoUs));
+      // By the time that holds now: of those it was once planned for no snapshot knows.
+      if (!pursuit || at !== firstOf(pursuit)) continue;
       if (pursuit.waits && step.monoUs >= pursuit.waitUntil) this.#giveUp(pursuit, 'timeout', step);
       else if (step.monoUs >= pursuit.until) this.#moveOn(pursuit, step);
     }
@@ -401,7 +402,7 @@ export class Proposer {
 
   #dueAt(pursuit: Pursuit, at: MonoUs): void {
     pursuit.until = at;
-    const first = pursuit.waits ? monoUs(Math.min(at, pursuit.waitUntil)) : at;
+    const first = firstOf(pursuit);
     if (first !== Infinity) this.#due.push(first, pursuit.lease);
   }
 
@@ -416,4 +417,9 @@ export class Proposer {
       this.#dueAt(pursuit, pursuit.until);
     }
   }
+}
+
+/** When to look at it again. */
+function firstOf({ waits, waitUntil, until }: Pursuit): MonoUs {
+  return waits ? monoUs(Math.min(until, waitUntil)) : until;
 }

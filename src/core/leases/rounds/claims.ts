@@ -85,15 +85,17 @@ export class Claims {
     if (this.#due.isOvergrown(this.#awake.size, 0)) this.#sweep();
   }
 
-  /** The next claim whose time has come. */
+  /** The next claim whose time has come, by the time that holds now: of those it was once planned for no snapshot knows. */
   take(now: MonoUs): Claim | null {
-    for (let lease = this.#due.take(now); lease >= 0; lease = this.#due.take(now)) {
-      const claim = this.#awake.get(lease);
-      if (claim && now >= firstOf(claim)) return claim;
-    }
-    for (let id = this.#restingDue.take(now); id >= 0; id = this.#restingDue.take(now)) {
-      // One that was renewed since has an entry of its own.
-      if (this.#resting.has(id) && now >= this.#dueAt(id)) return this.#rouse(id);
+    for (let at = this.nextAt; at <= now; at = this.nextAt) {
+      if (this.#due.nextAt === at) {
+        const claim = this.#awake.get(this.#due.take(now));
+        if (claim && at === firstOf(claim)) return claim;
+      } else {
+        const id = this.#restingDue.take(now);
+        // One that was renewed since has an entry of its own.
+        if (this.#resting.has(id) && at === this.#dueAt(id)) return this.#rouse(id);
+      }
     }
     return null;
   }

@@ -13,66 +13,29 @@ import {
 } from '../../../core/index.ts';
 import { isLiteral } from '../../protocols/quorum-mutants.ts';
 import type { QuorumWorld } from '../../protocols/quorum.ts';
-import { quorumStaging, type QuorumActorSnapshot } from '../../stage/quorum.ts';
+import { quorumStaging } from '../../stage/quorum.ts';
 import type { Settings } from '../../stage/staging.ts';
-import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
-
-const NAME = 'x';
+import { AGREEING_CLOCKS, USUAL_BOUNDS, type Addressee, type Bounds, type NodeView, type Offer, type SmallWorld } from '../small-world.ts';
+import { leaseOffers, leaseRatePpm, leaseSettings, mayAskAgain, ownerOf, TICK_US } from './leases.ts';
 
 export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   staging: quorumStaging,
-  bounds: {
-    acceptors: 3,
-    proposers: 2,
-    attempts: 1,
-    tries: 1,
-    handles: 1,
-    renewals: 1,
-    releases: true,
-    crashes: 1,
-    duplicates: 0,
-    losses: 0,
-    driftPpm: 0,
-    skew: 0,
-    term: 2,
-    instants: 2,
-  },
-  tickUs: 1_000_000,
+  bounds: { ...USUAL_BOUNDS, renewals: 1, crashes: 1, instants: 2 },
+  ignores: ['skew', 'beyond'],
+  tickUs: TICK_US,
 
-  settings: ({ acceptors, proposers, term, driftPpm }: Bounds, mutant: string | null): Settings => ({
-    acceptors: String(acceptors),
-    proposers: String(proposers),
-    term: `${term}s`,
-    rtt: '1us',
-    attempt: '1s',
-    rate: `${driftPpm}ppm`,
+  settings: (bounds: Bounds, mutant: string | null): Settings => ({
+    ...leaseSettings(bounds),
     // The paper to the letter promises nothing about tokens.
     fencing: isLiteral(mutant) ? 'no' : 'yes',
   }),
 
-  ratePpm: ({ acceptors, driftPpm }: Bounds, node: number): number => (node < acceptors ? driftPpm : -driftPpm),
-  offsetUs: (): number => 0,
+  ratePpm: leaseRatePpm,
+  clocks: () => AGREEING_CLOCKS,
 
-  offers(
-    { acceptors, attempts, handles, renewals, releases, term }: Bounds,
-    { node, life, core, actor, monoUs }: NodeView,
-  ): readonly Offer[] {
-    if (node < acceptors) return [];
-    const { asked, leases } = actor as unknown as QuorumActorSnapshot;
-    const { holder } = core as unknown as QuorumCoreSnapshot;
-    const offers: Offer[] = [];
-    if (asked + life < attempts && leases.length < handles) offers.push(['acquire', NAME, `${term}s`]);
-    for (const lease of leases) {
-      if (lease.state === 'asking') continue;
-      const which = handles > 1 ? ['lease', String(lease.lease)] : [];
-      offers.push(['use', NAME, ...which]);
-      if (lease.state !== 'holding') continue;
-      // A renewal that would not move the deadline on is not worth trying.
-      const moves = holder.rows.some(([, , , , deadlineMono]) => monoUs + lease.termUs > deadlineMono);
-      if (lease.renewals < renewals && moves) offers.push(['renew', NAME, ...which]);
-      if (releases) offers.push(['release', NAME, ...which]);
-    }
-    return offers;
+  offers(bounds: Bounds, seen: NodeView): readonly Offer[] {
+    const { holder } = seen.core as unknown as QuorumCoreSnapshot;
+    return leaseOffers(bounds, seen, (lease) => holder.rows.some(([, , , , deadlineMono]) => seen.monoUs + lease.termUs > deadlineMono));
   },
 
   mayCrash({ acceptors, attempts }: Bounds, { node, life, core }: NodeView): boolean {
@@ -87,14 +50,10 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
     return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
   },
 
-  asksNothing({ acceptors, attempts, tries, renewals, crashes }: Bounds, { node, life, core, actor }: NodeView): boolean {
-    if (node < acceptors) return true;
-    const { asked, leases } = actor as unknown as QuorumActorSnapshot;
-    const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
-    // One that may crash may ask again.
-    if (crashes > 0 && life + 1 < attempts) return false;
-    if (asked + life < attempts || proposer.some((pursuit) => !isGivenUp(pursuit, tries))) return false;
-    return holder.renewals.length === 0 && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
+  asksNothing(bounds: Bounds, seen: NodeView): boolean {
+    if (seen.node < bounds.acceptors) return true;
+    const { proposer, holder } = seen.core as unknown as QuorumCoreSnapshot;
+    return !mayAskAgain(bounds, seen) && holder.renewals.length === 0 && proposer.every((pursuit) => isGivenUp(pursuit, bounds.tries));
   },
 
   alike: ({ acceptors }: Bounds): number => acceptors,
@@ -112,8 +71,8 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
   rename: renameCore,
   wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
   tidy: tidyCore,
-  isDead: (message: QuorumMessage, incarnation: number, core: Snapshot | null): boolean =>
-    !isRequest(message) && isIgnored(message, incarnation, core as unknown as QuorumCoreSnapshot | null),
+  isDead: (message: QuorumMessage, whom: Addressee, core: Snapshot | null): boolean =>
+    !isRequest(message) && isIgnored(message, ownerOf(whom), core as unknown as QuorumCoreSnapshot | null),
 };
 
 /**
@@ -165,8 +124,8 @@ function isGivenUp({ state }: QuorumCoreSnapshot['proposer'][number], attempts: 
  * An answer is ignored for ever if it is for an earlier life; if its addressee will ask nothing more; and if nothing
  * under way has its ballot, because ballots only rise, and its clock tells nothing new.
  */
-function isIgnored(message: QuorumMessage, incarnation: number, core: QuorumCoreSnapshot | null): boolean {
-  if (core === null || message.owner !== incarnation) return true;
+function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapshot | null): boolean {
+  if (core === null || message.owner !== self) return true;
   const { proposer, holder, ballots } = core;
   const isAwaited = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases].some(
     ({ ballot }) => ballot === message.ballot,

@@ -13,7 +13,7 @@ import type {
 import type { RegisterRounds } from '../../protocols/rounds-register.ts';
 import { roundsRegisterStaging, type RegisterRoundsActorSnapshot } from '../../stage/rounds-register.ts';
 import type { Settings } from '../../stage/staging.ts';
-import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
+import { AGREEING_CLOCKS, USUAL_BOUNDS, type Addressee, type Bounds, type NodeView, type Offer, type SmallWorld } from '../small-world.ts';
 
 export const roundsRegisterWorld: SmallWorld<
   RoundRegisterMessage,
@@ -23,26 +23,12 @@ export const roundsRegisterWorld: SmallWorld<
   RoundRegisterCore
 > = {
   staging: roundsRegisterStaging,
-  bounds: {
-    acceptors: 3,
-    proposers: 2,
-    attempts: 1,
-    tries: 1,
-    handles: 1,
-    renewals: 0,
-    releases: false,
-    crashes: 1,
-    duplicates: 1,
-    losses: 0,
-    driftPpm: 0,
-    skew: 0,
-    term: 1,
-    instants: 0,
-  },
+  bounds: { ...USUAL_BOUNDS, releases: false, crashes: 1, duplicates: 1, term: 1, instants: 0 },
+  ignores: ['tries', 'handles', 'renewals', 'releases', 'driftPpm', 'skew', 'beyond', 'term'],
   tickUs: 1_000_000,
   settings: ({ acceptors, proposers }: Bounds): Settings => ({ stores: String(acceptors), clients: String(proposers) }),
   ratePpm: (): number => 0,
-  offsetUs: (): number => 0,
+  clocks: () => AGREEING_CLOCKS,
 
   offers({ acceptors, proposers, attempts }: Bounds, { node, life, actor }: NodeView): readonly Offer[] {
     if (node < acceptors) return [];
@@ -86,7 +72,7 @@ export const roundsRegisterWorld: SmallWorld<
   tidy: (core: Snapshot): Snapshot => core,
 
   /** What is for a store that crashed, and answers to anything but the operation under way: a client's ballots only rise. */
-  isDead({ kind, action, time, by }: RoundRegisterMessage, incarnation: number, core: Snapshot | null): boolean {
+  isDead({ kind, action, time, by }: RoundRegisterMessage, { incarnation }: Addressee, core: Snapshot | null): boolean {
     const told = core as unknown as RegisterCoreSnapshot | null;
     if (kind === 'ask') return told !== null && told.register === null;
     const operation = told?.operation ?? null;

@@ -13,56 +13,64 @@ import {
   type Snapshot,
 } from '../../../core/index.ts';
 import type { RoundWorld } from '../../protocols/rounds.ts';
-import type { QuorumActorSnapshot } from '../../stage/quorum.ts';
 import { roundStagings, type RoundStaging } from '../../stage/rounds.ts';
 import type { Settings } from '../../stage/staging.ts';
-import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
-
-const NAME = 'x';
-const TICK_US = 1_000_000;
+import {
+  AGREEING_CLOCKS,
+  USUAL_BOUNDS,
+  type Addressee,
+  type Bounds,
+  type ClocksAheadUs,
+  type NodeView,
+  type Offer,
+  type SmallWorld,
+} from '../small-world.ts';
+import { leaseOffers, leaseRatePpm, leaseSettings, mayAskAgain, ownerOf, TICK_US } from './leases.ts';
 
 type RoundSmallWorld = SmallWorld<RoundMessage, LeaseCommand, LeaseEvent, RoundWorld, RoundCore>;
 
-const EXPLORED = ['flease', 'paxoslease'];
+/** What tells the worlds apart. */
+interface Variant {
+  readonly usual: Partial<Bounds>;
+  readonly ignores: readonly (keyof Bounds)[];
+  readonly clocks: (bounds: Bounds) => Iterable<ClocksAheadUs>;
+}
 
-export const roundWorlds: readonly RoundSmallWorld[] = roundStagings
-  .filter(({ protocol }) => EXPLORED.includes(protocol.name))
-  .map((staging) => roundWorld(staging));
+const VARIANTS: Readonly<Record<string, Variant>> = {
+  flease: { usual: {}, ignores: [], clocks: votersAhead },
+  // Its terms are relative: no wall clock is compared with another.
+  paxoslease: { usual: {}, ignores: ['skew', 'beyond'], clocks: () => AGREEING_CLOCKS },
+  'paxoslease-skewed': { usual: { acceptors: 2, skew: 1 }, ignores: [], clocks: anyClocks },
+};
 
-function roundWorld(staging: RoundStaging): RoundSmallWorld {
+export const roundWorlds: readonly RoundSmallWorld[] = roundStagings.flatMap((staging) => {
+  const variant = VARIANTS[staging.protocol.name];
+  return variant ? [roundWorld(staging, variant)] : [];
+});
+
+function roundWorld(staging: RoundStaging, { usual, ignores, clocks }: Variant): RoundSmallWorld {
   return {
     staging,
-    bounds: {
-      acceptors: 3,
-      proposers: 2,
-      attempts: 1,
-      tries: 1,
-      handles: 1,
-      renewals: 0,
-      releases: true,
-      crashes: 0,
-      duplicates: 0,
-      losses: 0,
-      driftPpm: 0,
-      skew: 0,
-      term: 2,
-      instants: 1,
-    },
+    bounds: { ...USUAL_BOUNDS, ...usual },
+    ignores,
     tickUs: TICK_US,
 
-    settings: ({ acceptors, proposers, term, driftPpm, skew }: Bounds): Settings => ({
-      acceptors: String(acceptors),
-      proposers: String(proposers),
-      term: `${term}s`,
-      rtt: '1us',
-      attempt: '1s',
-      rate: `${driftPpm}ppm`,
-      skew: `${skew}s`,
+    settings: (bounds: Bounds): Settings => ({
+      ...leaseSettings(bounds),
+      skew: `${bounds.skew}s`,
+      // Tokens are promised to rise only while clocks keep to the bound.
+      ...(bounds.beyond > 0 ? { fencing: 'no' } : {}),
     }),
 
-    ratePpm: ({ acceptors, driftPpm }: Bounds, node: number): number => (node < acceptors ? driftPpm : -driftPpm),
-    offsetUs: ({ acceptors, skew }: Bounds, node: number): number => (node < acceptors ? skew * TICK_US : 0),
-    offers,
+    ratePpm: leaseRatePpm,
+    clocks,
+
+    offers(bounds: Bounds, seen: NodeView): readonly Offer[] {
+      const { claims } = (seen.core as unknown as RoundCoreSnapshot).contender;
+      return leaseOffers(bounds, seen, ({ lease, termUs }) =>
+        claims.some((claim) => claim.lease === lease && seen.monoUs + termUs > claim.state.deadlineMono),
+      );
+    },
 
     mayCrash({ acceptors, attempts }: Bounds, { node, life, core }: NodeView): boolean {
       const { acceptor } = core as unknown as RoundCoreSnapshot;
@@ -75,15 +83,12 @@ function roundWorld(staging: RoundStaging): RoundSmallWorld {
       return node < acceptors || contender.claims.some((claim) => !isGivenUp(claim, tries));
     },
 
-    asksNothing({ acceptors, attempts, tries, renewals, crashes }: Bounds, { node, life, core, actor }: NodeView): boolean {
-      if (node < acceptors) return true;
-      const { asked, leases } = actor as unknown as QuorumActorSnapshot;
-      const { contender } = core as unknown as RoundCoreSnapshot;
-      // One that may crash may ask again.
-      if (asked + life < attempts || (crashes > 0 && life + 1 < attempts)) return false;
+    asksNothing(bounds: Bounds, seen: NodeView): boolean {
+      if (seen.node < bounds.acceptors) return true;
+      const { contender } = seen.core as unknown as RoundCoreSnapshot;
       const isDone = (claim: ClaimSnapshot): boolean =>
-        claim.state.phase === 'holding' || claim.state.phase === 'releasing' ? claim.round === null : isGivenUp(claim, tries);
-      return contender.claims.every(isDone) && leases.every((lease) => lease.state !== 'holding' || lease.renewals >= renewals);
+        claim.state.phase === 'holding' || claim.state.phase === 'releasing' ? claim.round === null : isGivenUp(claim, bounds.tries);
+      return !mayAskAgain(bounds, seen) && contender.claims.every(isDone);
     },
 
     alike: ({ acceptors }: Bounds): number => acceptors,
@@ -92,31 +97,40 @@ function roundWorld(staging: RoundStaging): RoundSmallWorld {
     rename: renameCore,
     wakesPromptly: ({ acceptors }: Bounds, node: number): boolean => node < acceptors,
     tidy: tidyCore,
-    isDead: (message: RoundMessage, incarnation: number, core: Snapshot | null): boolean =>
-      isIgnored(message, incarnation, core as unknown as RoundCoreSnapshot | null),
+    isDead: (message: RoundMessage, whom: Addressee, core: Snapshot | null): boolean =>
+      isIgnored(message, ownerOf(whom), core as unknown as RoundCoreSnapshot | null),
   };
 }
 
-function offers(
-  { acceptors, attempts, handles, renewals, releases, term }: Bounds,
-  { node, life, core, actor, monoUs }: NodeView,
-): readonly Offer[] {
-  if (node < acceptors) return [];
-  const { asked, leases } = actor as unknown as QuorumActorSnapshot;
-  const { contender } = core as unknown as RoundCoreSnapshot;
-  const found: Offer[] = [];
-  if (asked + life < attempts && leases.length < handles) found.push(['acquire', NAME, `${term}s`]);
-  for (const lease of leases) {
-    if (lease.state === 'asking') continue;
-    const which = handles > 1 ? ['lease', String(lease.lease)] : [];
-    found.push(['use', NAME, ...which]);
-    if (lease.state !== 'holding') continue;
-    // A renewal that would not move the deadline on is not worth trying.
-    const moves = contender.claims.some((claim) => claim.lease === lease.lease && monoUs + lease.termUs > claim.state.deadlineMono);
-    if (lease.renewals < renewals && moves) found.push(['renew', NAME, ...which]);
-    if (releases) found.push(['release', NAME, ...which]);
+/** Those who vote are ahead of those who ask. */
+function votersAhead({ acceptors, skew, beyond }: Bounds): ClocksAheadUs[] {
+  return [Array.from({ length: acceptors }, () => (skew + beyond) * TICK_US)];
+}
+
+/**
+ * Each clock ahead by as many whole instants as the bound allows, or fewer. Those who vote are alike, so of theirs only the
+ * numbers count; and if all were ahead, none would be. Voters that are far ahead come first: there a lease ends too early.
+ */
+function* anyClocks({ acceptors, proposers, skew, beyond }: Bounds): Generator<ClocksAheadUs> {
+  const most = skew + beyond;
+  for (const voters of falling(acceptors, most)) {
+    for (const askers of numerals(proposers, most)) {
+      const ahead = [...voters, ...askers];
+      if (ahead.includes(0)) yield ahead.map((instants) => instants * TICK_US);
+    }
   }
-  return found;
+}
+
+/** Every list of so many numbers from `most` down to 0 of which none is above the one before it. */
+function* falling(count: number, most: number): Generator<number[]> {
+  if (count === 0) yield [];
+  else for (let first = most; first >= 0; first--) for (const rest of falling(count - 1, first)) yield [first, ...rest];
+}
+
+/** Every list of so many numbers from 0 to `most`. */
+function* numerals(count: number, most: number): Generator<number[]> {
+  if (count === 0) yield [];
+  else for (let first = 0; first <= most; first++) for (const rest of numerals(count - 1, most)) yield [first, ...rest];
 }
 
 /** What this file reads of a core's snapshot. */
@@ -155,11 +169,11 @@ function isGivenUp({ state }: ClaimSnapshot, tries: number): boolean {
  * What is told to learners, because nobody watches. An answer, if it is for an earlier life, or if no round or release under way has its
  * ballot and stage, because neither comes back; a refusal only if its ballot tells nothing new.
  */
-function isIgnored(message: RoundMessage, incarnation: number, core: RoundCoreSnapshot | null): boolean {
+function isIgnored(message: RoundMessage, self: number, core: RoundCoreSnapshot | null): boolean {
   const { kind, owner, ballot } = message;
   if (kind === roundKinds.LEARN) return true;
   if (isRoundRequest(message)) return false;
-  if (core === null || owner !== incarnation) return true;
+  if (core === null || owner !== self) return true;
   const { ballots, tokens, claims } = core.contender;
   const claim = claims.find(({ lease }) => lease === message.lease);
   if (kind === roundKinds.ACK_RELEASE) return claim === undefined || claim.state.phase !== 'releasing' || claim.state.written !== ballot;

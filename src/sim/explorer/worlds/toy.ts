@@ -2,30 +2,16 @@
 import type { Snapshot, ToyCommand, ToyConfig, ToyCore, ToyEvent, ToyMessage } from '../../../core/index.ts';
 import type { Settings } from '../../stage/staging.ts';
 import { toyStaging, type ToyActorSnapshot } from '../../stage/toy.ts';
-import type { Bounds, NodeView, Offer, SmallWorld } from '../small-world.ts';
+import { AGREEING_CLOCKS, USUAL_BOUNDS, type Bounds, type NodeView, type Offer, type SmallWorld } from '../small-world.ts';
 
 export const toyWorld: SmallWorld<ToyMessage, ToyCommand, ToyEvent, ToyConfig, ToyCore> = {
   staging: toyStaging,
-  bounds: {
-    acceptors: 3,
-    proposers: 2,
-    attempts: 1,
-    tries: 1,
-    handles: 1,
-    renewals: 0,
-    releases: true,
-    crashes: 1,
-    duplicates: 0,
-    losses: 0,
-    driftPpm: 0,
-    skew: 0,
-    term: 2,
-    instants: 3,
-  },
+  bounds: { ...USUAL_BOUNDS, crashes: 1, instants: 3 },
+  ignores: ['tries', 'handles', 'renewals', 'driftPpm', 'skew', 'beyond'],
   tickUs: 1_000_000,
   settings: ({ acceptors, term }: Bounds): Settings => ({ nodes: String(acceptors), term: `${term}s` }),
   ratePpm: (): number => 0,
-  offsetUs: (): number => 0,
+  clocks: () => AGREEING_CLOCKS,
 
   offers({ proposers, attempts, releases }: Bounds, { node, actor }: NodeView): readonly Offer[] {
     if (node >= proposers) return [];
