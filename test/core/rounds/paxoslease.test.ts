@@ -228,6 +228,23 @@ describe('P6 learn', () => {
     },
   );
 
+  it('a learner that asked does not believe in a renewal that only one acceptor has', () => {
+    const cell = new Cell({ ...SKEWED, clients: 2 });
+    const lease = cell.node(3).acquire();
+    cell.settle();
+    cell.pass(TERM_US / 2);
+    cell.node(3).renew(lease);
+    cell.settle(({ kind, to }) => kind !== 'propose request' || to === 0);
+    cell.drop();
+    cell.node(3).down = true;
+    cell.node(4).command({ kind: 'watch', prefix: R });
+    cell.node(4).look();
+    cell.settle();
+    expect(cell.node(4).believed()).toBe(cell.node(3).last('granted').token);
+    cell.pass(TERM_US / 2);
+    expect(cell.node(4).believed()).toBe(0);
+  });
+
   it('a learner is told of a lease once, and again only if its owner says something else of itself', () => {
     const cell = new Cell({ ...RELATIVE, clients: 1 });
     cell.node(1).command({ kind: 'watch', prefix: R });

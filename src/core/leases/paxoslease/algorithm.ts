@@ -33,7 +33,10 @@ function look(claim: Claim, round: Round, live: readonly Told[], { quorum, compa
     const same = live.flatMap((one) => (one.value !== null && value !== null && isSameLease(one.value, value) ? [one.value] : []));
     // What its owner said last.
     const last = same.reduce((a, b) => (b.ownBallot > a.ownBallot ? b : a), same[0] as LeaseValue);
-    if (same.length >= quorum) return { kind: 'held', value: { ...last, untilUs: Math.max(...same.map(({ untilUs }) => untilUs)) } };
+    if (same.length >= quorum) {
+      const byEnd = same.toSorted((a, b) => b.untilUs - a.untilUs);
+      return { kind: 'held', value: { ...last, untilUs: (byEnd[0] as LeaseValue).untilUs }, sure: byEnd[quorum - 1] };
+    }
   }
   const value = newestValue(live, compare);
   claim.seen = value;

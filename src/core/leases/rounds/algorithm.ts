@@ -15,7 +15,8 @@ export type Judgement =
   | { readonly kind: 'take' }
   /** Another has it. Flease writes it back, so that the look-up is as sure as a grant. */
   | { readonly kind: 'help'; readonly value: LeaseValue }
-  | { readonly kind: 'held'; readonly value: LeaseValue }
+  /** `sure` is the lease as a quorum has it: what only some have may come of a renewal that failed. */
+  | { readonly kind: 'held'; readonly value: LeaseValue; readonly sure?: LeaseValue | undefined }
   /** It has ended by our clock, but perhaps not by its owner's. */
   | { readonly kind: 'rest'; readonly spanUs: number; readonly value: LeaseValue }
   /** More answers may decide it. */

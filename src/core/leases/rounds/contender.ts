@@ -283,7 +283,7 @@ export class Contender {
         this.#write(claim, round, judgement.value, step);
         return;
       case 'held':
-        this.#held(claim, judgement.value, step);
+        this.#held(claim, judgement.value, judgement.sure, step);
         return;
       case 'unsure':
         this.#answer(claim, judgement.value, step, false);
@@ -332,7 +332,7 @@ export class Contender {
     if (votes < needed || round.value === null) return;
     const isOurs = round.value.holder === this.#surroundings.owner && round.value.holderLease === claim.lease;
     if (round.purpose === 'look') this.#answer(claim, round.value, step);
-    else if (!isOurs) this.#held(claim, round.value, step);
+    else if (!isOurs) this.#held(claim, round.value, undefined, step);
     else if (round.purpose === 'take') this.#win(claim, round, step);
     else this.#extend(claim, round, step);
   }
@@ -374,10 +374,10 @@ export class Contender {
     else claim.proclaiming = 0;
   }
 
-  #held(claim: Claim, value: LeaseValue, step: RoundStep): void {
+  #held(claim: Claim, value: LeaseValue, sure: LeaseValue | undefined, step: RoundStep): void {
     const { round } = claim;
     claim.seen = value;
-    if (round?.purpose === 'look') this.#answer(claim, value, step);
+    if (round?.purpose === 'look') this.#answer(claim, value, step, true, sure);
     else if (round?.purpose === 'renew') this.#fail(claim, round, step);
     else if (!claim.waits) this.#giveUp(claim, 'held', step);
     else {
@@ -439,10 +439,10 @@ export class Contender {
     step.emit({ kind: 'refused', lease: claim.lease, reason, holder: hintOf(claim.seen, this.#surroundings, step), unreached });
   }
 
-  #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true): void {
+  #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true, sure?: LeaseValue): void {
     const { lease, name } = claim;
     this.#claims.delete(lease);
-    if (certain && value !== null) this.#found(name, value, step);
+    if (sure !== undefined) this.#found(name, sure, step);
     step.emit({ kind: 'answered', lease, holder: hintOf(value, this.#surroundings, step), certain, meta: value?.meta ?? null });
   }
 
