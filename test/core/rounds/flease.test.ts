@@ -60,6 +60,31 @@ describe('F3 renewal', () => {
     expect(cell.node(0).said('renewal-failed')).toEqual([]);
   });
 
+  it('goes through though a failed attempt with a higher ballot left its lease at one member', () => {
+    const skewUs = 200_000;
+    const cell = new Cell({ engine: 'flease', clients: 2, skewUs });
+    const [p, q] = [cell.node(3), cell.node(4)];
+    // The clock of q is ahead, within the bound, and so in the next bucket of ballots.
+    const bucketUs = 6 * skewUs;
+    cell.pass(bucketUs - (p.wall % bucketUs) - 180_000);
+    q.wallOffsetUs += 190_000;
+    const given = q.acquire();
+    cell.settle(ofKind('READ', 'ackREAD'));
+    cell.deliver(({ kind, to: member }) => kind === 'WRITE' && member === 0);
+    cell.drop();
+    q.command({ kind: 'cancel', lease: given });
+    cell.drop();
+    // Long enough for the others to forget what they promised.
+    cell.run(120_000, () => false);
+    const lease = p.acquire({ keep: true });
+    cell.settle(({ from, to: member }) => from !== 0 && member !== 0);
+    expect(p.holds(lease)).toBe(true);
+    cell.drop();
+    cell.run(2 * TERM_US, (packet) => packet.kind !== 'READ' || packet.to !== 2);
+    expect(p.holds(lease)).toBe(true);
+    expect(p.said('lost')).toEqual([]);
+  });
+
   it('leaves nothing behind in the calendars, however often it happens', () => {
     const cell = new Cell({ engine: 'flease' });
     cell.node(0).acquire({ keep: true });

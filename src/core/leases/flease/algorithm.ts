@@ -21,6 +21,8 @@ export class FleaseAlgorithm implements Algorithm {
 
   judge(claim: Claim, round: Round, surroundings: Surroundings, step: RoundStep): Judgement {
     const { timing, rules, compare } = surroundings;
+    // An owner knows what a quorum has. Another lease that lives somewhere is what a failed attempt left there; members that have ours keep it (rule 2).
+    if (round.purpose === 'renew' && this.renews && rules.keepLiveLease) return { kind: 'take' };
     const value = newestValue(round.told, compare);
     if (value === null) return { kind: 'take' };
     if (isOwn(value, claim, surroundings)) return this.renews || round.purpose !== 'renew' ? { kind: 'take' } : { kind: 'help', value };
