@@ -5,7 +5,7 @@
  * one turns out to state something else, the client is over: it cannot go on with other terms under the same incarnation.
  */
 import { quorumOf, TenureError } from '../kernel/index.ts';
-import type { Clocks } from '../runtime/index.ts';
+import type { Clocks, Link } from '../runtime/index.ts';
 import type { PeerInfo } from '../transport/index.ts';
 import { disagreement, type Disagreement, type StatedConfig } from '../wire/index.ts';
 import { engineStated, makeEngine } from './engine-options.ts';
@@ -35,6 +35,8 @@ export class Adoption {
   /** What each member stated last. */
   readonly #stated = new Map<string, Stated>();
   #adopted: Stated | null = null;
+  /** A majority has stated what was adopted. */
+  #isConfirmed = false;
   #isContradicted = false;
   #callOff: (() => void) | null = null;
 
@@ -51,6 +53,7 @@ export class Adoption {
     }
     this.#stated.set(id, stated);
     const objection = this.objection(id);
+    if (!objection) this.#confirm();
     if (objection && !this.#isContradicted && this.#isMajority(stated)) {
       this.#isContradicted = true;
       this.#ground.contradicted(objection);
@@ -91,6 +94,19 @@ export class Adoption {
     return difference && otherwise(id, difference, this.#alike(adopted), this.#alike(stated), this.#quorum);
   }
 
+  /**
+   * Where fewer than all members vote on a name, a single one may be all its voters. It must not grant anything before it is
+   * known that the others keep to the same: until then nothing is sent.
+   */
+  guard(link: Link, replication: number): Link {
+    if (this.#isConfirmed || replication === this.#ground.memberIds.length) return link;
+    return { begin: (to) => (this.#isConfirmed ? link.begin(to) : null), end: (to) => link.end(to) };
+  }
+
+  #confirm(): void {
+    if (this.#adopted && this.#isMajority(this.#adopted)) this.#isConfirmed = true;
+  }
+
   get #quorum(): number {
     return quorumOf(this.#ground.memberIds.length);
   }
@@ -98,6 +114,7 @@ export class Adoption {
   #adopt(stated: Stated): void {
     this.stop();
     this.#adopted = stated;
+    this.#confirm();
     this.#ground.adopted(stated);
   }
 

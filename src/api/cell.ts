@@ -286,7 +286,7 @@ export class Cell extends EventEmitter<CellEvents> {
       replication,
       boot: { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false },
       keeps: kept?.keeps ?? 'nothing',
-      link: this.#transport,
+      link: this.isMember ? this.#transport : this.#adoption.guard(this.#transport, replication),
       clocks,
       chooser,
       disk: kept?.disk,

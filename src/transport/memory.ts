@@ -310,7 +310,8 @@ class MemoryTransport implements Transport {
       this.#links.delete(link.peer);
       this.#tellDown(link.peer, why, error);
       link.target.#links.delete(link.self);
-      link.target.#tellDown(link.self, why, error);
+      if (why === 'refused') link.target.#tellDown(link.self, 'goodbye', null);
+      else link.target.#tellDown(link.self, why, error);
     }
   }
 

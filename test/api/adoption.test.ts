@@ -224,6 +224,20 @@ describe('of three members on real sockets', () => {
     expect(client.state).toBe('no-quorum');
   });
 
+  it('the odd one is up alone and would decide on some names by itself: it grants nothing until a majority says the same', async () => {
+    const { join, client: open } = await threeMembers();
+    const odd = await join('a', { replication: 1 });
+    const client = await open();
+    await expect.poll(() => odd.silentForMs).toBe(0);
+    const names = Array.from({ length: 20 }, (_, i) => `name-${i}`);
+    const tries = await Promise.allSettled(names.map((name) => client.tryAcquire(name)));
+    expect(tries).toEqual(names.map(() => ({ status: 'rejected', reason: coded('TENURE_NO_QUORUM') })));
+    await join('b', { replication: 1 });
+    await client.ready();
+    const again = await Promise.allSettled(names.map((name) => client.tryAcquire(name)));
+    expect(again.some(({ status }) => status === 'fulfilled')).toBe(true);
+  });
+
   it('the odd one was up alone: a client that began with it ends loudly when the others come, and the next one works', async () => {
     const { join, client: open } = await threeMembers();
     await join('a', { maxTerm: '1s' });
