@@ -238,6 +238,29 @@ describe('of three members on real sockets', () => {
     expect(again.some(({ status }) => status === 'fulfilled')).toBe(true);
   });
 
+  it(
+    'all are started anew with another configuration: a client that lived on is over, and so is what it waited for',
+    { timeout: 20_000 },
+    async () => {
+      const { join, client: open } = await threeMembers();
+      const before = await Promise.all(['a', 'b', 'c'].map((id) => join(id)));
+      const client = await open();
+      await client.ready();
+      const lease = await client.acquire('work');
+      const failure = once(client, 'failure');
+      await Promise.all(before.map((member) => member.close()));
+      const waiting = client.acquire('more').then(
+        () => null,
+        (error: unknown) => error,
+      );
+      await Promise.all(['a', 'b', 'c'].map((id) => join(id, { maxTerm: '1s' })));
+      const mismatch = coded('TENURE_CONFIG_MISMATCH', { field: 'maxTermUs', here: '500000', there: '1000000' });
+      expect(await failure).toEqual([mismatch]);
+      expect(await waiting).toEqual(mismatch);
+      expect(lease.valid).toBe(false);
+    },
+  );
+
   it('the odd one was up alone: a client that began with it ends loudly when the others come, and the next one works', async () => {
     const { join, client: open } = await threeMembers();
     await join('a', { maxTerm: '1s' });
