@@ -1,5 +1,5 @@
 /** Commands against a cell of which one member, the first, was started with another configuration than the others. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ServedCell } from './served-cell.ts';
 import { tenure } from './tenure.ts';
 
@@ -44,5 +44,19 @@ describe('where the first of three members is configured differently', () => {
     expect(stderr).toMatch(/member [ab] has maxTermUs = \d+, this client began with \d+, as [ab] said, and no majority states the same/);
     expect(stderr).toContain('(ECONNREFUSED)');
     expect(code).toBe(69);
+  });
+});
+
+describe('where one member is up that thinks itself the only voter of some names', () => {
+  it('shows that one as reached, and it grants nothing before a majority says the same', async () => {
+    const alone = new ServedCell();
+    onTestFinished(() => alone.end());
+    await alone.prepare();
+    await alone.serve('a', ['--replication', '1']).says(/the restart silence is over/);
+    const { code, stdout } = tenure(['status'], '', alone.env);
+    expect(stdout).toMatch(/^a +\S+ +reached /m);
+    expect(code).toBe(69);
+    const { stderr } = tenure(['run', '-n', '--connect-timeout', '1500ms', 'job', '--', 'true'], '', alone.env);
+    expect(stderr).toContain('cell test has no majority: 1 of 3 members are reached, 2 are needed');
   });
 });
