@@ -108,6 +108,7 @@ export class Cell extends EventEmitter<CellEvents> {
         this.#news.emit('news');
       },
       contradicted: (error) => {
+        if (this.#closing) return;
         this.#run?.driver.stop();
         this.#run?.pacer.stop();
         this.#failed(error);
