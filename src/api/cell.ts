@@ -3,24 +3,14 @@
  * transport, a core and a driver come together; leases themselves are the lease service's.
  */
 import { EventEmitter } from 'node:events';
-import type { Keeps, LeaseEvent } from '../core/index.ts';
-import {
-  encodeName,
-  hashName,
-  nodeId,
-  parseDuration,
-  quorumOf,
-  TenureError,
-  type Chooser,
-  type Duration,
-  type Incarnation,
-} from '../kernel/index.ts';
-import { KeepAlive, Pacer, type Clocks, type ClockWatchCounts, type Disk } from '../runtime/index.ts';
-import type { Handlers, PeerInfo, Transport } from '../transport/index.ts';
+import type { LeaseEvent } from '../core/index.ts';
+import { encodeName, hashName, nodeId, parseDuration, quorumOf, TenureError, type Duration, type Incarnation } from '../kernel/index.ts';
+import { KeepAlive, Pacer, type ClockWatchCounts } from '../runtime/index.ts';
+import type { Handlers, Transport } from '../transport/index.ts';
+import { Adoption } from './adoption.ts';
 import { clockSkew, skewedMembers, type MemberReach } from './clock-skew.ts';
 import type { CellCounters } from './counters.ts';
 import { Election, type ElectionOptions } from './election.ts';
-import { engineStated, makeEngine } from './engine-options.ts';
 import { unsupported, type Engine, type RunningEngine } from './engine.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
@@ -28,6 +18,7 @@ import { MemberCalls, type MemberStatus } from './member-calls.ts';
 import { Observer } from './observer.ts';
 import { nextEvent } from './signals.ts';
 import { TRIPS_A_TERM } from './short-term.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { Watch, WatchOptions } from './watch.ts';
 
 /**
@@ -38,31 +29,12 @@ export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';
 
 interface CellEvents {
   state: [state: CellState];
-  /** A peer that could not be trusted or understood. */
+  /** A peer that could not be trusted or understood, or keeps to something else than the others. */
   refused: [who: string, error: TenureError];
   /** Something will go wrong unless it is changed; its code says what. */
   warning: [warning: TenureError];
-  /** This node broke one of its own rules, or its disk failed, and it fell silent. */
+  /** It fell silent: it broke one of its own rules, its disk failed, or a majority keeps to something else than what this client was told. */
   failure: [error: TenureError];
-}
-
-/** What a cell lives on. The testing kit brings its own. */
-export interface Surroundings {
-  readonly clocks: Clocks;
-  readonly chooser: Chooser;
-  /** False only for a member that never was before: it has nothing to keep silent about. */
-  readonly restarted: boolean;
-  /** False for a client that cannot prove the members' secret. */
-  readonly mayBootstrap?: boolean;
-  /** What this member keeps, and where. */
-  readonly kept?: Kept | undefined;
-}
-
-export interface Kept {
-  readonly disk: Disk & { close?(): Promise<void> };
-  readonly keeps: Keeps;
-  /** Whether an earlier life has left something there. */
-  readonly isKept: boolean;
 }
 
 /** What exists once it is known which engine the cell has. */
@@ -91,6 +63,7 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #refusals = new Map<string, TenureError>();
   /** For calls that wait; listeners of callers may throw. */
   readonly #news = new EventEmitter<{ news: [] }>().setMaxListeners(0);
+  readonly #adoption: Adoption;
   #run: Running | null = null;
   #silent: boolean;
   #hasFailed = false;
@@ -126,6 +99,21 @@ export class Cell extends EventEmitter<CellEvents> {
       peers: this.members().filter((member) => !member.self),
     }));
     this.#silent = this.isMember && surroundings.restarted;
+    this.#adoption = new Adoption({
+      memberIds,
+      clocks: surroundings.clocks,
+      adopted: ({ engine, replication }) => {
+        for (const peer of this.#peers.keys()) this.#turnAway(peer);
+        this.begin(engine, replication);
+        this.#news.emit('news');
+      },
+      contradicted: (error) => {
+        if (this.#closing) return;
+        this.#run?.driver.stop();
+        this.#run?.pacer.stop();
+        this.#failed(error);
+      },
+    });
   }
 
   get isMember(): boolean {
@@ -274,13 +262,18 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#alive.during(this.#transport.open(this.#handlers));
   }
 
-  /** A client is begun by the first member it reaches. If a majority turns it away, it never will be. */
+  /** A client begins once it knows the cell's configuration. If a majority turns it away, it never will. */
   async begun(signal: AbortSignal | undefined): Promise<void> {
     while (!this.#run) {
       const [refusal] = this.#refusals.values();
       if (refusal && this.#refusals.size >= quorumOf(this.#memberIds.length)) throw refusal;
       await this.#alive.during(nextEvent(this.#news, 'news', signal));
     }
+  }
+
+  /** A client that has no more time to wait begins with what it was told so far; false if that is nothing. */
+  settle(): boolean {
+    return this.#adoption.settle();
   }
 
   begin(engine: Engine, replication: number): void {
@@ -294,7 +287,7 @@ export class Cell extends EventEmitter<CellEvents> {
       replication,
       boot: { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false },
       keeps: kept?.keeps ?? 'nothing',
-      link: this.#transport,
+      link: this.isMember ? this.#transport : this.#adoption.guard(this.#transport, replication),
       clocks,
       chooser,
       disk: kept?.disk,
@@ -356,6 +349,7 @@ export class Cell extends EventEmitter<CellEvents> {
   /** As if the process had died: it says and hears nothing more, and whatever is held or waited for here is over. */
   die(): void {
     const error = closed();
+    this.#adoption.stop();
     this.#closing ??= Promise.resolve();
     this.#run?.driver.stop();
     this.#run?.pacer.stop();
@@ -366,13 +360,14 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   readonly #handlers: Handlers = {
+    judge: (info) => this.#adoption.judge(info),
     up: (peer, info) => {
       this.#peers.set(peer, info.incarnation);
       if (info.isAdmin) this.#admins.add(peer);
       const isMember = peer < this.#memberIds.length;
       if (!isMember) this.#clientNames.set(peer, info.id);
       this.#observer.peer(info.id, true, null, isMember);
-      if (!this.#run && info.role === 'member') this.#learn(info);
+      if (!this.#run) this.#adoption.reached();
       this.#news.emit('news');
       if (peer < this.#memberIds.length) this.#run?.leases.noteGap();
       this.#updateState();
@@ -396,18 +391,10 @@ export class Cell extends EventEmitter<CellEvents> {
     },
   };
 
-  /** A client takes the cell's engine and parameters from the member it reached. */
-  #learn({ id, config }: PeerInfo): void {
-    const { maxTermUs, rateErrorPpm, replication } = config;
-    if (maxTermUs === undefined || rateErrorPpm === undefined || replication === undefined) return;
-    const options = engineStated(config);
-    if (options !== null) {
-      this.begin(makeEngine(options, { maxTermUs, rateErrorPpm }), replication);
-      return;
-    }
-    const engine = config.engine ?? 'nothing';
-    const message = `member ${id} has the engine '${engine}', which this version does not know: use the version of the members`;
-    this.#refusals.set(id, new TenureError('TENURE_UNSUPPORTED', message, { engine }));
+  /** A member that states something else than what this client adopted. */
+  #turnAway(peer: number): void {
+    const error = this.#adoption.objection(this.#memberIds[peer] ?? '');
+    if (error) this.#transport.turnAway(nodeId(peer), error);
   }
 
   /**
@@ -432,7 +419,13 @@ export class Cell extends EventEmitter<CellEvents> {
     let connected = this.isMember ? 1 : 0;
     for (const peer of this.#peers.keys()) if (peer < members) connected++;
     const state =
-      this.#hasFailed || connected < quorumOf(members) ? 'no-quorum' : this.#silent ? 'silent' : connected < members ? 'degraded' : 'ready';
+      !this.#run || this.#hasFailed || connected < quorumOf(members)
+        ? 'no-quorum'
+        : this.#silent
+          ? 'silent'
+          : connected < members
+            ? 'degraded'
+            : 'ready';
     if (state === this.#state) return;
     this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
@@ -476,6 +469,7 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   async #close(timeoutUs: number | undefined): Promise<void> {
+    this.#adoption.stop();
     await this.#run?.leases.close(closed(), timeoutUs);
     this.#run?.calls.fail(closed());
     await this.#transport.close();

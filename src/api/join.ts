@@ -7,11 +7,12 @@ import { MAX_TERM_US_MAX } from '../core/index.ts';
 import { compareNames, incarnation, parseDuration, SeededChooser, TenureError, type Incarnation } from '../kernel/index.ts';
 import { DataDir, SystemClocks } from '../runtime/index.ts';
 import { TcpTransport, type Secret } from '../transport/index.ts';
-import { Cell, type Surroundings } from './cell.ts';
+import { Cell } from './cell.ts';
 import { makeEngine } from './engine-options.ts';
 import { unsupported, type EngineConfig } from './engine.ts';
 import { Observer } from './observer.ts';
 import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RATE_PPM, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import type { Surroundings } from './surroundings.ts';
 import { TOO_LATE, unreachable, within } from './unreachable.ts';
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
@@ -71,7 +72,10 @@ async function openDataDir({ cell, self, members, dataDir }: JoinOptions): Promi
   return DataDir.open({ path: dataDir, cell, member: self, firstIncarnation: freshIncarnation() });
 }
 
-/** Be a client: acquire and learn, but never vote. Resolves once a member was reached, which tells the cell's timing. */
+/**
+ * Be a client: acquire and learn, but never vote. Resolves once a majority of the members tells the same engine and
+ * timing, or with what those tell that were reached, if that takes too long.
+ */
 export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
   const ids = idsOf(options.members);
   const born = freshIncarnation();
@@ -94,6 +98,7 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     await cell.open();
     await within(timeoutUs, signal, (either) => cell.begun(either));
   } catch (error) {
+    if (error === TOO_LATE && cell.settle()) return cell;
     const members = cell.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
     await cell.close();
     throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;

@@ -5,11 +5,12 @@
 import { patienceUs, type Timing } from '../core/index.ts';
 import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
 import { MemoryHub, type Transport } from '../transport/index.ts';
-import { Cell, type Kept } from './cell.ts';
+import { Cell } from './cell.ts';
 import { makeEngine } from './engine-options.ts';
 import { unsupported, type Engine, type EngineOptions } from './engine.ts';
 import { MAX_TERM, RATE_ERROR, RATE_PPM, VIEW } from './options.ts';
 import type { Lease } from './lease.ts';
+import type { Kept } from './surroundings.ts';
 import { VirtualDisk } from './virtual-disk.ts';
 import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
 

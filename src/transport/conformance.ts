@@ -3,7 +3,7 @@
  * test, and one that makes surroundings: a fresh network with room for the named members and any clients.
  */
 import assert from 'node:assert/strict';
-import { incarnation, nodeId, type Incarnation, type NodeId, type TenureError } from '../kernel/index.ts';
+import { incarnation, nodeId, TenureError, type Incarnation, type NodeId } from '../kernel/index.ts';
 import type { Role } from '../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, Transport } from './contract.ts';
 
@@ -30,10 +30,16 @@ export class Witness implements Handlers {
   readonly events: Event[] = [];
   /** Called for each message before it is written down. */
   onMessage: (text: string) => void = () => {};
+  /** What a client says to a member that wants to come up. */
+  onJudge: (info: PeerInfo) => TenureError | null = () => null;
   #waiting: (() => void)[] = [];
 
   constructor(transport: Transport) {
     this.transport = transport;
+  }
+
+  judge(info: PeerInfo): TenureError | null {
+    return this.onJudge(info);
   }
 
   up(peer: NodeId, info: PeerInfo): void {
@@ -114,10 +120,11 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     test(name, async () => {
       const place = await surroundings();
       const present: Transport[] = [];
-      const enter: Enter = async (role, id) => {
+      const enter: Enter = async (role, id, prepare) => {
         const transport = place.node(role, id, incarnation(next++));
         present.push(transport);
         const witness = new Witness(transport);
+        prepare?.(witness);
         await transport.open(witness);
         return witness;
       };
@@ -284,6 +291,50 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     assert.ok(numbers.every((number) => number >= members.length));
   });
 
+  claim(
+    'a client is asked before a member comes up, and nothing passes between it and one that it turns away',
+    async ({ members }, enter) => {
+      const odd = new TenureError('TENURE_CONFIG_MISMATCH', 'it keeps to something else');
+      const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
+      const client = await enter('client', 'visitor', (witness) => {
+        witness.onJudge = ({ id, role, config }) => {
+          assert.equal(role, 'member');
+          assert.deepEqual(config.members, members);
+          return id === members[0] ? odd : null;
+        };
+      });
+      await client.connected(B);
+      const refused = await client.see(({ kind }) => kind === 'refused');
+      assert.ok(refused.kind === 'refused' && refused.who === members[0] && refused.error === odd);
+      assert.equal(client.transport.begin(A), null);
+      assert.ok(!client.events.some((event) => event.kind === 'up' && event.peer === A));
+      // Members ask nobody: they agree, or refuse each other by themselves.
+      await Promise.all([a.connected(B), b.connected(A)]);
+    },
+  );
+
+  claim('a client turns a member away that is up: it goes down and is refused', async ({ members }, enter) => {
+    const odd = new TenureError('TENURE_CONFIG_MISMATCH', 'it keeps to something else');
+    const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
+    const client = await enter('client', 'visitor');
+    await client.connected(A, B);
+    const met = await a.see((event) => event.kind === 'up' && event.info.role === 'client');
+    client.onJudge = ({ id }) => (id === members[0] ? odd : null);
+    client.transport.turnAway(A, odd);
+    client.transport.turnAway(A, odd);
+    client.transport.turnAway(nodeId(99), odd);
+    assert.equal(client.transport.begin(A), null);
+    const kinds = client.events.slice(-2).map((event) => [event.kind, event.kind === 'down' && event.why]);
+    assert.deepEqual(kinds, [
+      ['down', 'refused'],
+      ['refused', false],
+    ]);
+    const down = await a.see(({ kind }) => kind === 'down');
+    assert.ok(down.kind === 'down' && met.kind === 'up' && down.peer === met.peer && down.error === null);
+    client.send(B, 'still there');
+    await b.received('still there');
+  });
+
   claim('a handler that throws costs its connection and nothing else', async ({ members }, enter) => {
     const [a, b, c] = await Promise.all(members.slice(0, 3).map((id) => enter('member', id)));
     assert.ok(a && b && c);
@@ -311,4 +362,4 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
   });
 }
 
-type Enter = (role: Role, id: string) => Promise<Witness>;
+type Enter = (role: Role, id: string, prepare?: (witness: Witness) => void) => Promise<Witness>;

@@ -35,14 +35,18 @@ export type DownReason =
   | 'replaced'
   /** It sent what is no frame. */
   | 'bad-frame'
+  /** This side turned it away. */
+  | 'refused'
   /** A handler of this side threw while it worked on the peer's message. */
   | 'failed';
 
 /**
- * None of these should throw. If `up` or `message` does, that costs the connection, and the error is told
+ * None of these should throw. If `judge`, `up` or `message` does, that costs the connection, and the error is told
  * in `down`; what `down` or `refused` throw becomes a process warning. None is called once `close` has been.
  */
 export interface Handlers {
+  /** Asked of a client before a member comes up that has proved who it is. An error turns the member away: it is refused. */
+  judge?(info: PeerInfo): TenureError | null;
   up(peer: NodeId, info: PeerInfo): void;
   down(peer: NodeId, why: DownReason, error: Error | null): void;
   /** Bytes `start` to `end` are one message; they are valid during the call only. */
@@ -87,6 +91,8 @@ export interface Transport {
   end(to: NodeId): void;
   /** Sends now what would leave at the end of the turn. */
   flush(): void;
+  /** Turns a member away that is up: it goes down and is refused, and where sides dial it is dialled again later. */
+  turnAway(member: NodeId, error: TenureError): void;
   /** Null for a number that is no peer, or no more. */
   peerStats(peer: NodeId): PeerStats | null;
 }

@@ -107,6 +107,7 @@ function pair(a: string, b: string): string {
 }
 
 function join(a: MemoryTransport, b: MemoryTransport): void {
+  if (!a.admits(b) || !b.admits(a)) return;
   const [there, here] = [a.numberFor(b), b.numberFor(a)];
   const toB = new Link(there, b, here);
   const toA = new Link(here, a, there);
@@ -264,9 +265,27 @@ class MemoryTransport implements Transport {
     this.#ups.set(link.peer, (this.#ups.get(link.peer) ?? 0) + 1);
   }
 
+  /** A client judges members before they come up. */
+  admits(other: MemoryTransport): boolean {
+    if (this.node.role !== 'client') return true;
+    const error = this.handlers?.judge?.(other.info) ?? null;
+    if (error) this.handlers?.refused(other.node.id, error);
+    return error === null;
+  }
+
+  get info(): PeerInfo {
+    return { ...this.node, version: VERSIONS.max, config: this.hub.config, isAdmin: true };
+  }
+
   greet(link: Link): void {
-    const info: PeerInfo = { ...link.target.node, version: VERSIONS.max, config: this.hub.config, isAdmin: true };
-    this.#attempt(link, () => this.handlers?.up(link.peer, info));
+    this.#attempt(link, () => this.handlers?.up(link.peer, link.target.info));
+  }
+
+  turnAway(member: NodeId, error: TenureError): void {
+    const id = this.hub.members[member];
+    if (!this.#links.has(member) || id === undefined) return;
+    this.unlink((other) => other.node.role === 'member' && other.node.id === id, 'refused', error);
+    this.handlers?.refused(id, error);
   }
 
   deliver(link: Link | null, batch: Uint8Array): void {
@@ -291,7 +310,8 @@ class MemoryTransport implements Transport {
       this.#links.delete(link.peer);
       this.#tellDown(link.peer, why, error);
       link.target.#links.delete(link.self);
-      link.target.#tellDown(link.self, why, error);
+      if (why === 'refused') link.target.#tellDown(link.self, 'goodbye', null);
+      else link.target.#tellDown(link.self, why, error);
     }
   }
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { incarnation, nodeId } from '../../src/kernel/index.ts';
+import { incarnation, nodeId, TenureError } from '../../src/kernel/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { isLoopback, parseAddress, type TcpTransport } from '../../src/transport/index.ts';
 import { RoundTrip } from '../../src/transport/tcp/round-trip.ts';
@@ -79,6 +79,25 @@ describe('a member that cannot be reached', () => {
     expect(a.transport.peerStats(B)).toMatchObject({ connected: true, lastError: null, reconnects: 0 });
     expect(a.events.filter(({ kind }) => kind === 'refused')).toEqual([]);
     if (b) await closed(a, b);
+  });
+});
+
+describe('a member that a client turns away', () => {
+  it('hears a goodbye each time, is dialled again, and is let in once the client has nothing against it', async () => {
+    const cell = await TcpCell.of('a');
+    const [a] = await opened(cell.transport('member', 'a'));
+    if (!a) throw new Error('not opened');
+    const client = new Witness(cell.transport('client', 'visitor', { config: {} }));
+    let refusals = 0;
+    client.onJudge = () => (refusals++ < 2 ? new TenureError('TENURE_CONFIG_MISMATCH', 'it keeps to something else') : null);
+    await client.transport.open(client);
+    await client.connected(A);
+    expect(client.events.map(({ kind }) => kind)).toEqual(['refused', 'refused', 'up']);
+    expect(client.transport.peerStats(A)).toMatchObject({ connected: true, lastError: null });
+    const ends = (): string[] => a.events.flatMap((event) => (event.kind === 'down' ? [event.why] : []));
+    await a.see(() => ends().length === 2);
+    expect(ends()).toEqual(['goodbye', 'goodbye']);
+    await closed(a, client);
   });
 });
 

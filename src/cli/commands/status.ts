@@ -52,7 +52,7 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
       const reached = members.filter(({ connected }) => connected).length;
       const majority = quorumOf(members.length);
       if (flags.json) printJson({ cell: name, engine, majority, reached, members });
-      else print(name, engine, members, reached, majority);
+      else print(name, engine, members, reached, majority, new Set(standings.filter((one) => one.reached).map(({ id }) => id)));
       setExit(reached >= majority ? EXIT.ok : EXIT.noQuorum);
     });
 }
@@ -75,7 +75,14 @@ async function measured(cell: Cell): Promise<void> {
   while (!isWhole() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 }
 
-function print(name: string, engine: string, members: readonly MemberStatus[], reached: number, majority: number): void {
+function print(
+  name: string,
+  engine: string,
+  members: readonly MemberStatus[],
+  reached: number,
+  majority: number,
+  answered: ReadonlySet<string>,
+): void {
   const { bold, dim, green, red, yellow } = paletteFor(process.stdout);
   // Members of other engines do not say how they stand.
   const isTold = engine === 'quorum' || engine === 'unknown';
@@ -94,7 +101,7 @@ function print(name: string, engine: string, members: readonly MemberStatus[], r
         ? green('votes')
         : silentForMs !== null
           ? yellow(`silent for ${glance(silentForMs)}`)
-          : isTold
+          : isTold && answered.has(id)
             ? yellow('silent')
             : green('reached'),
     rttMs === null ? '-' : glance(rttMs),

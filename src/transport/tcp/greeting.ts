@@ -25,6 +25,7 @@ import {
   VERSIONS,
   WELCOME,
   writeChallenge,
+  writeGoodbye,
   writeHello,
   writeProof,
   writeRefusal,
@@ -54,6 +55,8 @@ abstract class Greeting implements Owner {
   protected readonly transcript: Transcript = new Transcript();
   protected readonly input: ByteReader = new ByteReader();
   protected readonly outcome: Outcome;
+  /** The other side has done with greeting, and reads no refusal any more. */
+  protected isWelcomed = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(settings: Settings, connection: Connection, outcome: Outcome) {
@@ -100,7 +103,8 @@ abstract class Greeting implements Owner {
 
   protected refuse({ error, told }: Verdict): false {
     clearTimeout(this.#timer);
-    if (told !== null) writeRefusal(this.connection.out, told);
+    if (this.isWelcomed) writeGoodbye(this.connection.out, 'closing');
+    else if (told !== null) writeRefusal(this.connection.out, told);
     this.connection.finish();
     this.outcome.failed(this.connection, error, error.message);
     return false;
@@ -156,6 +160,7 @@ export class Dialling extends Greeting {
     if (kind === CHALLENGE && this.#version === 0) return this.#challenged(bytes, start, end);
     if (kind === WELCOME && this.#version > 0 && this.#welcome === null) {
       this.#welcome = readWelcome(this.input);
+      this.isWelcomed = true;
       this.transcript.addReceived(kind, bytes, start, end);
       return this.#welcome !== null || this.refuse(refusals.notOurs(remote));
     }
@@ -188,15 +193,10 @@ export class Dialling extends Greeting {
     if (welcome.id !== this.#to) {
       return this.refuse(refusals.otherAddressee(connection.remote, welcome.id, { ...this.#asHello(welcome), id: settings.id }));
     }
-    const { learned } = settings;
-    const difference =
-      disagreement(settings.config, welcome.config, settings.role === 'member') ??
-      (learned.config && disagreement(learned.config, welcome.config, true));
+    const difference = disagreement(settings.config, welcome.config, settings.role === 'member');
     if (difference) return this.refuse(refusals.otherConfig(connection.remote, welcome.id, difference));
     const info: PeerInfo = { ...welcome, role: 'member', version: this.#version };
-    if (!this.judged(info)) return false;
-    if (settings.role === 'client') learned.config = welcome.config;
-    return this.done(info);
+    return this.judged(info) && this.done(info);
   }
 
   #asHello(welcome: Welcome): Hello {

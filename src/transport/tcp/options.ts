@@ -83,8 +83,6 @@ export interface Settings {
   readonly self: number;
   readonly listen: Address | null;
   readonly config: StatedConfig;
-  /** What a client was told by the first member it reached: those that tell it something else must not vote together for it. */
-  readonly learned: { config: StatedConfig | null };
   readonly secrets: Readonly<Partial<Record<Role, Uint8Array>>>;
   /** Neither secret nor TLS: nothing may leave this machine. */
   readonly insecure: boolean;
@@ -163,7 +161,6 @@ export function settle(options: TcpOptions): Settings {
     self,
     listen: listen ?? null,
     config: { ...config, members: ids },
-    learned: { config: null },
     secrets,
     insecure: secrets[role] === undefined && secure === null,
     secure,

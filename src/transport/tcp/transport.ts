@@ -109,6 +109,13 @@ export class TcpTransport implements Transport {
     this.#flush();
   }
 
+  turnAway(member: NodeId, error: TenureError): void {
+    const peer = this.#members[member];
+    if (!peer?.connection) return;
+    peer.part('closing', 'refused', error);
+    this.#refused(peer.id, error);
+  }
+
   peerStats(peer: NodeId): PeerStats | null {
     return this.#peer(peer)?.stats() ?? null;
   }
@@ -278,7 +285,11 @@ export class TcpTransport implements Transport {
   #dialler(peer: Peer, member: { readonly id: string; readonly address: Address }): Dialler {
     return new Dialler(this.#settings, member, {
       opened: this.#track,
-      judge: () => (peer.connection === null ? 'welcome' : 'redundant'),
+      judge: (info) => {
+        if (peer.connection !== null) return 'redundant';
+        const error = (this.#settings.role === 'client' && this.#handlers?.judge?.(info)) || null;
+        return error ? { error, told: null } : 'welcome';
+      },
       greeted: (connection, info) => this.#adopt(peer, connection, info),
       failed: (refusal, detail) => {
         peer.lastError = detail;

@@ -1,0 +1,22 @@
+/** What a cell lives on besides its transport: clocks, chance, and what a member keeps. The testing kit brings its own. */
+import type { Keeps } from '../core/index.ts';
+import type { Chooser } from '../kernel/index.ts';
+import type { Clocks, Disk } from '../runtime/index.ts';
+
+export interface Surroundings {
+  readonly clocks: Clocks;
+  readonly chooser: Chooser;
+  /** False only for a member that never was before: it has nothing to keep silent about. */
+  readonly restarted: boolean;
+  /** False for a client that cannot prove the members' secret. */
+  readonly mayBootstrap?: boolean;
+  /** What this member keeps, and where. */
+  readonly kept?: Kept | undefined;
+}
+
+export interface Kept {
+  readonly disk: Disk & { close?(): Promise<void> };
+  readonly keeps: Keeps;
+  /** Whether an earlier life has left something there. */
+  readonly isKept: boolean;
+}
