@@ -11,7 +11,7 @@ import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
 import { roundWorlds } from '../../src/sim/explorer/worlds/rounds.ts';
 import { roundsRegisterWorld } from '../../src/sim/explorer/worlds/rounds-register.ts';
 
-const WALKS = 120;
+const WALKS = 250;
 const SLOW = 120_000;
 const STEPS = 45;
 

@@ -128,7 +128,7 @@ export class RoundAcceptor {
       this.#nack(from, message, SILENT, FOR_READ, null, step);
       return;
     }
-    const row = this.#rows.of(message);
+    const row = this.#rowOf(message, step);
     this.#expire(row, step);
     const { value } = row;
     const isOwners = value !== null && value.holder === message.owner && value.holderLease === message.lease;
@@ -158,7 +158,7 @@ export class RoundAcceptor {
     }
     const reason = this.#refuseTimes(message, value, step);
     if (reason < 0) return;
-    const row = this.#rows.of(message);
+    const row = this.#rowOf(message, step);
     this.#expire(row, step);
     const old = row.value;
     const isSame = old !== null && isSameLease(old, value);
@@ -186,7 +186,7 @@ export class RoundAcceptor {
   /** Ends the lease it names, up to its ballot, and nothing else: promises stay as they are (rule 6). */
   release(from: NodeId, message: RoundMessage, step: RoundStep): void {
     if (this.#listen(step)) return;
-    const row = this.#rows.of(message);
+    const row = this.#rowOf(message, step);
     this.#expire(row, step);
     const { value } = row;
     const isTheirs = value !== null && value.holder === message.owner && value.holderLease === message.lease;
@@ -200,6 +200,14 @@ export class RoundAcceptor {
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** One whose lease ended while it rested is forgotten now, if the sweep has not come by: what it answers is no matter of when that does. */
+  #rowOf(message: RoundMessage, step: RoundStep): Row {
+    const row = this.#rows.of(message);
+    if (row.value === null || row.lookAt !== NEVER || row.untilMono > step.monoUs) return row;
+    this.#reclaim(row, step);
+    return this.#rows.of(message);
+  }
 
   /** A reason to refuse, 0 if there is none, -1 to drop it without a word (rule 10). */
   #refuseTimes(message: RoundMessage, value: LeaseValue, step: RoundStep): number {
