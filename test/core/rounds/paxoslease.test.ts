@@ -234,7 +234,7 @@ describe('P6 learn', () => {
     cell.settle();
     cell.pass(TERM_US / 2);
     cell.node(3).renew(lease);
-    cell.settle(({ kind, to }) => kind !== 'propose request' || to === 0);
+    cell.settle((packet) => packet.kind !== 'propose request' || packet.to === 0);
     cell.drop();
     cell.node(3).down = true;
     cell.node(4).command({ kind: 'watch', prefix: R });
