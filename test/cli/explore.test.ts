@@ -33,7 +33,8 @@ describe('tenure explore', () => {
     () => {
       const { code, stdout } = tenure(['explore', 'toy']);
       expect(code).toBe(2);
-      expect(stdout).toContain('VIOLATION of exclusion: ');
+      // Nodes and tokens are called as in the script.
+      expect(stdout).toMatch(/\nVIOLATION of exclusion: [abc]#\d+ was granted "the-lease" with token @0 at /);
       const script = stdout.slice(stdout.indexOf('stage toy breaks=exclusion\nstart\n'));
       // It says what comes of each block, and is content with that when it is run.
       expect(script).toMatch(/\nacquire a\n[^]*\n----\n[^]* HOLDS the-lease [^]* VIOLATION of exclusion/);

@@ -112,7 +112,9 @@ function explore(exploring: Exploring, bounds: Bounds, mutant: string | null, op
   const outcome = exploring.explore(bounds, mutant, {
     maxStates: options.maxStates,
     isOver({ states, depth, waiting }) {
-      progress.say(`${count(states)} states, ${depth} steps deep, ${count(waiting)} to go, ${perSecond(states, elapsedMs())} states/s`);
+      const line = `${count(states)} states, ${depth} steps deep, ${count(waiting)} to go, ${perSecond(states, elapsedMs())} states/s`;
+      // What goes on in a second line of the terminal could not be cleared.
+      progress.say(line.slice(0, (process.stderr.columns || 80) - 1));
       return elapsedMs() * 1000 >= options.timeBudget;
     },
   });
@@ -131,11 +133,12 @@ interface Figures {
 
 function asJson(exploring: Exploring, bounds: Bounds, mutant: string | null, outcome: Exploration, figures: Figures): object {
   const { found, ...rest } = outcome;
+  const script = found && scriptOf(exploring.protocol, mutant, found);
   const violation = found && {
     property: found.violation.property,
-    message: found.violation.message,
+    message: toldIn(script ?? [], found.violation),
     steps: found.lines.length,
-    script: scriptOf(exploring.protocol, mutant, found),
+    script,
   };
   return { protocol: exploring.protocol, mutant, bounds, ...rest, bytesPerState: bytesPerState(outcome), ...figures, violation };
 }
@@ -150,8 +153,8 @@ function print(exploring: Exploring, bounds: Bounds, mutant: string | null, outc
       `${count(nodeStates)} node states and ${count(messages)} messages`,
   ];
   if (found) {
-    const { property, message } = found.violation;
-    lines.push(`VIOLATION of ${property}: ${message}`, '', ...scriptOf(exploring.protocol, mutant, found));
+    const script = scriptOf(exploring.protocol, mutant, found);
+    lines.push(`VIOLATION of ${found.violation.property}: ${toldIn(script, found.violation)}`, '', ...script);
   } else {
     lines.push(
       outcome.exhausted
@@ -170,6 +173,12 @@ function scriptOf(protocol: string, mutant: string | null, { settings, violation
   const comment = rule ? [`${rule.rule}: ${rule.how}`] : [];
   const script = writeScript({ comment, protocol, settings, defaults, mutant, breaks, lines: lines.map(({ line }) => line) });
   return script.trimEnd().split('\n');
+}
+
+/** The referee's sentence with the names that the script has for nodes, ballots and tokens. */
+function toldIn(script: readonly string[], { property, message }: FoundScript['violation']): string {
+  const [told] = script.flatMap((line) => line.split(` VIOLATION of ${property}: `).slice(1));
+  return told ?? message;
 }
 
 /** Of the visited table and the states that waited. */
@@ -196,7 +205,7 @@ function within(min: number, max: number): (text: string) => number {
 
 function share(text: string): number {
   const value = Number(text);
-  if (!(value >= 0 && value <= 0.2)) throw new InvalidArgumentError('a share from 0 to 0.2 is needed.');
+  if (!/^\d*\.?\d+$/.test(text) || value > 0.2) throw new InvalidArgumentError('a share from 0 to 0.2 is needed.');
   return value;
 }
 

@@ -152,7 +152,7 @@ function shrinkPlay<Command, Config>(
   /** Whatever passes is the best so far: whoever asks goes on from it. */
   const passes = (beats: readonly Beat[], on: Settings): boolean => {
     if (watch.outOfTime()) throw new OutOfTime();
-    watch.tried(best.beats.length, 'steps left');
+    watch.tried(best.beats.length, 'taking some out');
     try {
       if (!breaks(beats, on)) return false;
     } catch (error) {
