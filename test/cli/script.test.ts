@@ -52,7 +52,7 @@ describe('tenure script', () => {
     // Also a superuser cannot write a file where no file may have any length.
     const command = `ulimit -f 0; exec '${process.execPath}' '${join(ROOT, 'bin', 'tenure.js')}' script --rewrite '${file}'`;
     const { status, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
-    expect(stderr).toMatch(/^tenure: cannot write .*locked\.txt: /);
+    expect(stderr).toMatch(/^tenure: cannot write '.*locked\.txt': /);
     expect(status).toBe(64);
   });
 

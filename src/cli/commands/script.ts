@@ -1,9 +1,10 @@
 /** `tenure script`: runs scenario files, and writes down what came of them. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { TenureError } from '../../kernel/index.ts';
 import { runScript, theatres, type ScriptRun } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
+import { writeScriptFile } from '../script-file.ts';
 
 interface ScriptOptions {
   rewrite?: boolean;
@@ -39,7 +40,7 @@ export function scriptCommand(setExit: (code: number) => void): Command {
       }
       if (files.length === 0) command.error('error: which scripts?');
       const ran = files.map((file) => ({ file, ...run(file) }));
-      if (options.rewrite) for (const { file, text, changes } of ran) if (changes.length > 0) write(file, text);
+      if (options.rewrite) for (const { file, text, changes } of ran) if (changes.length > 0) writeScriptFile(file, text);
       if (options.json) process.stdout.write(`${JSON.stringify({ scripts: ran.map((one) => asJson(one)) })}\n`);
       else process.stdout.write(ran.map((one) => report(one, options)).join(''));
       setExit(ran.some((one) => !isRight(one, options)) ? EXIT.violation : EXIT.ok);
@@ -104,13 +105,5 @@ function read(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new TenureError('TENURE_BAD_ARGUMENT', `cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new TenureError('TENURE_BAD_ARGUMENT', `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

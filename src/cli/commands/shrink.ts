@@ -1,11 +1,10 @@
 /** `tenure shrink`: a seed that breaks something becomes a script that a person can read. */
-import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { formatDuration, parseDuration, spanUs } from '../../kernel/index.ts';
 import { shrinkers, simulations, theatres, writeScript, type Shrinker, type Shrunk, type Theatre } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
+import { checkWritable, toldOfFile, writeScriptFile } from '../script-file.ts';
 
 /** Of a story that is no script, the last so many steps are shown. */
 const STORY_LINES = 100;
@@ -81,15 +80,8 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
   else print(shrunk, script, run, tries, isCut);
   // What was found is on the screen by now, whatever becomes of the file.
   if (output === undefined) return EXIT.violation;
-  if (script !== null) save(output, script);
-  const file = /^[\w./+@:-]+$/.test(output) ? output : `'${output.replaceAll("'", `'\\''`)}'`;
-  if (!json) {
-    process.stdout.write(
-      script === null
-        ? `\nnothing was written to ${file}: there is no script\n`
-        : `\nwritten to ${file}; run it again with: tenure script ${file}\n`,
-    );
-  }
+  if (script !== null) writeScriptFile(output, script);
+  if (!json) process.stdout.write(`\n${toldOfFile(output, script !== null)}\n`);
   return EXIT.violation;
 }
 
@@ -162,28 +154,6 @@ function asJson(
     script,
     story: shrunk.story,
   };
-}
-
-/** Before a minute is spent on what could not be kept. */
-function checkWritable(file: string): void {
-  orCannotWrite(file, () => {
-    if (!existsSync(file)) accessSync(dirname(file), constants.W_OK);
-    else if (statSync(file).isDirectory()) throw new Error('it is a directory');
-    else accessSync(file, constants.W_OK);
-    if (file === '') throw new Error('it has no name');
-  });
-}
-
-function save(file: string, text: string): void {
-  orCannotWrite(file, () => writeFileSync(file, text));
-}
-
-function orCannotWrite(file: string, act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    throw new TenureError('TENURE_BAD_ARGUMENT', `cannot write '${file}': ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 function wholeNumber(text: string): number {
