@@ -35,6 +35,18 @@ describe('a line', () => {
     expect(failures).toEqual([expect.stringMatching(new RegExp(`^line 3: .*${why}`))]);
   });
 
+  it.each([
+    ['sleep a\nresume a\nacquire a', 'a is asleep'],
+    ['sleep a\ncrash a\nrestart a', 'its machine is asleep'],
+    ["twin a\nsleep a\nacquire a'", "a' is asleep"],
+    ['sleep a\ntwin a', 'its machine is asleep'],
+    ['sleep a\nsettle 1s', 'a is asleep'],
+    ['pause a\nsleep a\nawake a\nacquire a', 'a is paused'],
+  ])('lets nobody act on a machine that sleeps: %j', (lines, why) => {
+    const { failures } = runScript(`stage toy\nstart\n${lines}\n`);
+    expect(failures).toEqual([expect.stringMatching(new RegExp(`^line ${2 + lines.split('\n').length}: .*${why}`))]);
+  });
+
   it('that can be read and not be done may be passed over', () => {
     expect(runScript('stage toy\nstart\nmaybe deliver a→b ask #1\nmaybe wake a\nmaybe start b\n').failures).toEqual([]);
   });
