@@ -1,8 +1,8 @@
 /** What a script may not get away with: words that nobody reads, settings that mean nothing, names that say something else. */
 import { describe, expect, it } from 'vitest';
-import { runScript } from '../../src/sim/index.ts';
+import { runScript, theatres, type Theatre } from '../../src/sim/index.ts';
 import { polish } from '../../src/sim/shrink/polish.ts';
-import type { Beat } from '../../src/sim/shrink/play.ts';
+import { linesOf, type Beat } from '../../src/sim/shrink/play.ts';
 import { differences } from '../../src/sim/script/differences.ts';
 import type { StageAction } from '../../src/sim/stage/index.ts';
 
@@ -119,6 +119,31 @@ describe('differences', () => {
     expect([told[0], told[1], told[40_001], told.at(-1)]).toEqual(['  first', '- before 0', '+ after 0', '  last']);
     expect(told).toHaveLength(80_002);
     expect(differences(list('same'), list('same'))).toEqual([]);
+  });
+});
+
+describe('a shrunk script', () => {
+  it('calls a process that lives on beside its successor by its own name', () => {
+    const toy = theatres.find(({ protocol }) => protocol === 'toy') as Theatre;
+    const actions: StageAction[] = [
+      { kind: 'act', node: 0, verb: 'acquire', words: [] },
+      { kind: 'twin', node: 0 },
+      { kind: 'act', node: 3, verb: 'use', words: [] },
+    ];
+    expect(linesOf(toy.open({}, null), actions)).toEqual(['acquire a', 'twin a', "use a'"]);
+  });
+
+  it('has no clock that runs further off than the one in the run', () => {
+    const action: StageAction = { kind: 'rate', node: 0, ppm: -17_391 };
+    let kept: readonly Beat[] = [{ id: 0, atUs: 0, deed: { kind: 'plain', action } }];
+    const ppmOf = ([beat]: readonly Beat[]): number =>
+      beat?.deed.kind === 'plain' && beat.deed.action.kind === 'rate' ? beat.deed.action.ppm : 0;
+    polish(kept, {}, {}, (changed) => {
+      const passes = ppmOf(changed) <= -10_000;
+      if (passes) kept = changed;
+      return passes;
+    });
+    expect(ppmOf(kept)).toBe(-10_000);
   });
 });
 

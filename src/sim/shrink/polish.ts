@@ -183,7 +183,9 @@ function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) =>
     if (deed.kind !== 'plain' || (deed.action.kind !== 'set' && deed.action.kind !== 'rate')) return;
     const { action } = deed;
     const amount = action.kind === 'set' ? action.byUs : action.ppm;
-    for (const round of rounderSpans(Math.abs(amount))) {
+    // A clock that runs further off than it was drawn may do what no engine was told of.
+    const rounder = rounderSpans(Math.abs(amount)).filter((round) => action.kind === 'set' || round < Math.abs(amount));
+    for (const round of rounder) {
       const signed = amount < 0 ? -round : round;
       const changed = action.kind === 'set' ? { ...action, byUs: signed } : { ...action, ppm: signed };
       const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: changed } });
