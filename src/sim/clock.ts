@@ -49,6 +49,10 @@ export class MachineClock {
     this.#wallAtSince += byUs;
   }
 
+  get isAsleep(): boolean {
+    return this.#asleep;
+  }
+
   sleep(trueUs: number): void {
     this.#settle(trueUs);
     this.#asleep = true;

@@ -157,6 +157,17 @@ function describeRecord(record: HistoryRecord): string {
       return `no longer holds ${record.resource} (token ${record.token}): ${record.reason}`;
     case 'crashed':
       return 'is gone, with all it held';
+    case 'believed':
+      return `believes that ${record.resource} is held (token ${record.token})`;
+    case 'invoked':
+      return `${record.value === undefined ? `reads ${record.register}` : `writes "${record.value}" to ${record.register}`} (operation ${record.op})`;
+    case 'asked':
+      return `${record.value === undefined ? 'READs' : `WRITEs "${record.value}"`} with ballot ${record.ballot} (operation ${record.op})`;
+    case 'responded':
+    case 'committed':
+      return `${record.value === undefined ? 'has written' : `has read ${record.value === null ? 'nothing' : `"${record.value}"`}`} (operation ${record.op})`;
+    case 'aborted':
+      return `is aborted (operation ${record.op})`;
     default:
       return formatRecord(record);
   }

@@ -1,4 +1,7 @@
 /** `tenure explore` as a user meets it: exit codes, the object it prints, and the mutants that docs/explorer.md says it kills. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runScript } from '../../src/sim/index.ts';
 import { readPage, rowsOf, sectionOf } from '../docs/pages.ts';
@@ -33,7 +36,8 @@ describe('tenure explore', () => {
     () => {
       const { code, stdout } = tenure(['explore', 'toy']);
       expect(code).toBe(2);
-      expect(stdout).toContain('VIOLATION of exclusion: ');
+      // Nodes and tokens are called as in the script.
+      expect(stdout).toMatch(/\nVIOLATION of exclusion: [abc]#\d+ was granted "the-lease" with token @0 at /);
       const script = stdout.slice(stdout.indexOf('stage toy breaks=exclusion\nstart\n'));
       // It says what comes of each block, and is content with that when it is run.
       expect(script).toMatch(/\nacquire a\n[^]*\n----\n[^]* HOLDS the-lease [^]* VIOLATION of exclusion/);
@@ -41,6 +45,26 @@ describe('tenure explore', () => {
     },
     SLOW,
   );
+
+  test('keeps the script where it is told to, and says before it begins that it cannot', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'tenure-explore-'));
+    const file = join(directory, 'found.txt');
+    const world = ['explore', 'quorum', '--mutant', 'replace-live-lease', ...TINY];
+    expect(tenure([...world, '-o', file])).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining(`run it again with: tenure script ${file}`),
+    });
+    expect(tenure(['script', file])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/: exclusion breaks, and does not with all rules\n/),
+    });
+    const nowhere = tenure([...world, '-o', join(directory, 'no', 'where.txt')]);
+    expect(nowhere).toMatchObject({ code: 64, stdout: '', stderr: expect.stringMatching(/^tenure: cannot write '/) });
+    expect(tenure(['explore', 'quorum', '--max-states', '10', '-o', join(directory, 'none.txt')]).stdout).toContain(
+      'nothing was written to ',
+    );
+    rmSync(directory, { recursive: true });
+  });
 
   test.each([
     ['--max-states', '5000'],
@@ -60,6 +84,7 @@ describe('tenure explore', () => {
     { what: 'a protocol without a small world', args: ['register'] },
     { what: 'an unknown mutant', args: ['quorum', '--mutant', 'none-such'] },
     { what: 'a number out of range', args: ['quorum', '--acceptors', '0'] },
+    { what: 'a share that is none', args: ['quorum', '--drift', ''] },
     { what: 'a duration that is none', args: ['quorum', '--time-budget', 'soon'] },
   ])('exits 64 on $what', ({ args }) => {
     expect(tenure(['explore', ...args]).code).toBe(64);

@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../support/tree.ts';
 import { tenure } from './tenure.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tenure-script-'));
@@ -45,6 +47,25 @@ describe('tenure script', () => {
     expect(tenure(['script']).code).toBe(64);
   });
 
+  test('exits 64 when it cannot rewrite a file', () => {
+    const file = fileWith('locked.txt', bare);
+    // Also a superuser cannot write a file where no file may have any length.
+    const command = `ulimit -f 0; exec '${process.execPath}' '${join(ROOT, 'bin', 'tenure.js')}' script --rewrite '${file}'`;
+    const { status, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+    expect(stderr).toMatch(/^tenure: cannot write '.*locked\.txt': /);
+    expect(status).toBe(64);
+  });
+
+  test('does not say that the product is whole where it is not', () => {
+    const restarts = ['a', 'b', 'c'].flatMap((member) => [`crash ${member}`, `restart ${member}`]);
+    const wakes = ['a', 'b', 'c'].map((member) => `wake ${member}`);
+    const lines = ['set p +100s', 'acquire p x 1s', 'deliver all', ...restarts, 'advance 1s', ...wakes, 'acquire q x 1s', 'deliver all'];
+    const source = ['stage quorum term=1s mutant=owner-is-node breaks=fencing', 'start', ...lines].join('\n');
+    const { code, stdout } = tenure(['script', fileWith('both.txt', source)]);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^FAILED .*: fencing breaks, and fencing does with all rules, too\n/);
+  });
+
   test('prints one JSON object', () => {
     const { stdout } = tenure(['script', '--json', fileWith('json.txt', bare)]);
     const { scripts } = JSON.parse(stdout) as { scripts: Record<string, unknown>[] };
@@ -64,6 +85,34 @@ describe('tenure shrink', () => {
     expect(readFileSync(file, 'utf8')).toBe(found.script);
     expect(tenure(['script', file]).code).toBe(0);
   });
+
+  test('says before it begins that it cannot write there, and writes nothing where there is no script', () => {
+    const seed = ['shrink', 'toy', '--seed', '6975280443439790'];
+    for (const place of [join(directory, 'nowhere', 'x.txt'), directory, '']) {
+      const { code, stdout, stderr } = tenure([...seed, '-o', place]);
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr).toMatch(/^tenure: cannot write '/);
+    }
+    const file = join(directory, 'none of it.txt');
+    const { stdout } = tenure([...seed, '--budget', '0s', '-o', file]);
+    expect(stdout).toMatch(/0 smaller runs tried; the world stays as it is\n/);
+    expect(stdout).toContain(`nothing was written to '${file}': there is no script\n`);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('calls nodes in what it says as the script does', () => {
+    const { message } = JSON.parse(tenure(['shrink', 'toy', '--seed', '6975280443439790', '--json']).stdout) as { message: string };
+    expect(message).toMatch(/^[abc]#\d+ was granted "the-lease" with token @0 at [^]* while [abc]#\d+ holds it/);
+  });
+
+  test('shows on a terminal how far it is, in one line of it and in seconds', () => {
+    const words = `stty cols 60; '${process.execPath}' '${join(ROOT, 'bin', 'tenure.js')}' shrink flease --seed 7836656799769432 --mutant nack-is-vote --budget 4s`;
+    const { stdout } = spawnSync('script', ['-qec', words, '/dev/null'], { encoding: 'utf8' });
+    const shown = stdout.split('\r\u001B[2K').filter((line) => line.startsWith('shrinking: '));
+    expect(shown.length).toBeGreaterThan(0);
+    for (const line of shown) expect(line.split('\r', 1)[0]).toMatch(/^shrinking: \d+s of at most 4s, \d+ tries, .{0,59}$/);
+    for (const line of shown.slice(0, -1)) expect(line.length).toBeLessThan(60);
+  }, 60_000);
 
   test('says so when its budget ends it early', () => {
     const args = ['shrink', 'toy', '--seed', '6975280443439790'];

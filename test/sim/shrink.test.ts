@@ -58,6 +58,12 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect(failures).toEqual([]);
   });
 
+  it('with processes that live on beside their successors becomes a script that can be run, however early it ends', () => {
+    const mutant = 'owner-is-node';
+    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', mutant, 'exclusion'), mutant, soon(100)) as Shrunk;
+    expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
+  });
+
   it('is given back as it is when there is no time', () => {
     const seed = failingSeed('toy', null, 'exclusion');
     const shrunk = shrinkerOf('toy').shrink(seed, null, { ...PATIENT, outOfTime: () => true }) as Shrunk;

@@ -143,6 +143,13 @@ describe('what is found is reported', () => {
     expect(run.violations[0]?.message).toMatch(/^n\d still waits for a grant of request \d+$/);
   });
 
+  test.each(['register', 'rounds-register', 'paxoslease-skewed'])('the steps of a run of %s are told in words', (protocol) => {
+    const one = simulations.find(({ name }) => name === protocol) as Simulation;
+    const steps = one.replay(7_836_656_799_769_432, null).entries.map((entry) => formatEntry(entry, String));
+    expect(steps.length).toBeGreaterThan(10);
+    expect(steps.filter((step) => step.includes('{"at"'))).toEqual([]);
+  });
+
   test('the steps of an exclusion violation name both holders', () => {
     const found = Array.from({ length: 100 }, (_, seed) => toySimulation.run(seed, null)).find(
       ({ violations }) => violations[0]?.property === 'exclusion',

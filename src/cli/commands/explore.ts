@@ -10,9 +10,11 @@ import {
   type Exploration,
   type Exploring,
   type FoundScript,
+  type SearchLimits,
 } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
+import { checkWritable, toldOfFile, writeScriptFile } from '../script-file.ts';
 
 interface ExploreOptions extends Partial<Omit<Bounds, 'releases' | 'driftPpm'>> {
   release: boolean;
@@ -20,6 +22,7 @@ interface ExploreOptions extends Partial<Omit<Bounds, 'releases' | 'driftPpm'>> 
   mutant?: string;
   maxStates: number;
   timeBudget: number;
+  output?: string;
   json?: boolean;
 }
 
@@ -56,6 +59,7 @@ export function exploreCommand(setExit: (code: number) => void): Command {
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
     .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
     .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
+    .option('-o, --output <file>', 'write the script to a violation to a file')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -85,13 +89,7 @@ Exit codes: 0 clean and exhausted, 2 a violation, 3 ended early by a budget, 64 
         );
       if (bounds.beyond > 0 && bounds.skew === 0)
         command.error('error: --beyond goes with --skew: engines that are told of no skew do not look for any');
-      try {
-        setExit(explore(exploring, bounds, mutant, options));
-      } catch (error) {
-        if (error instanceof TenureError && UNFIT.has(error.code))
-          command.error(`error: these bounds do not go together: ${error.message}`);
-        throw error;
-      }
+      setExit(explore(exploring, bounds, mutant, options, command));
     });
 }
 
@@ -105,23 +103,41 @@ function boundsOf(defaults: Bounds, options: ExploreOptions): Bounds {
   return { ...defaults, ...(Object.fromEntries(told) as Partial<Bounds>), driftPpm, releases: release && defaults.releases };
 }
 
-function explore(exploring: Exploring, bounds: Bounds, mutant: string | null, options: ExploreOptions): number {
+function explore(exploring: Exploring, bounds: Bounds, mutant: string | null, options: ExploreOptions, command: Command): number {
+  const { output } = options;
+  if (output !== undefined) checkWritable(output);
   const progress = new Progress();
   const startedMs = performance.now();
   const elapsedMs = (): number => performance.now() - startedMs;
-  const outcome = exploring.explore(bounds, mutant, {
+  const limits: SearchLimits = {
     maxStates: options.maxStates,
     isOver({ states, depth, waiting }) {
-      progress.say(`${count(states)} states, ${depth} steps deep, ${count(waiting)} to go, ${perSecond(states, elapsedMs())} states/s`);
+      const line = `${count(states)} states, ${depth} steps deep, ${count(waiting)} to go, ${perSecond(states, elapsedMs())} states/s`;
+      // What goes on in a second line of the terminal could not be cleared.
+      progress.say(line.slice(0, (process.stderr.columns || 80) - 1));
       return elapsedMs() * 1000 >= options.timeBudget;
     },
-  });
+  };
+  const outcome = orUnfit(() => exploring.explore(bounds, mutant, limits), command);
   progress.clear();
   const figures = { ms: Math.round(elapsedMs()), statesPerSecond: Math.round((outcome.states / elapsedMs()) * 1000) };
   if (options.json) process.stdout.write(`${JSON.stringify(asJson(exploring, bounds, mutant, outcome, figures))}\n`);
   else print(exploring, bounds, mutant, outcome, figures);
+  if (output !== undefined) {
+    if (outcome.found) writeScriptFile(output, `${scriptOf(exploring.protocol, mutant, outcome.found).join('\n')}\n`);
+    if (!options.json) process.stdout.write(`\n${toldOfFile(output, outcome.found !== null)}\n`);
+  }
   if (outcome.found) return EXIT.violation;
   return outcome.exhausted ? EXIT.ok : EXIT.unreached;
+}
+
+function orUnfit(search: () => Exploration, command: Command): Exploration {
+  try {
+    return search();
+  } catch (error) {
+    if (error instanceof TenureError && UNFIT.has(error.code)) command.error(`error: these bounds do not go together: ${error.message}`);
+    throw error;
+  }
 }
 
 interface Figures {
@@ -131,11 +147,12 @@ interface Figures {
 
 function asJson(exploring: Exploring, bounds: Bounds, mutant: string | null, outcome: Exploration, figures: Figures): object {
   const { found, ...rest } = outcome;
+  const script = found && scriptOf(exploring.protocol, mutant, found);
   const violation = found && {
     property: found.violation.property,
-    message: found.violation.message,
+    message: toldIn(script ?? [], found.violation),
     steps: found.lines.length,
-    script: scriptOf(exploring.protocol, mutant, found),
+    script,
   };
   return { protocol: exploring.protocol, mutant, bounds, ...rest, bytesPerState: bytesPerState(outcome), ...figures, violation };
 }
@@ -150,8 +167,8 @@ function print(exploring: Exploring, bounds: Bounds, mutant: string | null, outc
       `${count(nodeStates)} node states and ${count(messages)} messages`,
   ];
   if (found) {
-    const { property, message } = found.violation;
-    lines.push(`VIOLATION of ${property}: ${message}`, '', ...scriptOf(exploring.protocol, mutant, found));
+    const script = scriptOf(exploring.protocol, mutant, found);
+    lines.push(`VIOLATION of ${found.violation.property}: ${toldIn(script, found.violation)}`, '', ...script);
   } else {
     lines.push(
       outcome.exhausted
@@ -170,6 +187,12 @@ function scriptOf(protocol: string, mutant: string | null, { settings, violation
   const comment = rule ? [`${rule.rule}: ${rule.how}`] : [];
   const script = writeScript({ comment, protocol, settings, defaults, mutant, breaks, lines: lines.map(({ line }) => line) });
   return script.trimEnd().split('\n');
+}
+
+/** The referee's sentence with the names that the script has for nodes, ballots and tokens. */
+function toldIn(script: readonly string[], { property, message }: FoundScript['violation']): string {
+  const [told] = script.flatMap((line) => line.split(` VIOLATION of ${property}: `).slice(1));
+  return told ?? message;
 }
 
 /** Of the visited table and the states that waited. */
@@ -196,7 +219,7 @@ function within(min: number, max: number): (text: string) => number {
 
 function share(text: string): number {
   const value = Number(text);
-  if (!(value >= 0 && value <= 0.2)) throw new InvalidArgumentError('a share from 0 to 0.2 is needed.');
+  if (!/^\d*\.?\d+$/.test(text) || value > 0.2) throw new InvalidArgumentError('a share from 0 to 0.2 is needed.');
   return value;
 }
 

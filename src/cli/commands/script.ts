@@ -1,9 +1,10 @@
 /** `tenure script`: runs scenario files, and writes down what came of them. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { TenureError } from '../../kernel/index.ts';
 import { runScript, theatres, type ScriptRun } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
+import { writeScriptFile } from '../script-file.ts';
 
 interface ScriptOptions {
   rewrite?: boolean;
@@ -39,7 +40,7 @@ export function scriptCommand(setExit: (code: number) => void): Command {
       }
       if (files.length === 0) command.error('error: which scripts?');
       const ran = files.map((file) => ({ file, ...run(file) }));
-      if (options.rewrite) for (const { file, text, changes } of ran) if (changes.length > 0) writeFileSync(file, text);
+      if (options.rewrite) for (const { file, text, changes } of ran) if (changes.length > 0) writeScriptFile(file, text);
       if (options.json) process.stdout.write(`${JSON.stringify({ scripts: ran.map((one) => asJson(one)) })}\n`);
       else process.stdout.write(ran.map((one) => report(one, options)).join(''));
       setExit(ran.some((one) => !isRight(one, options)) ? EXIT.violation : EXIT.ok);
@@ -51,12 +52,12 @@ function isRight({ failures, changes }: Ran, { rewrite }: ScriptOptions): boolea
 }
 
 function report(ran: Ran, options: ScriptOptions): string {
-  const { file, header, steps, failures, changes, violation, text } = ran;
+  const { file, header, steps, failures, changes, violation, product, text } = ran;
   const without = header.mutant === null ? '' : `, without ${header.mutant}`;
-  const broken = violation
-    ? `${violation.property} breaks${header.mutant === null ? '' : ', and does not with all rules'}`
-    : 'nothing breaks';
-  const lines = [`${isRight(ran, options) ? 'ok    ' : 'FAILED'} ${file}: ${steps} steps${without}: ${broken}`];
+  const withAll =
+    header.mutant === null ? '' : product ? `, and ${product.property} does with all rules, too` : ', and does not with all rules';
+  const broken = violation ? `${violation.property} breaks${withAll}` : 'nothing breaks';
+  const lines = [`${isRight(ran, options) ? 'ok    ' : 'FAILED'} ${file}: ${steps} step${steps === 1 ? '' : 's'}${without}: ${broken}`];
   lines.push(...failures.map((failure) => `  ${failure}`));
   if (changes.length > 0) lines.push(options.rewrite ? '  rewritten:' : '  not as written (--rewrite writes it down):', ...changes);
   if (options.show) lines.push(text.trimEnd());

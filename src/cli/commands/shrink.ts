@@ -1,10 +1,10 @@
 /** `tenure shrink`: a seed that breaks something becomes a script that a person can read. */
-import { writeFileSync } from 'node:fs';
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { formatDuration, parseDuration, spanUs } from '../../kernel/index.ts';
 import { shrinkers, simulations, theatres, writeScript, type Shrinker, type Shrunk, type Theatre } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
+import { checkWritable, toldOfFile, writeScriptFile } from '../script-file.ts';
 
 /** Of a story that is no script, the last so many steps are shown. */
 const STORY_LINES = 100;
@@ -52,6 +52,7 @@ Exit codes: 2 the run breaks something and was shrunk, 0 it breaks nothing, 64 u
 
 function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, output, json }: ShrinkOptions): number {
   const { protocol } = shrinker;
+  if (output !== undefined) checkWritable(output);
   const progress = new Progress();
   const startedMs = performance.now();
   const spentUs = (): number => (performance.now() - startedMs) * 1000;
@@ -60,7 +61,7 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
   const shrunk = shrinker.shrink(seed, mutant, {
     tried(size, note) {
       tries++;
-      progress.update(Math.min(spentUs(), budget), budget, `${tries} tries, ${size} steps: ${note}`);
+      progress.say(progressLine(spentUs(), budget, `${tries} tries, ${size} steps left, ${note}`));
     },
     outOfTime(share = 1) {
       const isOver = spentUs() > budget * share;
@@ -75,10 +76,20 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
     return EXIT.ok;
   }
   const script = scriptOf(protocol, mutant, seed, shrunk);
-  if (output !== undefined && script !== null) save(output, script);
   if (json) process.stdout.write(`${JSON.stringify(asJson(protocol, mutant, seed, shrunk, script, tries, isCut))}\n`);
-  else print(shrunk, script, run, tries, output, isCut);
+  else print(shrunk, script, run, tries, isCut);
+  // What was found is on the screen by now, whatever becomes of the file.
+  if (output === undefined) return EXIT.violation;
+  if (script !== null) writeScriptFile(output, script);
+  if (!json) process.stdout.write(`\n${toldOfFile(output, script !== null)}\n`);
   return EXIT.violation;
+}
+
+/** As much as fits in a line of the terminal: what goes on in the next one cannot be cleared. */
+function progressLine(spentUs: number, budgetUs: number, note: string): string {
+  const seconds = Math.floor(Math.min(spentUs, budgetUs) / 1_000_000);
+  const line = `shrinking: ${seconds}s of at most ${formatDuration(spanUs(budgetUs))}, ${note}`;
+  return line.slice(0, (process.stderr.columns || 80) - 1);
 }
 
 function scriptOf(protocol: string, mutant: string | null, seed: number, { script }: Shrunk): string | null {
@@ -91,11 +102,11 @@ function scriptOf(protocol: string, mutant: string | null, seed: number, { scrip
   return writeScript({ comment, protocol, settings, defaults, mutant, breaks: violation.property, lines });
 }
 
-function print(shrunk: Shrunk, script: string | null, run: string, tries: number, output: string | undefined, isCut: boolean): void {
+function print(shrunk: Shrunk, script: string | null, run: string, tries: number, isCut: boolean): void {
   const { violation, eventsBefore, nodes, without, faults } = shrunk;
   const lines = [
     `${run}: ${violation.property} breaks after ${eventsBefore} events`,
-    `${tries} smaller runs tried; the world does without ${[...new Set(without)].join(', ') || 'nothing it has'}`,
+    `${tries} smaller runs tried; the world ${without.length > 0 ? `does without ${[...new Set(without)].join(', ')}` : 'stays as it is'}`,
     ...(isCut ? ['the budget ended it early: with more (--budget) it may get smaller'] : []),
   ];
   if (script === null) {
@@ -109,7 +120,6 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
     );
   } else {
     lines.push('', script.trimEnd());
-    if (output !== undefined) lines.push('', `written to ${output}; run it again with: tenure script ${output}`);
   }
   process.stdout.write(`${lines.join('\n')}\n`);
 }
@@ -125,12 +135,14 @@ function asJson(
 ): object {
   const { violation, eventsBefore, events, nodes, without, faults } = shrunk;
   const { property, message } = shrunk.script?.violation ?? violation;
+  // With the names that the script has for nodes, ballots and tokens.
+  const [, told = message] = script?.split(` VIOLATION of ${property}: `, 2) ?? [];
   return {
     protocol,
     mutant,
     seed,
     property,
-    message,
+    message: told.split('\n', 1)[0],
     eventsBefore,
     events,
     nodes,
@@ -142,14 +154,6 @@ function asJson(
     script,
     story: shrunk.story,
   };
-}
-
-function save(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new TenureError('TENURE_BAD_ARGUMENT', `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 function wholeNumber(text: string): number {

@@ -40,7 +40,7 @@ export function parseScriptText(text: string): ScriptText {
   };
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i] as string;
-    if (line === RULE) {
+    if (line.trimEnd() === RULE) {
       if (actions.length === 0) throw new TenureError('TENURE_BAD_ARGUMENT', `line ${i + 1}: there is no action above this rule`);
       const from = i + 1;
       while (i + 1 < lines.length && lines[i + 1] !== '') i++;

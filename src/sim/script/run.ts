@@ -27,6 +27,8 @@ export interface ScriptRun {
   /** What is wrong: an expectation that failed, an action that could not be done, a property that broke or did not. */
   readonly failures: readonly string[];
   readonly violation: Violation | null;
+  /** What breaks with all rules in force, where the script takes one out. */
+  readonly product: Violation | null;
   /** The script with what came of it this time. */
   readonly text: string;
   /** What this time is not as the file says, block by block; empty if the file is up to date. */
@@ -44,16 +46,14 @@ export function runScript(source: string): ScriptRun {
     const found = violation ? `${violation.property} broke: ${violation.message}` : 'nothing broke';
     failures.push(breaks === null ? found : `${breaks} should break${mutant === null ? '' : ` without ${mutant}`}, but ${found}`);
   }
-  if (mutant !== null) {
-    const [broken] = play(text, header, null).violations;
-    if (broken) failures.push(`with all rules in force ${broken.property} breaks, too: ${broken.message}`);
-  }
+  const [product = null] = mutant === null ? [] : play(text, header, null).violations;
+  if (product) failures.push(`with all rules in force ${product.property} breaks, too: ${product.message}`);
   const changes = text.blocks.flatMap(({ output, actions }, i) => {
     const changed = differences(output ?? [], asWritten.outputs[i] ?? []);
     return changed.length > 0 ? [`  line ${actions[0]?.number}: ${actions[0]?.text}`, ...changed.map((line) => `  ${line}`)] : [];
   });
   const steps = text.blocks.flatMap(({ actions }) => actions).filter(({ text: action }) => !/^(stage|expect)\b/.test(action)).length;
-  return { header, steps, failures, violation, text: formatScriptText(text, asWritten.outputs), changes };
+  return { header, steps, failures, violation, product, text: formatScriptText(text, asWritten.outputs), changes };
 }
 
 /** What is wrong with the first line of a script is said of that line. */
@@ -79,7 +79,11 @@ function parseHeader(text: string): ScriptHeader {
       `a script begins with 'stage PROTOCOL [setting=value …]', where PROTOCOL is one of ${known}`,
     );
   }
-  const option = (name: string): string | null => words.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+  const option = (name: string): string | null => {
+    const [said, again] = words.filter((one) => one.startsWith(`${name}=`));
+    if (again !== undefined) throw new TenureError('TENURE_BAD_ARGUMENT', `'${name}' is said twice`);
+    return said?.slice(name.length + 1) ?? null;
+  };
   const mutant = option('mutant');
   if (mutant !== null && !theatre.mutants.includes(mutant)) {
     throw new TenureError(
@@ -112,16 +116,21 @@ function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: Sc
       if (action === first) return [];
       const fail = (why: string): string[] => {
         if (isStrict) failures.push(`line ${number}: ${why}`);
-        return [`cannot: ${why}`];
+        return [why.startsWith('cannot ') ? why : `cannot: ${why}`];
       };
       if (/^stage\b/.test(text)) return fail('a stage begins a script, and there is one');
-      if (text.startsWith('expect ')) {
+      if (/^expect\b/.test(text)) {
         const why = unmet(text.split(/\s+/).slice(1), stage);
         if (why !== null) fail(why);
         return why === null ? [] : [`not so: ${why}`];
       }
+      const deed = text.replace(MAYBE, '');
+      if (MAYBE.test(text)) {
+        const why = misread(deed, stage, theatre);
+        if (why !== null) return fail(why);
+      }
       try {
-        return perform(text.replace(MAYBE, ''), stage);
+        return perform(deed, stage);
       } catch (error) {
         if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
         return MAYBE.test(text) ? [] : fail(error.message);
@@ -129,6 +138,19 @@ function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: Sc
     }),
   );
   return { outputs, failures, violations: stage.violations };
+}
+
+/** What is wrong with a line whatever the stage is like; null if it can be read. What cannot be done may be passed over, what cannot be read may not. */
+function misread(text: string, stage: AnyStage, { verbs }: Theatre): string | null {
+  if (text === 'start' || /^deliver all\b/.test(text)) return null;
+  try {
+    const action = stage.parse(text);
+    if (action.kind !== 'act' || verbs.some((one) => one.startsWith(`${action.verb} `))) return null;
+    return `'${action.verb}' is nothing that is done on a stage, nor by this protocol's actors`;
+  } catch (error) {
+    if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
+    return error.message;
+  }
 }
 
 function perform(text: string, stage: AnyStage): string[] {
@@ -174,7 +196,8 @@ function unmet(words: readonly string[], stage: AnyStage): string | null {
   if (sentence === 'no violation') return stage.violations[0] ? `${stage.violations[0].property} is broken` : null;
   const isNot = rest[0] === 'not';
   const resource = rest[isNot ? 1 : 0];
-  if (verb !== 'holds' || resource === undefined || rest.length > (isNot ? 2 : 1) || (who !== 'nobody' && !stage.names.includes(who))) {
+  const isKnown = who === 'nobody' ? !isNot : stage.names.includes(who);
+  if (verb !== 'holds' || resource === undefined || rest.length > (isNot ? 2 : 1) || !isKnown) {
     return `expect what? Write 'NODE holds NAME', 'NODE holds not NAME', 'nobody holds NAME', 'violation' or 'no violation'`;
   }
   const holders = stage.holdersOf(resource).map((node) => stage.names[node] ?? String(node));

@@ -86,8 +86,8 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
         : `${who} read ${record.register}: ${record.value ?? 'nothing'}`;
     case 'committed':
       return record.value === undefined
-        ? `${who} is committed: it has written ${record.register}`
-        : `${who} is committed: it read ${record.register}: ${record.value ?? 'nothing'}`;
+        ? `${who} is committed: it has written`
+        : `${who} is committed: it read ${record.value ?? 'nothing'}`;
     case 'aborted':
       return `${who} is aborted`;
     default:
@@ -100,7 +100,18 @@ function named(text: string, stage: AnyStage): string {
   return text.replace(/\bnode (\d+)#(\d+)/g, (_, node: string, start: string) => `${stage.names[Number(node)] ?? node}#${start}`);
 }
 
-/** Ballots and tokens are wall-clock microseconds: shown as seconds since the wall clocks of the stage began. */
+/** The ballot of Flease's bucket in which the wall clocks of a stage begin, with nothing drawn and nothing counted: 65 536 ballots to 60 ms. */
+const BUCKET_BALLOT = (SIM_EPOCH_US / 60_000) * 65_536;
+
+/**
+ * Ballots and tokens are wall-clock microseconds: shown as seconds since the wall clocks of the stage began. Flease's ballots
+ * count on from a bucket of time: shown as how far they are from the first one.
+ */
 function shortened(line: string): string {
-  return line.replace(/\b1[78]\d{14}\b/g, (digits) => `@${(Number(digits) - SIM_EPOCH_US) / 1_000_000}`);
+  return line
+    .replace(/\b1[78]\d{14}\b/g, (digits) => `@${(Number(digits) - SIM_EPOCH_US) / 1_000_000}`)
+    .replace(/\b19[5-7]\d{13}\b/g, (digits) => {
+      const fromFirst = Number(digits) - BUCKET_BALLOT;
+      return fromFirst < 0 ? String(fromFirst) : `+${fromFirst}`;
+    });
 }

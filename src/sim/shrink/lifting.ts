@@ -40,7 +40,7 @@ export interface Lifting<Command, Config> {
 }
 
 /** Whether those who asked only after the world had healed ask from then on, or are those who held something and ask again. */
-export interface LiftedWays extends Ways {
+interface LiftedWays extends Ways {
   readonly latecomersToo: boolean;
 }
 

@@ -152,6 +152,16 @@ export function isBroken(stage: AnyStage, actions: readonly StageAction[]): bool
   return false;
 }
 
+/** What was done, line by line, on a stage that was just opened: what a process is called depends on what came before. */
+export function linesOf(stage: AnyStage, actions: readonly StageAction[]): string[] {
+  stage.startAll();
+  return actions.map((action) => {
+    const line = stage.format(action);
+    stage.do(action);
+    return line;
+  });
+}
+
 /** With the time that goes by in between. */
 function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageAction[] {
   let nowUs = 0;

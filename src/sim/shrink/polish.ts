@@ -3,7 +3,7 @@
  * steps and terms become round or vanish, words that change nothing go, settings go back to their defaults.
  */
 import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
-import type { Settings } from '../stage/index.ts';
+import type { Settings, StageAction } from '../stage/index.ts';
 import type { Beat, Deed } from './play.ts';
 
 const MILLISECOND_US = 1_000;
@@ -20,7 +20,18 @@ export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): void {
   const simpler = plainSettings(beats, settings, defaults, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
-  const passesAll = [allAnswers, plainStarts, withoutChoices, roundTime, roundClocks, shorterEnd, plainWays, fewerWords, smallNumbers];
+  const passesAll = [
+    allAnswers,
+    plainStarts,
+    withoutChoices,
+    roundTime,
+    onceSet,
+    roundClocks,
+    shorterEnd,
+    plainWays,
+    fewerWords,
+    smallNumbers,
+  ];
   passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats);
 }
 
@@ -141,6 +152,30 @@ function plainWays(beats: readonly Beat[], passes: (beats: readonly Beat[]) => b
   return kept;
 }
 
+/** A wall clock that is set again and again is set once, by as much in all: where it was set last, or else where it was first. */
+function onceSet(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+  let kept = beats;
+  for (let i = kept.length - 1; i > 0; i--) {
+    const late = setOf(kept[i]);
+    if (!late) continue;
+    const at = kept.findLastIndex((beat, index) => index < i && setOf(beat)?.node === late.node);
+    const early = setOf(kept[at]);
+    if (!early) continue;
+    const byUs = early.byUs + late.byUs;
+    const both = (index: number): Beat => ({ ...(kept[index] as Beat), deed: { kind: 'plain', action: { ...late, byUs } } });
+    const attempts =
+      byUs === 0
+        ? [kept.toSpliced(i, 1).toSpliced(at, 1)]
+        : [kept.with(i, both(i)).toSpliced(at, 1), kept.with(at, both(at)).toSpliced(i, 1)];
+    kept = attempts.find((attempt) => passes(attempt)) ?? kept;
+  }
+  return kept;
+}
+
+function setOf(beat: Beat | undefined): Extract<StageAction, { kind: 'set' }> | null {
+  return beat?.deed.kind === 'plain' && beat.deed.action.kind === 'set' ? beat.deed.action : null;
+}
+
 function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
   let kept = beats;
   beats.forEach((beat, i) => {
@@ -148,7 +183,9 @@ function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) =>
     if (deed.kind !== 'plain' || (deed.action.kind !== 'set' && deed.action.kind !== 'rate')) return;
     const { action } = deed;
     const amount = action.kind === 'set' ? action.byUs : action.ppm;
-    for (const round of rounderSpans(Math.abs(amount))) {
+    // A clock that runs further off than it was drawn may do what no engine was told of.
+    const rounder = rounderSpans(Math.abs(amount)).filter((round) => action.kind === 'set' || round < Math.abs(amount));
+    for (const round of rounder) {
       const signed = amount < 0 ? -round : round;
       const changed = action.kind === 'set' ? { ...action, byUs: signed } : { ...action, ppm: signed };
       const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: changed } });

@@ -14,7 +14,7 @@ import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
 import { lift, type GoodEnd, type Lifting } from './lifting.ts';
 import { kindsIn } from './milder.ts';
-import { isBroken, perform, type Beat, type Performance } from './play.ts';
+import { isBroken, linesOf, perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
 import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
 
@@ -152,7 +152,7 @@ function shrinkPlay<Command, Config>(
   /** Whatever passes is the best so far: whoever asks goes on from it. */
   const passes = (beats: readonly Beat[], on: Settings): boolean => {
     if (watch.outOfTime()) throw new OutOfTime();
-    watch.tried(best.beats.length, 'steps left');
+    watch.tried(best.beats.length, 'taking some out');
     try {
       if (!breaks(beats, on)) return false;
     } catch (error) {
@@ -177,11 +177,10 @@ function shrinkPlay<Command, Config>(
   const last = play(best.beats, best.settings);
   // What is sent only with all rules in force is delivered by no beat: where that matters, no script tells the two apart.
   if (product !== null && isBroken(product(best.settings), last.actions)) return null;
-  const stage = open(best.settings);
   return {
     settings: best.settings,
     actions: last.actions,
-    lines: last.actions.map((action) => stage.format(action)),
+    lines: linesOf(open(best.settings), last.actions),
     violation: last.violation ?? violation,
   };
 }

@@ -94,7 +94,7 @@ export function reduceWorld<Message, Command, Event, Config>(
       if (isOver() || (die > DICE && (found || !offStage))) break;
       const world = run(smaller, chooser);
       const broken = world.panel.violations[0];
-      watch.tried(best.events, `without ${without}`);
+      watch.tried(best.events, `trying without ${without}`);
       if (broken?.property !== violation.property || (found && world.events >= found.events)) continue;
       if (!blamesTheMutant(smaller, chooser)) continue;
       found = { scenario: smaller, chooser, violation: broken, events: world.events, without: [...best.without, without], eventsMax };
@@ -122,7 +122,7 @@ export function reduceWorld<Message, Command, Event, Config>(
     if (isOver()) break;
     const world = run(best.scenario, chooser);
     const broken = world.panel.violations[0];
-    watch.tried(best.events, 'the shortest run');
+    watch.tried(best.events, 'looking for the shortest run');
     if (broken?.property === violation.property) runs.push({ ...best, chooser, violation: broken, events: world.events });
   }
   return { eventsBefore: first.events, runs: runs.toSorted((a, b) => a.events - b.events).slice(0, RUNS_HANDED_ON) };

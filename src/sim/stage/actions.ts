@@ -132,6 +132,11 @@ function formatAccess({ node, access }: AccessRef, names: NodeNames): string {
   return `${names[node] ?? node} #${access}`;
 }
 
+/** Actions in which a core takes a step, and may draw. */
+const DRAWING: ReadonlySet<StageAction['kind']> = new Set(['act', 'deliver', 'wake', 'answer', 'answer-all', 'fail', 'settle']);
+/** A clock that runs slow by this much stands still. */
+const RATE_PPM_MAX = 1_000_000;
+
 /** Reads one line. Throws TENURE_BAD_ARGUMENT with what is wrong in it. */
 export function parseAction(line: string, names: NodeNames): StageAction {
   const all = splitWords(line);
@@ -140,6 +145,7 @@ export function parseAction(line: string, names: NodeNames): StageAction {
   if (choosing >= 0) noMoreThan(2, all.slice(choosing), line);
   const [verb, ...words] = choosing < 0 ? all : all.slice(0, choosing);
   const action = parseBare(verb ?? '', words, names, line);
+  if (choosing >= 0 && !DRAWING.has(action.kind)) throw bad(line, `nothing is drawn in it, so there is nothing to be 'choosing'`);
   return choices === undefined ? action : ({ ...action, choices } as StageAction);
 }
 
@@ -184,9 +190,11 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       return { kind: verb, node: node(), byUs: text.startsWith('-') ? -spanUs : spanUs };
     }
     case 'rate': {
-      const ppm = Number((words[1] ?? '').replace(/ppm$/, ''));
+      const [, digits] = /^([+-]?\d+)ppm$/.exec(words[1] ?? '') ?? [];
       noMoreThan(2, words, line);
-      if (words[1] === undefined || !Number.isSafeInteger(ppm)) throw bad(line, 'a rate is a whole number of parts per million');
+      if (digits === undefined) throw bad(line, 'a rate is a whole number of parts per million, written like 1000ppm');
+      const ppm = Number(digits);
+      if (Math.abs(ppm) >= RATE_PPM_MAX) throw bad(line, `a clock runs fast or slow by less than ${RATE_PPM_MAX}ppm`);
       return { kind: verb, node: node(), ppm };
     }
     case 'answer':
@@ -244,8 +252,9 @@ function noMoreThan(count: number, words: readonly string[], line: string): void
 }
 
 function nodeNamed(name: string | undefined, names: NodeNames, line: string): number {
-  const node = names.indexOf(name ?? '');
-  if (node < 0) throw bad(line, `there is no node ${name === undefined ? 'named' : `'${name}'`}; there are ${names.join(', ')}`);
+  if (name === undefined) throw bad(line, `it names no node; there are ${names.join(', ')}`);
+  const node = names.indexOf(name);
+  if (node < 0) throw bad(line, `there is no node '${name}'; there are ${names.join(', ')}`);
   return node;
 }
 

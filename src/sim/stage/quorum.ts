@@ -15,7 +15,7 @@ import type { Desk, Scenario } from '../protocol.ts';
 import { quorum, type QuorumWorld } from '../protocols/quorum.ts';
 import type { LeaseHolder } from '../protocols/quorum-user.ts';
 import type { Ways } from './actions.ts';
-import { settingCount, settingSpanUs } from './settings.ts';
+import { settingCount, settingIsOn, settingPpm, settingSpanUs } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
 export const ACCEPTOR_NAMES = 'abcdefghijklmno';
@@ -59,7 +59,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     const proposers = settingCount(settings, 'proposers', 0, PROPOSER_NAMES.length);
     const termUs = settingSpanUs(settings, 'term');
     const attemptUs = settingSpanUs(settings, 'attempt');
-    const rateErrorPpm = Number((settings['rate'] ?? '0').replace(/ppm$/, ''));
+    const rateErrorPpm = settingPpm(settings, 'rate');
     const derived = deriveTiming({ maxTermUs: termUs, rateErrorPpm, rttUs: settingSpanUs(settings, 'rtt') });
     const timing = attemptUs === 0 ? derived : { ...derived, attemptUs: spanUs(attemptUs), promiseUs: stretch(attemptUs, rateErrorPpm) };
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
@@ -89,16 +89,16 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
           tellsBeliefs: false,
           silenceUs: timing.silenceUs,
           restarted: false,
-          bootstraps: settings['new'] === 'yes',
+          bootstraps: settingIsOn(settings, 'new'),
           isMember: false,
           opened: { asked: false },
         },
         // Waiters are served in order only while they answer in time: a script that judges it sees to that.
-        orderly: settings['order'] === 'yes',
+        orderly: settingIsOn(settings, 'order'),
         handles: [],
         keeps: keepsIn(settings, members),
         // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
-        fenced: settings['fencing'] !== 'no',
+        fenced: settingIsOn(settings, 'fencing'),
       },
     };
   },
@@ -122,6 +122,8 @@ const KEEPS: readonly Keeps[] = ['nothing', 'floor', 'votes'];
 /** What each member keeps: one word for all, or one for each, with commas. */
 function keepsIn(settings: Settings, members: number): Keeps[] {
   const words = (settings['keeps'] ?? 'nothing').split(',');
+  if (words.length > 1 && words.length !== members)
+    throw new TenureError('TENURE_BAD_ARGUMENT', `keeps is one word for all ${members} members or one for each, not ${words.length}`);
   return Array.from({ length: members }, (_, member) => {
     const word = words.length === 1 ? words[0] : words[member];
     const keeps = KEEPS.find((one) => one === word);
@@ -194,7 +196,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
     const { verbs } = this.#manner;
     if (!verbs.some((one) => one.startsWith(`${verb} `))) throw unknownVerb(verb, verbs);
     const unread = verb === 'acquire' ? [] : plainWords(words).slice(WORDS_MAX[verb] ?? 1);
-    if (unread.length > 0) throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} does not take '${unread.join(' ')}'`);
+    takesNoMore(verb, unread);
     switch (verb) {
       case 'acquire':
         this.#acquire(words);
@@ -270,6 +272,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
     const said = new Map<string, string>();
     for (let at = 0; at < options.length; at++) {
       const option = options[at] as string;
+      if (said.has(option)) throw new TenureError('TENURE_BAD_ARGUMENT', `'${option}' is said twice`);
       if (option === 'keep') said.set(option, '');
       else if (option === 'wait' || option === 'saying') said.set(option, options[++at] ?? '');
       else throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN', 'keep' and 'saying TEXT', not '${option}'`);
@@ -279,8 +282,10 @@ export class QuorumActor implements Actor<QuorumEvent> {
   }
 
   #ask(name: string, termUs: number, waitUs: number, keep: boolean, saying: string | undefined): void {
-    const lease = ++this.#asked;
+    // A name that is none is refused before anything is written down of it.
+    const bytes = encodeName(name);
     const meta = saying === undefined ? {} : { meta: encodeName(saying) };
+    const lease = ++this.#asked;
     this.#leases.push({
       lease,
       name,
@@ -293,7 +298,7 @@ export class QuorumActor implements Actor<QuorumEvent> {
       ...(saying === undefined ? {} : { saying }),
     });
     this.#desk.requested(name, lease);
-    this.#desk.command({ kind: 'acquire', lease, name: encodeName(name), termUs, waitUs, keep, ...meta });
+    this.#desk.command({ kind: 'acquire', lease, name: bytes, termUs, waitUs, keep, ...meta });
   }
 
   /** A holder says something of itself, and whoever asks a quorum later reads it: a register, whose first value came with the acquire. */
@@ -459,6 +464,11 @@ function plainWords(words: readonly string[]): readonly string[] {
 /** What a holder says of itself under one grant. Where clocks are beyond their bounds, two owners may have had the same token. */
 function registerOf({ name, token }: ActedLease, { incarnation }: { readonly incarnation: number }): string {
   return `${name} ${token} of #${incarnation}`;
+}
+
+/** A word that is passed over would make the line mean something else than it says. */
+export function takesNoMore(verb: string, words: readonly string[]): void {
+  if (words.length > 0) throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} does not take '${words.join(' ')}'`);
 }
 
 export function unknownVerb(verb: string, verbs: readonly string[]): TenureError {

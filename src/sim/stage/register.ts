@@ -1,10 +1,10 @@
 /** Clients of shared storage on a stage: each reads and writes when told, and the script says when a unit answers. */
-import { TenureError } from '../../kernel/index.ts';
+import { decodeName, encodeName, TenureError } from '../../kernel/index.ts';
 import type { PlainClient, RegisterCommand, RegisterEvent, Snapshot } from '../../core/index.ts';
 import { noFaults } from '../faults.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import { register, type RegisterWorld } from '../protocols/register.ts';
-import { unknownVerb } from './quorum.ts';
+import { takesNoMore, unknownVerb } from './quorum.ts';
 import { settingCount } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
@@ -41,21 +41,31 @@ class RegisterActor implements Actor<RegisterEvent> {
   act(verb: string, words: readonly string[]): void {
     const desk = this.#desk;
     if (verb !== 'read' && verb !== 'write') throw unknownVerb(verb, registerStaging.verbs);
-    const at = words.indexOf('unit');
-    const unit = at < 0 ? 0 : Number(words[at + 1]);
-    if (!(Number.isInteger(unit) && unit >= 0 && unit < this.#units))
-      throw new TenureError('TENURE_BAD_ARGUMENT', `units are numbered from 0 to ${this.#units - 1}`);
-    const [key = 'k', value = ''] = words;
+    const [key, ...rest] = words;
+    const value = verb === 'write' ? rest.shift() : undefined;
+    if (key === undefined || (verb === 'write' && value === undefined))
+      throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} needs a key${verb === 'write' ? ' and a text' : ''}`);
+    const unit = this.#unit(rest);
+    takesNoMore(verb, rest.slice(2));
+    const bytes = value === undefined ? null : encodeName(value);
     const name = `${unit}/${key}`;
     const op = ++this.#ops;
     this.#registers.set(op, name);
-    if (verb === 'read') {
+    if (value === undefined || bytes === null) {
       desk.record({ kind: 'invoked', register: name, op, action: 'read' });
       desk.command({ kind: 'read', unit, key, op });
     } else {
       desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
-      desk.command({ kind: 'write', unit, key, op, value: Uint8Array.from(value, (character) => character.charCodeAt(0)) });
+      desk.command({ kind: 'write', unit, key, op, value: bytes });
     }
+  }
+
+  #unit([word, number]: readonly string[]): number {
+    if (word === undefined) return 0;
+    if (word !== 'unit') throw new TenureError('TENURE_BAD_ARGUMENT', `'unit N' may follow, not '${word}'`);
+    const unit = /^\d+$/.test(number ?? '') ? Number(number) : Infinity;
+    if (unit >= this.#units) throw new TenureError('TENURE_BAD_ARGUMENT', `units are numbered from 0 to ${this.#units - 1}`);
+    return unit;
   }
 
   event(event: RegisterEvent): void {
@@ -63,7 +73,7 @@ class RegisterActor implements Actor<RegisterEvent> {
     const name = this.#registers.get(op) ?? '';
     this.#registers.delete(op);
     if (event.kind === 'found') {
-      const value = event.value && String.fromCharCode(...event.value);
+      const value = event.value && decodeName(event.value, 0, event.value.length);
       this.#desk.record({ kind: 'responded', register: name, op, value });
     } else if (event.kind === 'written') {
       this.#desk.record({ kind: 'responded', register: name, op });

@@ -4,7 +4,7 @@ import type { RoundRegisterCommand, RoundRegisterCore, RoundRegisterEvent, Round
 import { noFaults } from '../faults.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import { RegisterClient, roundsRegister, type RegisterRounds } from '../protocols/rounds-register.ts';
-import { ACCEPTOR_NAMES, PROPOSER_NAMES, unknownVerb } from './quorum.ts';
+import { ACCEPTOR_NAMES, PROPOSER_NAMES, takesNoMore, unknownVerb } from './quorum.ts';
 import { settingCount } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
@@ -51,9 +51,10 @@ class RegisterRoundsActor implements Actor<RoundRegisterEvent> {
     this.#client = new RegisterClient(desk);
   }
 
-  act(verb: string, [word]: readonly string[]): void {
-    const number = Number(word);
+  act(verb: string, [word, ...more]: readonly string[]): void {
+    const number = /^\d+$/.test(word ?? '') ? Number(word) : 0;
     if (verb !== 'read' && verb !== 'write') throw unknownVerb(verb, roundsRegisterStaging.verbs);
+    takesNoMore(verb, more);
     if (!(Number.isSafeInteger(number) && number > 0))
       throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} needs a whole number from 1, not '${word ?? ''}'`);
     if (verb === 'read') {

@@ -13,7 +13,7 @@ import {
   type RoundWorld,
 } from '../protocols/rounds.ts';
 import { ACCEPTOR_NAMES, PROPOSER_NAMES, QuorumActor, votersIn } from './quorum.ts';
-import { settingCount, settingSpanUs, settingWord } from './settings.ts';
+import { settingCount, settingIsOn, settingPpm, settingSpanUs, settingWord } from './settings.ts';
 import type { Settings, Staging } from './staging.ts';
 
 export type RoundStaging = Staging<RoundMessage, LeaseCommand, LeaseEvent, RoundWorld, RoundCore>;
@@ -57,7 +57,7 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
       const proposers = settingCount(settings, 'proposers', 0, PROPOSER_NAMES.length);
       const termUs = settingSpanUs(settings, 'term');
       const attemptUs = settingSpanUs(settings, 'attempt');
-      const rateErrorPpm = Number((settings['rate'] ?? '0').replace(/ppm$/, ''));
+      const rateErrorPpm = settingPpm(settings, 'rate');
       const algorithm = engine === 'flease' ? (Number(settingWord(settings, 'algorithm', ['2', '3', '4'])) as 2 | 3 | 4) : 4;
       const kept = settingWord(settings, 'clocks', ['absolute', 'relative']);
       const derived = deriveRoundTiming({
@@ -102,8 +102,8 @@ function roundStaging(protocol: RoundProtocol, engine: 'flease' | 'paxoslease', 
             isMember: false,
             opened: { asked: false },
           },
-          agrees: settings['fencing'] !== 'no',
-          releasesHeard: engine === 'paxoslease' && settingWord(settings, 'heard', ['yes', 'no']) === 'yes',
+          agrees: settingIsOn(settings, 'fencing'),
+          releasesHeard: engine === 'paxoslease' && settingIsOn(settings, 'heard'),
           judgesDeadlines: true,
           handles: [],
         },

@@ -20,6 +20,19 @@ export function settingSpanUs(settings: Settings, name: string): number {
   return parseDuration(settings[name] ?? '');
 }
 
+const PPM = /^(\d+)(?:ppm)?$/;
+
+export function settingPpm(settings: Settings, name: string): number {
+  const text = settings[name] ?? '';
+  const [, digits] = PPM.exec(text) ?? [];
+  if (digits !== undefined) return Number(digits);
+  throw new TenureError('TENURE_BAD_ARGUMENT', `${name} is a whole number of parts per million, like 100ppm, not '${text}'`);
+}
+
+export function settingIsOn(settings: Settings, name: string): boolean {
+  return settingWord(settings, name, ['yes', 'no']) === 'yes';
+}
+
 /** `acceptors=3 term=2s` as settings; each must be one of those with a default. */
 export function parseSettings(words: readonly string[], defaults: Settings): Settings {
   const settings: Record<string, string> = { ...defaults };

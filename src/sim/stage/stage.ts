@@ -183,11 +183,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         return;
       case 'sleep':
         this.#clock(action.node).sleep(this.nowUs);
-        this.#paused.add(action.node);
         return;
       case 'awake':
         this.#clock(action.node).awake(this.nowUs);
-        this.#paused.delete(action.node);
         return;
       case 'advance':
         this.nowUs += action.byUs;
@@ -247,6 +245,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const restarted = action.kind === 'restart';
     if (this.#players[node]) throw this.#cannot(action, 'it is up');
     if (restarted !== (this.#starts[node] as number) > 0) throw this.#cannot(action, restarted ? 'it never was up' : 'it was up before');
+    if (this.#clock(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
     const own = this.#lifeOf(node, action);
     this.#lives.add(own);
     const diskKept = action.kind === 'restart' && action.diskKept;
@@ -277,6 +276,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   #twin(node: number, action: Extract<StageAction, { kind: 'twin' }>): void {
     const player = this.#up(node, action);
     if (node >= this.scenario.nodes) throw this.#cannot(action, 'it has been replaced already');
+    if (this.#clock(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
     this.#lifeOf(node, action);
     this.#players[node] = null;
     this.#players.push(player);
@@ -293,11 +293,16 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     return player;
   }
 
-  /** Up and not paused. */
+  /** Up, not paused, and on a machine that is awake. */
   #free(node: number, action: StageAction): Player<Message, Command, Event, Config> {
     const player = this.#up(node, action);
-    if (this.#paused.has(node)) throw this.#cannot(action, `${this.names[node]} is paused`);
+    this.#mayAct(node, action);
     return player;
+  }
+
+  #mayAct(node: number, action: StageAction): void {
+    const still = this.#paused.has(node) ? 'paused' : this.#clock(node).isAsleep ? 'asleep' : null;
+    if (still !== null) throw this.#cannot(action, `${this.names[node]} is ${still}`);
   }
 
   // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────
@@ -367,7 +372,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const access = this.#access(action);
     // A write of a process that is gone may still take effect; nobody is left to be told.
     const index = this.#players.findIndex((one) => one?.incarnation === access.incarnation);
-    if (this.#paused.has(index)) throw this.#cannot(action, `${this.names[index]} is paused`);
+    if (index >= 0) this.#mayAct(index, action);
     const ok = action.kind === 'answer';
     const finding = action.kind === 'answer' ? action.finding : undefined;
     if (finding !== undefined && !this.#shelves.mayFind(access, finding)) throw this.#cannot(action, 'no regular register answers that');
@@ -394,7 +399,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   #settle(action: Extract<StageAction, { kind: 'settle' }>): void {
     const missing = this.#players.findIndex((player, index) => (player === null) !== index >= this.scenario.nodes);
     if (missing >= 0) throw this.#cannot(action, `${this.names[missing]} is ${missing < this.scenario.nodes ? 'down' : 'still there'}`);
-    for (const node of this.#paused) throw this.#cannot(action, `${this.names[node]} is paused`);
+    for (let node = 0; node < this.scenario.nodes; node++) this.#mayAct(node, action);
     for (const node of this.#doomed.keys()) throw this.#cannot(action, `${this.names[node]} is about to crash`);
     const players = this.#players.slice(0, this.scenario.nodes) as Player<Message, Command, Event, Config>[];
     if ((action.giveBackUs ?? action.askAgainUs) !== undefined && !players.every(({ actor }) => 'wakeAt' in actor))

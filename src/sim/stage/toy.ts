@@ -4,7 +4,7 @@ import type { Snapshot, ToyCommand, ToyConfig, ToyCore, ToyEvent, ToyMessage } f
 import { noFaults } from '../faults.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import { toy } from '../protocols/toy.ts';
-import { unknownVerb } from './quorum.ts';
+import { takesNoMore, unknownVerb } from './quorum.ts';
 import { settingCount, settingSpanUs } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
@@ -41,8 +41,9 @@ class ToyActor implements Actor<ToyEvent> {
     this.#desk = desk;
   }
 
-  act(verb: string): void {
+  act(verb: string, words: readonly string[]): void {
     const desk = this.#desk;
+    takesNoMore(verb, words);
     switch (verb) {
       case 'acquire':
         if (this.#token > 0) this.#over('lost');
