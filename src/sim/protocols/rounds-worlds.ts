@@ -50,6 +50,8 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
       if (shape !== 'wild' && (isAbsolute || shape === 'perfect')) {
         faults.wallStepEveryUs = faults.wallSetAtBootPpm = faults.sleepEveryUs = 0;
         faults.rateChangeEveryUs = 0;
+        // Nobody's clock is set here: a lease that has ended by it does not come back.
+        faults.wallStepsBack = false;
       }
       faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
       faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
