@@ -188,6 +188,12 @@ export function isStopped(pid: number): boolean {
   return processes().some((listed) => listed.pid === pid && listed.state.startsWith('T'));
 }
 
+/** All of a group are stopped. A shell whose child was stopped before it became a command waits for it uninterruptibly, and runs as little. */
+export function isGroupStopped(group: number): boolean {
+  const living = livingIn(group);
+  return living.length > 0 && living.every(({ state }) => /^[TD]/.test(state));
+}
+
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(MOMENT_MS);
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isStopped, livingIn, MembersApart, until } from './run-kit.ts';
+import { isGroupStopped, isStopped, livingIn, MembersApart, until } from './run-kit.ts';
 
 const TERM_MS = 6000;
 let cell: MembersApart;
@@ -157,9 +157,9 @@ describe('the command of tenure run', () => {
     ]);
     const group = Number(await new Promise((resolve) => run.process.stdout?.once('data', resolve)));
     run.process.kill('SIGTSTP');
-    await until(() => livingIn(group).every(({ state }) => state.startsWith('T')) && isStopped(run.pid));
+    await until(() => isGroupStopped(group) && isStopped(run.pid));
     run.process.kill('SIGCONT');
-    await until(() => livingIn(group).some(({ state }) => !state.startsWith('T')));
+    await until(() => !isGroupStopped(group));
     writeFileSync(cell.file('go-on'), '');
     expect((await run.ended).code).toBe(0);
   });
