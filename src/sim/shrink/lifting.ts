@@ -46,11 +46,13 @@ interface LiftedWays extends Ways {
 
 /**
  * How a run ends on the stage where progress is the question: all goes well, for as long as the world had. If the users' ways are given they do
- * then what users in a world do; if not, whoever asked for something asks once and waits. `stuckUs` is the instant that a run never got past.
+ * then what users in a world do; if not, whoever asked for something asks once and waits. With dice, messages arrive out of order, as drawn.
  */
 export interface GoodEnd {
+  /** Where it begins: when the world heals, at an instant after that, or at the one that the run never got past. */
+  readonly from: 'healed' | { readonly atUs: number } | { readonly stuckUs: number };
   readonly ways?: LiftedWays | null;
-  readonly stuckUs?: number;
+  readonly dice?: number;
 }
 
 /** Where progress is not the question there is no good end: a world that has healed goes on like any other. */
@@ -61,6 +63,7 @@ export function lift<Command, Config>(
   end: GoodEnd | null,
 ): Beat[] {
   const owedUs = end === null ? null : scenario.livenessUs;
+  const isStuck = end !== null && end.from !== 'healed' && 'stuckUs' in end.from;
   const ways = end?.ways ?? null;
   const beats: Beat[] = [];
   /** The beat that each step of the tape became, and that each request was made by. */
@@ -68,12 +71,14 @@ export function lift<Command, Config>(
   const requests = new Map<string, number>();
   const isUp: boolean[] = [];
   const wasUp: boolean[] = [];
+  const asleep = new Set<number>();
   /** The process that is in its node's place, and the beat by which each that is not was replaced. */
   const current: number[] = [];
   const replacedBy = new Map<number, number>();
   let doer: number | undefined;
-  /** When all was well, and who has asked for something since. */
-  let healedUs = end?.stuckUs ?? Infinity;
+  /** From which step on all goes well, when that is, and who has asked for something since. */
+  const healed = end === null ? steps.length : beginning(steps, end);
+  const healedUs = steps[healed]?.atUs ?? Infinity;
   const insistent = new Map<number, number>();
   const deliveries = countDeliveries(steps);
   const add = (atUs: number, deed: Deed, choices: readonly number[] = []): number => {
@@ -89,6 +94,20 @@ export function lift<Command, Config>(
   };
   const origin = ({ step, kind, nth }: TapedOrigin): Origin => ({ beat: beatOf.get(step) ?? NO_BEAT, kind, nth });
 
+  /** A world that got stuck never came to heal: what was broken then is put right. */
+  const heal = (): void => {
+    for (const twin of replacedBy.values()) {
+      const { deed } = beats[twin] as Beat;
+      doer = twin;
+      if (deed.kind === 'plain' && deed.action.kind === 'twin') plain(healedUs, { kind: 'crash', node: deed.action.node });
+    }
+    doer = undefined;
+    for (const node of asleep) plain(healedUs, { kind: 'awake', node });
+    isUp.forEach((up, node) => {
+      if (!up) plain(healedUs, { kind: 'restart', node, diskKept: true });
+    });
+  };
+
   clocks.forEach(({ wallOffsetUs, ratePpm }, node) => {
     if (ratePpm !== 0) plain(0, { kind: 'rate', node, ppm: ratePpm });
     if (wallOffsetUs !== 0) plain(0, { kind: 'set', node, byUs: wallOffsetUs });
@@ -96,8 +115,14 @@ export function lift<Command, Config>(
   steps.forEach((step, index) => {
     const { atUs, node, process, deed, choices } = step;
     doer = replacedBy.get(process);
-    if (deed.kind === 'healed' && end !== null) healedUs = Math.min(healedUs, atUs);
-    if (atUs >= healedUs && isLeftToTheStage(deed, atUs, healedUs)) return;
+    const isWell = index >= healed;
+    if (index === healed && !isStuck) {
+      for (const { message, byUs } of stillUnderWay(steps, healed)) add(healedUs, { kind: 'delay', message: origin(message), byUs });
+      // What was lost on the way would arrive if it were still under way.
+      plain(healedUs, { kind: 'drop-all' });
+      doer = replacedBy.get(process);
+    }
+    if (isWell && isLeftToTheStage(deed, atUs, healedUs)) return;
     // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
     if (isCutOff(steps, index) && canBeSaid(deed, lifting)) plain(atUs, { kind: 'crash', node, after: step.cutAfter as number });
     const act = ({ verb, words, asks, about }: Said): void => {
@@ -142,9 +167,9 @@ export function lift<Command, Config>(
         const asked = insistent.get(process) ?? 0;
         const usersMax = ways === null ? 1 : ways.latecomersToo ? (lifting.users?.(scenario, node) ?? 1) : 0;
         const isOneMore = asked < usersMax || atUs === healedUs;
-        const said = atUs < healedUs ? lifting.say(deed.command) : isOneMore ? insist(deed.command) : null;
+        const said = !isWell ? lifting.say(deed.command) : isOneMore ? insist(deed.command) : null;
         if (!said) return;
-        if (atUs >= healedUs) insistent.set(process, asked + 1);
+        if (isWell) insistent.set(process, asked + 1);
         act(said);
         return;
       }
@@ -169,8 +194,6 @@ export function lift<Command, Config>(
         return;
       }
       case 'healed':
-        // What was lost on the way would arrive if it were still under way.
-        if (owedUs !== null) plain(atUs, { kind: 'drop-all' });
         return;
       case 'wall':
         plain(atUs, { kind: 'set', node, byUs: deed.byUs });
@@ -181,13 +204,18 @@ export function lift<Command, Config>(
       case 'sleep':
       case 'awake':
         plain(atUs, { kind: deed.kind, node });
+        if (deed.kind === 'sleep') asleep.add(node);
+        else asleep.delete(node);
         return;
     }
   });
   if (owedUs !== null && healedUs < Infinity) {
     doer = undefined;
+    if (isStuck) heal();
     const { latecomersToo: _, ...as } = ways ?? { latecomersToo: false };
-    plain(healedUs, { kind: 'settle', byUs: owedUs, ...as });
+    const dice = end?.dice;
+    const order = dice === undefined ? {} : { outOfOrder: true };
+    plain(healedUs, { kind: 'settle', byUs: owedUs, ...order, ...as }, dice === undefined ? [] : [dice]);
   }
   return beats;
 }
@@ -215,6 +243,28 @@ function canBeSaid<Command, Config>(deed: TapedDeed<Command>, lifting: Lifting<C
     default:
       return false;
   }
+}
+
+/** The step from which on all goes well; past the last one if there is none. */
+function beginning<Command>(steps: readonly TapedStep<Command>[], { from }: GoodEnd): number {
+  const isFirst = ({ deed, atUs }: TapedStep<Command>): boolean =>
+    from === 'healed' ? deed.kind === 'healed' : atUs >= ('atUs' in from ? from.atUs : from.stuckUs);
+  const index = steps.findIndex(isFirst);
+  return index < 0 ? steps.length : index;
+}
+
+/** What was sent before the world healed and arrived after it, and how long after. */
+function stillUnderWay<Command>(
+  steps: readonly TapedStep<Command>[],
+  healed: number,
+): { readonly message: TapedOrigin; readonly byUs: number }[] {
+  const healedUs = (steps[healed] as TapedStep<Command>).atUs;
+  const seen = new Set<string>();
+  return steps.slice(healed).flatMap(({ deed, atUs }) => {
+    if (deed.kind !== 'deliver' || deed.message.step >= healed || seen.has(keyOf(deed.message))) return [];
+    seen.add(keyOf(deed.message));
+    return [{ message: deed.message, byUs: atUs - healedUs }];
+  });
 }
 
 function countDeliveries<Command>(steps: readonly TapedStep<Command>[]): Map<string, number> {

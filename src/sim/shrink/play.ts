@@ -19,6 +19,7 @@ export type Deed =
   /** Something that refers to nothing before it. */
   | { readonly kind: 'plain'; readonly action: StageAction }
   | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
+  | { readonly kind: 'delay'; readonly message: Origin; readonly byUs: number }
   | { readonly kind: 'effect' | 'fail'; readonly access: Origin; readonly node: number }
   /** `found` is the write that a weak read finds, or null: nothing. */
   | { readonly kind: 'answer'; readonly access: Origin; readonly node: number; readonly found?: Origin | null }
@@ -70,6 +71,10 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
       case 'duplicate': {
         const message = messages.get(keyOf(deed.message));
         return message ? { kind: deed.kind, message } : null;
+      }
+      case 'delay': {
+        const message = messages.get(keyOf(deed.message));
+        return message ? { kind: deed.kind, message, byUs: deed.byUs } : null;
       }
       case 'effect':
       case 'fail': {

@@ -21,6 +21,12 @@ import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-red
 /** A run of more steps than this is no script until some are taken out: nobody reads it, and writing it takes a while. */
 const WHOLE_RUN_MAX = 200;
 
+/** Where it matters in which order messages arrive, so many are tried. */
+const DICE_FOR_ORDER = 32;
+
+/** So many terms before progress is missed, all may begin to go well. */
+const LATER_ENDS = [0.02, 0.1, 0.25, 0.5, 1, 2];
+
 /** Ends a search in its midst. */
 class OutOfTime extends Error {}
 
@@ -135,9 +141,10 @@ function shrinkPlay<Command, Config>(
     const { violation: found, actions } = play(beats, on);
     return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
   };
-  const stuckUs = events > eventsMax ? violation.at : Infinity;
+  const isEndless = events > eventsMax;
   let first: Performance | null = null;
-  for (const end of violation.property === 'liveness' ? goodEnds(lifting, scenario, stuckUs) : [null]) {
+  for (const end of violation.property === 'liveness' ? goodEnds(tape, lifting, scenario, violation.at, isEndless) : [null]) {
+    if (first && watch.outOfTime()) break;
     first = play(lift(tape, lifting, scenario, end), settings);
     if (first.violation?.property === violation.property) break;
   }
@@ -185,8 +192,26 @@ function shrinkPlay<Command, Config>(
   };
 }
 
-/** How the users of the world may go on where all goes well: what waits for progress first, what asks again after it. */
-function goodEnds<Command, Config>(lifting: Lifting<Command, Config>, scenario: Scenario<Config>, stuckUs: number): GoodEnd[] {
-  const ways = lifting.ways?.(scenario) ?? [];
-  return [{ stuckUs }, ...[true, false].flatMap((latecomersToo) => ways.map((one) => ({ ways: { ...one, latecomersToo }, stuckUs })))];
+/**
+ * How a run in which progress is missed may end on a stage. Users wait for progress, or ask again after it, as those of the world do. If nothing breaks
+ * from the instant on at which the world healed, more of the run is played as it was; then messages lose their order.
+ */
+function* goodEnds<Command, Config>(
+  { steps }: Tape<Command>,
+  lifting: Lifting<Command, Config>,
+  scenario: Scenario<Config>,
+  missedUs: number,
+  isEndless: boolean,
+): Generator<GoodEnd> {
+  const ways = [null, ...[true, false].flatMap((latecomersToo) => (lifting.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo })))];
+  if (isEndless) {
+    for (const one of ways) yield { from: { stuckUs: missedUs }, ways: one };
+    return;
+  }
+  const healedUs = steps.find(({ deed }) => deed.kind === 'healed')?.atUs ?? Infinity;
+  const later = LATER_ENDS.map((terms) => missedUs - terms * scenario.termUs).filter((atUs) => atUs > healedUs);
+  const froms = ['healed' as const, ...later.map((atUs) => ({ atUs }))];
+  for (let die = 0; die <= DICE_FOR_ORDER; die++) {
+    for (const from of froms) for (const one of ways) yield { from, ways: one, ...(die === 0 ? {} : { dice: die }) };
+  }
 }

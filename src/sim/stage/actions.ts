@@ -30,7 +30,9 @@ export type StageAction =
   | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Choosing)
   | ({ readonly kind: 'deliver'; readonly message: MessageRef } & Choosing)
   | { readonly kind: 'drop' | 'duplicate'; readonly message: MessageRef }
-  /** Everything under way is lost. */
+  /** Where all goes well, it arrives only so long after now. */
+  | { readonly kind: 'delay'; readonly message: MessageRef; readonly byUs: number }
+  /** Everything under way is lost, but for what is delayed. */
   | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
@@ -64,8 +66,10 @@ export type StageAction =
    */
   | ({ readonly kind: 'settle'; readonly byUs: number } & Ways & Choosing);
 
-/** What applications do of themselves while all goes well; nothing, where nothing is said. */
+/** How it goes where all goes well, and what applications do of themselves meanwhile: nothing, where nothing is said. */
 export interface Ways {
+  /** Each message takes a time of its own, up to the usual one: one that was sent later may arrive sooner. */
+  readonly outOfOrder?: boolean;
   /** So long after it was granted, or after all began to go well, each gives back what it holds: then none may starve beside others. */
   readonly giveBackUs?: number;
   /** So long after it was refused, or had given back or lost what it held before, each asks again for the same. */
@@ -92,15 +96,18 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'drop':
     case 'duplicate':
       return `${action.kind} ${formatMessageRef(action.message, names)}`;
+    case 'delay':
+      return `delay ${formatMessageRef(action.message, names)} ${formatSpan(action.byUs)}`;
     case 'drop-all':
       return 'drop all';
     case 'advance':
       return `advance ${formatSpan(action.byUs)}`;
     case 'settle': {
-      const { byUs, giveBackUs, askAgainUs } = action;
+      const { byUs, outOfOrder, giveBackUs, askAgainUs } = action;
+      const order = outOfOrder === true ? ' out of order' : '';
       const back = giveBackUs === undefined ? '' : ` giving back after ${formatSpan(giveBackUs)}`;
       const again = askAgainUs === undefined ? '' : ` asking again after ${formatSpan(askAgainUs)}`;
-      return `settle ${formatSpan(byUs)}${back}${again}`;
+      return `settle ${formatSpan(byUs)}${order}${back}${again}`;
     }
     case 'crash':
       return `crash ${names[action.node]}${action.after === undefined ? '' : ` after ${action.after}`}`;
@@ -161,6 +168,14 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     case 'duplicate':
       if (verb === 'drop' && words.join(' ') === 'all') return { kind: 'drop-all' };
       return { kind: verb, message: parseMessageRef(words, names, line) };
+    case 'delay': {
+      const named = words[2]?.startsWith('#') ? 3 : 2;
+      return {
+        kind: verb,
+        message: parseMessageRef(words.slice(0, named), names, line),
+        byUs: parseDuration(words.slice(named).join(' ')),
+      };
+    }
     case 'advance':
       return { kind: verb, byUs: parseDuration(words.join(' ')) };
     case 'settle':
@@ -212,10 +227,11 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
 }
 
 function parseSettle(text: string): StageAction {
-  const [, span = '', back, again] = /^(.*?)(?: giving back after (.*?))?(?: asking again after (.*))?$/.exec(text) ?? [];
+  const [, span = '', order, back, again] = /^(.*?)( out of order)?(?: giving back after (.*?))?(?: asking again after (.*))?$/.exec(text) ?? [];
   return {
     kind: 'settle',
     byUs: parseDuration(span),
+    ...(order === undefined ? {} : { outOfOrder: true }),
     ...(back === undefined ? {} : { giveBackUs: parseDuration(back) }),
     ...(again === undefined ? {} : { askAgainUs: parseDuration(again) }),
   };

@@ -1,6 +1,6 @@
 /**
- * A stage on which all goes well for a while: messages arrive after one latency, in the order in which they were sent, what a node sends
- * itself at once; accesses to storage are answered after the same time; timers fire when they are due. Nothing is drawn.
+ * A stage on which all goes well for a while: messages arrive after one latency, what a node sends itself at once; accesses to storage
+ * are answered after the same time; timers fire when they are due. With one latency for all they arrive in the order in which they were sent.
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { MessageRef } from './actions.ts';
@@ -11,7 +11,7 @@ const STEPS_MAX = 1_000_000;
 const STEPS_AT_ONCE_MAX = 10_000;
 
 /** What can happen next on a stage, in the order in which it came up. */
-export interface Settling<Flight extends MessageRef, Access> {
+export interface Settling<Flight extends MessageRef & { readonly dueUs?: number }, Access> {
   nowUs: number;
   readonly flights: readonly Flight[];
   readonly accesses: readonly Access[];
@@ -30,10 +30,10 @@ export interface Settled {
   readonly isStuck: boolean;
 }
 
-export function settle<Flight extends MessageRef, Access extends object>(
+export function settle<Flight extends MessageRef & { readonly dueUs?: number }, Access extends object>(
   stage: Settling<Flight, Access>,
   spanUs: number,
-  latencyUs: number,
+  latencyUs: () => number,
 ): Settled {
   const endUs = stage.nowUs + spanUs;
   const dues = new Map<Flight | Access, number>();
@@ -51,7 +51,7 @@ export function settle<Flight extends MessageRef, Access extends object>(
     };
     for (const flight of stage.flights) {
       let dueUs = dues.get(flight);
-      if (dueUs === undefined) dues.set(flight, (dueUs = stage.nowUs + (flight.from === flight.to ? 0 : latencyUs)));
+      if (dueUs === undefined) dues.set(flight, (dueUs = flight.dueUs ?? stage.nowUs + (flight.from === flight.to ? 0 : latencyUs())));
       consider(dueUs, () => {
         counts.messages++;
         stage.deliver(flight);
@@ -59,7 +59,7 @@ export function settle<Flight extends MessageRef, Access extends object>(
     }
     for (const access of stage.accesses) {
       let dueUs = dues.get(access);
-      if (dueUs === undefined) dues.set(access, (dueUs = stage.nowUs + latencyUs));
+      if (dueUs === undefined) dues.set(access, (dueUs = stage.nowUs + latencyUs()));
       consider(dueUs, () => {
         counts.answers++;
         stage.answer(access);

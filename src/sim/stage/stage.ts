@@ -44,6 +44,8 @@ const ANSWERS_MAX = 10_000;
 interface Flight extends MessageRef {
   readonly bytes: Uint8Array;
   copies: number;
+  /** When it arrives where all goes well, if not after the usual time. */
+  dueUs?: number;
 }
 
 export class Stage<Message, Command, Event, Config> implements AnyStage {
@@ -207,7 +209,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#consume(this.#flight(action.message, this.format(action)));
         return;
       case 'drop-all':
-        this.#flights.length = 0;
+        for (const flight of this.#flights.filter(({ dueUs }) => dueUs === undefined)) this.#flights.splice(this.#flights.indexOf(flight), 1);
+        return;
+      case 'delay':
+        this.#flight(action.message, this.format(action)).dueUs = this.nowUs + action.byUs;
         return;
       case 'duplicate':
         this.#flight(action.message, this.format(action)).copies++;
@@ -412,11 +417,9 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       player.actor.settling?.(action);
     }
     this.#owed.begin(action);
-    const { messages, answers, wakes, isStuck } = settle(
-      this.#settling(players),
-      action.byUs,
-      this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US,
-    );
+    const usualUs = this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US;
+    const latencyUs = (): number => (action.outOfOrder === true ? 1 + dice.below(usualUs) : usualUs);
+    const { messages, answers, wakes, isStuck } = settle(this.#settling(players), action.byUs, latencyUs);
     for (const player of players) {
       player.dice = null;
       player.healed = false;
