@@ -1,4 +1,4 @@
-/** Worlds of engines that are cells of members and clients, with a member, client, handle or name less, without disks, or without a bootstrap. */
+/** Worlds of engines that are cells of members and clients, with a member, client, handle, name or habit less, without disks, or without a bootstrap. */
 import type { Scenario, SmallerScenario } from '../protocol.ts';
 import type { QuorumHabits } from './quorum-user.ts';
 
@@ -35,6 +35,9 @@ export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>
     const old = { ...habits, bootstraps: false };
     smaller.push({ without: 'a bootstrap', scenario: { ...scenario, config: { ...config, habits: old } } });
   }
+  for (const [without, fewer] of simplerHabits(habits)) {
+    smaller.push({ without, scenario: { ...scenario, config: { ...config, habits: { ...habits, ...fewer } } } });
+  }
   if (config.core.replication !== undefined && config.core.replication < members) {
     const all = { ...config.core, replication: members };
     smaller.push({ without: 'names that only some vote on', scenario: { ...scenario, config: { ...config, core: all } } });
@@ -56,4 +59,16 @@ export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>
     smaller.push({ without: 'a handle', scenario: { ...scenario, config: fewer } });
   });
   return smaller;
+}
+
+/** What users could do without, each by itself. */
+function simplerHabits({ lapseOnly, rush, impatient, releasesLater, extras, speaks, renews }: QuorumHabits): [string, Partial<QuorumHabits>][] {
+  const simpler: [string, Partial<QuorumHabits>, boolean][] = [
+    ['users that wait', { impatient: true }, impatient !== true && !lapseOnly && !rush],
+    ['what holders say of themselves', { speaks: false }, speaks ?? extras],
+    ['questions and lists', { extras: false, speaks: speaks ?? extras }, extras],
+    ['renewals', { renews: false }, renews && !lapseOnly],
+    ['releases as of a later time', { releasesLater: false }, releasesLater],
+  ];
+  return simpler.flatMap(([without, fewer, applies]) => (applies ? [[without, fewer]] : []));
 }

@@ -22,6 +22,8 @@ export interface QuorumHabits {
   readonly maxTermUs: number;
   /** Leases are left to run out: no renewal, no release. */
   readonly lapseOnly: boolean;
+  /** Nobody waits for a lease before the world heals. */
+  readonly impatient?: boolean;
   /** Whoever asks waits for terms before it changes its mind. */
   readonly patient?: boolean;
   /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
@@ -257,8 +259,8 @@ export class QuorumUser implements User<QuorumEvent> {
       return;
     }
     const desk = this.#desk;
-    const { maxTermUs, lapseOnly, patient = false, resources, renews, brief } = this.#habits;
-    const waits = desk.choose(2) === 0;
+    const { maxTermUs, lapseOnly, impatient = false, patient = false, resources, renews, brief } = this.#habits;
+    const waits = desk.choose(2) === 0 && !impatient;
     const keep = !lapseOnly && renews && !brief && desk.choose(2) === 0;
     const termUs = this.#drawTerm();
     this.#acquire(
