@@ -16,7 +16,7 @@ export interface ScriptParts {
 type Kind = 'message' | 'world' | 'act';
 
 function kindOf(line: string): Kind {
-  if (/^(deliver|drop|duplicate|wake|effect|answer|fail) /.test(line)) return 'message';
+  if (/^(maybe )?(deliver|drop|duplicate|delay|wake|effect|answer|fail) /.test(line)) return 'message';
   return /^(advance|crash|restart|twin|set|rate|sleep|awake|pause|resume|settle) /.test(line) ? 'world' : 'act';
 }
 

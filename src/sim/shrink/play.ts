@@ -100,13 +100,12 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
 
   /** What came of a beat is known by it. */
   const keep = (beat: number, notes: readonly StageNote[]): void => {
-    const sent = notes.filter(({ kind }) => kind === 'sent').length;
     const counts = new Map<string, number>();
-    for (const message of stage.underWay.slice(stage.underWay.length - sent)) {
+    for (const message of sentIn(stage, notes)) {
       const kind = `${message.to} ${message.label}`;
       const nth = counts.get(kind) ?? 0;
       counts.set(kind, nth + 1);
-      messages.set(keyOf({ beat, kind, nth }), { ...message });
+      messages.set(keyOf({ beat, kind, nth }), message);
     }
     notes
       .filter(({ kind }) => kind === 'asked')
@@ -147,26 +146,6 @@ export function firstStartOf(node: number): number {
   return -1 - node;
 }
 
-/** Whether anything breaks when these actions are done as far as they can be. */
-export function isBroken(stage: AnyStage, actions: readonly StageAction[]): boolean {
-  stage.startAll();
-  for (const action of actions) {
-    attempt(stage, action);
-    if (stage.violations.length > 0) return true;
-  }
-  return false;
-}
-
-/** What was done, line by line, on a stage that was just opened: what a process is called depends on what came before. */
-export function linesOf(stage: AnyStage, actions: readonly StageAction[]): string[] {
-  stage.startAll();
-  return actions.map((action) => {
-    const line = stage.format(action);
-    stage.do(action);
-    return line;
-  });
-}
-
 /** With the time that goes by in between. */
 function inTime(actions: readonly StageAction[], beats: readonly Beat[]): StageAction[] {
   let nowUs = 0;
@@ -182,8 +161,14 @@ function by(node: number | undefined, action: StageAction): StageAction | null {
   return node !== undefined && 'node' in action ? { ...action, node } : null;
 }
 
+/** What came of the last action is the last of what is under way. */
+export function sentIn(stage: AnyStage, notes: readonly StageNote[]): MessageRef[] {
+  const sent = notes.filter(({ kind }) => kind === 'sent').length;
+  return stage.underWay.slice(stage.underWay.length - sent).map((message) => ({ ...message }));
+}
+
 /** Null if it cannot be done now. */
-function attempt(stage: AnyStage, action: StageAction): ReturnType<AnyStage['do']> | null {
+export function attempt(stage: AnyStage, action: StageAction): ReturnType<AnyStage['do']> | null {
   try {
     return stage.do(action);
   } catch (error) {

@@ -7,19 +7,20 @@ import { TenureError } from '../../kernel/index.ts';
 import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { Scenario, SimProtocol } from '../protocol.ts';
-import { openStage, type AnyStage, type Settings, type StageAction, type Staging } from '../stage/index.ts';
+import { openStage, type AnyStage, type Settings, type Staging } from '../stage/index.ts';
 import { Tape } from '../tape.ts';
 import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
 import { lift, type GoodEnd, type Lifting } from './lifting.ts';
 import { kindsIn } from './milder.ts';
-import { isBroken, linesOf, perform, type Beat, type Performance } from './play.ts';
+import { perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
+import { alone, answering, anyOf, beside, linesOf, type Opens, type Telling } from './telling.ts';
 import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
 
-/** A run of more steps than this is no script until some are taken out: nobody reads it, and writing it takes a while. */
-const WHOLE_RUN_MAX = 200;
+/** Nobody reads a script of more steps than this, and writing it takes a while: if there was no time to make it smaller there is none. */
+const UNREAD_MIN = 500;
 
 /** Where it matters in which order messages arrive, so many are tried. */
 const DICE_FOR_ORDER = 32;
@@ -52,7 +53,6 @@ export interface Shrunk {
 
 export interface ShrunkScript {
   readonly settings: Settings;
-  readonly actions: readonly StageAction[];
   readonly lines: readonly string[];
   readonly violation: Violation;
 }
@@ -81,7 +81,8 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
       const scripts = runs.flatMap((run) => {
         if (watch.outOfTime()) return [];
-        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, product) ?? [];
+        const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
+        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, tellings) ?? [];
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
       const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
@@ -131,15 +132,15 @@ function shrinkPlay<Command, Config>(
   { scenario, violation, events, eventsMax }: ReducedWorld<Config>,
   defaults: Settings,
   watch: ReductionWatch,
-  open: (settings: Settings) => AnyStage,
-  product: ((settings: Settings) => AnyStage) | null,
+  open: Opens,
+  tellings: readonly Telling[],
 ): ShrunkScript | null {
   const settings = lifting.settings(scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
   /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {
-    const { violation: found, actions } = play(beats, on);
-    return found?.property === violation.property && (product === null || !isBroken(product(on), actions));
+    const { violation: found, actions: done } = play(beats, on);
+    return found?.property === violation.property && telling(on, done) !== null;
   };
   const isEndless = events > eventsMax;
   let first: Performance | null = null;
@@ -149,7 +150,8 @@ function shrinkPlay<Command, Config>(
     if (first.violation?.property === violation.property) break;
   }
   if (first?.violation?.property !== violation.property) return null;
-  if (watch.outOfTime() && first.beats.length > WHOLE_RUN_MAX) return null;
+  const { actions } = first;
+  const [telling = anyOf(tellings)] = tellings.filter((one) => one(settings, actions) !== null);
   let best: Best = { beats: first.beats, settings };
   /** Without the beats that can no longer be done. */
   const doneOf = ({ beats, settings: on }: Best): Best => {
@@ -181,13 +183,13 @@ function shrinkPlay<Command, Config>(
   } catch (error) {
     if (!(error instanceof OutOfTime)) throw error;
   }
+  if (watch.outOfTime() && best.beats.length > UNREAD_MIN) return null;
   const last = play(best.beats, best.settings);
-  // What is sent only with all rules in force is delivered by no beat: where that matters, no script tells the two apart.
-  if (product !== null && isBroken(product(best.settings), last.actions)) return null;
+  const lines = telling(best.settings, last.actions);
+  if (lines === null) return null;
   return {
     settings: best.settings,
-    actions: last.actions,
-    lines: linesOf(open(best.settings), last.actions),
+    lines: linesOf(open(best.settings), lines()),
     violation: last.violation ?? violation,
   };
 }
