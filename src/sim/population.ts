@@ -198,9 +198,10 @@ export class Population<Message, Command, Event, Config> {
       this.#asleepUntilUs[node] = 0;
       const clock = this.clocks[node] as MachineClock;
       const { uptimeUsMax } = world.faults;
-      if (uptimeUsMax > 0) clock.restartMono(world.nowUs, world.chooser.below(uptimeUsMax));
-      else clock.awake(world.nowUs);
-      world.tape?.befell(node, { kind: 'awake' });
+      const uptimeUs = uptimeUsMax > 0 ? world.chooser.below(uptimeUsMax) : null;
+      if (uptimeUs === null) clock.awake(world.nowUs);
+      else clock.restartMono(world.nowUs, uptimeUs);
+      world.tape?.befell(node, uptimeUs === null ? { kind: 'awake' } : { kind: 'boot', uptimeUs });
     }
     const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
     if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {

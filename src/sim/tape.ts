@@ -32,6 +32,8 @@ export type TapedDeed<Command> =
   | { readonly kind: 'healed' }
   | { readonly kind: 'wall'; readonly byUs: number }
   | { readonly kind: 'rate'; readonly ppm: number }
+  /** The machine was started again, and its monotonic clock begins anew. */
+  | { readonly kind: 'boot'; readonly uptimeUs: number }
   | { readonly kind: 'sleep' }
   | { readonly kind: 'awake' };
 

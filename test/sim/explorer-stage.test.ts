@@ -45,6 +45,9 @@ test.each([
   'drop all',
   'settle 20s',
   'settle 20s choosing 7',
+  'settle 20s out of order choosing 7',
+  'settle 20s out of order giving back after 500ms asking again after 50ms',
+  'delay p→a PROPOSE #2 1.5s',
   'settle 20s giving back after 500ms',
   'settle 20s asking again after 50ms',
   'settle 1m30s giving back after 0s asking again after 50ms choosing 7',
@@ -60,6 +63,8 @@ test.each([
   ['deliver p PROPOSE', 'a message is written like'],
   ['crash z', "there is no node 'z'; there are a, b, p"],
   ['answer p 1', 'which one is written like #1'],
+  ['delay p→a PROPOSE #1', "cannot use '' as a duration"],
+  ['settle 20s in order', "cannot use '20s in order' as a duration"],
   ['', 'there is nothing in it'],
 ])("'%s' is refused: %s", (line, why) => {
   expect(() => parseAction(line, NAMES)).toThrow(why);
@@ -194,6 +199,28 @@ describe('on a stage', () => {
     play(unfair, ...lines, 'settle 2s asking again after 50ms');
     expect(unfair.holdersOf('x')).toEqual([3]);
     expect(unfair.violations).toEqual([]);
+  });
+
+  test('a delayed message arrives when it was said to, and is not dropped with all others', () => {
+    const stage = open('quorum');
+    play(stage, 'acquire p x 1s', 'delay p→a PROPOSE 20ms', 'delay p→b PROPOSE #1 30ms', 'drop all');
+    expect(stage.underWay.map(({ to }) => stage.names[to])).toEqual(['a', 'b']);
+    // A quorum has answered half of the round trip of 2 ms after the second of them.
+    const granted = stage.line('settle 10s').find(({ record }) => record?.kind === 'granted');
+    expect(granted?.atUs).toBe(31_000);
+  });
+
+  test('out of order, what was sent later may arrive sooner, by dice', () => {
+    const outcomes = (how: string): string[] =>
+      Array.from({ length: 8 }, (_, die) => {
+        const stage = open('quorum');
+        play(stage, 'acquire p x 1s', 'acquire q x 1s');
+        return grantsOf(stage, `settle 10s${how} choosing ${die}`)[0] ?? 'nobody';
+      });
+    // p was first; q is, too, where the order of messages is another. All dice give the same outcome every time.
+    expect(new Set(outcomes(''))).toEqual(new Set(['p']));
+    expect(new Set(outcomes(' out of order'))).toEqual(new Set(['p', 'q']));
+    expect(outcomes(' out of order')).toEqual(outcomes(' out of order'));
   });
 
   test('who acts again and again at one instant makes no progress', () => {

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { runScript, theatres, type Theatre } from '../../src/sim/index.ts';
 import { polish } from '../../src/sim/shrink/polish.ts';
-import { linesOf, type Beat } from '../../src/sim/shrink/play.ts';
+import type { Beat } from '../../src/sim/shrink/play.ts';
+import { asDone, linesOf } from '../../src/sim/shrink/telling.ts';
 import { differences } from '../../src/sim/script/differences.ts';
 import type { StageAction } from '../../src/sim/stage/index.ts';
 
@@ -130,7 +131,7 @@ describe('a shrunk script', () => {
       { kind: 'twin', node: 0 },
       { kind: 'act', node: 3, verb: 'use', words: [] },
     ];
-    expect(linesOf(toy.open({}, null), actions)).toEqual(['acquire a', 'twin a', "use a'"]);
+    expect(linesOf(toy.open({}, null), asDone(actions))).toEqual(['acquire a', 'twin a', "use a'"]);
   });
 
   it('has no clock that runs further off than the one in the run', () => {

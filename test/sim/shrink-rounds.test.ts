@@ -45,6 +45,14 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect(replay('rounds-register', mutant, shrunk)).toEqual(KEPT);
   });
 
+  it('of a release that learners hear of late has the word that the product sends sooner in its script', () => {
+    const mutant = 'release-late-to-learners';
+    const shrunk = shrink('paxoslease-skewed', mutant, 'belief', 400);
+    expect(shrunk.script?.lines.filter((line) => line.startsWith('maybe '))).toHaveLength(1);
+    expect(shrunk.script?.lines.find((line) => line.startsWith('maybe '))).toMatch(/^maybe deliver \S+ learn #\d+$/);
+    expect(replay('paxoslease-skewed', mutant, shrunk)).toEqual(KEPT);
+  });
+
   it('of the round-based register has small ballots and values in its script', () => {
     const { script } = shrink('rounds-register', 'any-answer', 'R5', 3000);
     const numbers = script?.lines.flatMap((line) => (/^(?:read|write) \S+ (\d+)$/.exec(line) ?? []).slice(1)) ?? [];

@@ -103,8 +103,9 @@ export function lift<Command, Config>(
     }
     doer = undefined;
     for (const node of asleep) plain(healedUs, { kind: 'awake', node });
+    let as = steps.reduce((most, { process }) => Math.max(most, process), 0) + 1;
     isUp.forEach((up, node) => {
-      if (!up) plain(healedUs, { kind: 'restart', node, diskKept: true });
+      if (!up) plain(healedUs, { kind: 'restart', node, diskKept: true, as: ++as });
     });
   };
 
@@ -200,6 +201,10 @@ export function lift<Command, Config>(
         return;
       case 'rate':
         plain(atUs, { kind: 'rate', node, ppm: deed.ppm });
+        return;
+      case 'boot':
+        plain(atUs, { kind: 'boot', node, uptimeUs: deed.uptimeUs });
+        asleep.delete(node);
         return;
       case 'sleep':
       case 'awake':

@@ -27,24 +27,19 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['weak reads', ['weakReads']],
 ];
 
-/** What a stage does not have: it is worth many dice to get rid of. */
-const OFF_STAGE = new Set(['machines that were up before']);
-
 export interface Milder {
   /** What is gone, for people. */
   readonly without: string;
-  readonly offStage: boolean;
   readonly faults: FaultPlan;
 }
 
 /** Every plan that lacks one kind of fault that this one has. */
 export function milderPlans(faults: FaultPlan): Milder[] {
-  // Machines whose clocks begin with the run are what a stage has.
   const calm = { ...noFaults(), uptimeUsMax: 0 };
   return KINDS.flatMap(([without, fields]) => {
     if (fields.every((field) => faults[field] === calm[field])) return [];
     const gone = Object.fromEntries(fields.map((field) => [field, calm[field]]));
-    return [{ without, offStage: OFF_STAGE.has(without), faults: { ...faults, ...gone } }];
+    return [{ without, faults: { ...faults, ...gone } }];
   });
 }
 

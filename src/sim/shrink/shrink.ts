@@ -7,7 +7,7 @@ import { TenureError } from '../../kernel/index.ts';
 import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { Scenario, SimProtocol } from '../protocol.ts';
-import { openStage, type AnyStage, type Settings, type Staging } from '../stage/index.ts';
+import { formatSpan, openStage, STAGE_DEFAULTS, type AnyStage, type Settings, type Staging } from '../stage/index.ts';
 import { Tape } from '../tape.ts';
 import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
@@ -82,7 +82,7 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const scripts = runs.flatMap((run) => {
         if (watch.outOfTime()) return [];
         const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
-        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, staging.defaults, watch, open, tellings) ?? [];
+        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, { ...staging.defaults, ...STAGE_DEFAULTS }, watch, open, tellings) ?? [];
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
       const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
@@ -135,7 +135,7 @@ function shrinkPlay<Command, Config>(
   open: Opens,
   tellings: readonly Telling[],
 ): ShrunkScript | null {
-  const settings = lifting.settings(scenario);
+  const settings = { ...lifting.settings(scenario), uptime: tape.clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',') };
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
   /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {

@@ -20,7 +20,7 @@ export type Opens = (settings: Settings) => AnyStage;
 /** The lines of a script that does these actions, once it is known to tell what breaks from the product; null if it does not. */
 export type Telling = (settings: Settings, actions: readonly StageAction[]) => (() => readonly Line[]) | null;
 
-const asDone = (actions: readonly StageAction[]): Line[] => actions.map((action) => ({ action, maybe: false }));
+export const asDone = (actions: readonly StageAction[]): Line[] => actions.map((action) => ({ action, maybe: false }));
 
 /** There is no other to be told from. */
 export const alone: Telling = (_, actions) => () => asDone(actions);

@@ -9,9 +9,8 @@ import type { Scenario, SimProtocol, SmallerScenario } from '../protocol.ts';
 import { World } from '../world.ts';
 import { milderPlans } from './milder.ts';
 
-/** How many dice a smaller world is tried with; and one that lacks what no stage has, until it breaks. */
+/** How many dice a smaller world is tried with. */
 const DICE = 16;
-const DICE_OFF_STAGE = 400;
 
 /** In the smallest world so many dice are rolled, and so many of the shortest runs handed on. */
 const DICE_LAST = 400;
@@ -49,10 +48,6 @@ export interface ReductionWatch {
   readonly outOfTime: (share?: number) => boolean;
 }
 
-interface Candidate<Config> extends SmallerScenario<Config> {
-  readonly offStage?: boolean;
-}
-
 export function reduceWorld<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
   seed: number,
@@ -85,13 +80,13 @@ export function reduceWorld<Message, Command, Event, Config>(
     mutant === null || (run(smaller, chooser, null).panel.violationCount === 0 && !isOver());
   let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [], eventsMax };
 
-  const dice = Array.from({ length: DICE_OFF_STAGE }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)));
+  const dice = Array.from({ length: DICE_LAST }, (_, die) => (): Chooser => new SeededChooser(deriveSeed(seed, die)));
   dice.unshift(asDrawn);
   /** The shortest run of the smaller world that breaks the same property. */
-  const attempt = ({ without, scenario: smaller, offStage }: Candidate<Config>): ReducedWorld<Config> | null => {
+  const attempt = ({ without, scenario: smaller }: SmallerScenario<Config>): ReducedWorld<Config> | null => {
     let found: ReducedWorld<Config> | null = null;
-    for (const [die, chooser] of dice.entries()) {
-      if (isOver() || (die > DICE && (found || !offStage))) break;
+    for (const chooser of dice.slice(0, DICE + 1)) {
+      if (isOver()) break;
       const world = run(smaller, chooser);
       const broken = world.panel.violations[0];
       watch.tried(best.events, `trying without ${without}`);
@@ -131,7 +126,7 @@ export function reduceWorld<Message, Command, Event, Config>(
 function candidatesFor<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
   scenario: Scenario<Config>,
-): Candidate<Config>[] {
+): SmallerScenario<Config>[] {
   const fewer = protocol.smaller?.(scenario) ?? [];
   const milder = milderPlans(scenario.faults).map(({ faults, ...rest }) => ({ ...rest, scenario: { ...scenario, faults } }));
   const halfUs = Math.floor(scenario.safetyUs / 2);

@@ -43,6 +43,8 @@ export type StageAction =
   | { readonly kind: 'twin'; readonly node: number; readonly as?: number }
   /** `as` is the incarnation; if nothing is said, it follows from the node and how often that was up. */
   | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean; readonly as?: number }
+  /** A machine on which no process is up was started again: its monotonic clock shows that it is up for so long. */
+  | { readonly kind: 'boot'; readonly node: number; readonly uptimeUs: number }
   /** True time goes by, on every clock; nobody is woken by it. */
   | { readonly kind: 'advance'; readonly byUs: number }
   /** A wall clock is set, by so much, forward or back. */
@@ -113,6 +115,8 @@ function formatBare(action: StageAction, names: NodeNames): string {
       return `crash ${names[action.node]}${action.after === undefined ? '' : ` after ${action.after}`}`;
     case 'restart':
       return `restart ${names[action.node]}${action.diskKept ? ' disk kept' : ''}${formatLife(action)}`;
+    case 'boot':
+      return `boot ${names[action.node]} ${formatSpan(action.uptimeUs)}`;
     case 'twin':
       return `twin ${names[action.node]}${formatLife(action)}`;
     case 'set':
@@ -199,6 +203,8 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       noMoreThan((diskKept ? 3 : 1) + (as === 'as' ? 2 : 0), words, line);
       return verb === 'twin' ? { kind: verb, node: node(), ...named } : { kind: verb, node: node(), diskKept, ...named };
     }
+    case 'boot':
+      return { kind: verb, node: node(), uptimeUs: parseDuration(words.slice(1).join(' ')) };
     case 'set': {
       const text = words.slice(1).join(' ');
       const spanUs = parseDuration(text.replace(/^[+-]/, ''));

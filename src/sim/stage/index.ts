@@ -6,14 +6,14 @@ import { roundsRegisterStaging } from './rounds-register.ts';
 import { parseSettings } from './settings.ts';
 import type { AnyStage } from './any-stage.ts';
 import { openStage } from './stage.ts';
-import type { Settings } from './staging.ts';
+import { STAGE_DEFAULTS, type Settings } from './staging.ts';
 import { toyStaging } from './toy.ts';
 
 export * from './actions.ts';
 export { parseSettings } from './settings.ts';
 export type { AnyStage, StageNote } from './any-stage.ts';
 export { openStage, Stage } from './stage.ts';
-export type { Actor, Settings, Staging } from './staging.ts';
+export { STAGE_DEFAULTS, type Actor, type Settings, type Staging } from './staging.ts';
 
 /** A protocol that can be staged, with its types closed over. */
 export interface Theatre {
@@ -41,7 +41,8 @@ interface Billed {
   readonly verbs: readonly string[];
 }
 
-function theatre({ protocol, defaults, verbs }: Billed, open: Theatre['open']): Theatre {
+function theatre({ protocol, defaults: own, verbs }: Billed, open: Theatre['open']): Theatre {
+  const defaults = { ...own, ...STAGE_DEFAULTS };
   return {
     protocol: protocol.name,
     defaults,

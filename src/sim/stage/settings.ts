@@ -20,6 +20,14 @@ export function settingSpanUs(settings: Settings, name: string): number {
   return parseDuration(settings[name] ?? '');
 }
 
+/** One for all, or one for each. */
+export function settingSpansUs(settings: Settings, name: string, count: number): readonly number[] {
+  const spansUs = (settings[name] ?? '').split(',').map((text) => parseDuration(text));
+  if (spansUs.length === count) return spansUs;
+  if (spansUs.length === 1) return Array.from({ length: count }, () => spansUs[0] as number);
+  throw new TenureError('TENURE_BAD_ARGUMENT', `${name} is one span, or ${count} of them, not '${settings[name] ?? ''}'`);
+}
+
 const PPM = /^(\d+)(?:ppm)?$/;
 
 export function settingPpm(settings: Settings, name: string): number {

@@ -34,7 +34,8 @@ import { Owed } from './owed.ts';
 import { Player, type Asked, type Input } from './player.ts';
 import { settle, type Settling } from './settling.ts';
 import { Shelves, type ShelfAccess } from './shelves.ts';
-import type { Settings, Staging } from './staging.ts';
+import { settingSpansUs } from './settings.ts';
+import { STAGE_DEFAULTS, type Settings, type Staging } from './staging.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
 const LATENCY_US = 1_000;
@@ -78,7 +79,8 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.scenario = staging.scenario({ ...staging.defaults, ...settings });
     const nodes = Array.from({ length: this.scenario.nodes }, (_, node) => node);
     this.names = nodes.map((node) => staging.nodeName(this.scenario, node));
-    this.#clocks = nodes.map(() => new MachineClock(0, 0, 0));
+    const uptimesUs = settingSpansUs({ ...STAGE_DEFAULTS, ...settings }, 'uptime', nodes.length);
+    this.#clocks = nodes.map((node) => new MachineClock(uptimesUs[node] as number, 0, 0));
     this.#players = nodes.map(() => null);
     this.#starts = nodes.map(() => 0);
     const clocks = {
@@ -182,6 +184,10 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'resume':
         this.#up(action.node, action);
         this.#paused.delete(action.node);
+        return;
+      case 'boot':
+        if (this.#players.some((player) => player?.node === action.node)) throw this.#cannot(action, 'a process is up on it');
+        this.#clock(action.node).restartMono(this.nowUs, action.uptimeUs);
         return;
       case 'sleep':
         this.#clock(action.node).sleep(this.nowUs);

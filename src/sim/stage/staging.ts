@@ -10,6 +10,9 @@ import type { Ways } from './actions.ts';
 /** As in the first line of a script: `stage quorum acceptors=3 proposers=2 term=3s`. */
 export type Settings = Readonly<Record<string, string>>;
 
+/** Settings that every stage has: for how long its machines have been up. */
+export const STAGE_DEFAULTS: Settings = { uptime: '0s' };
+
 /** The application on a node of a stage. It acts when told, and tells the history what it was told. */
 export interface Actor<Event> {
   /** Does one line of a script, without its node. Throws TENURE_BAD_ARGUMENT on what it does not understand. */
