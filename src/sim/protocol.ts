@@ -113,6 +113,8 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   isVote(message: Message): boolean;
   /** For the step list. */
   describeMessage(message: Message): string;
+  /** Which name it is about, where one step may send messages about many. */
+  topicOf?(message: Message): string;
   describeCommand(command: Command): string;
   describeEvent(event: Event): string;
   nodeName(scenario: Scenario<Config>, node: number): string;

@@ -9,7 +9,7 @@ import type { Access, Write } from './storage.ts';
 /** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's of this kind it is. */
 export interface TapedOrigin {
   readonly step: number;
-  /** Of a message: to whom, and its label. Of an access: empty. */
+  /** Of a message: to whom, its label, and what it is about. Of an access: empty. */
   readonly kind: string;
   readonly nth: number;
 }
@@ -153,6 +153,11 @@ export class Tape<Command> {
     this.#counts.clear();
     this.#effects = 0;
   }
+}
+
+/** How the messages of one step are told apart: to whom, which, and about what. */
+export function kindOfMessage({ to, label, topic = '' }: { readonly to: number; readonly label: string; readonly topic?: string }): string {
+  return `${to} ${label} ${topic}`;
 }
 
 /** The word a message is called by: the first of its description. */

@@ -18,7 +18,7 @@ import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
-import { labelOf, type Tape } from './tape.ts';
+import { kindOfMessage, labelOf, type Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -166,9 +166,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     }
   }
 
-  /** How the tape tells the messages of one step apart. */
   #kindOf(to: number, message: Message): string {
-    return `${to} ${labelOf(this.protocol.describeMessage(message))}`;
+    const { protocol } = this;
+    return kindOfMessage({ to, label: labelOf(protocol.describeMessage(message)), topic: protocol.topicOf?.(message) ?? '' });
   }
 
   read(unit: UnitId, key: string, op: number): void {

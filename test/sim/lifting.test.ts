@@ -5,7 +5,7 @@ import type { Core } from '../../src/core/index.ts';
 import type { HistoryRecord } from '../../src/check/index.ts';
 import type { FaultPlan } from '../../src/sim/faults.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
-import { lift, type Lifting } from '../../src/sim/shrink/lifting.ts';
+import { lift, stageLike, type Lifting } from '../../src/sim/shrink/lifting.ts';
 import { quorumLifting, registerLifting, roundLifting, roundsRegisterLifting } from '../../src/sim/shrink/liftings.ts';
 import { perform } from '../../src/sim/shrink/play.ts';
 import { openStage, type Staging } from '../../src/sim/stage/index.ts';
@@ -57,9 +57,8 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
   const protocol = staging.protocol as unknown as SimProtocol<Message, Command, Event, Config>;
   const chooser = new SeededChooser(seed);
   const drawn = protocol.plan(chooser, null);
-  // On a stage clocks begin with the run, and only what goes wrong is the question here.
-  const scenario = { ...drawn, livenessUs: 0, faults: { ...drawn.faults, uptimeUsMax: 0, ...faults } };
-  const settings = lifting.settings(scenario);
+  // Only what goes wrong is the question here.
+  const scenario = { ...drawn, livenessUs: 0, faults: { ...drawn.faults, ...faults } };
   const world = new World(protocol, scenario, chooser, null, null);
   const tape = new Tape<Command>(() => world.nowUs);
   world.tape = tape;
@@ -78,7 +77,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
   let later = 0;
   perform(
     () => {
-      const stage = openStage(staging, settings, null);
+      const stage = openStage(staging, stageLike(tape, lifting, scenario), null);
       const act = stage.do.bind(stage);
       stage.do = (action): ReturnType<typeof act> => {
         const notes = act(action);
@@ -125,7 +124,7 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
     'by %s, whichever its clocks and its algorithm, with releases as of a later time and what learners believe',
     (name, worlds, teaches) => {
       const staging = roundStagings.find(({ protocol }) => protocol.name === name) as (typeof roundStagings)[number];
-      const left = new Map(worlds.map((world) => [world, 5]));
+      const left = new Map(worlds.map((world) => [world, 8]));
       let [later, grants, beliefs] = [0, 0, 0];
       for (let run = 0; run < 400; run++) {
         const seed = deriveSeed(8, run);

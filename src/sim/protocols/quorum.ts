@@ -1,5 +1,5 @@
 /** The quorum engine in the simulator: members and clients, several names, two handles in a process, everything that can go wrong. */
-import { encodeName, hashName, type Chooser } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, type Chooser } from '../../kernel/index.ts';
 import {
   deriveTiming,
   KIND_NAMES,
@@ -203,6 +203,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const why = message.kind === REFUSED ? ` ${REASONS[message.reason]}` : '';
     return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
   },
+
+  topicOf: ({ name, nameStart, nameEnd }: QuorumMessage): string => decodeName(name, nameStart, nameEnd) ?? '',
 
   describeCommand(command: QuorumCommand): string {
     return 'lease' in command ? `${command.kind} (lease ${command.lease})` : command.kind;

@@ -1,5 +1,5 @@
 /** Flease and PaxosLease in the simulator: made safe, and as the papers have them. */
-import { encodeName, hashName, type Chooser } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, type Chooser } from '../../kernel/index.ts';
 import {
   deriveRoundTiming,
   ROUND_NAMES,
@@ -241,6 +241,8 @@ function roundProtocol(variant: Variant): RoundProtocol {
       const why = message.kind === roundKinds.NACK ? ` ${ROUND_REASONS[message.reason]}` : '';
       return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
     },
+
+    topicOf: ({ name, nameStart, nameEnd }: RoundMessage): string => decodeName(name, nameStart, nameEnd) ?? '',
 
     describeCommand(command: LeaseCommand): string {
       return 'lease' in command ? `${command.kind} (lease ${command.lease})` : command.kind;

@@ -3,7 +3,7 @@
  * has no network and no faults of its own: a loss is a message that no beat delivers, a cut is many, a stall is time.
  */
 import type { Scenario } from '../protocol.ts';
-import type { Settings, StageAction, Ways } from '../stage/index.ts';
+import { formatSpan, type Settings, type StageAction, type Ways } from '../stage/index.ts';
 import type { Tape, TapedDeed, TapedOrigin, TapedStep } from '../tape.ts';
 import { firstStartOf, type Beat, type Deed, type Origin } from './play.ts';
 
@@ -53,6 +53,11 @@ export interface GoodEnd {
   readonly from: 'healed' | { readonly atUs: number } | { readonly stuckUs: number };
   readonly ways?: LiftedWays | null;
   readonly dice?: number;
+}
+
+/** The settings of the stage that is like the world of this tape, whose machines have been up for so long. */
+export function stageLike<Command, Config>({ clocks }: Tape<Command>, lifting: Lifting<Command, Config>, scenario: Scenario<Config>): Settings {
+  return { ...lifting.settings(scenario), uptime: clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',') };
 }
 
 /** Where progress is not the question there is no good end: a world that has healed goes on like any other. */

@@ -5,12 +5,13 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
+import { kindOfMessage } from '../tape.ts';
 import type { AccessRef, AnyStage, MessageRef, StageAction, StageNote } from '../stage/index.ts';
 
 /** Which message or storage access: the nth of its kind that came of a beat, from 0. */
 export interface Origin {
   readonly beat: number;
-  /** Of a message: to whom, and its label. */
+  /** Of a message: to whom, its label, and what it is about. */
   readonly kind: string;
   readonly nth: number;
 }
@@ -102,7 +103,7 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
   const keep = (beat: number, notes: readonly StageNote[]): void => {
     const counts = new Map<string, number>();
     for (const message of sentIn(stage, notes)) {
-      const kind = `${message.to} ${message.label}`;
+      const kind = kindOfMessage(message);
       const nth = counts.get(kind) ?? 0;
       counts.set(kind, nth + 1);
       messages.set(keyOf({ beat, kind, nth }), message);

@@ -7,12 +7,12 @@ import { TenureError } from '../../kernel/index.ts';
 import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { Scenario, SimProtocol } from '../protocol.ts';
-import { formatSpan, openStage, STAGE_DEFAULTS, type AnyStage, type Settings, type Staging } from '../stage/index.ts';
+import { openStage, STAGE_DEFAULTS, type AnyStage, type Settings, type Staging } from '../stage/index.ts';
 import { Tape } from '../tape.ts';
 import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
-import { lift, type GoodEnd, type Lifting } from './lifting.ts';
+import { lift, stageLike, type GoodEnd, type Lifting } from './lifting.ts';
 import { kindsIn } from './milder.ts';
 import { perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
@@ -135,7 +135,7 @@ function shrinkPlay<Command, Config>(
   open: Opens,
   tellings: readonly Telling[],
 ): ShrunkScript | null {
-  const settings = { ...lifting.settings(scenario), uptime: tape.clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',') };
+  const settings = stageLike(tape, lifting, scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
   /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {

@@ -13,6 +13,8 @@ export interface MessageRef {
   readonly to: number;
   readonly label: string;
   readonly ordinal: number;
+  /** What it is about; it goes by the rest. */
+  readonly topic?: string;
 }
 
 export interface AccessRef {

@@ -337,19 +337,24 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 
   #send(from: number, to: number, bytes: Uint8Array): void {
     const text = this.#describe(bytes);
+    const topic = this.#read(bytes, (message) => this.#staging.protocol.topicOf?.(message)) ?? '';
     const label = labelOf(text);
     const key = `${from} ${to} ${label}`;
     const ordinal = (this.#ordinals.get(key) ?? 0) + 1;
     this.#ordinals.set(key, ordinal);
-    const flight = { from, to, label, ordinal, bytes, copies: 1 };
+    const flight = { from, to, label, ordinal, topic, bytes, copies: 1 };
     this.#flights.push(flight);
     this.#note('sent', `${formatMessageRef(flight, this.names)}: ${text}`);
   }
 
   #describe(bytes: Uint8Array): string {
+    return this.#read(bytes, (message) => this.#staging.protocol.describeMessage(message)) ?? 'unreadable';
+  }
+
+  #read(bytes: Uint8Array, as: (message: Message) => string | undefined): string | undefined {
     this.#reader.reset(bytes, 0, bytes.length);
     const message = this.#staging.protocol.codec.decode(this.#reader);
-    return message === null ? 'unreadable' : this.#staging.protocol.describeMessage(message);
+    return message === null ? undefined : as(message);
   }
 
   #flight({ from, to, label, ordinal }: MessageRef, line: string): Flight {

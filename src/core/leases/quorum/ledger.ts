@@ -49,8 +49,11 @@ const FLOOR = 1;
 const FIRST_VOTE = 2;
 /** Beyond this, proposals are left unanswered: whoever made them tries again. */
 const ANSWERS_MAX = 65_536;
-/** How far ahead floors are written: one write for so much of wall-clock time. */
-const FLOOR_AHEAD_US = 10_000_000;
+/**
+ * How far ahead of the wall clock floors are written, as a part of the silence: one write for so much time. Who restarts begins there, and who has
+ * lost its disk only at its wall clock when its silence is over, so this is what wall clocks must agree better by. It does not grow with each restart.
+ */
+const FLOOR_AHEAD = 0.1;
 const PLACES_MIN = 16;
 const NO_BYTES = new Uint8Array(0);
 
@@ -126,7 +129,7 @@ export class Ledger {
     const answer: HeldAnswer = { to, owner: message.owner, lease: message.lease, ballot: message.ballot, flags, left: 0 };
     this.#answers.set(number, answer);
     const rises = message.ballot > this.#floor;
-    if (rises) this.#floor = Math.min(message.ballot + FLOOR_AHEAD_US, BALLOT_TIME_MAX) as BallotTime;
+    if (rises) this.#floor = this.#floorAbove(message.ballot, step);
     this.#await(FLOOR, number, rises, step);
     if (this.#keepsVotes) {
       const place = this.#placeOf(id);
@@ -140,6 +143,11 @@ export class Ledger {
     if (answer.left > 0) return false;
     this.#answers.delete(number);
     return true;
+  }
+
+  #floorAbove(ballot: BallotTime, { wallUs }: QuorumStep): BallotTime {
+    const aheadUs = Math.ceil(this.#silenceUs * FLOOR_AHEAD);
+    return Math.min(Math.max(ballot, Math.min(ballot, wallUs) + aheadUs), BALLOT_TIME_MAX) as BallotTime;
   }
 
   /** The vote for this name is over. Nobody waits for this: a vote that comes back by mistake only takes longer to end. */
