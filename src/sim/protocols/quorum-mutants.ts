@@ -4,7 +4,7 @@ import { ALL_RULES, type Keeps, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings' | 'orderly';
+export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings' | 'orderly' | 'comebacks';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -171,6 +171,22 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     keeps: 'votes',
   },
   {
+    name: 'kept-vote-shortened',
+    rule: 'rule 7, with a disk',
+    how: 'A renewal for a shorter term, which says something new of its holder, is kept in place of the longer one: read back, the vote ends before the lease.',
+    without: ['keptAsLong'],
+    keeps: 'votes',
+    shape: 'comebacks',
+  },
+  {
+    name: 'floor-far-ahead',
+    rule: 'rule 18, with a disk',
+    how: 'Floors get further ahead of the clock with each restart: whoever has lost its disk hands out lower tokens.',
+    without: ['floorNearClock'],
+    keeps: 'floor',
+    shape: 'comebacks',
+  },
+  {
     name: 'floor-not-kept',
     rule: 'rule 18, with a disk',
     how: 'Members whose wall clocks were set back restart, and hand out lower tokens than before.',
@@ -237,14 +253,14 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly'] as const)[chooser.below(20)] ?? 'swarm';
+  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly', 'comebacks'] as const)[chooser.below(20)] ?? 'swarm';
 }
 
-/** In one of three worlds members have disks of their own: all of them keep the same, or each what it likes. */
-export function drawKeeps(chooser: Chooser, members: number, mutant: string | null): Keeps[] {
+/** In one of three worlds members have disks of their own, and where they come and go: all of them keep the same, or each what it likes. */
+export function drawKeeps(chooser: Chooser, shape: Shape, members: number, mutant: string | null): Keeps[] {
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.keeps;
   if (asked) return Array.from({ length: members }, () => asked);
-  const all = (['votes', 'floor', 'mixed'] as const)[chooser.below(9)];
+  const all = (['votes', 'floor', 'mixed'] as const)[chooser.below(shape === 'comebacks' ? 3 : 9)];
   if (all === undefined) return [];
   return Array.from(
     { length: members },

@@ -16,6 +16,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   outages,
   beginnings,
   orderly,
+  comebacks,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -101,6 +102,20 @@ function beginnings(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: Fault
     crashEveryUs: Math.floor(termUs / 4) + chooser.below(termUs),
     downUsMax: Math.floor(termUs / 50),
     afterVotePpm: 20_000 + chooser.below(100_000),
+  };
+}
+
+/** Members are gone for a moment, again and again, and come back with what they kept. */
+function comebacks(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(50_000),
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: Math.floor(termUs / 2) + chooser.below(Math.floor(termUs / 4)),
+    downUsMax: 1 + chooser.below(Math.floor(termUs * 1.5)),
+    storageUsMin: 1,
+    storageUsSpread: chooser.below(Math.floor(termUs / 50)),
   };
 }
 

@@ -22,6 +22,8 @@ export interface QuorumHabits {
   readonly maxTermUs: number;
   /** Leases are left to run out: no renewal, no release. */
   readonly lapseOnly: boolean;
+  /** Until the world heals holders renew with every use, for a moment only, and have something new to say with every other. */
+  readonly restless?: boolean;
   /** Nobody waits for a lease before the world heals. */
   readonly impatient?: boolean;
   /** Whoever asks waits for terms before it changes its mind. */
@@ -246,6 +248,10 @@ export class QuorumUser implements User<QuorumEvent> {
     return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
   }
 
+  get #isRestless(): boolean {
+    return this.#habits.restless === true && !this.#desk.healed;
+  }
+
   get #speaks(): boolean {
     return this.#habits.speaks ?? this.#habits.extras;
   }
@@ -354,8 +360,9 @@ export class QuorumUser implements User<QuorumEvent> {
       return;
     }
     if (handle.usesLeft-- > 0) {
-      if (!this.#habits.lapseOnly && desk.choose(5) === 0) {
-        desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#drawTerm() });
+      if (!this.#habits.lapseOnly && (desk.choose(5) === 0 || this.#isRestless)) {
+        const termUs = this.#drawTerm();
+        desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#isRestless ? Math.ceil(termUs / 10_000) * 1000 : termUs });
       }
       if (this.#speaks && !this.#habits.lapseOnly) this.#speak(handle);
       this.#useLater(handle, lease);
@@ -372,7 +379,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #speak(handle: Handle): void {
     const desk = this.#desk;
     const { lease, resource } = handle;
-    switch (desk.choose(8)) {
+    switch (desk.choose(this.#isRestless ? 2 : 8)) {
       case 0: {
         const number = this.#nextLease++;
         const value = String(number);

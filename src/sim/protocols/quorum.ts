@@ -91,7 +91,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   plan(chooser: Chooser, mutant: string | null): QuorumScenario {
     const literal = isLiteral(mutant);
     const shape = drawShape(chooser, mutant);
-    const members = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
+    const drawn = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
+    const members = shape === 'comebacks' ? 3 : drawn;
     const clients = literal ? 2 + chooser.below(2) : chooser.below(3);
     const nodes = members + clients;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
@@ -121,7 +122,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     // A disk or a silence would keep waiters from answering within a head start.
     const orderly = shape === 'orderly';
-    const keeps = literal || orderly ? [] : drawKeeps(chooser, members, mutant);
+    const keeps = literal || orderly ? [] : drawKeeps(chooser, shape, members, mutant);
     const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
     if (keeps.length > 0) {
       // A data directory serves one process at a time.
@@ -136,7 +137,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       units: 0,
       faults,
       termUs: TERM_US,
-      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 40 : 4) + chooser.below(12)),
+      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 40 : shape === 'comebacks' ? 16 : 4) + chooser.below(12)),
       livenessUs,
       config: {
         members,
@@ -156,6 +157,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           brief: false,
           tellsBeliefs: false,
           silenceUs: timing.silenceUs,
+          restless: shape === 'comebacks',
           restarted: false,
           bootstraps,
           isMember: false,

@@ -19,7 +19,7 @@ import type { Boot, Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import { FLOOR_BUCKETS, type QuorumConfig, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
-import { Ledger, type HeldAnswer, type LedgerView } from './ledger.ts';
+import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
 import {
   ACCEPTED,
   ANSWER,
@@ -89,7 +89,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   constructor(config: QuorumConfig, boot: Boot, names: NameTable, watchers: Watchers, rules: QuorumRules) {
     const keeps = config.keeps ?? 'nothing';
-    this.#ledger = keeps === 'nothing' ? null : new Ledger(this, keeps === 'votes', config.timing.silenceUs, boot.incarnation);
+    this.#ledger = keeps === 'nothing' ? null : new Ledger(this, keeps === 'votes', config.timing.silenceUs, boot.incarnation, rules);
     this.standing = new Standing(boot, config.timing, rules, this.#ledger, (step) => boot.restarted && this.#setFloors(step));
     this.#rules = rules;
     this.#timing = config.timing;
@@ -174,7 +174,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
         const says = message.ballot !== this.#leases.ballot(id) && this.#extend(id, message, step);
-        this.#vote(from, id, says, message, step);
+        this.#vote(from, id, says ? 'says' : null, message, step);
       }
     } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
       this.#refuse(from, QUEUED, id, hash, message, step);
@@ -183,7 +183,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
       this.#refuse(from, LOW, id, hash, message, step);
     } else {
-      this.#vote(from, this.#accept(hash, message, step), true, message, step);
+      this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
     }
   }
 
@@ -354,7 +354,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     // The proposal may have reached us though our promise was not among those it was built on.
     this.#promises.make(message, step);
     const hash = hashName(message.name, message.nameStart, message.nameEnd);
-    this.#vote(from, this.#accept(hash, message, step), true, message, step);
+    this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
@@ -456,10 +456,10 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#answer(from, REFUSED, message, step);
   }
 
-  #vote(from: NodeId, id: number, saysMore: boolean, message: QuorumMessage, step: QuorumStep): void {
+  #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
     const flags = this.#watchers.isWatched(message) ? WATCHED : 0;
     this.#given++;
-    const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), saysMore, from, message, flags, step) ?? true;
+    const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), change, from, message, flags, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;
     this.#reply.flags = flags;
     this.#answer(from, ACCEPTED, message, step);

@@ -12,6 +12,7 @@ import { LowestSet } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
 import { decodeFloor, decodeHead, decodeVote, encodeFloor, encodeHead, encodeVote, type Head, type VoteRecord } from './records.ts';
+import type { QuorumRules } from './rules.ts';
 
 /** A vote whose answer waits. */
 export interface HeldAnswer {
@@ -42,6 +43,9 @@ interface Writing {
   next: number[];
 }
 
+/** What a proposal changed of the vote: it is another, or says something else of its holder, or neither. */
+export type VoteChange = 'new' | 'says' | null;
+
 export type LedgerNews = 'loaded' | 'settled' | 'failed' | null;
 
 const HEAD = 0;
@@ -54,11 +58,13 @@ const ANSWERS_MAX = 65_536;
  * lost its disk only at its wall clock when its silence is over, so this is what wall clocks must agree better by. It does not grow with each restart.
  */
 const FLOOR_AHEAD = 0.1;
+const FLOOR_FAR_AHEAD = 10;
 const PLACES_MIN = 16;
 const NO_BYTES = new Uint8Array(0);
 
 export class Ledger {
   readonly #view: LedgerView;
+  readonly #rules: QuorumRules;
   readonly #keepsVotes: boolean;
   readonly #silenceUs: number;
   readonly #life: Incarnation;
@@ -77,8 +83,9 @@ export class Ledger {
   #reads = 0;
   #owedUs: number;
 
-  constructor(view: LedgerView, keepsVotes: boolean, silenceUs: number, life: Incarnation) {
+  constructor(view: LedgerView, keepsVotes: boolean, silenceUs: number, life: Incarnation, rules: QuorumRules) {
     this.#view = view;
+    this.#rules = rules;
     this.#keepsVotes = keepsVotes;
     this.#silenceUs = silenceUs;
     this.#life = life;
@@ -123,8 +130,8 @@ export class Ledger {
     return this.#reads > 0 ? this.#found(op, value, step) : this.#written(op, step);
   }
 
-  /** A vote was given; true if its answer may leave at once. `saysMore`: it is new, or says something else of its holder. */
-  keep(id: number, spanUs: number, saysMore: boolean, to: NodeId, message: QuorumMessage, flags: number, step: QuorumStep): boolean {
+  /** A vote was given; true if its answer may leave at once. */
+  keep(id: number, spanUs: number, change: VoteChange, to: NodeId, message: QuorumMessage, flags: number, step: QuorumStep): boolean {
     const number = this.#nextAnswer++;
     const answer: HeldAnswer = { to, owner: message.owner, lease: message.lease, ballot: message.ballot, flags, left: 0 };
     this.#answers.set(number, answer);
@@ -136,8 +143,10 @@ export class Ledger {
       const grows = place >= this.#head.places;
       if (grows) this.#head = { ...this.#head, places: Math.max(PLACES_MIN, 2 * this.#head.places) };
       this.#await(HEAD, number, grows, step);
-      const changes = saysMore || spanUs > (this.#spans.get(id) ?? 0);
-      if (changes) this.#spans.set(id, spanUs);
+      const keptUs = change === 'new' ? 0 : (this.#spans.get(id) ?? 0);
+      const changes = change !== null || spanUs > keptUs;
+      // A renewal for a shorter term does not end its holder's lease sooner.
+      if (changes) this.#spans.set(id, this.#rules.keptAsLong ? Math.max(spanUs, keptUs) : spanUs);
       this.#await(FIRST_VOTE + place, number, changes, step);
     }
     if (answer.left > 0) return false;
@@ -146,8 +155,9 @@ export class Ledger {
   }
 
   #floorAbove(ballot: BallotTime, { wallUs }: QuorumStep): BallotTime {
-    const aheadUs = Math.ceil(this.#silenceUs * FLOOR_AHEAD);
-    return Math.min(Math.max(ballot, Math.min(ballot, wallUs) + aheadUs), BALLOT_TIME_MAX) as BallotTime;
+    const aheadUs = Math.ceil(this.#silenceUs * (this.#rules.floorNearClock ? FLOOR_AHEAD : FLOOR_FAR_AHEAD));
+    const from = this.#rules.floorNearClock ? Math.min(ballot, wallUs) : ballot;
+    return Math.min(Math.max(ballot, from + aheadUs), BALLOT_TIME_MAX) as BallotTime;
   }
 
   /** The vote for this name is over. Nobody waits for this: a vote that comes back by mistake only takes longer to end. */

@@ -57,8 +57,12 @@ export interface QuorumRules {
   readonly replyAfterWrite: boolean;
   /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
   readonly restoredInFull: boolean;
+  /** Rule 7, with a disk: a vote is kept with the longest term it was given for. */
+  readonly keptAsLong: boolean;
   /** Rule 18, with a disk: the floor under tokens is read back. */
   readonly floorKept: boolean;
+  /** Rule 18, with a disk: the floor stays near the wall clock, which is where those begin who have lost theirs. */
+  readonly floorNearClock: boolean;
   /** Bootstrap: a silence ends early only for the life that was asked. */
   readonly bootstrapNamesLives: boolean;
   /** Queues: who may wait and is refused stands in line. */
@@ -101,7 +105,9 @@ export const ALL_RULES: QuorumRules = {
   tokenAboveFloor: true,
   replyAfterWrite: true,
   restoredInFull: true,
+  keptAsLong: true,
   floorKept: true,
+  floorNearClock: true,
   bootstrapNamesLives: true,
   queues: true,
   turns: true,
