@@ -1,13 +1,14 @@
 /** A tape on the stage: the same run once more, with disks, weak reads and crashes in the middle of a step. */
 import { describe, expect, it } from 'vitest';
 import { deriveSeed, SeededChooser } from '../../src/kernel/index.ts';
-import type { Core } from '../../src/core/index.ts';
+import type { Core, QuorumCommand, QuorumEvent, QuorumMessage } from '../../src/core/index.ts';
 import type { HistoryRecord } from '../../src/check/index.ts';
 import type { FaultPlan } from '../../src/sim/faults.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
-import { lift, stageLike, type Lifting } from '../../src/sim/shrink/lifting.ts';
+import { quorum, type QuorumWorld } from '../../src/sim/protocols/quorum.ts';
+import { lift, stageLike, type GoodEnd, type Lifting } from '../../src/sim/shrink/lifting.ts';
 import { quorumLifting, registerLifting, roundLifting, roundsRegisterLifting } from '../../src/sim/shrink/liftings.ts';
-import { perform } from '../../src/sim/shrink/play.ts';
+import { perform, type Beat } from '../../src/sim/shrink/play.ts';
 import { openStage, type Staging } from '../../src/sim/stage/index.ts';
 import { quorumStaging } from '../../src/sim/stage/quorum.ts';
 import { registerStaging } from '../../src/sim/stage/register.ts';
@@ -169,5 +170,54 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
     expect(cut).toBeGreaterThan(20);
     expect(restored).toBeGreaterThan(20);
     expect(records).toBeGreaterThan(500);
+  });
+});
+
+describe('where progress is the question', { timeout: 60_000 }, () => {
+  /** The tape of a world that healed, and how it may end on a stage. */
+  function endings(seed: number): { readonly beats: (end: GoodEnd) => Beat[]; readonly healedUs: number; readonly perform: (beats: Beat[]) => Beat[] } {
+    const chooser = new SeededChooser(seed);
+    const scenario = quorum.plan(chooser, null);
+    const world = new World(quorum as unknown as SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld>, scenario, chooser, null, null);
+    const tape = new Tape<QuorumCommand>(() => world.nowUs);
+    world.tape = tape;
+    world.run();
+    const healedUs = tape.steps.find(({ deed }) => deed.kind === 'healed')?.atUs ?? Infinity;
+    const settings = stageLike(tape, quorumLifting, scenario);
+    return {
+      beats: (end) => lift(tape, quorumLifting, scenario, end),
+      healedUs,
+      perform: (beats) => [...perform(() => openStage(quorumStaging, settings, null), beats).beats],
+    };
+  }
+  const kinds = (beats: readonly Beat[]): string[] => beats.map(({ deed }) => (deed.kind === 'plain' ? deed.action.kind : deed.kind));
+
+  it('what is under way when the world heals arrives as late as it did, the rest is lost, and then all goes well', () => {
+    let delayed = 0;
+    for (let run = 0; run < 30; run++) {
+      const { beats, healedUs, perform: play } = endings(deriveSeed(7, run));
+      const lifted = beats({ from: 'healed' });
+      const late = lifted.filter(({ deed }) => deed.kind === 'delay');
+      expect(late.every(({ atUs }) => atUs === healedUs)).toBe(true);
+      expect(kinds(lifted).filter((kind) => kind === 'drop-all')).toHaveLength(1);
+      expect(kinds(lifted).lastIndexOf('delay')).toBeLessThan(kinds(lifted).indexOf('drop-all'));
+      expect(kinds(lifted).at(-1)).toBe('settle');
+      const done = new Set(play(lifted));
+      expect(late.filter((beat) => !done.has(beat) && beat.replacedBy === undefined).length).toBeLessThanOrEqual(late.length / 2);
+      delayed += late.filter((beat) => done.has(beat)).length;
+    }
+    expect(delayed).toBeGreaterThan(20);
+  });
+
+  it('more of the run is played as it was, if all is to go well later, and messages lose their order, if dice are given', () => {
+    const { beats, healedUs } = endings(deriveSeed(7, 1));
+    const [soon, later] = [beats({ from: 'healed' }), beats({ from: { atUs: healedUs + 500_000 }, dice: 5 })];
+    expect(later.length).toBeGreaterThan(soon.length);
+    const delivered = later.filter(({ deed, atUs }) => deed.kind === 'deliver' && atUs > healedUs);
+    expect(delivered.length).toBeGreaterThan(0);
+    expect(later.every(({ atUs }, i) => i === 0 || atUs >= (later[i - 1] as Beat).atUs)).toBe(true);
+    const last = later.at(-1);
+    expect(last?.deed).toMatchObject({ kind: 'plain', action: { kind: 'settle', outOfOrder: true } });
+    expect(last?.choices).toEqual([5]);
   });
 });
