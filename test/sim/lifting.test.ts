@@ -1,11 +1,11 @@
 /** A tape on the stage: the same run once more, with disks, weak reads and crashes in the middle of a step. */
 import { describe, expect, it } from 'vitest';
 import { deriveSeed, SeededChooser } from '../../src/kernel/index.ts';
-import type { Core, QuorumCommand, QuorumEvent, QuorumMessage } from '../../src/core/index.ts';
+import type { Core, QuorumCommand } from '../../src/core/index.ts';
 import type { HistoryRecord } from '../../src/check/index.ts';
 import type { FaultPlan } from '../../src/sim/faults.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
-import { quorum, type QuorumWorld } from '../../src/sim/protocols/quorum.ts';
+import { quorum } from '../../src/sim/protocols/quorum.ts';
 import { lift, stageLike, type GoodEnd, type Lifting } from '../../src/sim/shrink/lifting.ts';
 import { quorumLifting, registerLifting, roundLifting, roundsRegisterLifting } from '../../src/sim/shrink/liftings.ts';
 import { perform, type Beat } from '../../src/sim/shrink/play.ts';
@@ -175,10 +175,14 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
 
 describe('where progress is the question', { timeout: 60_000 }, () => {
   /** The tape of a world that healed, and how it may end on a stage. */
-  function endings(seed: number): { readonly beats: (end: GoodEnd) => Beat[]; readonly healedUs: number; readonly perform: (beats: Beat[]) => Beat[] } {
+  function endings(seed: number): {
+    readonly beats: (end: GoodEnd) => Beat[];
+    readonly healedUs: number;
+    readonly perform: (beats: Beat[]) => Beat[];
+  } {
     const chooser = new SeededChooser(seed);
     const scenario = quorum.plan(chooser, null);
-    const world = new World(quorum as unknown as SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld>, scenario, chooser, null, null);
+    const world = new World(quorum, scenario, chooser, null, null);
     const tape = new Tape<QuorumCommand>(() => world.nowUs);
     world.tape = tape;
     world.run();

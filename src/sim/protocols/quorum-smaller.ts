@@ -62,7 +62,15 @@ export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>
 }
 
 /** What users could do without, each by itself. */
-function simplerHabits({ lapseOnly, rush, impatient, releasesLater, extras, speaks, renews }: QuorumHabits): [string, Partial<QuorumHabits>][] {
+function simplerHabits({
+  lapseOnly,
+  rush,
+  impatient,
+  releasesLater,
+  extras,
+  speaks,
+  renews,
+}: QuorumHabits): [string, Partial<QuorumHabits>][] {
   const simpler: [string, Partial<QuorumHabits>, boolean][] = [
     ['users that wait', { impatient: true }, impatient !== true && !lapseOnly && !rush],
     ['what holders say of themselves', { speaks: false }, speaks ?? extras],

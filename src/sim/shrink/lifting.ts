@@ -56,7 +56,11 @@ export interface GoodEnd {
 }
 
 /** The settings of the stage that is like the world of this tape, whose machines have been up for so long. */
-export function stageLike<Command, Config>({ clocks }: Tape<Command>, lifting: Lifting<Command, Config>, scenario: Scenario<Config>): Settings {
+export function stageLike<Command, Config>(
+  { clocks }: Tape<Command>,
+  lifting: Lifting<Command, Config>,
+  scenario: Scenario<Config>,
+): Settings {
   return { ...lifting.settings(scenario), uptime: clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',') };
 }
 

@@ -82,7 +82,9 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const scripts = runs.flatMap((run) => {
         if (watch.outOfTime()) return [];
         const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
-        return shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, { ...staging.defaults, ...STAGE_DEFAULTS }, watch, open, tellings) ?? [];
+        return (
+          shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, { ...staging.defaults, ...STAGE_DEFAULTS }, watch, open, tellings) ?? []
+        );
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
       const script = scripts.toSorted((a, b) => a.lines.length - b.lines.length)[0] ?? null;
@@ -205,7 +207,10 @@ function* goodEnds<Command, Config>(
   missedUs: number,
   isEndless: boolean,
 ): Generator<GoodEnd> {
-  const ways = [null, ...[true, false].flatMap((latecomersToo) => (lifting.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo })))];
+  const ways = [
+    null,
+    ...[true, false].flatMap((latecomersToo) => (lifting.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo }))),
+  ];
   if (isEndless) {
     for (const one of ways) yield { from: { stuckUs: missedUs }, ways: one };
     return;

@@ -235,7 +235,8 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
 }
 
 function parseSettle(text: string): StageAction {
-  const [, span = '', order, back, again] = /^(.*?)( out of order)?(?: giving back after (.*?))?(?: asking again after (.*))?$/.exec(text) ?? [];
+  const [, span = '', order, back, again] =
+    /^(.*?)( out of order)?(?: giving back after (.*?))?(?: asking again after (.*))?$/.exec(text) ?? [];
   return {
     kind: 'settle',
     byUs: parseDuration(span),

@@ -215,7 +215,8 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#consume(this.#flight(action.message, this.format(action)));
         return;
       case 'drop-all':
-        for (const flight of this.#flights.filter(({ dueUs }) => dueUs === undefined)) this.#flights.splice(this.#flights.indexOf(flight), 1);
+        for (const flight of this.#flights.filter(({ dueUs }) => dueUs === undefined))
+          this.#flights.splice(this.#flights.indexOf(flight), 1);
         return;
       case 'delay':
         this.#flight(action.message, this.format(action)).dueUs = this.nowUs + action.byUs;
