@@ -31,6 +31,7 @@ import { labelOf } from '../tape.ts';
 import type { AnyStage, StageNote } from './any-stage.ts';
 import { Chronicle } from './chronicle.ts';
 import { Owed } from './owed.ts';
+import { Flights, type Flight } from './flights.ts';
 import { Player, type Asked, type Input } from './player.ts';
 import { settle, type Settling } from './settling.ts';
 import { Shelves, type ShelfAccess } from './shelves.ts';
@@ -41,13 +42,6 @@ import { STAGE_DEFAULTS, type Settings, type Staging } from './staging.ts';
 const LATENCY_US = 1_000;
 /** Whoever asks for more than this in one go never comes to an end. */
 const ANSWERS_MAX = 10_000;
-
-interface Flight extends MessageRef {
-  readonly bytes: Uint8Array;
-  copies: number;
-  /** When it arrives where all goes well, if not after the usual time. */
-  dueUs?: number;
-}
 
 export class Stage<Message, Command, Event, Config> implements AnyStage {
   /** Of the nodes, then of processes that live on beside their successors. */
@@ -62,8 +56,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #starts: number[];
   readonly #lives = new Set<number>();
   readonly #paused: Set<number> = new Set();
-  readonly #flights: Flight[] = [];
-  readonly #ordinals = new Map<string, number>();
+  readonly #flights = new Flights();
   readonly #shelves = new Shelves();
   /** Those who crash in their next step, and after how many effects. */
   readonly #doomed = new Map<number, number>();
@@ -100,7 +93,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   get underWay(): readonly MessageRef[] {
-    return this.#flights;
+    return this.#flights.all;
   }
 
   /** Starts every node that never was. */
@@ -123,16 +116,11 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   describe(message: MessageRef): string {
-    return this.#describe(this.#flight(message, `describe ${formatMessageRef(message, this.names)}`).bytes);
+    return this.#describe(this.#flights.get(message, `describe ${formatMessageRef(message, this.names)}`).bytes);
   }
 
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null {
-    const isThis = (flight: Flight): boolean =>
-      flight.from === from &&
-      flight.to === to &&
-      flight.bytes.length === bytes.length &&
-      flight.bytes.every((byte, i) => byte === bytes[i]);
-    return this.#flights.find(isThis) ?? null;
+    return this.#flights.find(from, to, bytes);
   }
 
   holdersOf(resource: string): readonly number[] {
@@ -205,24 +193,23 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#clock(action.node).setRate(this.nowUs, action.ppm);
         return;
       case 'deliver': {
-        const flight = this.#flight(action.message, this.format(action));
+        const flight = this.#flights.get(action.message, this.format(action));
         const player = this.#free(flight.to, action);
-        this.#consume(flight);
+        this.#flights.consume(flight);
         this.#play(player, { kind: 'receive', from: flight.from, bytes: flight.bytes }, action.choices);
         return;
       }
       case 'drop':
-        this.#consume(this.#flight(action.message, this.format(action)));
+        this.#flights.consume(this.#flights.get(action.message, this.format(action)));
         return;
       case 'drop-all':
-        for (const flight of this.#flights.filter(({ dueUs }) => dueUs === undefined))
-          this.#flights.splice(this.#flights.indexOf(flight), 1);
+        this.#flights.dropAll();
         return;
       case 'delay':
-        this.#flight(action.message, this.format(action)).dueUs = this.nowUs + action.byUs;
+        this.#flights.get(action.message, this.format(action)).dueUs = this.nowUs + action.byUs;
         return;
       case 'duplicate':
-        this.#flight(action.message, this.format(action)).copies++;
+        this.#flights.get(action.message, this.format(action)).copies++;
         return;
       case 'wake': {
         const player = this.#free(action.node, action);
@@ -340,11 +327,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const text = this.#describe(bytes);
     const topic = this.#read(bytes, (message) => this.#staging.protocol.topicOf?.(message)) ?? '';
     const label = labelOf(text);
-    const key = `${from} ${to} ${label}`;
-    const ordinal = (this.#ordinals.get(key) ?? 0) + 1;
-    this.#ordinals.set(key, ordinal);
-    const flight = { from, to, label, ordinal, topic, bytes, copies: 1 };
-    this.#flights.push(flight);
+    const flight = this.#flights.send(from, to, label, topic, bytes);
     this.#note('sent', `${formatMessageRef(flight, this.names)}: ${text}`);
   }
 
@@ -356,19 +339,6 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#reader.reset(bytes, 0, bytes.length);
     const message = this.#staging.protocol.codec.decode(this.#reader);
     return message === null ? undefined : as(message);
-  }
-
-  #flight({ from, to, label, ordinal }: MessageRef, line: string): Flight {
-    const found = this.#flights.find(
-      (flight) => flight.from === from && flight.to === to && flight.label === label && flight.ordinal === ordinal,
-    );
-    if (found) return found;
-    const sent = this.#ordinals.get(`${from} ${to} ${label}`) ?? 0;
-    throw bad(line, sent < ordinal ? `only ${sent} of them were sent` : 'it is not under way any more');
-  }
-
-  #consume(flight: Flight): void {
-    if (--flight.copies === 0) this.#flights.splice(this.#flights.indexOf(flight), 1);
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────
@@ -458,7 +428,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       set nowUs(nowUs: number) {
         at(nowUs);
       },
-      flights: this.#flights,
+      flights: this.#flights.all,
       accesses: this.#shelves.underWay,
       wakes: () =>
         players.map(({ node, core, actor }) => {
@@ -466,7 +436,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
           return wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(wakeAt, this.nowUs);
         }),
       deliver: (flight) => {
-        this.#consume(flight);
+        this.#flights.consume(flight);
         this.#play(players[flight.to] as Player<Message, Command, Event, Config>, {
           kind: 'receive',
           from: flight.from,
