@@ -282,16 +282,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
   #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
-    const leases = this.#leases;
     const expiresAt = this.#expiry(message, step);
-    // Renewals bring the token of the try that won. The releases of those before it may still be under way.
-    const isOtherTry = leases.token(id) !== message.token;
-    leases.setBallot(id, message.ballot);
-    leases.setToken(id, message.token);
-    leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
-    leases.setLease(id, message.lease);
-    // Renewals repeat what the holder says of itself.
-    return this.#votes.keepMeta(id, message) || isOtherTry;
+    return this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(this.#leases.expiresAt(id), expiresAt) : expiresAt);
   }
 
   #remove(id: number, step: QuorumStep): void {
