@@ -34,6 +34,7 @@ class Member {
   diskFails = false;
   #core: QuorumCore;
   #lives = 0;
+  readonly #tokens = new Map<number, number>();
 
   constructor(keeps: Keeps, maxTermUs: number = TERM_US) {
     this.#core = this.#start(keeps, maxTermUs, false, false);
@@ -85,7 +86,10 @@ class Member {
     { name = 'r', ballot = this.wallUs + lease, flags = 0, owner = CLIENT, termUs = TERM_US, meta = '' } = {},
   ): string {
     const message = new QuorumMessage();
-    Object.assign(message, { kind: PROPOSE, owner, lease, ballot, token: ballot, flags, termUs });
+    // Renewals bring the token of the grant.
+    const token = (flags & RENEWS) !== 0 ? (this.#tokens.get(lease) ?? ballot) : ballot;
+    this.#tokens.set(lease, token);
+    Object.assign(message, { kind: PROPOSE, owner, lease, ballot, token, flags, termUs });
     const bytes = encodeName(name);
     message.setName(bytes, 0, bytes.length);
     message.setMeta(new TextEncoder().encode(meta));

@@ -169,6 +169,9 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
         this.#refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
         this.#refuse(from, LOW, id, hash, message, step);
+      } else if (this.#rules.tokenAboveFloor && !renews && message.ballot !== this.#leases.ballot(id) && message.ballot <= this.#floors.base) {
+        // The row was read back, maybe by mistake: others may have had the lease since, with higher tokens (rule 18).
+        this.#refuse(from, LOW, id, hash, message, step);
       } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {
         this.#refuse(from, OUTBID, id, hash, message, step);
       } else {
@@ -277,16 +280,10 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     return id;
   }
 
-  /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it says something else of its holder. */
+  /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
   #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
-    const leases = this.#leases;
     const expiresAt = this.#expiry(message, step);
-    leases.setBallot(id, message.ballot);
-    leases.setToken(id, message.token);
-    leases.setExpiresAt(id, this.#rules.neverShorten ? Math.max(leases.expiresAt(id), expiresAt) : expiresAt);
-    leases.setLease(id, message.lease);
-    // Renewals repeat what the holder says of itself.
-    return this.#votes.keepMeta(id, message);
+    return this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(this.#leases.expiresAt(id), expiresAt) : expiresAt);
   }
 
   #remove(id: number, step: QuorumStep): void {

@@ -19,6 +19,10 @@ export class Floors {
     return this.#floors ? (Math.max(this.#base, this.#floors[nameHash % this.#buckets] as number) as BallotTime) : this.#base;
   }
 
+  get base(): BallotTime {
+    return this.#base;
+  }
+
   raiseAll(to: BallotTime): void {
     if (to > this.#base) this.#base = to;
   }

@@ -5,6 +5,7 @@
  *
  * How high ballots went is written ahead, in blocks: most votes find their ballot below what is written. A
  * renewal is written only if it makes the vote longer or says something else of its holder: a vote that is read back is honoured anew in full.
+ * Another try of the same holder is written: the release of the one before may come late, and must not fit what is read back.
  */
 import { BALLOT_TIME_MAX, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot } from '../../contract.ts';
@@ -43,7 +44,7 @@ interface Writing {
   next: number[];
 }
 
-/** What a proposal changed of the vote: it is another, or says something else of its holder, or neither. */
+/** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither. */
 export type VoteChange = 'new' | 'says' | null;
 
 export type LedgerNews = 'loaded' | 'settled' | 'failed' | null;
@@ -115,8 +116,8 @@ export class Ledger {
 
   load(step: QuorumStep): void {
     this.#reads = 2;
-    step.read(OWN_DISK, keyOf(HEAD), HEAD);
-    step.read(OWN_DISK, keyOf(FLOOR), FLOOR);
+    this.#read(HEAD, step);
+    this.#read(FLOOR, step);
   }
 
   /** The silence is over: from when this is written on, the member may vote. */
@@ -127,7 +128,7 @@ export class Ledger {
 
   completed({ op, ok, value }: Completion, step: QuorumStep): LedgerNews {
     if (!ok) return 'failed';
-    return this.#reads > 0 ? this.#found(op, value, step) : this.#written(op, step);
+    return op < 0 ? this.#found(~op, value, step) : this.#written(op, step);
   }
 
   /** A vote was given; true if its answer may leave at once. */
@@ -173,6 +174,11 @@ export class Ledger {
 
   // ── Reading back ───────────────────────────────────────────────────────────────────────────────────
 
+  /** Numbered apart from writes: the end of a vote may have to be written while others are still being read. */
+  #read(op: number, step: QuorumStep): void {
+    step.read(OWN_DISK, keyOf(op), ~op);
+  }
+
   #found(op: number, value: Uint8Array | null, step: QuorumStep): LedgerNews {
     this.#reads--;
     if (op === HEAD) {
@@ -196,7 +202,7 @@ export class Ledger {
       this.#owedUs = 0;
       this.#head = head;
       this.#reads += head.places;
-      for (let place = 0; place < head.places; place++) step.read(OWN_DISK, keyOf(FIRST_VOTE + place), FIRST_VOTE + place);
+      for (let place = 0; place < head.places; place++) this.#read(FIRST_VOTE + place, step);
       return;
     }
     // Until the silence is over, the disk says what it said before: a life cut short owes it still.

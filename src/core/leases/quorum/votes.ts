@@ -37,6 +37,19 @@ export class Votes {
     this.leases.add(id, index, lease, ballot, token, expiresAt);
   }
 
+  /** The row's lease, anew. True if it is for another try of its holder, or says something else of it. */
+  extend(id: number, message: QuorumMessage, expiresAt: number): boolean {
+    const { leases } = this;
+    // Renewals bring the token of the try that won. The releases of those before it may still be under way.
+    const isOtherTry = leases.token(id) !== message.token;
+    leases.setBallot(id, message.ballot);
+    leases.setToken(id, message.token);
+    leases.setExpiresAt(id, expiresAt);
+    leases.setLease(id, message.lease);
+    // Renewals repeat what the holder says of itself.
+    return this.keepMeta(id, message) || isOtherTry;
+  }
+
   remove(id: number): void {
     this.#owners.release(this.leases.owner(id));
     this.#metas.delete(id);
