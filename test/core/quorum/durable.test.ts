@@ -259,16 +259,36 @@ describe('a member that keeps its floor', () => {
     expect(one.said).toBe('accepted');
   });
 
-  test('writes ahead: a thousand votes of one second are one write', () => {
+  test('writes ahead: a thousand votes within a tenth of the silence are one write', () => {
     const one = member('floor');
     one.propose(1, { name: 'first' });
     one.settle();
     one.writes.length = 0;
     for (let i = 0; i < 1000; i++) {
-      one.wallUs += 1000;
+      one.wallUs += 90;
       expect(one.propose(i + 2, { name: `r${i}` })).toBe('accepted');
     }
     expect(one.writes).toEqual([]);
+  });
+
+  test('stays near the wall clock, however often it is started', () => {
+    const one = member('votes');
+    for (let i = 0; i < 10; i++) {
+      one.propose(1, { name: `r${i}`, ballot: one.wallUs + 0.15 * TERM_US + i });
+      one.settle();
+      expect(one.said).toBe('accepted');
+      one.restart('votes');
+    }
+  });
+
+  test('owes the longer silence as long as votes of before it live, also if it stops keeping votes', () => {
+    const one = member('votes', TERM_US * 10);
+    one.propose(1, { termUs: TERM_US * 10 });
+    one.settle();
+    one.restart('votes');
+    expect(one.silentForUs).toBe(0);
+    one.restart('floor');
+    expect(one.silentForUs).toBeGreaterThanOrEqual(TERM_US * 10);
   });
 
   test('keeps the longer silence when maxTerm was shortened, also if it is started twice', () => {

@@ -169,7 +169,12 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
         this.#refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
         this.#refuse(from, LOW, id, hash, message, step);
-      } else if (this.#rules.tokenAboveFloor && !renews && message.ballot !== this.#leases.ballot(id) && message.ballot <= this.#floors.base) {
+      } else if (
+        this.#rules.tokenAboveFloor &&
+        !renews &&
+        message.ballot !== this.#leases.ballot(id) &&
+        message.ballot <= this.#floors.base
+      ) {
         // The row was read back, maybe by mistake: others may have had the lease since, with higher tokens (rule 18).
         this.#refuse(from, LOW, id, hash, message, step);
       } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {

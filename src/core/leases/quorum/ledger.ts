@@ -122,7 +122,9 @@ export class Ledger {
 
   /** The silence is over: from when this is written on, the member may vote. */
   settle(step: QuorumStep): void {
-    this.#head = { ...this.#head, silenceUs: this.#silenceUs, settled: true };
+    // Votes that were read back may have been given for longer terms than there are now.
+    const longestUs = this.#restored > 0 ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
+    this.#head = { ...this.#head, silenceUs: longestUs, settled: true };
     this.#write(HEAD, null, step);
   }
 
