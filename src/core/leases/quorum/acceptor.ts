@@ -169,13 +169,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
         this.#refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
         this.#refuse(from, LOW, id, hash, message, step);
-      } else if (
-        this.#rules.tokenAboveFloor &&
-        !renews &&
-        message.ballot !== this.#leases.ballot(id) &&
-        message.ballot <= this.#floors.base
-      ) {
-        // The row was read back, maybe by mistake: others may have had the lease since, with higher tokens (rule 18).
+      } else if (!renews && this.#isOfBefore(id, message)) {
         this.#refuse(from, LOW, id, hash, message, step);
       } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {
         this.#refuse(from, OUTBID, id, hash, message, step);
@@ -329,6 +323,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #isReleasable(id: number, message: QuorumMessage): boolean {
     if (!this.#rules.releaseByBallot) return true;
     return this.#leases.ballot(id) <= message.ballot && (this.#leases.lease(id) === message.lease || !this.#rules.handlesApart);
+  }
+
+  /** Below where this life began: the row was read back, maybe by mistake, and others may have had higher tokens since (rule 18). */
+  #isOfBefore(id: number, { ballot }: QuorumMessage): boolean {
+    return this.#rules.tokenAboveFloor && ballot !== this.#leases.ballot(id) && ballot <= this.#floors.base;
   }
 
   #floorOf(id: number, hash: number): BallotTime {
