@@ -19,8 +19,8 @@ export interface Versions {
   readonly max: number;
 }
 
-/** The versions of the protocol that this code speaks. */
-export const VERSIONS: Versions = { min: 1, max: 1 };
+/** The versions of the protocol that this code speaks. Votes of version 1 do not say which life gave them, so its peers are refused. */
+export const VERSIONS: Versions = { min: 2, max: 2 };
 
 /** The highest version both speak, or null if there is none. */
 export function agreeVersion(a: Versions, b: Versions): number | null {

@@ -258,16 +258,16 @@ describe('whoever is configured otherwise', () => {
       const raw = new RawPeer(at.port);
       raw.hello({ versions: { min: VERSIONS.max + 1, max: VERSIONS.max + 3 } });
       await raw.closed;
-      expect(raw.refusals).toEqual([{ code: 'TENURE_VERSION_MISMATCH', facts: { here: '1 to 1', there: '2 to 4' } }]);
+      expect(raw.refusals).toEqual([{ code: 'TENURE_VERSION_MISMATCH', facts: { here: '2 to 2', there: '3 to 5' } }]);
       expect((await at.a.refusal('TENURE_VERSION_MISMATCH')).message).toMatch(/upgrade the older one/);
     });
   });
 
   it('speaks the highest version that both know', async () => {
     await scene({}, async (at) => {
-      const raw = await new RawPeer(at.port).greet({ versions: { min: 1, max: 7 } });
+      const raw = await new RawPeer(at.port).greet({ versions: { min: VERSIONS.min, max: VERSIONS.max + 5 } });
       const met = await at.a.see((event) => event.kind === 'up' && event.info.id === 'raw');
-      expect(met).toMatchObject({ info: { version: 1, incarnation: 999 } });
+      expect(met).toMatchObject({ info: { version: VERSIONS.max, incarnation: 999 } });
       raw.socket.destroy();
     });
   });
