@@ -3,7 +3,7 @@
  * transport, a core and a driver come together; leases themselves are the lease service's.
  */
 import { EventEmitter } from 'node:events';
-import type { LeaseEvent } from '../core/index.ts';
+import type { LeaseEvent, Sender } from '../core/index.ts';
 import { encodeName, hashName, nodeId, parseDuration, quorumOf, TenureError, type Duration, type Incarnation } from '../kernel/index.ts';
 import { KeepAlive, Pacer, type ClockWatchCounts } from '../runtime/index.ts';
 import type { Handlers, Transport } from '../transport/index.ts';
@@ -53,12 +53,10 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #surroundings: Surroundings;
   readonly #observer: Observer;
   readonly #alive = new KeepAlive();
-  /** Who is connected, and for which owner it may speak. */
-  readonly #peers = new Map<number, Incarnation>();
+  /** Who is connected, and who they have proved to be. */
+  readonly #peers = new Map<number, Sender>();
   /** What clients that dialled in call themselves. */
   readonly #clientNames = new Map<number, string>();
-  /** Clients that may ask for what only members may. */
-  readonly #admins = new Set<number>();
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   /** For calls that wait; listeners of callers may throw. */
@@ -160,7 +158,7 @@ export class Cell extends EventEmitter<CellEvents> {
     return calls.connections((member) =>
       member === this.#self
         ? { incarnation: this.#incarnation, silentForUs }
-        : { incarnation: this.#peers.get(member) ?? null, silentForUs: null },
+        : { incarnation: this.#peers.get(member)?.incarnation ?? null, silentForUs: null },
     );
   }
 
@@ -291,8 +289,7 @@ export class Cell extends EventEmitter<CellEvents> {
       clocks,
       chooser,
       disk: kept?.disk,
-      speaksFor: (peer) => this.#peers.get(peer),
-      isTrusted: (peer) => peer < this.#memberIds.length || this.#admins.has(peer),
+      senderOf: (peer) => this.#peers.get(peer),
       onClockNotice: (kind, us) => this.#observer.stalled(kind, us),
       onEvent: (event) => this.#heard(event),
       onFailure: (error) => this.#failed(error),
@@ -362,8 +359,7 @@ export class Cell extends EventEmitter<CellEvents> {
   readonly #handlers: Handlers = {
     judge: (info) => this.#adoption.judge(info),
     up: (peer, info) => {
-      this.#peers.set(peer, info.incarnation);
-      if (info.isAdmin) this.#admins.add(peer);
+      this.#peers.set(peer, { node: peer, incarnation: info.incarnation, isAdmin: info.isAdmin === true });
       const isMember = peer < this.#memberIds.length;
       if (!isMember) this.#clientNames.set(peer, info.id);
       this.#observer.peer(info.id, true, null, isMember);
@@ -374,7 +370,6 @@ export class Cell extends EventEmitter<CellEvents> {
     },
     down: (peer, why) => {
       this.#peers.delete(peer);
-      this.#admins.delete(peer);
       this.#observer.peer(this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '', false, why, peer < this.#memberIds.length);
       this.#clientNames.delete(peer);
       if (peer < this.#memberIds.length) this.#run?.leases.noteGap();

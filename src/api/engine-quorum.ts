@@ -1,5 +1,5 @@
 /** The quorum engine, Tenure's own: relative terms, one round trip, queues, lists and watches. */
-import { deriveTiming, isForMembers, isRequest, QuorumCore } from '../core/index.ts';
+import { deriveTiming, QuorumCore } from '../core/index.ts';
 import { Driver } from '../runtime/index.ts';
 import { quorumCodec } from '../wire/index.ts';
 import type { Abilities, Engine, EngineGround, RunningEngine, TermOptions } from './engine.ts';
@@ -26,7 +26,7 @@ export function quorumEngine(terms: TermOptions): Engine {
     config: { engine: 'quorum' },
     can: ABILITIES,
     run(ground: EngineGround): RunningEngine {
-      const { memberKeys, replication, keeps, boot, speaksFor, isTrusted } = ground;
+      const { memberKeys, replication, keeps, boot } = ground;
       const core = new QuorumCore({ memberKeys, replication, timing, keeps }, boot);
       const driver = new Driver({
         ...ground,
@@ -34,11 +34,6 @@ export function quorumEngine(terms: TermOptions): Engine {
         codec: quorumCodec(),
         ownCodec: quorumCodec(),
         self: boot.self,
-        admit: (from, message) => {
-          if (!isRequest(message)) return true;
-          if (message.owner !== speaksFor(from)) return false;
-          return !isForMembers(message) || isTrusted(from);
-        },
       });
       return { driver, core };
     },

@@ -2,7 +2,7 @@
  * Flease and PaxosLease as engines of a cell: one core, told which of the two it is and how clocks are trusted.
  * Both ask a quorum twice for every lease, and know nothing of queues.
  */
-import { deriveRoundTiming, isRoundRequest, RoundCore, type RoundConfig } from '../core/index.ts';
+import { deriveRoundTiming, RoundCore, type RoundConfig } from '../core/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError } from '../kernel/index.ts';
 import { Driver } from '../runtime/index.ts';
 import { roundCodec } from '../wire/index.ts';
@@ -80,7 +80,7 @@ function roundEngine({ name, algorithm, text, config, can, timing }: RoundParts)
     config,
     can,
     run(ground: EngineGround): RunningEngine {
-      const { memberKeys, replication, boot, speaksFor } = ground;
+      const { memberKeys, replication, boot } = ground;
       const core = new RoundCore({ engine: name, algorithm, memberKeys, replication, timing }, boot);
       const driver = new Driver({
         ...ground,
@@ -88,7 +88,6 @@ function roundEngine({ name, algorithm, text, config, can, timing }: RoundParts)
         codec: roundCodec(),
         ownCodec: roundCodec(),
         self: boot.self,
-        admit: (from, message) => !isRoundRequest(message) || message.owner === speaksFor(from),
       });
       return { driver, core };
     },

@@ -2,8 +2,8 @@
  * What a cell needs of an engine: a core that runs, the timing it keeps, what members must agree on, and what it
  * can do. The engines themselves are `engine-quorum.ts` and `engine-rounds.ts`; everything else here knows only this.
  */
-import type { Boot, Keeps, LeaseCommand, LeaseEvent, Timing } from '../core/index.ts';
-import { TenureError, type Chooser, type Duration, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import type { Boot, Keeps, LeaseCommand, LeaseEvent, Sender, Timing } from '../core/index.ts';
+import { TenureError, type Chooser, type Duration, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { ClockNotice, Clocks, Disk, Driver, Link } from '../runtime/index.ts';
 import type { CellConfig } from '../wire/index.ts';
 
@@ -76,10 +76,8 @@ export interface EngineGround {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
   readonly disk: Disk | undefined;
-  /** For which owner a peer may speak. */
-  readonly speaksFor: (peer: NodeId) => Incarnation | undefined;
-  /** Whether a peer may ask for what only members may. */
-  readonly isTrusted: (peer: NodeId) => boolean;
+  /** Who a peer has proved to be; undefined for one that is not connected. */
+  readonly senderOf: (peer: NodeId) => Sender | undefined;
   readonly onClockNotice: ClockNotice;
   readonly onEvent: (event: LeaseEvent) => void;
   readonly onFailure: (error: TenureError) => void;

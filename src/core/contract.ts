@@ -9,7 +9,9 @@
  *    emits effects into the step. Effects take place in the order emitted, but a crash may cut the
  *    sequence anywhere: no reply may rely on a write emitted earlier in the same step. A reply that
  *    depends on a write is emitted in the step that learns the write is done.
- * 3. After each call the driver reads `wakeAt` and calls `wake` at or after that instant, perhaps
+ * 3. Before each `receive` the driver asks `admits`. It knows from the connection who sent the message; what that
+ *    sender may not say is dropped, and never reaches `receive`.
+ * 4. After each call the driver reads `wakeAt` and calls `wake` at or after that instant, perhaps
  *    much later. Being late is normal; a core judges time by `step.monoUs`, never by having been woken.
  *
  * Same construction, same inputs, same choices: same effects and same snapshot.
@@ -25,6 +27,15 @@ export interface Boot {
   readonly restarted: boolean;
   /** Whether what this node wrote to its own disk before is still there to be read. */
   readonly diskKept: boolean;
+}
+
+/** Who sent a message, as the driver knows it from the connection. Nothing of this is taken from the message. */
+export interface Sender {
+  readonly node: NodeId;
+  /** The incarnation that the sender has proved to be. */
+  readonly incarnation: Incarnation;
+  /** It has proved the members' secret, or there is none: it may ask for what only members may. */
+  readonly isAdmin: boolean;
 }
 
 /** A place that stores: `OWN_DISK`, or the number of a shared unit. */
@@ -63,6 +74,8 @@ export interface Step<Message, Event> {
 
 export interface Core<Message, Command, Event> {
   start(step: Step<Message, Event>): void;
+  /** Whether this sender may say this. Depends on nothing but the sender, the message and what the core was built with. */
+  admits(sender: Sender, message: Message): boolean;
   /** `message` belongs to the driver: the core keeps no reference to it after the call. */
   receive(from: NodeId, message: Message, step: Step<Message, Event>): void;
   command(command: Command, step: Step<Message, Event>): void;

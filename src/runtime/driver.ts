@@ -4,7 +4,7 @@
  * core that breaks one of its own rules falls silent and says so, and takes nothing else with it.
  */
 import { NEVER, TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
-import { OWN_DISK, type Core, type Step, type UnitId } from '../core/index.ts';
+import { OWN_DISK, type Core, type Sender, type Step, type UnitId } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
 import { ClockWatch, type ClockNotice, type ClockWatchCounts, type Clocks } from './clocks.ts';
 import type { Disk } from './disk.ts';
@@ -22,8 +22,8 @@ export interface DriverOptions<Message, Command, Event> {
   readonly chooser: Chooser;
   /** The node's own disk, if it has one. */
   readonly disk?: Disk | undefined;
-  /** Whether the peer may send this: nobody speaks for another. */
-  readonly admit?: (from: NodeId, message: Message) => boolean;
+  /** Who a peer has proved to be; undefined for one that is not connected. */
+  readonly senderOf: (peer: NodeId) => Sender | undefined;
   readonly onEvent: (event: Event) => void;
   readonly onClockNotice?: ClockNotice;
   /** The core failed an assertion: this node is silent from here on. */
@@ -94,7 +94,8 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   receive(from: NodeId, bytes: Uint8Array, start: number, end: number): boolean {
     this.#reader.reset(bytes, start, end);
     const message = this.#options.codec.decode(this.#reader);
-    if (message === null || this.#options.admit?.(from, message) === false) return false;
+    const sender = this.#options.senderOf(from);
+    if (message === null || sender === undefined || !this.#core.admits(sender, message)) return false;
     if (!this.#begin(this.#isBurst)) return true;
     if (!this.#isBurst) {
       this.#isBurst = true;

@@ -161,8 +161,9 @@ export class Population<Message, Command, Event, Config> {
     const core = protocol.core(scenario, boot, mutant);
     const process: SimProcess<Message, Command, Event> = {
       index,
-      node,
-      incarnation: number,
+      node: boot.self,
+      incarnation: boot.incarnation,
+      isAdmin: true,
       core,
       user: undefined as never,
       alive: true,

@@ -1,11 +1,13 @@
 /** One process in the simulated world: a core, the application above it, and what keeps it from running. */
-import type { Core } from '../core/index.ts';
+import type { Incarnation, NodeId } from '../kernel/index.ts';
+import type { Core, Sender } from '../core/index.ts';
 import type { User } from './protocol.ts';
 
-export interface SimProcess<Message, Command, Event> {
+export interface SimProcess<Message, Command, Event> extends Sender {
   readonly index: number;
-  readonly node: number;
-  readonly incarnation: number;
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+  readonly isAdmin: boolean;
   readonly core: Core<Message, Command, Event>;
   user: User<Event>;
   alive: boolean;

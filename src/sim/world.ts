@@ -3,7 +3,7 @@
  * happens. It runs one drawn scenario, first under faults, then healed, and shows every record of the
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
-import { nodeId, NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import { NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Step, UnitId } from '../core/index.ts';
 import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
 import type { MachineClock } from './clock.ts';
@@ -152,7 +152,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       this.tape?.sent(null, this.#kindOf(to, message));
     } else {
       if (copies > 1) this.counts.duplicate++;
-      const index = this.#slab.put(node, this.nowUs, message, copies);
+      const index = this.#slab.put((this.#running as SimProcess<Message, Command, Event>).index, this.nowUs, message, copies);
       this.tape?.sent(index, this.#kindOf(to, message));
       for (let copy = 0; copy < copies; copy++) {
         let latencyUs = to === node ? 0 : this.network.latencyUs();
@@ -291,7 +291,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   #deliver(to: number, index: number): void {
     const process = this.#current[to];
     const slab = this.#slab;
-    const from = slab.senderOf(index);
+    const sender = this.#processes[slab.senderOf(index)] as SimProcess<Message, Command, Event>;
+    const from = sender.node;
     const isCut = this.network.isCut(from, to, this.nowUs);
     if (!process || isCut) {
       if (isCut) this.counts.cut++;
@@ -305,10 +306,15 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     }
     if (this.nowUs - slab.sentAt(index) > this.#termUs) this.counts['late-message']++;
     const message = slab.read(index);
+    if (!process.core.admits(sender, message)) {
+      this.trace?.lost(from, to, () => this.protocol.describeMessage(message));
+      slab.drop(index);
+      return;
+    }
     this.trace?.received(process, from, () => this.protocol.describeMessage(message));
     this.tape?.delivered(process, index);
     this.enter(process);
-    process.core.receive(nodeId(from), message, this);
+    process.core.receive(from, message, this);
     this.leave(process);
     slab.drop(index);
   }

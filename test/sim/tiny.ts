@@ -54,6 +54,7 @@ export function idleCore<Command, Event>(parts: Partial<Core<number, Command, Ev
   return {
     wakeAt: NEVER,
     start: () => undefined,
+    admits: () => true,
     receive: () => undefined,
     command: () => undefined,
     wake: () => undefined,

@@ -47,6 +47,11 @@ export class ToyCore implements Core<ToyMessage, ToyCommand, ToyEvent> {
     for (let member = 0; member < this.#config.members; member++) step.send(nodeId(member), { kind, request: command.request });
   }
 
+  /** Everyone is trusted: the toy has no names that could be taken. */
+  admits(): boolean {
+    return true;
+  }
+
   receive(from: NodeId, message: ToyMessage, step: ToyStep): void {
     switch (message.kind) {
       case 'ask':

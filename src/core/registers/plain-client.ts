@@ -40,6 +40,9 @@ export class PlainClient implements Core<never, RegisterCommand, RegisterEvent> 
 
   start(): void {}
   receive(): void {}
+  admits(): boolean {
+    return false;
+  }
   wake(): void {}
 
   command(command: RegisterCommand, step: RegisterStep): void {

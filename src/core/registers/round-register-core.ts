@@ -5,7 +5,7 @@
  */
 import { ballotTime, compareBallots, NEVER, NO_BALLOT, NOBODY, nodeId, quorumOf, VoterSet } from '../../kernel/index.ts';
 import type { BallotTime, Incarnation, MonoUs, NodeId } from '../../kernel/index.ts';
-import type { Boot, Core, Snapshot, Step } from '../contract.ts';
+import type { Boot, Core, Sender, Snapshot, Step } from '../contract.ts';
 import { RoundRegister } from './round-based.ts';
 
 export type RoundAction = 'read' | 'write';
@@ -126,6 +126,11 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
     const value = command.kind === 'write' ? command.value : 0;
     const message = { kind: 'ask', action, time, by: this.#incarnation, written: NO_BALLOT, writer: NOBODY, value } as const;
     for (let store = 0; store < this.#stores; store++) step.send(nodeId(store), message);
+  }
+
+  /** Whoever asks does so in its own name; only stores answer. */
+  admits({ node, incarnation }: Sender, { kind, by }: RoundRegisterMessage): boolean {
+    return kind === 'ask' ? by === incarnation : node < this.#stores;
   }
 
   receive(from: NodeId, message: RoundRegisterMessage, step: RegisterStep): void {

@@ -4,8 +4,8 @@
  * its snapshot, and remembered; the explorer then moves numbers about. This is what makes it fast: there are
  * far fewer node states than states of the world.
  */
-import { invariant, nodeId, stateHash, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
-import type { Snapshot } from '../../core/index.ts';
+import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
+import type { Boot, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
@@ -42,6 +42,8 @@ interface Prospects {
 
 export interface Post {
   readonly from: number;
+  /** The life that sent it first. What another life sent in the same bytes is no request: those carry their life. */
+  readonly life: Incarnation;
   readonly to: number;
   readonly bytes: Uint8Array;
 }
@@ -173,8 +175,8 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     if (input === WAKE) return { kind: 'wake' };
     if (input === START) return { kind: 'start' };
     if (input >= 0) {
-      const { from, bytes } = this.posts[input] as Post;
-      return { kind: 'receive', from, bytes };
+      const { from, life, bytes } = this.posts[input] as Post;
+      return { kind: 'receive', from, life, bytes };
     }
     const [verb, ...words] = this.prospects(state, instant).offers[FIRST_OFFER - input] as Offer;
     return { kind: 'act', verb, words };
@@ -188,7 +190,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     const told = [...player.told];
     return {
       state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
-      sent: player.sent.map(({ to, bytes }) => this.#post(node, to, bytes)),
+      sent: player.sent.map(({ to, bytes }) => this.#post(player.boot, to, bytes)),
       told,
       toldId: told.length === 0 ? 0 : this.#toldId(told),
     };
@@ -253,11 +255,11 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     return message;
   }
 
-  #post(from: number, to: number, bytes: Uint8Array): number {
+  #post({ self: from, incarnation: life }: Boot, to: number, bytes: Uint8Array): number {
     const key = `${from} ${to} ${bytes.join(' ')}`;
     const known = this.#postIds.get(key);
     if (known !== undefined) return known;
-    const id = this.posts.push({ from, to, bytes }) - 1;
+    const id = this.posts.push({ from, life, to, bytes }) - 1;
     this.#postIds.set(key, id);
     this.postHashes.set(id, (i) => {
       const renumbered = this.renumberings[i] as readonly number[];

@@ -1,7 +1,10 @@
 /** Messages under way on a stage, in the order in which they were sent. */
+import type { Incarnation } from '../../kernel/index.ts';
 import { bad, type MessageRef } from './actions.ts';
 
 export interface Flight extends MessageRef {
+  /** Of the process that sent it. */
+  readonly life: Incarnation;
   readonly bytes: Uint8Array;
   copies: number;
   /** When it arrives where all goes well, if not after the usual time. */
@@ -13,11 +16,18 @@ export class Flights {
   /** How many of each kind were sent on each link. */
   readonly #ordinals = new Map<string, number>();
 
-  send(from: number, to: number, label: string, topic: string, bytes: Uint8Array): Flight {
+  send({
+    from,
+    to,
+    label,
+    topic,
+    life,
+    bytes,
+  }: Omit<Flight, 'ordinal' | 'copies' | 'dueUs' | 'topic'> & { readonly topic: string }): Flight {
     const key = `${from} ${to} ${label}`;
     const ordinal = (this.#ordinals.get(key) ?? 0) + 1;
     this.#ordinals.set(key, ordinal);
-    const flight = { from, to, label, ordinal, topic, bytes, copies: 1 };
+    const flight = { from, to, label, ordinal, topic, life, bytes, copies: 1 };
     this.all.push(flight);
     return flight;
   }

@@ -2,7 +2,7 @@
  * One process on a stage: a core and its actor, stepped by one input at a time, with everything that
  * comes of a step collected instead of carried out. The stage and the explorer both play with it.
  */
-import { TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
+import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Snapshot, Step, UnitId } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
@@ -41,7 +41,7 @@ export type Told =
 export type Input =
   | { readonly kind: 'start' }
   | { readonly kind: 'act'; readonly verb: string; readonly words: readonly string[] }
-  | { readonly kind: 'receive'; readonly from: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'receive'; readonly from: number; readonly life: Incarnation; readonly bytes: Uint8Array }
   | { readonly kind: 'wake' }
   /** The application does something of itself. */
   | { readonly kind: 'user' }
@@ -107,7 +107,8 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
         this.#reader.reset(input.bytes, 0, input.bytes.length);
         const message = this.#staging.protocol.codec.decode(this.#reader);
         if (message === null) throw new TenureError('TENURE_INTERNAL', 'a message of the stage does not survive its own codec');
-        this.core.receive(input.from as NodeId, message, this);
+        const node = nodeId(input.from);
+        if (this.core.admits({ node, incarnation: input.life, isAdmin: true }, message)) this.core.receive(node, message, this);
         break;
       }
       case 'wake':

@@ -196,7 +196,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         const flight = this.#flights.get(action.message, this.format(action));
         const player = this.#free(flight.to, action);
         this.#flights.consume(flight);
-        this.#play(player, { kind: 'receive', from: flight.from, bytes: flight.bytes }, action.choices);
+        this.#play(player, { kind: 'receive', from: flight.from, life: flight.life, bytes: flight.bytes }, action.choices);
         return;
       }
       case 'drop':
@@ -318,16 +318,16 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
       }
     }
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
-    for (const { to, bytes } of player.sent) this.#send(node, to, bytes);
+    for (const { to, bytes } of player.sent) this.#send(player, to, bytes);
     for (const asked of player.asked) this.#ask(player, asked);
     if (effectsMax !== undefined) this.#crash(player);
   }
 
-  #send(from: number, to: number, bytes: Uint8Array): void {
+  #send({ node: from, boot }: Player<Message, Command, Event, Config>, to: number, bytes: Uint8Array): void {
     const text = this.#describe(bytes);
     const topic = this.#read(bytes, (message) => this.#staging.protocol.topicOf?.(message)) ?? '';
     const label = labelOf(text);
-    const flight = this.#flights.send(from, to, label, topic, bytes);
+    const flight = this.#flights.send({ from, to, label, topic, life: boot.incarnation, bytes });
     this.#note('sent', `${formatMessageRef(flight, this.names)}: ${text}`);
   }
 
@@ -440,6 +440,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#play(players[flight.to] as Player<Message, Command, Event, Config>, {
           kind: 'receive',
           from: flight.from,
+          life: flight.life,
           bytes: flight.bytes,
         });
       },

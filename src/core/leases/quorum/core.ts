@@ -5,8 +5,9 @@
  */
 import { monoUs, TenureError, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
-import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
+import type { Boot, Completion, Core, Sender, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
+import { Admission } from './admission.ts';
 import { Asker } from './asker.ts';
 import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
 import { Holder } from './holder.ts';
@@ -58,6 +59,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #lister: Lister;
   readonly #learner: Learner;
   readonly #rollCall: RollCall;
+  readonly #admission: Admission;
   readonly #life: Incarnation;
   readonly #metaBytesMax: number;
 
@@ -75,6 +77,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#asker = new Asker(this.#out, this.#learner);
     this.#lister = new Lister(this.#out, this.#learner);
     this.#rollCall = new RollCall(this.#out);
+    this.#admission = new Admission(config.memberKeys.length, rules);
     this.#life = boot.incarnation;
   }
 
@@ -109,6 +112,10 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
   start(step: QuorumStep): void {
     this.#acceptor?.start(step);
+  }
+
+  admits(sender: Sender, message: QuorumMessage): boolean {
+    return this.#admission.admits(sender, message);
   }
 
   receive(from: NodeId, message: QuorumMessage, step: QuorumStep): void {

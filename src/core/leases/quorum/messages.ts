@@ -90,22 +90,13 @@ export class QuorumMessage extends NamedMessage {
   clock: BallotTime = ballotTime(0);
 }
 
-/** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. */
+const REQUESTS: readonly boolean[] = Array.from({ length: IN_LINE + 1 }, (_, kind) =>
+  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO].includes(kind),
+);
+
+/** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. All others are answers. */
 export function isRequest({ kind }: QuorumMessage): boolean {
-  return (
-    kind === PREPARE ||
-    kind === PROPOSE ||
-    kind === RELEASE ||
-    kind === QUERY ||
-    kind === WAIT ||
-    kind === UNWAIT ||
-    kind === WATCH ||
-    kind === LEARN ||
-    kind === LIST ||
-    kind === STATUS ||
-    kind === BIND ||
-    kind === GO
-  );
+  return REQUESTS[kind] === true;
 }
 
 /** Whether only members, and whoever knows their secret, may send it. */

@@ -11,6 +11,10 @@ export interface QuorumRules {
   readonly keepLiveLease: boolean;
   /** Rule 3: an owner is an incarnation, not a node. */
   readonly ownerIsIncarnation: boolean;
+  /** Rule 3: whoever asks, asks in the name of its own incarnation. */
+  readonly asksInOwnName: boolean;
+  /** Answers are heard from members only, and counted only from those that were asked. */
+  readonly answersFromAsked: boolean;
   /** Rule 3: two handles of one process are two owners. */
   readonly handlesApart: boolean;
   /** Rule 3, in the literal variant: only the lease that is being renewed is open to its owner. */
@@ -82,6 +86,8 @@ export const ALL_RULES: QuorumRules = {
   deadlineFromFirstMessage: true,
   keepLiveLease: true,
   ownerIsIncarnation: true,
+  asksInOwnName: true,
+  answersFromAsked: true,
   handlesApart: true,
   ownLeaseOnlyToRenew: true,
   restartSilence: true,

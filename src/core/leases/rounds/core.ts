@@ -4,13 +4,14 @@
  * it is for, and refuses what an engine cannot do.
  */
 import { monoUs, TenureError, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
-import type { Boot, Core, Snapshot } from '../../contract.ts';
+import type { Boot, Core, Sender, Snapshot } from '../../contract.ts';
 import { FleaseAlgorithm } from '../flease/algorithm.ts';
 import { PaxosLeaseAlgorithm } from '../paxoslease/algorithm.ts';
 import { NameTable } from '../../tables/index.ts';
 import { META_BYTES_MAX } from '../quorum/config.ts';
 import { Electorate } from '../quorum/voters.ts';
 import { RoundAcceptor } from './acceptor.ts';
+import { RoundAdmission } from './admission.ts';
 import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
 import type { LeaseCommand, LeaseEvent, RoundConfig, RoundStep } from './config.ts';
 import { Contender } from './contender.ts';
@@ -23,6 +24,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   readonly #boot: Boot;
   /** Who asks for this node. */
   readonly #owner: Incarnation;
+  readonly #admission: RoundAdmission;
   readonly #acceptor: RoundAcceptor | null;
   readonly #contender: Contender;
   readonly #learner: RoundLearner | null;
@@ -35,6 +37,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#config = config;
     this.#boot = boot;
     this.#owner = owner;
+    this.#admission = new RoundAdmission(memberKeys.length, rules);
     const names = new NameTable();
     this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names) : null;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
@@ -75,6 +78,10 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
 
   start(step: RoundStep): void {
     this.#acceptor?.start(this.#boot.restarted, step);
+  }
+
+  admits(sender: Sender, message: RoundMessage): boolean {
+    return this.#admission.admits(sender, message);
   }
 
   receive(from: NodeId, message: RoundMessage, step: RoundStep): void {

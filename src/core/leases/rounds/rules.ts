@@ -12,6 +12,10 @@ export interface RoundRules {
   readonly keepLiveLease: boolean;
   /** Rule 3: an owner is an incarnation, not a node. */
   readonly ownerIsIncarnation: boolean;
+  /** Rule 3: whoever asks, asks in the name of its own incarnation. */
+  readonly asksInOwnName: boolean;
+  /** Answers are heard from members only, and counted only from those that were asked. */
+  readonly answersFromAsked: boolean;
   /** Rule 3: only the lease that is being renewed is open to its owner. */
   readonly handlesApart: boolean;
   /** Rule 4: after a start, silence. */
@@ -71,6 +75,8 @@ export const ALL_ROUND_RULES: RoundRules = {
   deadlineFromFirstMessage: true,
   keepLiveLease: true,
   ownerIsIncarnation: true,
+  asksInOwnName: true,
+  answersFromAsked: true,
   handlesApart: true,
   restartSilence: true,
   silenceTwoEpsilon: true,

@@ -1,0 +1,30 @@
+/**
+ * Who may say what to a node of the quorum engine. Whoever asks, asks in the name of its own incarnation; only
+ * members answer; and only members, and whoever knows their secret, end a silence early. Whether an answer was
+ * asked for is judged by the role that would count it.
+ */
+import type { Incarnation } from '../../../kernel/index.ts';
+import type { Sender } from '../../contract.ts';
+import { isForMembers, isRequest, type QuorumMessage } from './messages.ts';
+import type { QuorumRules } from './rules.ts';
+
+export class Admission {
+  readonly #members: number;
+  readonly #rules: QuorumRules;
+
+  constructor(members: number, rules: QuorumRules) {
+    this.#members = members;
+    this.#rules = rules;
+  }
+
+  admits(sender: Sender, message: QuorumMessage): boolean {
+    const isMember = sender.node < this.#members;
+    if (!isRequest(message)) return isMember || !this.#rules.answersFromAsked;
+    if (this.#rules.asksInOwnName && message.owner !== this.#nameOf(sender)) return false;
+    return isMember || sender.isAdmin || !isForMembers(message);
+  }
+
+  #nameOf({ node, incarnation }: Sender): Incarnation {
+    return this.#rules.ownerIsIncarnation ? incarnation : ((node + 1) as Incarnation);
+  }
+}
