@@ -279,7 +279,7 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, restarted, kept } = this.#surroundings;
+    const { clocks, chooser, restarted, kept, firstNumber } = this.#surroundings;
     const { driver, core } = engine.run({
       memberKeys,
       replication,
@@ -294,7 +294,7 @@ export class Cell extends EventEmitter<CellEvents> {
       onEvent: (event) => this.#heard(event),
       onFailure: (error) => this.#failed(error),
     });
-    const leases = new LeaseService(engine, { driver, core }, clocks, () => this.members(), this.#alive, this.#observer);
+    const leases = new LeaseService(engine, { driver, core }, clocks, () => this.members(), this.#alive, this.#observer, firstNumber);
     const calls = new MemberCalls(driver, this.#transport, this.#memberIds, engine.timing);
     const pacer = new Pacer({
       clocks,

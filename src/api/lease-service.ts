@@ -9,6 +9,7 @@ import type { MemberReach } from './clock-skew.ts';
 import { unsupported, type Engine, type LeaseCore, type LeaseDriver, type RunningEngine } from './engine.ts';
 import { Lease, type LeaseSource } from './lease.ts';
 import { LeaseLostError, lost } from './lease-errors.ts';
+import { FIRST_CALL_NUMBER } from './member-calls.ts';
 import type { Observer } from './observer.ts';
 import { Proclaims } from './proclaims.ts';
 import { Questions, tellHolder, tellName, type HolderAnswer, type HolderInfo, type Listing } from './questions.ts';
@@ -24,6 +25,9 @@ export const ACQUIRE_ALL_MAX = 1000;
 const WAIT_US_MAX = parseDuration('365d');
 /** What is given back in passing is waited for as long as so many attempts take. */
 const GIVE_BACK_ATTEMPTS = 4;
+
+/** Those above are for calls that ask all members. */
+export const LEASE_NUMBERS_MAX: number = FIRST_CALL_NUMBER - 1;
 
 const RAN_OUT = 'ran out: no quorum renewed it in time';
 const NO_OPTIONS: AcquireOptions = {};
@@ -41,7 +45,7 @@ export class LeaseService implements LeaseSource {
   readonly #questions: Questions;
   readonly #proclaims = new Proclaims();
   readonly #watches = new Set<Watch>();
-  #nextNumber = 1;
+  #nextNumber: number;
   #closed: TenureError | null = null;
 
   constructor(
@@ -51,7 +55,9 @@ export class LeaseService implements LeaseSource {
     members: () => readonly MemberReach[],
     alive: KeepAlive,
     observer: Observer,
+    firstNumber = 1,
   ) {
+    this.#nextNumber = firstNumber;
     this.#observer = observer;
     this.#alive = alive;
     this.#engine = engine;
@@ -59,7 +65,7 @@ export class LeaseService implements LeaseSource {
     this.#core = core;
     this.#clocks = clocks;
     const command = (one: LeaseCommand): void => driver.command(one);
-    const nextNumber = (): number => this.#nextNumber++;
+    const nextNumber = (): number => this.#number();
     this.#questions = new Questions(command, nextNumber);
     this.#requests = new Requests({ command, nextNumber, clocks, timing: engine.timing, members, alive, observer });
   }
@@ -243,11 +249,20 @@ export class LeaseService implements LeaseSource {
     this.#checkOpen();
     if (!lease.valid) throw lost(lease, 'is over');
     if (!this.#engine.can.renew) throw unsupported(this.#engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
-    const number = this.#nextNumber++;
+    const number = this.#number();
     const bytes = copyMeta(meta);
     await this.#proclaims.wait(lease.number, number, signal, () =>
       this.#driver.command({ kind: 'proclaim', lease: lease.number, name: lease.nameBytes, meta: bytes, number }),
     );
+  }
+
+  /** Never the same twice: one that came again would be taken for the lease that had it before. */
+  #number(): number {
+    if (this.#nextNumber <= LEASE_NUMBERS_MAX) return this.#nextNumber++;
+    throw new TenureError('TENURE_LIMIT', `this process has numbered ${LEASE_NUMBERS_MAX} leases and questions: join or connect again`, {
+      limit: 'lease numbers of a process',
+      max: LEASE_NUMBERS_MAX,
+    });
   }
 
   during<T>(promise: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** Calls that ask every member: how each stands, and the bootstrap of a brand-new cell. */
 import type { LeaseEvent, MemberStanding, Timing } from '../core/index.ts';
-import { nodeId, TenureError } from '../kernel/index.ts';
+import { LEASE_NUMBER_MAX, nodeId, TenureError } from '../kernel/index.ts';
 import type { Transport } from '../transport/index.ts';
 import type { LeaseDriver } from './engine.ts';
 
@@ -19,8 +19,8 @@ export interface MemberStatus {
 
 type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
 
-/** Numbers of these calls are apart from those of leases. */
-const FIRST_NUMBER = 2 ** 31;
+/** Numbers of these calls are apart from those of leases: they have the upper half. */
+export const FIRST_CALL_NUMBER: number = (LEASE_NUMBER_MAX + 1) / 2;
 /** A status waits so many attempts for members that do not answer. */
 const STATUS_ATTEMPTS = 3;
 const BOOTSTRAP_US = 5_000_000;
@@ -38,7 +38,7 @@ export class MemberCalls {
   readonly #memberIds: readonly string[];
   readonly #timing: Timing;
   readonly #calls = new Map<number, { resolve: (answer: Answer) => void; reject: (error: unknown) => void }>();
-  #nextNumber = FIRST_NUMBER;
+  #nextNumber = FIRST_CALL_NUMBER;
   #closed: TenureError | null = null;
 
   constructor(driver: LeaseDriver, transport: Transport, memberIds: readonly string[], timing: Timing) {

@@ -10,6 +10,8 @@ export interface Surroundings {
   readonly restarted: boolean;
   /** False for a client that cannot prove the members' secret. */
   readonly mayBootstrap?: boolean;
+  /** Leases are numbered from here on: 1. Tests begin as after billions of leases. */
+  readonly firstNumber?: number;
   /** What this member keeps, and where. */
   readonly kept?: Kept | undefined;
 }

@@ -10,7 +10,7 @@ import { makeEngine } from './engine-options.ts';
 import { unsupported, type Engine, type EngineOptions } from './engine.ts';
 import { MAX_TERM, RATE_ERROR, RATE_PPM, VIEW } from './options.ts';
 import type { Lease } from './lease.ts';
-import type { Kept } from './surroundings.ts';
+import type { Kept, Surroundings } from './surroundings.ts';
 import { VirtualDisk } from './virtual-disk.ts';
 import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
@@ -61,6 +61,7 @@ export class TestCell {
   readonly #chooser: Chooser;
   readonly #hub: MemoryHub;
   readonly #isSilent: boolean;
+  readonly #internals: Pick<Surroundings, 'firstNumber'>;
   readonly #disks: Map<string, VirtualDisk> | null;
   /** Everyone who is up, by id. */
   readonly #nodes = new Map<string, Node>();
@@ -68,8 +69,12 @@ export class TestCell {
   #born = 0;
   #clients = 0;
 
-  /** Test cells are made by `testCell`. */
-  constructor({ members = 3, maxTerm = MAX_TERM, silent = false, keepVotes = false, engine = 'quorum', seed = 1 }: TestCellOptions) {
+  /** Test cells are made by `testCell`. Only Tenure's own tests play with its internals. */
+  constructor(
+    { members = 3, maxTerm = MAX_TERM, silent = false, keepVotes = false, engine = 'quorum', seed = 1 }: TestCellOptions,
+    internals: Pick<Surroundings, 'firstNumber'> = {},
+  ) {
+    this.#internals = internals;
     if (!Number.isInteger(members) || members < 1 || members > MEMBERS_MAX) {
       throw new TenureError('TENURE_BAD_ARGUMENT', `a test cell has from 1 to ${MEMBERS_MAX} members, not ${members}`);
     }
@@ -199,7 +204,13 @@ export class TestCell {
     const transport = this.#hub.transport({ role, id, incarnation: born, schedule: (task) => this.#hop(actor, task) });
     const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#engine.timing));
     const kept = role === 'member' ? this.#keptBy(id, actor) : undefined;
-    const cell = new Cell(transport, this.memberIds, self, born, { clocks, chooser: this.#chooser, restarted, kept });
+    const cell = new Cell(transport, this.memberIds, self, born, {
+      ...this.#internals,
+      clocks,
+      chooser: this.#chooser,
+      restarted,
+      kept,
+    });
     this.#nodes.set(id, { id, cell, transport, actor });
     cell.begin(this.#engine, this.memberIds.length);
     if (this.#cutOff.has(id)) this.#part(id);

@@ -15,6 +15,9 @@ export type Incarnation = number & { readonly __incarnation: true };
 /** No one. Real incarnations are positive. */
 export const NOBODY: Incarnation = 0 as Incarnation;
 
+/** The numbers that an incarnation gives to its leases and questions are from 1 to this, and never the same twice: 48 bits, as tables keep them. */
+export const LEASE_NUMBER_MAX: number = 2 ** 48 - 1;
+
 export function nodeId(value: number): NodeId {
   return value as NodeId;
 }

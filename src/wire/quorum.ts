@@ -3,7 +3,7 @@
  * then name and metadata with their lengths. Decoding gives one pooled record whose name points into the
  * frame; neither direction makes an object for a message.
  */
-import { BALLOT_TIME_MAX, ballotTime, NOBODY, type Incarnation } from '../kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, LEASE_NUMBER_MAX, NOBODY, type Incarnation } from '../kernel/index.ts';
 import {
   ACCEPTED,
   ANSWER,
@@ -88,7 +88,7 @@ class QuorumCodec implements Codec<QuorumMessage> {
     out.u8(message.kind);
     out.u8(message.flags);
     out.u53(message.owner);
-    out.u32(message.lease);
+    out.u53(message.lease);
     if (fields & BALLOT) out.u53(message.ballot);
     if (fields & TOKEN) out.u53(message.token);
     if (fields & TERM) out.u53(message.termUs);
@@ -102,7 +102,7 @@ class QuorumCodec implements Codec<QuorumMessage> {
     }
     if (fields & LEASE_TOLD && message.flags & HAS_LEASE) {
       out.u53(message.holder);
-      out.u32(message.holderLease);
+      out.u53(message.holderLease);
       out.u53(message.token);
       if (!(fields & REASON)) out.u53(message.remainingUs);
     }
@@ -119,7 +119,7 @@ class QuorumCodec implements Codec<QuorumMessage> {
     message.kind = kind;
     message.flags = input.u8();
     message.owner = input.u53() as Incarnation;
-    message.lease = input.u32();
+    message.lease = input.u53();
     // What the kind does not carry is nothing, not what the last message had there.
     message.ballot = ballotTime(fields & BALLOT ? input.u53() : 0);
     message.token = fields & TOKEN ? input.u53() : 0;
@@ -130,7 +130,7 @@ class QuorumCodec implements Codec<QuorumMessage> {
     message.remainingUs = fields & REASON ? input.u53() : 0;
     if (fields & LEASE_TOLD && message.flags & HAS_LEASE) {
       message.holder = input.u53() as Incarnation;
-      message.holderLease = input.u32();
+      message.holderLease = input.u53();
       message.token = input.u53();
       if (!(fields & REASON)) message.remainingUs = input.u53();
     } else {
@@ -146,8 +146,9 @@ class QuorumCodec implements Codec<QuorumMessage> {
   }
 }
 
-/** A ballot from beyond the year 2200 would take the numbers of tokens with it. */
-function isBelievable({ ballot, clock }: QuorumMessage, fields: number): boolean {
+/** A ballot from beyond the year 2200 would take the numbers of tokens with it; a lease number beyond its bits would be taken for another. */
+function isBelievable({ ballot, clock, lease, holderLease }: QuorumMessage, fields: number): boolean {
+  if (lease > LEASE_NUMBER_MAX || holderLease > LEASE_NUMBER_MAX) return false;
   return ((fields & BALLOT) === 0 || ballot <= BALLOT_TIME_MAX) && ((fields & CLOCK) === 0 || clock <= BALLOT_TIME_MAX);
 }
 

@@ -2,7 +2,7 @@
  * The messages of Flease and PaxosLease on the wire: a byte of kind, the fields that kind uses in a fixed order, then
  * name and metadata with their lengths. Decoding gives one pooled record whose name points into the frame.
  */
-import { BALLOT_TIME_MAX, ballotTime, type Incarnation } from '../kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, LEASE_NUMBER_MAX, type Incarnation } from '../kernel/index.ts';
 import { roundKinds, RoundMessage } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
@@ -41,7 +41,7 @@ class RoundCodec implements Codec<RoundMessage> {
     out.u8(message.kind);
     out.u8(message.flags);
     out.u53(message.owner);
-    out.u32(message.lease);
+    out.u53(message.lease);
     out.u53(message.ballot);
     out.u53(Math.max(0, message.clockUs));
     if (fields & REASON) {
@@ -51,7 +51,7 @@ class RoundCodec implements Codec<RoundMessage> {
     if (fields & UNTIL) out.u53(Math.max(0, message.untilUs));
     if (fields & VALUE && message.flags & roundKinds.HAS_VALUE) {
       out.u53(message.holder);
-      out.u32(message.holderLease);
+      out.u53(message.holderLease);
       out.u53(message.token);
       out.u53(Math.max(0, message.untilUs));
       out.u53(message.ownBallot);
@@ -72,7 +72,7 @@ class RoundCodec implements Codec<RoundMessage> {
     message.kind = kind;
     message.flags = input.u8();
     message.owner = input.u53() as Incarnation;
-    message.lease = input.u32();
+    message.lease = input.u53();
     message.ballot = ballotTime(input.u53());
     message.clockUs = input.u53();
     // What the kind does not carry is nothing, not what the last message had there.
@@ -82,7 +82,7 @@ class RoundCodec implements Codec<RoundMessage> {
     const hasValue = (fields & VALUE) !== 0 && (message.flags & roundKinds.HAS_VALUE) !== 0;
     if (!hasValue) message.flags &= ~roundKinds.HAS_VALUE;
     message.holder = (hasValue ? input.u53() : 0) as Incarnation;
-    message.holderLease = hasValue ? input.u32() : 0;
+    message.holderLease = hasValue ? input.u53() : 0;
     message.token = hasValue ? input.u53() : 0;
     if (hasValue) message.untilUs = input.u53();
     message.ownBallot = ballotTime(hasValue ? input.u53() : 0);
@@ -97,8 +97,9 @@ class RoundCodec implements Codec<RoundMessage> {
   }
 }
 
-/** Ballots and tokens from beyond the year 2200 would take all later ones with them. */
-function isBelievable({ ballot, above, token, written, ownBallot }: RoundMessage): boolean {
+/** Ballots and tokens from beyond the year 2200 would take all later ones with them; a lease number beyond its bits would be taken for another. */
+function isBelievable({ ballot, above, token, written, ownBallot, lease, holderLease }: RoundMessage): boolean {
+  if (lease > LEASE_NUMBER_MAX || holderLease > LEASE_NUMBER_MAX) return false;
   return Math.max(ballot, above, token, written, ownBallot) <= BALLOT_TIME_MAX;
 }
 

@@ -11,8 +11,8 @@ import { GRACE_US } from '../../src/api/adoption.ts';
 import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/options.ts';
 import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/history-file.ts';
 import { connect, joinCell, type Cell, type JoinOptions } from '../../src/api/index.ts';
-import { ACQUIRE_ALL_MAX } from '../../src/api/lease-service.ts';
-import { testCell, type TestCell } from '../../src/api/testing.ts';
+import { ACQUIRE_ALL_MAX, LEASE_NUMBERS_MAX } from '../../src/api/lease-service.ts';
+import { testCell, TestCell } from '../../src/api/testing.ts';
 import { BACKLOG_MAX, Watch } from '../../src/api/watch.ts';
 import {
   ALL_RULES,
@@ -206,6 +206,17 @@ const LIMITS: Record<string, Limit> = {
       const names = Array.from({ length: ACQUIRE_ALL_MAX + 1 }, (_, i) => `n${i}`);
       await refused(client.acquireAll(names), 'TENURE_LIMIT');
       expect(await client.acquireAll([])).toEqual([]);
+    },
+  },
+  'leases and questions of a process, from its start on': {
+    value: String(LEASE_NUMBERS_MAX),
+    standard: '',
+    async cross() {
+      const old = new TestCell({}, { firstNumber: LEASE_NUMBERS_MAX });
+      await old.open();
+      await old.member('a').acquire('last');
+      await refused(old.member('a').acquire('one more'), 'TENURE_LIMIT');
+      await old.close();
     },
   },
   'open watches of a process': {

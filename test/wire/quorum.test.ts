@@ -33,7 +33,7 @@ import {
   WAIT,
   WATCH,
 } from '../../src/core/index.ts';
-import { BALLOT_TIME_MAX, ballotTime, incarnation, isValidNameBytes } from '../../src/kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, incarnation, isValidNameBytes, LEASE_NUMBER_MAX } from '../../src/kernel/index.ts';
 import { ByteReader, ByteWriter, quorumCodec } from '../../src/wire/index.ts';
 import { ROOT } from '../support/tree.ts';
 
@@ -89,6 +89,7 @@ interface Fields {
 const safe = fc.oneof(fc.maxSafeNat(), fc.constantFrom(0, 1, 0xffffffff, 0x100000000, Number.MAX_SAFE_INTEGER));
 const ballot = fc.integer({ min: 0, max: BALLOT_TIME_MAX });
 const word = fc.integer({ min: 0, max: 0xffffffff });
+const leaseNumber = fc.integer({ min: 0, max: LEASE_NUMBER_MAX });
 const byte = fc.integer({ min: 0, max: 255 });
 const names = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
@@ -99,13 +100,13 @@ const messages: fc.Arbitrary<Fields> = fc.record({
   kind: fc.constantFrom(...KINDS),
   flags: byte,
   owner: safe,
-  lease: word,
+  lease: leaseNumber,
   ballot,
   token: safe,
   termUs: safe,
   reason: byte,
   holder: safe,
-  holderLease: word,
+  holderLease: leaseNumber,
   remainingUs: safe,
   page: word,
   count: word,

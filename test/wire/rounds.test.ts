@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { META_BYTES_MAX, ROUND_NAMES, roundKinds, RoundMessage } from '../../src/core/index.ts';
-import { BALLOT_TIME_MAX, ballotTime, incarnation, isValidNameBytes } from '../../src/kernel/index.ts';
+import { BALLOT_TIME_MAX, ballotTime, incarnation, isValidNameBytes, LEASE_NUMBER_MAX } from '../../src/kernel/index.ts';
 import { ByteReader, ByteWriter, roundCodec } from '../../src/wire/index.ts';
 
 const { READ, ACK_READ, WRITE, ACK_WRITE, NACK, RELEASE, ACK_RELEASE, LEARN, WATCH, HAS_VALUE } = roundKinds;
@@ -23,7 +23,7 @@ const KINDS = Object.keys(FIELDS).map(Number);
 
 const safe = fc.oneof(fc.maxSafeNat(), fc.constantFrom(0, 1, 0xffffffff, 0x100000000, Number.MAX_SAFE_INTEGER));
 const ballot = fc.integer({ min: 0, max: BALLOT_TIME_MAX });
-const word = fc.integer({ min: 0, max: 0xffffffff });
+const leaseNumber = fc.integer({ min: 0, max: LEASE_NUMBER_MAX });
 const byte = fc.integer({ min: 0, max: 255 });
 const names = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
@@ -35,13 +35,13 @@ const messages = fc
     kind: fc.constantFrom(...KINDS),
     flags: byte,
     owner: safe,
-    lease: word,
+    lease: leaseNumber,
     ballot,
     clockUs: safe,
     reason: byte,
     above: ballot,
     holder: safe,
-    holderLease: word,
+    holderLease: leaseNumber,
     token: ballot,
     untilUs: safe,
     ownBallot: ballot,

@@ -70,6 +70,34 @@ export class U32Column {
   }
 }
 
+export class U16Column {
+  readonly #chunks: readonly (Uint16Array | undefined)[];
+  readonly #rowBits: number;
+  readonly #rowMask: number;
+  readonly #stride: number;
+  readonly #offset: number;
+
+  constructor(chunks: readonly (Uint16Array | undefined)[], rowBits: number, stride: number, offset: number) {
+    this.#chunks = chunks;
+    this.#rowBits = rowBits;
+    this.#rowMask = (1 << rowBits) - 1;
+    this.#stride = stride;
+    this.#offset = offset;
+  }
+
+  /** 0 where there is no memory; otherwise the last value set, even if the row has ended since. */
+  get(id: number): number {
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    return chunk === undefined ? 0 : (chunk[(id & this.#rowMask) * this.#stride + this.#offset] ?? 0);
+  }
+
+  /** Of a row that has been entered; anywhere else it may do nothing. */
+  set(id: number, value: number): void {
+    const chunk = this.#chunks[id >>> this.#rowBits];
+    if (chunk !== undefined) chunk[(id & this.#rowMask) * this.#stride + this.#offset] = value;
+  }
+}
+
 export class U8Column {
   readonly #chunks: readonly (Uint8Array | undefined)[];
   readonly #rowBits: number;
@@ -99,11 +127,11 @@ export class U8Column {
 }
 
 /** How many columns of each kind a table has. */
-export type RowLayout = { readonly f64: number; readonly u32: number; readonly u8: number };
+export type RowLayout = { readonly f64: number; readonly u32: number; readonly u16: number; readonly u8: number };
 
 /**
  * The memory of one table's columns. A chunk is one buffer: first the rows, each its f64s and pairs of u32s;
- * then the odd u32 of each row, if there is one; then the u8s of each row. So nothing is lost to alignment.
+ * then the odd u32 of each row, if there is one; then the u16s of each row, then its u8s. So nothing is lost to alignment.
  */
 export class Rows {
   readonly #layout: RowLayout;
@@ -115,6 +143,7 @@ export class Rows {
   readonly #words: (Float64Array | undefined)[] = [];
   readonly #halves: (Uint32Array | undefined)[] = [];
   readonly #odd: (Uint32Array | undefined)[] = [];
+  readonly #pairs: (Uint16Array | undefined)[] = [];
   readonly #octets: (Uint8Array | undefined)[] = [];
   /** Rows that there is memory for, by chunk, and those in use. */
   readonly #capacities: number[] = [];
@@ -127,7 +156,7 @@ export class Rows {
   constructor(layout: RowLayout) {
     this.#layout = layout;
     this.#wordsPerRow = layout.f64 + (layout.u32 >>> 1);
-    this.#rowBytes = 8 * layout.f64 + 4 * layout.u32 + layout.u8;
+    this.#rowBytes = 8 * layout.f64 + 4 * layout.u32 + 2 * layout.u16 + layout.u8;
     let rowBits = 10;
     while (this.#rowBytes << rowBits < CHUNK_BYTES_MIN) rowBits++;
     this.#rowBits = rowBits;
@@ -142,6 +171,10 @@ export class Rows {
     const { f64, u32 } = this.#layout;
     if (index === u32 - 1 && (u32 & 1) === 1) return new U32Column(this.#odd, this.#rowBits, 1, 0);
     return new U32Column(this.#halves, this.#rowBits, this.#wordsPerRow * 2, f64 * 2 + index);
+  }
+
+  u16(index: number): U16Column {
+    return new U16Column(this.#pairs, this.#rowBits, this.#layout.u16, index);
   }
 
   u8(index: number): U8Column {
@@ -183,6 +216,7 @@ export class Rows {
       this.#words.push(undefined);
       this.#halves.push(undefined);
       this.#odd.push(undefined);
+      this.#pairs.push(undefined);
       this.#octets.push(undefined);
     }
   }
@@ -204,6 +238,7 @@ export class Rows {
     const words = this.#words[0];
     const halves = this.#halves[0];
     const odd = this.#odd[0];
+    const pairs = this.#pairs[0];
     const octets = this.#octets[0];
     this.#free(0);
     this.#place(0, new ArrayBuffer(this.#rowBytes * capacity), capacity);
@@ -211,18 +246,20 @@ export class Rows {
     // The same bytes seen as other numbers, where a row has no f64 to be seen by.
     else if (halves !== undefined) (this.#halves[0] as Uint32Array).set(halves);
     if (odd !== undefined) (this.#odd[0] as Uint32Array).set(odd);
+    if (pairs !== undefined) (this.#pairs[0] as Uint16Array).set(pairs);
     if (octets !== undefined) (this.#octets[0] as Uint8Array).set(octets);
   }
 
   #place(chunk: number, buffer: ArrayBuffer, rows: number): void {
-    const { f64, u32, u8 } = this.#layout;
+    const { f64, u32, u16, u8 } = this.#layout;
     const rowEnd = rows * this.#wordsPerRow * 8;
     const oddEnd = rowEnd + (u32 & 1) * rows * 4;
     this.#buffers[chunk] = buffer;
     if (f64 > 0) this.#words[chunk] = new Float64Array(buffer, 0, rowEnd / 8);
     if (u32 > 1) this.#halves[chunk] = new Uint32Array(buffer, 0, rowEnd / 4);
     if ((u32 & 1) === 1) this.#odd[chunk] = new Uint32Array(buffer, rowEnd, rows);
-    if (u8 > 0) this.#octets[chunk] = new Uint8Array(buffer, oddEnd, rows * u8);
+    if (u16 > 0) this.#pairs[chunk] = new Uint16Array(buffer, oddEnd, rows * u16);
+    if (u8 > 0) this.#octets[chunk] = new Uint8Array(buffer, oddEnd + rows * u16 * 2, rows * u8);
     this.#capacities[chunk] = rows;
     this.#bytes += buffer.byteLength;
   }
@@ -233,6 +270,7 @@ export class Rows {
     this.#words[chunk] = undefined;
     this.#halves[chunk] = undefined;
     this.#odd[chunk] = undefined;
+    this.#pairs[chunk] = undefined;
     this.#octets[chunk] = undefined;
     this.#capacities[chunk] = 0;
   }

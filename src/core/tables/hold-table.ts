@@ -1,18 +1,19 @@
 /**
- * What a holder remembers: a row for each name it holds or asks for, 41 bytes. The numbers mean what the core
+ * What a holder remembers: a row for each name it holds or asks for, 43 bytes. The numbers mean what the core
  * says they mean; here they are only kept, and their memory is given back when rows end.
  */
 import { type F64Column, Rows, type U32Column, type U8Column } from './columns.ts';
+import { LeaseColumn } from './lease-column.ts';
 import { HOLD_ROLE, type NameTable } from './name-table.ts';
 
 export class HoldTable {
   readonly #names: NameTable;
-  readonly #rows: Rows = new Rows({ f64: 4, u32: 2, u8: 1 });
+  readonly #rows: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 1 });
   readonly #token: F64Column = this.#rows.f64(0);
   readonly #ballot: F64Column = this.#rows.f64(1);
   readonly #deadlineMono: F64Column = this.#rows.f64(2);
   readonly #deadlineWall: F64Column = this.#rows.f64(3);
-  readonly #lease: U32Column = this.#rows.u32(0);
+  readonly #lease: LeaseColumn = new LeaseColumn(this.#rows.u32(0), this.#rows.u16(0));
   readonly #termMs: U32Column = this.#rows.u32(1);
   readonly #flags: U8Column = this.#rows.u8(0);
   #count = 0;

@@ -4,6 +4,7 @@ export * from './columns.ts';
 export * from './hold-table.ts';
 export * from './learn-table.ts';
 export * from './lowest-set.ts';
+export * from './lease-column.ts';
 export * from './lease-table.ts';
 export * from './name-table.ts';
 export * from './owner-table.ts';

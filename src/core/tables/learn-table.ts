@@ -7,7 +7,7 @@ import { LEARN_ROLE, type NameTable } from './name-table.ts';
 
 export class LearnTable {
   readonly #names: NameTable;
-  readonly #rows: Rows = new Rows({ f64: 2, u32: 1, u8: 0 });
+  readonly #rows: Rows = new Rows({ f64: 2, u32: 1, u16: 0, u8: 0 });
   readonly #token: F64Column = this.#rows.f64(0);
   readonly #until: F64Column = this.#rows.f64(1);
   readonly #owner: U32Column = this.#rows.u32(0);

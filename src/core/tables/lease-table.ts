@@ -1,18 +1,19 @@
 /**
- * What an acceptor remembers: a row for each name it has promised or accepted for, 32 bytes. The numbers mean
+ * What an acceptor remembers: a row for each name it has promised or accepted for, 34 bytes. The numbers mean
  * what the core says they mean; here they are only kept, and their memory is given back when rows end.
  */
 import { type F64Column, Rows, type U32Column } from './columns.ts';
+import { LeaseColumn } from './lease-column.ts';
 import { LEASE_ROLE, type NameTable } from './name-table.ts';
 
 export class LeaseTable {
   readonly #names: NameTable;
-  readonly #rows: Rows = new Rows({ f64: 3, u32: 2, u8: 0 });
+  readonly #rows: Rows = new Rows({ f64: 3, u32: 2, u16: 1, u8: 0 });
   readonly #ballot: F64Column = this.#rows.f64(0);
   readonly #token: F64Column = this.#rows.f64(1);
   readonly #expiresAt: F64Column = this.#rows.f64(2);
   readonly #owner: U32Column = this.#rows.u32(0);
-  readonly #lease: U32Column = this.#rows.u32(1);
+  readonly #lease: LeaseColumn = new LeaseColumn(this.#rows.u32(1), this.#rows.u16(0));
   #count = 0;
 
   constructor(names: NameTable) {

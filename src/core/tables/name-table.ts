@@ -23,7 +23,7 @@ export type NameHash = (bytes: Uint8Array, start: number, end: number) => number
  */
 export class NameTable {
   readonly #hashName: NameHash;
-  readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u8: 1 });
+  readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u16: 0, u8: 1 });
   readonly #hashes: U32Column = this.#rows.u32(0);
   readonly #addresses: U32Column = this.#rows.u32(1);
   readonly #roles: U8Column = this.#rows.u8(0);

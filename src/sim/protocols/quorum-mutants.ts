@@ -39,6 +39,12 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     without: ['handlesApart'],
   },
   {
+    name: 'lease-number-wraps',
+    rule: 'rule 3',
+    how: 'Lease numbers are cut to 32 bits: a new handle is taken for one of 2³² leases ago, gets its vote and gives back its lease.',
+    without: ['wholeNumbers'],
+  },
+  {
     name: 'no-restart-silence',
     rule: 'rule 4',
     how: 'A restarted acceptor votes at once, having forgotten a vote that a living holder counts on.',

@@ -53,6 +53,8 @@ export interface QuorumHabits {
   readonly renews: boolean;
   /** One lease is wanted before the world heals, early and for a moment only. */
   readonly brief: boolean;
+  /** Leases are numbered as after billions of others. */
+  readonly wideNumbers?: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
 }
@@ -77,6 +79,9 @@ interface Handle {
   waits: boolean;
 }
 
+/** Numbers of a few leases, and those 2³² after them, are on either side of where 32 bits end. */
+const NEAR_2_32 = 2 ** 32 - 8;
+
 export class QuorumUser implements User<QuorumEvent> {
   readonly #habits: QuorumHabits;
   readonly #core: LeaseHolder;
@@ -84,7 +89,7 @@ export class QuorumUser implements User<QuorumEvent> {
   readonly #handles: Handle[] = [];
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
-  #nextLease = 1;
+  #numbers = 0;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
   #healedAt = Infinity;
@@ -147,7 +152,7 @@ export class QuorumUser implements User<QuorumEvent> {
       if (opened.asked) return;
       // Some do not wait for members that are slow to answer, or down.
       const patienceUs = desk.choose(4) > 0 ? maxTermUs * 4 : maxTermUs / 20;
-      desk.command({ kind: 'bootstrap', lease: this.#nextLease++, waitUs: desk.choose(patienceUs) });
+      desk.command({ kind: 'bootstrap', lease: this.#number(), waitUs: desk.choose(patienceUs) });
     });
   }
 
@@ -283,11 +288,11 @@ export class QuorumUser implements User<QuorumEvent> {
       this.#later((patient ? patienceUs : 0) + desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
     const { extras } = this.#habits;
-    if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#nextLease++, waitUs: maxTermUs });
+    if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#number(), waitUs: maxTermUs });
     // What a runtime measures may be anything, and changes.
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
-    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#nextLease++, name: handle.resource.bytes });
-    if (extras && !lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#nextLease++, prefix: new Uint8Array(0) });
+    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#number(), name: handle.resource.bytes });
+    if (extras && !lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#number(), prefix: new Uint8Array(0) });
   }
 
   #askHealed(handle: Handle): void {
@@ -300,7 +305,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
     handle.state = 'asking';
     handle.resource = resource;
-    handle.lease = this.#nextLease++;
+    handle.lease = this.#number();
     handle.token = 0;
     handle.keep = keep;
     handle.termUs = termUs;
@@ -381,7 +386,7 @@ export class QuorumUser implements User<QuorumEvent> {
     const { lease, resource } = handle;
     switch (desk.choose(this.#isRestless ? 2 : 8)) {
       case 0: {
-        const number = this.#nextLease++;
+        const number = this.#number();
         const value = String(number);
         if (handle.proclaims++ === 0) this.#spokeFirst(handle);
         desk.record({ kind: 'invoked', register: registerOf(handle, desk), op: number, action: 'write', value });
@@ -397,7 +402,7 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   #readBack(handle: Handle): void {
-    const number = this.#nextLease++;
+    const number = this.#number();
     this.#reads.set(number, { register: registerOf(handle, this.#desk), token: handle.token });
     this.#desk.record({ kind: 'invoked', register: registerOf(handle, this.#desk), op: number, action: 'read' });
     this.#desk.command({ kind: 'query', lease: number, name: handle.resource.bytes });
@@ -405,7 +410,7 @@ export class QuorumUser implements User<QuorumEvent> {
 
   /** What came with the acquire is the first value. */
   #spokeFirst(handle: Handle): void {
-    const op = this.#nextLease++;
+    const op = this.#number();
     const register = registerOf(handle, this.#desk);
     this.#desk.record({ kind: 'invoked', register, op, action: 'write', value: handle.resource.text });
     this.#desk.record({ kind: 'responded', register, op });
@@ -428,6 +433,12 @@ export class QuorumUser implements User<QuorumEvent> {
     if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
     else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
+  }
+
+  /** Never the same twice. In worlds of wide numbers two in a row have the same lowest 32 bits. */
+  #number(): number {
+    const count = ++this.#numbers;
+    return this.#habits.wideNumbers ? NEAR_2_32 + (count >> 1) + (count & 1) * 2 ** 32 : count;
   }
 
   /** Whole milliseconds, from half of the longest term up. */

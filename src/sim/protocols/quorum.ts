@@ -155,6 +155,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           extras: true,
           renews: true,
           brief: false,
+          wideNumbers: chooser.below(4) === 0,
           tellsBeliefs: false,
           silenceUs: timing.silenceUs,
           restless: shape === 'comebacks',

@@ -195,6 +195,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             speaks: !literal && algorithm !== 2,
             renews: algorithm !== 2,
             brief: isBrief,
+            wideNumbers: chooser.below(4) === 0,
             tellsBeliefs,
             silenceUs: timing.silenceUs,
             restarted: false,

@@ -94,7 +94,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#rules = rules;
     this.#timing = config.timing;
     this.#names = names;
-    this.#votes = new Votes(names);
+    this.#votes = new Votes(names, rules);
     this.#leases = this.#votes.leases;
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#watchers = watchers;
@@ -317,12 +317,12 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   /** Another lease of the same incarnation is another owner's (rule 3). */
   #isSameLease(id: number, message: QuorumMessage): boolean {
-    return this.#votes.ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.#leases.lease(id) === message.lease);
+    return this.#votes.ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.#votes.isOf(id, message));
   }
 
   #isReleasable(id: number, message: QuorumMessage): boolean {
     if (!this.#rules.releaseByBallot) return true;
-    return this.#leases.ballot(id) <= message.ballot && (this.#leases.lease(id) === message.lease || !this.#rules.handlesApart);
+    return this.#leases.ballot(id) <= message.ballot && (this.#votes.isOf(id, message) || !this.#rules.handlesApart);
   }
 
   /** Below where this life began: the row was read back, maybe by mistake, and others may have had higher tokens since (rule 18). */

@@ -17,6 +17,8 @@ export interface QuorumRules {
   readonly answersFromAsked: boolean;
   /** Rule 3: two handles of one process are two owners. */
   readonly handlesApart: boolean;
+  /** Rule 3: a lease is known by its whole number, not by what 32 bits hold of it. */
+  readonly wholeNumbers: boolean;
   /** Rule 3, in the literal variant: only the lease that is being renewed is open to its owner. */
   readonly ownLeaseOnlyToRenew: boolean;
   /** Rule 4: after a start, silence. */
@@ -89,6 +91,7 @@ export const ALL_RULES: QuorumRules = {
   asksInOwnName: true,
   answersFromAsked: true,
   handlesApart: true,
+  wholeNumbers: true,
   ownLeaseOnlyToRenew: true,
   restartSilence: true,
   silenceCoversOwnVote: true,

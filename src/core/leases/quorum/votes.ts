@@ -4,6 +4,7 @@ import type { Snapshot } from '../../contract.ts';
 import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { VoteRecord } from './records.ts';
+import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from './snapshots.ts';
 
 type RowSnapshot = readonly [string, Incarnation, number, number, number, number, readonly number[]];
@@ -13,16 +14,24 @@ const NO_BYTES = new Uint8Array(0);
 export class Votes {
   readonly leases: LeaseTable;
   readonly #names: NameTable;
+  readonly #wholeNumbers: boolean;
   readonly #owners = new OwnerTable();
   readonly #metas = new Map<number, Uint8Array>();
 
-  constructor(names: NameTable) {
+  constructor(names: NameTable, { wholeNumbers }: QuorumRules) {
     this.#names = names;
+    this.#wholeNumbers = wholeNumbers;
     this.leases = new LeaseTable(names);
   }
 
   ownerOf(id: number): Incarnation {
     return this.#owners.incarnationOf(this.leases.owner(id));
+  }
+
+  /** Whether its number is that of the message's lease. */
+  isOf(id: number, { lease }: QuorumMessage): boolean {
+    const number = this.leases.lease(id);
+    return this.#wholeNumbers ? number === lease : number >>> 0 === lease >>> 0;
   }
 
   metaOf(id: number): Uint8Array | undefined {

@@ -1,6 +1,6 @@
 /** What a learner believes, by name. A lease that it was told of and that has not ended is a row of numbers; what has more to it is an object. */
 import { ballotTime, monoUs, NumberMap, type BallotTime, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
-import { LEARN_ROLE, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
+import { LEARN_ROLE, LeaseColumn, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
 
 export interface Belief {
   holder: Incarnation;
@@ -23,13 +23,13 @@ export class Beliefs {
   readonly #names: NameTable;
   readonly #owners = new OwnerTable();
   readonly #special = new NumberMap<Belief>();
-  readonly #plain: Rows = new Rows({ f64: 4, u32: 2, u8: 0 });
+  readonly #plain: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 0 });
   readonly #token: F64Column = this.#plain.f64(0);
   readonly #untilWall: F64Column = this.#plain.f64(1);
   readonly #untilMono: F64Column = this.#plain.f64(2);
   readonly #ballot: F64Column = this.#plain.f64(3);
   readonly #holder: U32Column = this.#plain.u32(0);
-  readonly #lease: U32Column = this.#plain.u32(1);
+  readonly #lease: LeaseColumn = new LeaseColumn(this.#plain.u32(1), this.#plain.u16(0));
   #count = 0;
 
   constructor(names: NameTable) {

@@ -1,10 +1,10 @@
 /**
  * The registers of one acceptor by name. One that somebody asks about is an object, a row. When no attempt depends on
- * it any more and it only waits for its lease to end, it rests: forty bytes in a table, woken when it is asked for.
+ * it any more and it only waits for its lease to end, it rests: 42 bytes in a table, woken when it is asked for.
  */
 import { ballotTime, decodeName, monoUs, NEVER, NOBODY, NumberMap, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { RoundRegister } from '../../registers/round-based.ts';
-import { LEASE_ROLE, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
+import { LEASE_ROLE, LeaseColumn, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
 import type { LeaseValue, RoundMessage } from './messages.ts';
 
 export class Row extends RoundRegister<LeaseValue> {
@@ -32,13 +32,13 @@ export class RegisterRows {
   readonly #names: NameTable;
   readonly #owners = new OwnerTable();
   readonly #awake = new NumberMap<Row>();
-  readonly #resting: Rows = new Rows({ f64: 4, u32: 2, u8: 0 });
+  readonly #resting: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 0 });
   readonly #ballot: F64Column = this.#resting.f64(0);
   readonly #token: F64Column = this.#resting.f64(1);
   readonly #untilUs: F64Column = this.#resting.f64(2);
   readonly #untilMono: F64Column = this.#resting.f64(3);
   readonly #holder: U32Column = this.#resting.u32(0);
-  readonly #lease: U32Column = this.#resting.u32(1);
+  readonly #lease: LeaseColumn = new LeaseColumn(this.#resting.u32(1), this.#resting.u16(0));
   #count = 0;
 
   constructor(names: NameTable) {
