@@ -241,8 +241,10 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   /**
-   * Gives back everything held, ends every waiting call with TENURE_CLOSED, and leaves. Waits until a quorum has
-   * what was given back; if no answers come it leaves after a moment, or after `timeout`. Any number of calls.
+   * Ends every waiting call with TENURE_CLOSED, aborts the signals of what is held, gives it back and leaves. Work under
+   * `using` is waited for up to its deadline, or for `timeout`: what has not stopped by then keeps its lease, which runs
+   * out. What was acquired by hand is given back at once: you have stopped. If members do not answer it leaves after a
+   * moment. Any number of calls.
    */
   async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
     const timeoutUs = timeout === undefined ? undefined : parseDuration(timeout);

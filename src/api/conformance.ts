@@ -4,6 +4,7 @@
  * number of clients. What a place can do decides what is asked of it.
  */
 import assert from 'node:assert/strict';
+import { claimClosing } from './conformance-closing.ts';
 import {
   claimElections,
   claimLists,
@@ -62,6 +63,7 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
   if (ordered) claimOrder(claim, can.virtualTime ?? false);
   claimUsing(claim);
   claimEnding(claim);
+  claimClosing(claim);
   claimRefusals(claim);
   claimElections(claim);
   if (renew) claimProclaims(claim);
@@ -310,19 +312,6 @@ function claimEnding(claim: Claim): void {
     assert.ok(next.valid);
   });
 
-  claim('a client that closes gives back what it held, and ends what waits', async (kit) => {
-    const [one, two] = await kit.clients();
-    const [held, other] = [await kit.outcome(two.acquire(`${kit.name}/held`)), await kit.outcome(one.acquire(kit.name))];
-    const waiting = two.acquire(kit.name).catch((error: unknown) => error);
-    await kit.place.pass(20);
-    await kit.outcome(Promise.all([two.close(), two.close()]));
-    assert.equal(((await waiting) as { code?: unknown }).code, 'TENURE_CLOSED');
-    assert.equal(held.valid, false);
-    assert.ok(other.valid);
-    assert.equal((await kit.outcome(one.tryAcquire(`${kit.name}/held`))).ok, true);
-    await kit.outcome(held.release());
-  });
-
   claim('what was lost can be given back, and what is held twice is two leases', async (kit) => {
     const [one, two] = await kit.clients();
     const first = await kit.outcome(one.acquire(kit.name));
@@ -332,19 +321,6 @@ function claimEnding(claim: Claim): void {
     assert.ok(second.valid);
     assert.equal((await kit.outcome(two.tryAcquire(kit.name))).ok, false);
     await kit.refusal(first.proclaim('not mine any more'), 'TENURE_LEASE_LOST');
-  });
-
-  claim('a client that is closed refuses everything', async (kit) => {
-    const client = await kit.place.client();
-    await kit.outcome(client.close());
-    await kit.refusal(client.acquire(kit.name), 'TENURE_CLOSED');
-    await kit.refusal(client.tryAcquire(kit.name), 'TENURE_CLOSED');
-    await kit.refusal(client.holder(kit.name), 'TENURE_CLOSED');
-    await kit.refusal(
-      client.using(kit.name, () => 'never'),
-      'TENURE_CLOSED',
-    );
-    await kit.outcome(client.close());
   });
 }
 

@@ -41,6 +41,8 @@ export class LeaseService implements LeaseSource {
   readonly #observer: Observer;
   readonly #requests: Requests;
   readonly #held = new NumberMap<Lease>();
+  /** Work of `using` that has not ended, and its end. What it runs under is given back by it and nobody else (rule 6). */
+  readonly #works = new Map<Lease, Promise<void>>();
   readonly #releasing = new NumberMap<() => void>();
   readonly #questions: Questions;
   readonly #proclaims = new Proclaims();
@@ -100,6 +102,19 @@ export class LeaseService implements LeaseSource {
   ): Promise<T> {
     const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
     const lease = await this.acquire(name, options);
+    // Closed or over between the grant and this moment: the work does not begin.
+    if (!lease.valid) throw this.#closed ?? lost(lease, 'was over before the work could begin');
+    let ended = (): void => {};
+    this.#works.set(lease, new Promise((resolve) => (ended = resolve)));
+    try {
+      return await this.#run(lease, work);
+    } finally {
+      this.#works.delete(lease);
+      ended();
+    }
+  }
+
+  async #run<T>(lease: Lease, work: (lease: Lease) => Promise<T> | T): Promise<T> {
     let result: T;
     try {
       result = await work(lease);
@@ -107,9 +122,9 @@ export class LeaseService implements LeaseSource {
       await this.#giveBack([lease]);
       throw error;
     }
-    const wasLost = !lease.valid && (!lease.isGivenBack || lease.isCutShort);
+    const wasLost = !lease.valid && !lease.isGivenBack;
     await this.#giveBack([lease]);
-    if (wasLost) throw new LeaseLostError(name, result);
+    if (wasLost) throw new LeaseLostError(lease.name, result);
     return result;
   }
 
@@ -361,7 +376,11 @@ export class LeaseService implements LeaseSource {
     return true;
   }
 
-  /** Gives back all that is held; every waiting call ends with `why`. Waits for the answers, at most as long as told. */
+  /**
+   * Ends every waiting call with `why`, tells every holder to stop, and gives back what has stopped: a lease that was
+   * acquired by hand at once, since its holder calls this, and the lease of a work when the work has ended. What goes on
+   * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out.
+   */
   async close(why: TenureError, timeoutUs?: number): Promise<void> {
     if (this.#closed) return;
     this.#closed = why;
@@ -370,11 +389,21 @@ export class LeaseService implements LeaseSource {
     this.#proclaims.reject(why);
     for (const watch of this.#watches) watch.end();
     const leases = this.#held.values();
+    // Whoever holds what is about to end was told to stop, and has not said that it did: let it run out.
+    const byHand = leases.filter((lease) => !this.#works.has(lease) && (lease.isOver || !lease.isEnding));
+    for (const { number, nameBytes } of this.#works.keys()) this.#driver.command({ kind: 'lapse', lease: number, name: nameBytes });
     for (const lease of leases) lease.cutShort(why);
-    await this.#giveBack(leases, timeoutUs);
+    await Promise.all([this.#giveBack(byHand, timeoutUs), this.#worksEnded(timeoutUs)]);
     // What was not answered ends by itself, without us.
     for (const number of this.#releasing.keys()) this.#endRelease(number);
+    for (const lease of this.#held.values()) this.#lost(lease, why);
     this.#held.clear();
+  }
+
+  /** Waits for each work until it has ended and given back its lease, at most until the lease is over. */
+  async #worksEnded(timeoutUs = Infinity): Promise<void> {
+    const ends = [...this.#works].map(([lease, ended]) => this.#atMost(ended, Math.min(timeoutUs, this.remainingUs(lease))));
+    await Promise.all(ends);
   }
 
   /**

@@ -37,7 +37,8 @@ export class Lease {
   #released: Promise<void> | undefined;
   #leaving: Promise<void> | undefined;
   #isGivenBack = false;
-  #isCutShort = false;
+  /** Why its holder is to stop, though it is not over yet. */
+  #cutShort: TenureError | undefined;
 
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
   constructor(source: LeaseSource, number: number, name: string, nameBytes: Uint8Array, token: number, termUs: number, grantedUs: number) {
@@ -82,8 +83,11 @@ export class Lease {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.#over === undefined) this.#armAbort();
-      else this.#controller.abort(this.#over ?? new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`));
+      if (this.#over === undefined && this.#cutShort === undefined) this.#armAbort();
+      else
+        this.#controller.abort(
+          this.#over ?? this.#cutShort ?? new TenureError('TENURE_LEASE_LOST', `the lease on '${this.name}' was released`),
+        );
     }
     return this.#controller.signal;
   }
@@ -119,12 +123,12 @@ export class Lease {
     this.#controller?.abort(error);
   }
 
-  /** For the service: it is given back under its holder, who is to stop now and has this moment to do so. */
+  /** For the service: its holder is to stop now. Until it has, or the deadline comes, the lease is not given back. */
   cutShort(error: TenureError): void {
     if (this.isOver) return;
+    this.#cutShort = error;
     this.#disarm?.();
     this.#controller?.abort(error);
-    this.#isCutShort = !this.isOver;
   }
 
   /** For the service: it ended as asked. Nothing is to be aborted any more. */
@@ -149,9 +153,9 @@ export class Lease {
     return this.#isGivenBack;
   }
 
-  /** For the service: whoever gave it back, its holder did not. */
-  get isCutShort(): boolean {
-    return this.#isCutShort;
+  /** For the service: so little is left that its holder was told to stop, and may be about to. */
+  get isEnding(): boolean {
+    return this.#source.remainingUs(this) <= abortMarginUs(this.#termUs);
   }
 
   async #releaseLater(after: Duration): Promise<void> {

@@ -76,9 +76,11 @@ async function holdUntilTold(cell: Cell, name: string, flags: AcquireFlags, sign
       `${bold(name)} acquired, token ${lease.token} ${dim(`(renews itself, ${glance(lease.remainingMs())} at a time)`)}\n`,
     );
   await told(lease, signal);
-  const isLost = !lease.valid || lease.signal.aborted;
+  if (!lease.valid || lease.signal.aborted) {
+    // Not given back, it runs out: whoever works under it stops only when this process has ended.
+    throw new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' was lost: stop what was done under it`);
+  }
   await lease.release();
-  if (isLost) throw new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' was lost: stop what was done under it`);
   if (flags.json) printJson({ event: 'released', name, token: lease.token });
   else process.stdout.write(`${bold(name)} released\n`);
   return EXIT.ok;

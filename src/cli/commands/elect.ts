@@ -1,4 +1,5 @@
 /** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look who leads. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { Cell, Election, Leadership, Sighting } from '../../api/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
@@ -127,8 +128,13 @@ async function lead(cell: Cell, election: Election, value: string, told: Told, s
     told.mine('elected', leadership);
     await either(signal, leadership.signal);
     const isLost = leadership.signal.aborted;
+    if (isLost) {
+      told.mine('lost', leadership);
+      // Whoever leads because we said so has the rest of the term to stop: nothing is given back before.
+      await sleep(leadership.remainingMs());
+    }
     await leadership.resign();
-    told.mine(isLost ? 'lost' : 'resigned', leadership);
+    if (!isLost) told.mine('resigned', leadership);
     // Without a majority there is nobody to be elected by.
     if (isLost && !signal.aborted) await cell.ready({ signal }).catch(() => {});
   }

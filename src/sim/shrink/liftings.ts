@@ -61,6 +61,7 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       }
       case 'bootstrap':
         return { verb: 'bootstrap', words: command.waitUs > 0 ? [spanText(command.waitUs)] : [], asks: command.lease };
+      case 'lapse':
       case 'unwatch':
       case 'list':
       case 'unlist':

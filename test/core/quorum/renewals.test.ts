@@ -1,7 +1,7 @@
 /** How often a lease is renewed that nobody contends for: often enough, and no oftener. */
 import { describe, expect, it } from 'vitest';
 import { deriveTiming } from '../../../src/core/index.ts';
-import { Cell, name, RTT_US, TERM_US } from './cell.ts';
+import { Cell, name, R, RTT_US, TERM_US } from './cell.ts';
 
 const TERMS = 30;
 /** A third of the term is waited for; the calendar may be early. */
@@ -26,6 +26,21 @@ describe.each([1, 10, 100, 10_000])('a lease whose term is a part of the longest
     const holder = cell.node(3);
     const lease = holder.acquire();
     cell.run(3 * TERM_US);
+    expect(holder.said('lost').map((event) => event.lease)).toEqual([lease]);
+  });
+
+  it('ends in time if it is to lapse, though it was renewed and a renewal is under way', () => {
+    const cell = new Cell({ clients: 1, timing });
+    const holder = cell.node(3);
+    const lease = holder.acquire({ keep: true });
+    cell.run(2 * TERM_US);
+    // Until a renewal has left and nothing has come back.
+    cell.run(TERM_US / 2, () => false);
+    const leftUs = holder.remaining(lease);
+    holder.command({ kind: 'lapse', lease, name: R });
+    cell.settle();
+    expect(holder.remaining(lease)).toBe(leftUs);
+    cell.run(2 * TERM_US);
     expect(holder.said('lost').map((event) => event.lease)).toEqual([lease]);
   });
 

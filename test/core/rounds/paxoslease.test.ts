@@ -70,6 +70,25 @@ describe('P4 extend', () => {
     expect(cell.node(3).said('renewal-failed')).toHaveLength(0);
   });
 
+  it.each([RELATIVE, SKEWED])('none comes of a lease that is to lapse, though one is under way: %j', (options) => {
+    const cell = new Cell({ ...options, clients: 1 });
+    const lease = cell.node(3).acquire({ keep: true });
+    cell.settle();
+    cell.run(TERM_US / 2, () => false);
+    const leftUs = cell.node(3).remaining(lease);
+    expect(leftUs).toBe(TERM_US / 2);
+    cell.node(3).command({ kind: 'lapse', lease, name: R });
+    cell.settle();
+    expect(cell.node(3).remaining(lease)).toBe(leftUs);
+    cell.run(leftUs);
+    expect(
+      cell
+        .node(3)
+        .said('lost')
+        .map((event) => event.lease),
+    ).toEqual([lease]);
+  });
+
   it('moves the end only after a fresh quorum', () => {
     const cell = new Cell({ ...RELATIVE, clients: 1 });
     const lease = cell.node(3).acquire();

@@ -49,6 +49,8 @@ export type QuorumCommand =
   | { readonly kind: 'proclaim'; readonly lease: number; readonly name: Uint8Array; readonly meta: Uint8Array; readonly number: number }
   /** With `inUs`, the holder goes on until then (P5); the quorum engine gives back at once. */
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
+  /** Renews it no more: it ends at the deadline it has, unless it is released before. */
+  | { readonly kind: 'lapse'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
   /** All leases of names with the prefix. What is found is also learned if the names are watched. */
   | { readonly kind: 'list'; readonly lease: number; readonly prefix: Uint8Array }

@@ -221,6 +221,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case 'release':
         this.#holder.release(command, step);
         return;
+      case 'lapse':
+        this.#holder.lapse(command);
+        return;
       case 'query':
         this.#asker.ask(command.lease, command.name, step);
         return;

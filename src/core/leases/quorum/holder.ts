@@ -43,6 +43,7 @@ const VISITS_PER_WAKE = 10_000;
 type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
 type Release = Extract<QuorumCommand, { kind: 'release' }>;
 type Proclaim = Extract<QuorumCommand, { kind: 'proclaim' }>;
+type Lapse = Extract<QuorumCommand, { kind: 'lapse' }>;
 
 export class Holder {
   readonly #out: Outgoing;
@@ -127,6 +128,15 @@ export class Holder {
     const renewal = this.#renewals.get(lease);
     if (!renewal) this.#startRenewal(id, this.#holds.termMs(id) * 1000, step);
     else if (renewal.ballot === NO_BALLOT) this.#sendRenewal(renewal, step);
+  }
+
+  /** A renewal that is under way is void: the deadline stands from here on. */
+  lapse({ lease, name }: Lapse): void {
+    const id = this.#find(lease, name);
+    if (id < 0) return;
+    this.#renewals.delete(lease);
+    this.#holds.setFlags(id, this.#holds.flags(id) & ~(KEEP | RENEWING));
+    this.#schedule(id);
   }
 
   release({ lease, name }: Release, step: QuorumStep): void {

@@ -105,7 +105,8 @@ export class Claim {
   readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
   termUs: number;
-  readonly keep: boolean;
+  /** It is renewed until it is released. */
+  keep: boolean;
   meta: Uint8Array | undefined;
   readonly waits: boolean;
   readonly waitUntil: MonoUs;

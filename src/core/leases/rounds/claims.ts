@@ -3,6 +3,7 @@
  * that is held and needs nothing until its renewal rests in a table: its claim is made anew when it is asked for.
  */
 import { ballotTime, monoUs, NumberMap, wallUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import { HoldTable, type NameTable } from '../../tables/index.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
 import { renewAfterUs } from '../quorum/timing.ts';
@@ -71,10 +72,18 @@ export class Claims {
     this.#awake.delete(lease);
   }
 
-  inOrder(): Claim[] {
+  snapshot(): Snapshot {
     const claims = this.#awake.values();
     for (let id = 0; id < this.#names.idLimit; id++) if (this.#resting.has(id)) claims.push(this.#unpack(id));
-    return claims.sort((a, b) => a.lease - b.lease);
+    return claims.sort((a, b) => a.lease - b.lease).map((claim) => claim.snapshot());
+  }
+
+  restore(snapshot: Snapshot): void {
+    for (const one of snapshot as readonly Snapshot[]) {
+      const claim = Claim.restore(one);
+      this.add(claim);
+      this.plan(claim, claim.until);
+    }
   }
 
   /** Looks at it at this instant, or when its caller's patience ends. */

@@ -9,7 +9,6 @@ import {
   monoAfter,
   monoUs,
   spanUs,
-  wallUs,
   type BallotTime,
   type MonoUs,
   type NodeId,
@@ -30,7 +29,7 @@ import { FOR_READ, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './me
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
 import { roundPatienceUs, type Pace } from './timing.ts';
-import { deadlinesOf, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOf, setDeadline } from './time-left.ts';
+import { deadlinesOf, endIn, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOf, setDeadline } from './time-left.ts';
 
 /** A try that does not wait gives up after so many rounds. */
 const TRIES_MAX = 4;
@@ -107,6 +106,14 @@ export class Contender {
     if (claim.round === null) this.#begin(claim, 'renew', step);
   }
 
+  /** Renews it no more. A renewal that is under way is void: the deadline stands from here on. */
+  lapse(lease: number, name: Uint8Array, step: RoundStep): void {
+    const claim = this.#claims.find(lease, name);
+    if (claim?.phase !== 'holding') return;
+    Object.assign(claim, { keep: false, round: null, proclaiming: 0 });
+    this.#planHold(claim, step);
+  }
+
   #renewable(lease: number, name: Uint8Array, step: RoundStep): Claim | null {
     const claim = this.#claims.find(lease, name);
     if (claim?.phase === 'holding' && this.#algorithm.renews) return claim;
@@ -136,10 +143,7 @@ export class Contender {
     claim.written = this.#ballots.next(step);
     claim.endsLater = inUs > 0;
     if (claim.endsLater) {
-      const endMono = monoUs(Math.min(claim.deadlineMono, step.monoUs + inUs));
-      claim.untilUs -= claim.deadlineMono - endMono;
-      claim.deadlineMono = endMono;
-      claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, step.wallUs + inUs));
+      endIn(claim, inUs, step);
       step.emit({ kind: 'renewed', lease, ...deadlinesOf(claim, this.#surroundings) });
     }
     if (this.#surroundings.rules.learnersFirst) this.#out.teach(claim, LETS_GO, claim.meta, step);
@@ -482,19 +486,15 @@ export class Contender {
       ballots: this.#ballots.last,
       tokens: this.#tokens.last,
       pace: { attemptUs: this.#pace.attemptUs, rttUs: this.#pace.rttUs },
-      claims: this.#claims.inOrder().map((claim) => claim.snapshot()),
+      claims: this.#claims.snapshot(),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; pace: Pace; claims: readonly Snapshot[] };
+    const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; pace: Pace; claims: Snapshot };
     this.#ballots.observe(told.ballots);
     this.#tokens.observe(told.tokens);
     this.#pace = told.pace;
-    for (const one of told.claims) {
-      const claim = Claim.restore(one);
-      this.#claims.add(claim);
-      this.#claims.plan(claim, claim.until);
-    }
+    this.#claims.restore(told.claims);
   }
 }

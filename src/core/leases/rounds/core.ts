@@ -141,6 +141,9 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'release':
         this.#contender.release(command.lease, command.name, command.inUs ?? 0, step);
         return;
+      case 'lapse':
+        this.#contender.lapse(command.lease, command.name, step);
+        return;
       case 'query':
         this.#contender.look(command.lease, command.name, step);
         return;

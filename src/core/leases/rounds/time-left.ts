@@ -27,6 +27,14 @@ export function setDeadline(claim: Claim, round: Round, { rules, timing }: Surro
   claim.deadlineWall = timing.clocks === 'absolute' ? wallUs(claim.untilUs) : wallUs(round.startWall + claim.termUs);
 }
 
+/** It ends so much later than now, or when it would have ended anyway. */
+export function endIn(claim: Claim, inUs: number, { monoUs: mono, wallUs: wall }: RoundStep): void {
+  const endMono = monoUs(Math.min(claim.deadlineMono, mono + inUs));
+  claim.untilUs -= claim.deadlineMono - endMono;
+  claim.deadlineMono = endMono;
+  claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, wall + inUs));
+}
+
 export function deadlinesOf(claim: Claim, { rules }: Surroundings): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
   return { deadlineMonoUs: rules.holderWatchesMono ? claim.deadlineMono : monoUs(Infinity), deadlineWallUs: claim.deadlineWall };
 }
