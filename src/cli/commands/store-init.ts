@@ -1,0 +1,67 @@
+/** `tenure store init`: writes the parameters of a store once, where they cannot be written by whoever comes first. */
+import { Command } from 'commander';
+import { formatDuration, parseDuration, type SpanUs } from '../../kernel/index.ts';
+import { initParameters, openStore } from '../../store/index.ts';
+import { printJson } from '../terminal.ts';
+
+interface InitFlags {
+  readonly delta?: string;
+  readonly maxTerm?: string;
+  readonly rateError?: string;
+  readonly json?: boolean;
+}
+
+export function storeInitCommand(): Command {
+  return new Command('init')
+    .summary('set up a store')
+    .description(
+      'Writes what all users of a store agree on: how long an access may take (delta), the longest term of a lease, how far the rate of a\n' +
+        'clock may be off. A store that can compare and set is set up by its first user, and this only chooses the values; one that can\n' +
+        'only read and write needs it, once, before anybody uses it. What is set up stays: asking for something else is refused.',
+    )
+    .argument('<url>', 'memory:NAME, file:///DIRECTORY')
+    .option('--delta <duration>', 'how long an access may take; progress depends on it, safety does not')
+    .option('--max-term <duration>', 'the longest term of any lease')
+    .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.001 is a thousandth')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tenure store init file:///var/lib/leases
+  tenure store init 'file:///mnt/nfs/leases?swap=off' --delta 2s --max-term 2m
+
+Exit codes: 0 it is set up, 64 usage, 69 the store does not answer, 77 it does not let us in, 78 it is set up differently or is not fit.`,
+    )
+    .action(async (url: string, { delta, maxTerm, rateError, json }: InitFlags) => {
+      const wanted = {
+        ...given('deltaUs', delta, parseDuration),
+        ...given('maxTermUs', maxTerm, parseDuration),
+        ...given('rateErrorPpm', rateError, (ratio) => Math.round(Number(ratio) * 1_000_000)),
+      };
+      const store = await openStore(url, { create: 'init' });
+      try {
+        const { parameters, created } = await initParameters(store, wanted);
+        const identity = await store.identity();
+        if (json) {
+          printJson({ url: store.url, created, identity, swap: store.can.swap, ...parameters });
+          return;
+        }
+        const path = store.can.swap ? 'compare-and-set' : 'plain registers';
+        process.stdout.write(
+          `${store.url} ${created ? 'is set up' : 'was set up before'} (${path}): delta ${formatDuration(parameters.deltaUs)}, longest term ${formatDuration(parameters.maxTermUs)}, rate error ${parameters.rateErrorPpm / 1_000_000}\n`,
+        );
+      } finally {
+        await store.close();
+      }
+    });
+}
+
+/** What was said on the command line, and nothing for what was not. */
+function given<Name extends string, Value extends SpanUs | number>(
+  name: Name,
+  text: string | undefined,
+  parse: (text: string) => Value,
+): Partial<Record<Name, Value>> {
+  return text === undefined ? {} : ({ [name]: parse(text) } as Partial<Record<Name, Value>>);
+}

@@ -1,0 +1,148 @@
+/** The part of the suite for stores with a server that can be killed and stopped. */
+import assert from 'node:assert/strict';
+import { TenureError } from '../kernel/index.ts';
+import { alongside, bytes, text, turn, type Claim, type Kit } from './conformance-kit.ts';
+
+/** Long for an answer of a server that works, short for a test. */
+const SHORT_MS = 300;
+
+export function claimRestarts(claim: Claim): void {
+  claim('what was acknowledged is there after a restart, or the epoch is another', async (kit) => {
+    const store = await kit.store();
+    const [identity, epoch] = [await store.identity(), await store.epoch()];
+    for (let round = 0; round < 10; round++) assert.equal(await store.write(kit.key(String(round)), bytes('kept')), 'done');
+    await restarted(kit);
+    const later = await reached(async () => await store.epoch());
+    if (later === epoch) {
+      assert.equal(await store.identity(), identity);
+      for (let round = 0; round < 10; round++) assert.equal(text(await store.read(kit.key(String(round)))), 'kept');
+    }
+    assert.equal(await (await kit.store()).epoch(), later);
+  });
+
+  claim('under a new epoch nothing is read or changed before it was asked for', async (kit) => {
+    const store = await kit.store();
+    const epoch = await store.epoch();
+    await store.write(kit.key(), bytes('a'));
+    await restarted(kit);
+    const isOver = await reached(async () => await isRefused(store.read(kit.key()), 'TENURE_STORE_EPOCH'));
+    const later = await (await kit.store()).epoch();
+    assert.equal(isOver, later !== epoch);
+    if (!isOver) return;
+    await assert.rejects(store.write(kit.key(), bytes('b')), { code: 'TENURE_STORE_EPOCH' });
+    if (store.can.swap) await assert.rejects(store.swap(kit.key(), null, bytes('b')), { code: 'TENURE_STORE_EPOCH' });
+    assert.equal(await store.epoch(), later);
+    await store.read(kit.key());
+  });
+
+  claim('a change that a restart cuts off has happened once, or not at all', async (kit) => {
+    const [one, two] = await kit.two();
+    let [acknowledged, highest] = [0, 0];
+    const epoch = await two.epoch();
+    await alongside(
+      async () => {
+        while (acknowledged < 20) await turn();
+        await restarted(kit);
+        const before = acknowledged;
+        while (acknowledged <= before) await turn();
+      },
+      async (round) => {
+        highest = round;
+        const outcome = await one.write(kit.key(), bytes(String(round))).catch(() => 'failed');
+        if (outcome === 'done') acknowledged = round;
+        else await one.epoch().catch(() => undefined);
+      },
+    );
+    await reached(async () => await two.epoch());
+    const value = Number(text(await two.read(kit.key())) ?? 0);
+    if ((await two.epoch()) === epoch)
+      assert.ok(value >= acknowledged && value <= highest, `${value} is not from ${acknowledged} to ${highest}`);
+    for (let look = 0; look < 20; look++, await turn()) assert.equal(Number(text(await two.read(kit.key())) ?? 0), value);
+  });
+}
+
+export function claimStalls(claim: Claim, canSwap: boolean): void {
+  claim('a server that does not answer is told in time: reads fail, changes are unknown or did not happen', async (kit) => {
+    const [one, two] = await kit.two();
+    await one.write(kit.key(), bytes('before'));
+    await stalled(kit, async () => {
+      await assert.rejects(one.read(kit.key(), { timeoutMs: SHORT_MS }), { code: 'TENURE_STORE_UNREACHABLE' });
+      const outcome = await late(one.write(kit.key(), bytes('after'), { timeoutMs: SHORT_MS }));
+      assert.ok(outcome === 'unknown' || outcome === 'TENURE_STORE_UNREACHABLE', outcome);
+    });
+    // It may land now, but once: after the next write it is gone for good.
+    await reached(async () => await two.read(kit.key()));
+    assert.equal(await reached(async () => await two.write(kit.key(), bytes('last'))), 'done');
+    const seen = new Set<string | null>();
+    for (let look = 0; look < 40; look++, await turn()) seen.add(text(await two.read(kit.key())));
+    // A change that was cut off has its instant after the next write, perhaps: but it does not alternate with it.
+    assert.ok(seen.size <= 2 && [...seen].every((value) => value === 'last' || value === 'after'), [...seen].join(', '));
+    assert.ok([...seen].at(-1) === text(await two.read(kit.key())));
+  });
+
+  if (!canSwap) return;
+  claim('a swap whose answer was lost is found out by reading, and never lands twice', async (kit) => {
+    const [one, two] = await kit.two();
+    await one.swap(kit.key(), null, bytes('0'));
+    let outcome = '';
+    await stalled(kit, async () => {
+      outcome = await late(one.swap(kit.key(), bytes('0'), bytes('1'), { timeoutMs: SHORT_MS }));
+    });
+    assert.ok(outcome === 'unknown' || outcome === 'TENURE_STORE_UNREACHABLE', outcome);
+    // Whoever wins on what is there now has made sure: the lost one lands no more.
+    let won = '';
+    while (won === '') {
+      const seen = await reached(async () => await two.read(kit.key()));
+      assert.ok(text(seen) === '0' || (text(seen) === '1' && outcome === 'unknown'));
+      const next = `${text(seen)}2`;
+      if ((await reached(async () => await two.swap(kit.key(), seen, bytes(next)))) === 'won') won = next;
+    }
+    for (let look = 0; look < 40; look++, await turn()) assert.equal(text(await two.read(kit.key())), won);
+  });
+}
+
+async function restarted(kit: Kit): Promise<void> {
+  assert.ok(kit.place.restart, 'a place that can restart has restart()');
+  await kit.place.restart();
+}
+
+async function stalled(kit: Kit, work: () => Promise<void>): Promise<void> {
+  assert.ok(kit.place.stall && kit.place.resume, 'a place that can stall has stall() and resume()');
+  await kit.place.stall();
+  try {
+    await work();
+  } finally {
+    await kit.place.resume();
+  }
+}
+
+async function isRefused(access: Promise<unknown>, code: string): Promise<boolean> {
+  try {
+    await access;
+    return false;
+  } catch (error) {
+    if (error instanceof TenureError && error.code === code) return true;
+    throw error;
+  }
+}
+
+/** The outcome, or the code of what was thrown. */
+async function late(access: Promise<string>): Promise<string> {
+  try {
+    return await access;
+  } catch (error) {
+    return error instanceof TenureError ? error.code : String(error);
+  }
+}
+
+/** Again and again while the store cannot be reached; the runner's own time limit is the limit. */
+async function reached<Answer>(access: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await access();
+    } catch (error) {
+      if (!(error instanceof TenureError && error.code === 'TENURE_STORE_UNREACHABLE')) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The file `tenure.store`: which store a directory is, and how it is kept. It is linked into place once. Whoever finds
+ * a directory without it, where there should be one, has a mount that is not there, or a directory that was wiped.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFile, statfs } from 'node:fs/promises';
+import { conflicting, replaced, unfit, unreachable } from '../failures.ts';
+import { corrupt, laterFormat, openJson, sealJson } from '../record.ts';
+import { contentOf, discard, Disk, makeDirectory, namesIn } from './disk.ts';
+import type { Layout } from './layout.ts';
+
+export interface DirectoryIdentity {
+  readonly id: string;
+  /** `versions` can compare and set, `registers` is for file systems of which that cannot be trusted. */
+  readonly keeping: 'versions' | 'registers';
+  readonly isSynced: boolean;
+}
+
+/** What the URL asked for; undefined where it said nothing. */
+export interface DirectoryWishes {
+  readonly swap: boolean | undefined;
+  readonly sync: boolean | undefined;
+}
+
+const KEY = 'tenure.store';
+const FORMAT = 1;
+
+/** Where another machine is behind it, or may be: NFS, SMB (three dialects), 9P, Ceph, Lustre, GFS2, OCFS2, AFS, anything in user space. */
+const SHARED_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0x6969, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 0x00c36400, 0x0bd00bd0, 0x01161970, 0x7461636f, 0x5346414f, 0x65735546,
+]);
+
+/** Null if there is none yet. */
+export async function readIdentity(url: string, layout: Layout): Promise<DirectoryIdentity | null> {
+  const bytes = await contentOf(layout.identity);
+  if (bytes !== null) return parse(bytes);
+  const names = await namesIn(layout.root);
+  if (names === null) throw unreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
+  const kept = await namesIn(layout.keys);
+  if (kept !== null && kept.length > 0) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
+  return null;
+}
+
+/** Makes the directory a store. If somebody else is first, theirs counts. */
+export async function createIdentity(
+  url: string,
+  layout: Layout,
+  wishes: DirectoryWishes,
+  isExplicit: boolean,
+): Promise<DirectoryIdentity> {
+  const others = ((await namesIn(layout.root)) ?? []).filter((name) => !['keys', 'new', 'lost+found'].includes(name));
+  if (others.length > 0) throw unfit(url, `the directory is not empty (${others.slice(0, 3).join(', ')}): give the store one of its own`);
+  const isShared = await isSharedFileSystem(layout.root);
+  const keeping = (wishes.swap ?? !isShared) ? 'versions' : 'registers';
+  if (keeping === 'registers' && !isExplicit) {
+    throw conflicting(url, `nobody has set it up, and plain registers cannot be created exclusively: run tenure store init ${url} once`);
+  }
+  const identity: DirectoryIdentity = { id: randomUUID(), keeping, isSynced: wishes.sync ?? true };
+  const disk = new Disk(identity.isSynced);
+  await makeDirectory(layout.keys);
+  await makeDirectory(layout.fresh);
+  const draft = layout.unique();
+  try {
+    await disk.put(draft, sealJson(KEY, 'identity', { format: FORMAT, ...identity }));
+    await disk.name(draft, layout.identity);
+    await disk.settle(layout.root);
+  } finally {
+    await discard(draft);
+  }
+  const made = await readIdentity(url, layout);
+  if (!made) throw replaced(url, 'the directory was emptied while it was set up');
+  return made;
+}
+
+/** Throws unless the directory may be used as its identity says, and as the URL wishes. */
+export async function checkIdentity(url: string, layout: Layout, identity: DirectoryIdentity, wishes: DirectoryWishes): Promise<void> {
+  const swaps = identity.keeping === 'versions';
+  if (wishes.swap !== undefined && wishes.swap !== swaps) {
+    throw conflicting(
+      url,
+      `it is kept ${swaps ? 'with' : 'without'} compare-and-set, and swap=${wishes.swap ? 'on' : 'off'} was asked for`,
+    );
+  }
+  if (wishes.sync !== undefined && wishes.sync !== identity.isSynced) {
+    throw conflicting(url, `it is kept with sync=${identity.isSynced ? 'on' : 'off'}, and the opposite was asked for`);
+  }
+  const isShared = await isSharedFileSystem(layout.root);
+  if (isShared && !identity.isSynced) throw unfit(url, 'sync=off is for one machine, and this directory is on a shared file system');
+  if (isShared && swaps && wishes.swap !== true) {
+    throw unfit(
+      url,
+      'exclusive creation on a shared file system is not trusted; say swap=on if you know that its listings are never stale',
+    );
+  }
+}
+
+/** Which start of the machine this is: without syncing, a new one may have lost what was acknowledged. */
+export async function bootId(url: string): Promise<string> {
+  try {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  } catch {
+    throw unfit(url, 'sync=off needs to know when the machine was started, and only Linux tells (boot_id)');
+  }
+}
+
+async function isSharedFileSystem(path: string): Promise<boolean> {
+  return SHARED_FILE_SYSTEMS.has((await statfs(path)).type);
+}
+
+function parse(bytes: Buffer): DirectoryIdentity {
+  const { format, id, keeping, isSynced } = openJson(KEY, 'identity', bytes) as Readonly<Record<string, unknown>>;
+  if (typeof format === 'number' && format !== FORMAT) throw laterFormat(KEY, format, FORMAT);
+  if (typeof id !== 'string' || typeof isSynced !== 'boolean' || (keeping !== 'versions' && keeping !== 'registers')) {
+    throw corrupt(KEY, 'a part of it is missing');
+  }
+  return { id, keeping, isSynced };
+}

@@ -1,0 +1,77 @@
+/**
+ * Plain registers on a directory: a write renames a file with a name of its own over the register. That is whole or
+ * not at all, and cannot land twice, because the name is gone after the first time. Reads open the register by its
+ * one name, which file servers answer afresh (close-to-open); nothing here trusts a listing or an exclusive creation.
+ */
+import { rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unreachable } from '../failures.ts';
+import { Unanswered, type Call } from '../gate.ts';
+import { contentOf, discard, namesIn } from './disk.ts';
+import { afterTheFact, isErrno } from './errno.ts';
+import { fileNameOf, isHashed, keyOf } from './layout.ts';
+import type { Place } from './place.ts';
+import { decodeVersion, encodeVersion, nextVersion } from './version-file.ts';
+
+export class Registers {
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  async read(key: string): Promise<Uint8Array | null> {
+    const bytes = await contentOf(this.#place.layout.of(key));
+    if (bytes !== null) return decodeVersion(fileNameOf(key), bytes).value;
+    await this.#place.assure();
+    return null;
+  }
+
+  async write(key: string, value: Uint8Array | null, call: Call): Promise<'done'> {
+    const register = this.#place.layout.of(key);
+    if (value === null) {
+      call.leave();
+      await this.#landing(() => unlink(register));
+      return 'done';
+    }
+    const draft = this.#place.layout.unique();
+    try {
+      await this.#place.disk.put(draft, encodeVersion(fileNameOf(key), nextVersion(key, null, value)));
+      call.leave();
+      await this.#landing(() => rename(draft, register));
+      return 'done';
+    } finally {
+      await discard(draft);
+    }
+  }
+
+  async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
+    const keys: string[] = [];
+    for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
+      call.goOn();
+      const key = isHashed(fileName) ? await this.#keyInside(fileName) : keyOf(fileName);
+      if (key !== null && wanted(key)) keys.push(key);
+    }
+    return keys;
+  }
+
+  async #keyInside(fileName: string): Promise<string | null> {
+    const bytes = await contentOf(join(this.#place.layout.keys, fileName));
+    return bytes === null ? null : decodeVersion(fileName, bytes).key;
+  }
+
+  async #landing(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      // A file server that repeats what it has done finds the old name gone: then the register is as it was wanted.
+      if (isErrno(error, 'ENOENT')) throw new Unanswered(unreachable(this.#place.url, error));
+      throw afterTheFact(this.#place.url, error);
+    }
+    try {
+      await this.#place.disk.settle(this.#place.layout.keys);
+    } catch (error) {
+      throw new Unanswered(unreachable(this.#place.url, error));
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * A store in a directory: `file:///path`. With compare-and-set where the file system can be trusted with exclusive
+ * creation (`versions.ts`), otherwise as plain registers (`registers.ts`). The directory must be there: one that is
+ * made on the fly would hide a mount that is missing.
+ */
+import { compareNames, type TenureError } from '../../kernel/index.ts';
+import {
+  checkAccess,
+  checkList,
+  checkSwap,
+  type AccessOptions,
+  type Capabilities,
+  type Landing,
+  type ListOptions,
+  type Outcome,
+  type Store,
+} from '../contract.ts';
+import { conflicting, replaced, unsupported } from '../failures.ts';
+import { Gate } from '../gate.ts';
+import { discardTree, Disk, namesIn } from './disk.ts';
+import { inStoreWords } from './errno.ts';
+import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIdentity, type DirectoryWishes } from './identity.ts';
+import { Layout, stampOf } from './layout.ts';
+import type { Place } from './place.ts';
+import { Registers } from './registers.ts';
+import { Versions } from './versions.ts';
+
+export interface FileStoreOptions extends Partial<DirectoryWishes> {
+  readonly path: string;
+  /** How the store is called in logs and errors. */
+  readonly url?: string;
+  /** What becomes of a directory that is no store yet: it is made one where that can be done exclusively (`adopt`), always (`init`), or never. */
+  readonly create?: 'adopt' | 'init' | 'never';
+}
+
+/** What is older than this in `new` was left behind. A wrong clock costs a writer another try, nothing else. */
+const LEFTOVER_MS = 3_600_000;
+
+export class FileStore implements Store {
+  readonly url: string;
+  readonly kind: string = 'file';
+  readonly can: Capabilities;
+  readonly #layout: Layout;
+  readonly #identity: DirectoryIdentity;
+  readonly #gate: Gate;
+  readonly #keeping: Versions | Registers;
+  readonly #epoch: string;
+
+  private constructor(url: string, layout: Layout, identity: DirectoryIdentity, epoch: string) {
+    const place: Place = { url, layout, disk: new Disk(identity.isSynced), assure: async () => await this.#assure() };
+    this.url = url;
+    this.can = { swap: identity.keeping === 'versions', list: true, watch: false };
+    this.#layout = layout;
+    this.#identity = identity;
+    this.#gate = new Gate(url);
+    this.#keeping = identity.keeping === 'versions' ? new Versions(place) : new Registers(place);
+    this.#epoch = epoch;
+  }
+
+  static async open({ path, url = `file://${path}`, swap, sync, create = 'adopt' }: FileStoreOptions): Promise<FileStore> {
+    const layout = new Layout(path);
+    const wishes: DirectoryWishes = { swap, sync };
+    try {
+      const found = await readIdentity(url, layout);
+      if (!found && create === 'never') throw conflicting(url, `nobody has set it up: run tenure store init ${url} once`);
+      const identity = found ?? (await createIdentity(url, layout, wishes, create === 'init'));
+      await checkIdentity(url, layout, identity, wishes);
+      await sweep(layout);
+      return new FileStore(url, layout, identity, await epochOf(url, identity));
+    } catch (error) {
+      throw inStoreWords(url, error);
+    }
+  }
+
+  get lastUnknown(): TenureError | null {
+    return this.#gate.lastUnknown;
+  }
+
+  async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
+    checkAccess(key);
+    return await this.#gate.ask(options, async (call) => await this.#inWords(async () => await this.#keeping.read(key, call)));
+  }
+
+  async write(key: string, value: Uint8Array | null, options?: AccessOptions): Promise<Landing> {
+    checkAccess(key, value);
+    const copy = value?.slice() ?? null;
+    return await this.#gate.change(options, async (call) => {
+      await this.#inWords(async () => {
+        await this.#assure();
+        if (this.#keeping instanceof Versions) await this.#keeping.change(key, undefined, copy, call);
+        else await this.#keeping.write(key, copy, call);
+      });
+      return 'done';
+    });
+  }
+
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+    checkSwap(key, seen, next);
+    const keeping = this.#keeping;
+    if (!(keeping instanceof Versions)) throw unsupported(this.url, 'compare and set');
+    const [before, after] = [seen?.slice() ?? null, next?.slice() ?? null];
+    return await this.#gate.change(
+      options,
+      async (call) => await this.#inWords(async () => await keeping.change(key, before, after, call)),
+    );
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<string[]> {
+    const { after, limit } = checkList(prefix, options);
+    const isWanted = (key: string): boolean => key.startsWith(prefix) && (after === null || compareNames(key, after) > 0);
+    return await this.#gate.ask(options, async (call) =>
+      this.#inWords(async () => {
+        await this.#assure();
+        const keys = await this.#keeping.keys(isWanted, call);
+        return keys.sort(compareNames).slice(0, limit);
+      }),
+    );
+  }
+
+  async watch(): Promise<never> {
+    throw unsupported(this.url, 'tell of changes');
+  }
+
+  async identity(options?: AccessOptions): Promise<string> {
+    return await this.#gate.ask(options, async () =>
+      this.#inWords(async () => {
+        await this.#assure();
+        return this.#identity.id;
+      }),
+    );
+  }
+
+  /** It cannot change while this process lives: only a start of the machine makes a new one. */
+  async epoch(options?: AccessOptions): Promise<string> {
+    return await this.#gate.ask(options, async () =>
+      this.#inWords(async () => {
+        await this.#assure();
+        return this.#epoch;
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#gate.close();
+  }
+
+  /** Throws if the directory is no longer the store: what is missing in it is then not known to be missing. A mount may have gone from over it. */
+  async #assure(): Promise<void> {
+    const found = await readIdentity(this.url, this.#layout);
+    if (found?.id !== this.#identity.id) throw replaced(this.url, found ? 'another store is in its place' : 'the directory is empty');
+  }
+
+  async #inWords<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      throw inStoreWords(this.url, error);
+    }
+  }
+}
+
+/** A directory that is synced loses nothing. One that is not may lose what it likes when its machine stops. */
+async function epochOf(url: string, { id, isSynced }: DirectoryIdentity): Promise<string> {
+  return isSynced ? `file/${id}` : `file/${id}/${await bootId(url)}`;
+}
+
+/** Deletes what writers that were killed have left. Nothing in `new` is ever needed by anyone but its writer, who tries again. */
+async function sweep(layout: Layout): Promise<void> {
+  const names = (await namesIn(layout.fresh)) ?? [];
+  const old = names.filter((name) => Math.abs(Date.now() - (stampOf(name) ?? Date.now())) > LEFTOVER_MS);
+  for (const name of old) await discardTree(`${layout.fresh}/${name}`);
+}

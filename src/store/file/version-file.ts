@@ -1,0 +1,79 @@
+/**
+ * The content of one version of one key: the value (or that it was erased), the key itself, a mark that no other try
+ * has, and the marks of the versions before it. The marks tell a try that was overtaken whether it is part of the chain.
+ */
+import { randomBytes } from 'node:crypto';
+import { corrupt, openRecord, sealRecord } from '../record.ts';
+import { fileNameOf } from './layout.ts';
+
+const MARK_BYTES = 8;
+/** How many earlier versions are remembered. A try that learns of more that came after it does not know its own outcome. */
+const MARKS_MAX = 32;
+
+/** Flags, number, length of the key, count of marks. */
+const HEAD_BYTES = 11;
+const NUMBER_AT = 1;
+const KEY_LENGTH_AT = 9;
+const MARKS_AT = 10;
+const FLAG_ERASED = 1;
+
+export interface Version {
+  readonly key: string;
+  readonly number: number;
+  readonly mark: string;
+  /** Of the versions before, the latest first. */
+  readonly marks: readonly string[];
+  /** Null if this version says that the key was erased. */
+  readonly value: Uint8Array | null;
+}
+
+/** The version after `last`, which is null for the first. */
+export function nextVersion(key: string, last: Version | null, value: Uint8Array | null): Version {
+  return {
+    key,
+    number: (last?.number ?? 0) + 1,
+    mark: randomBytes(MARK_BYTES).toString('hex'),
+    marks: last ? [last.mark, ...last.marks].slice(0, MARKS_MAX) : [],
+    value,
+  };
+}
+
+/** Whether `tried` came to be, judged by a later version; null if that one cannot tell any more. */
+export function isPartOf(later: Version, tried: Version): boolean | null {
+  const mark = later.marks[later.number - tried.number - 1];
+  return mark === undefined ? null : mark === tried.mark;
+}
+
+/** Sealed under the file name, which a listing knows; the key is inside. */
+export function encodeVersion(fileName: string, { key, number, mark, marks, value }: Version): Buffer {
+  const name = Buffer.from(key);
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt8(value === null ? FLAG_ERASED : 0, 0);
+  head.writeBigUInt64BE(BigInt(number), NUMBER_AT);
+  head.writeUInt8(name.length, KEY_LENGTH_AT);
+  head.writeUInt8(marks.length, MARKS_AT);
+  const payload = Buffer.concat([head, name, Buffer.from(mark + marks.join(''), 'hex'), value ?? new Uint8Array(0)]);
+  return sealRecord(fileName, 'version', payload);
+}
+
+/** Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
+export function decodeVersion(fileName: string, bytes: Uint8Array): Version {
+  const payload = openRecord(fileName, 'version', bytes);
+  if (payload.length < HEAD_BYTES) throw corrupt(fileName, 'it is too short');
+  const keyEnd = HEAD_BYTES + payload.readUInt8(KEY_LENGTH_AT);
+  const markCount = 1 + payload.readUInt8(MARKS_AT);
+  const end = keyEnd + markCount * MARK_BYTES;
+  if (payload.length < end) throw corrupt(fileName, 'its parts do not fit together');
+  const key = payload.toString('utf8', HEAD_BYTES, keyEnd);
+  if (fileNameOf(key) !== fileName) throw corrupt(fileName, `it is of the key ${key}`);
+  const markAt = (index: number): number => keyEnd + index * MARK_BYTES;
+  const [mark = '', ...marks] = Array.from({ length: markCount }, (_, index) => payload.toString('hex', markAt(index), markAt(index + 1)));
+  const isErased = (payload.readUInt8(0) & FLAG_ERASED) !== 0;
+  return {
+    key,
+    number: Number(payload.readBigUInt64BE(NUMBER_AT)),
+    mark,
+    marks,
+    value: isErased ? null : Uint8Array.from(payload.subarray(end)),
+  };
+}

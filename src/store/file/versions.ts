@@ -1,0 +1,208 @@
+/**
+ * Registers with compare-and-set on a directory, by exclusive creation and nothing else: no lock files, no times.
+ *
+ * A key is the directory `keys/KEY`. In it is one directory with a name that is never used again, a *life* of the key,
+ * and in that the versions `0000000000000001`, `0000000000000002` …, of which the highest counts. A version is written
+ * whole under another name and then linked into place: one of several that try the same number wins.
+ *
+ * - *Old versions* are deleted, lowest first, by whoever made a newer one; the highest never is, so a reader always finds one.
+ * - *Holes.* Whoever was asleep since it read version 5 may link version 6 after it was made, overtaken and deleted. So
+ *   who has linked looks whether a higher version exists, and asks that one's marks whether its own came before it.
+ * - *Erasing* makes a last version that says so; nothing is ever linked above it. Then the life is moved away as a whole,
+ *   and what sleepers do to it fails, because its name is gone for good. The next life is renamed into place, which
+ *   succeeds only where there is none.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { equalValues } from '../contract.ts';
+import { unreachable } from '../failures.ts';
+import { Unanswered, type Call } from '../gate.ts';
+import { corrupt } from '../record.ts';
+import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
+import { afterTheFact } from './errno.ts';
+import { fileNameOf, isHashed, keyOf, uniqueName } from './layout.ts';
+import type { Place } from './place.ts';
+import { decodeVersion, encodeVersion, isPartOf, nextVersion, type Version } from './version-file.ts';
+
+const DIGITS = 16;
+const VERSION_NAME = /^\d{16}$/;
+const LIFE_NAME = /^[0-9a-f]{18}$/;
+/** A reader that is overtaken looks again. So often in a row is no bad luck: something is broken. */
+const LOOKS_MAX = 10_000;
+
+/** The newest version of a key, and the directory it is in. */
+interface Found {
+  readonly life: string;
+  readonly version: Version;
+}
+
+type Try = 'landed' | 'taken';
+
+export class Versions {
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  async read(key: string, call: Call): Promise<Uint8Array | null> {
+    const value = (await this.#find(fileNameOf(key), call))?.version.value ?? null;
+    if (value === null) await this.#place.assure();
+    return value;
+  }
+
+  /** `seen` undefined: whatever is there. */
+  async change(key: string, seen: Uint8Array | null | undefined, next: Uint8Array | null, call: Call): Promise<'won' | 'lost'> {
+    const fileName = fileNameOf(key);
+    for (;;) {
+      const found = await this.#find(fileName, call);
+      const current = found?.version.value ?? null;
+      if (current === null) await this.#place.assure();
+      if (seen !== undefined && !equalValues(current, seen)) return 'lost';
+      if (current === null && next === null) return 'won';
+      if (found && current === null) await this.#bury(fileName, found.life);
+      const tried = found && current !== null ? await this.#append(fileName, found, next, call) : await this.#begin(key, next, call);
+      if (tried === 'landed') return 'won';
+      call.returned();
+    }
+  }
+
+  /** Keys of the directory that `wanted` picks, in no order; erased ones are left out. */
+  async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
+    const keys: string[] = [];
+    for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
+      const told = keyOf(fileName);
+      if (told === null ? !isHashed(fileName) : !wanted(told)) continue;
+      const found = await this.#find(fileName, call);
+      if (found?.version.value && wanted(found.version.key)) keys.push(found.version.key);
+    }
+    return keys;
+  }
+
+  async #find(fileName: string, call: Call): Promise<Found | null> {
+    const directory = join(this.#place.layout.keys, fileName);
+    for (let looks = 0; looks < LOOKS_MAX; looks++) {
+      call.goOn();
+      const lives = ((await namesIn(directory)) ?? []).filter((name) => LIFE_NAME.test(name));
+      if (lives.length === 0) return null;
+      if (lives.length > 1) throw corrupt(fileName, `there are ${lives.length} lives of it, and one is the rule`);
+      const life = join(directory, lives[0] ?? '');
+      const highest = highestOf((await namesIn(life)) ?? []);
+      // Moved away since, or deleted since: what took its place is there now.
+      const bytes = highest === null ? null : await contentOf(join(life, highest));
+      if (bytes === null) continue;
+      const version = decodeVersion(fileName, bytes);
+      if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
+      return { life, version };
+    }
+    throw corrupt(fileName, 'it has no version that can be opened');
+  }
+
+  /** A version on top of the one that was found. */
+  async #append(fileName: string, { life, version }: Found, value: Uint8Array | null, call: Call): Promise<Try> {
+    const next = nextVersion(version.key, version, value);
+    const draft = this.#place.layout.unique();
+    try {
+      await this.#place.disk.put(draft, encodeVersion(fileName, next));
+      call.leave();
+      if (!(await this.#named(draft, join(life, nameOf(next.number))))) return 'taken';
+      const standing = await this.#standing(fileName, life, next);
+      if (standing === 'overtaken') return 'taken';
+      if (standing === 'highest') {
+        // The change counts by now, whatever becomes of the rest.
+        const tidying = value === null ? this.#bury(fileName, life) : this.#clean(life, next.number);
+        await tidying.catch(() => undefined);
+      }
+      return 'landed';
+    } finally {
+      await discard(draft);
+    }
+  }
+
+  async #named(draft: string, as: string): Promise<boolean> {
+    try {
+      return await this.#place.disk.name(draft, as);
+    } catch (error) {
+      throw afterTheFact(this.#place.url, error);
+    }
+  }
+
+  /** What became of a version that was linked: it counts, it counted once, or it filled a hole and never counted. */
+  async #standing(fileName: string, life: string, linked: Version): Promise<'highest' | 'past' | 'overtaken'> {
+    try {
+      await this.#place.disk.settle(life);
+      const highest = highestOf(await readdir(life));
+      if (highest === nameOf(linked.number)) return 'highest';
+      const bytes = highest === null ? null : await contentOf(join(life, highest));
+      const isPart = bytes === null ? null : isPartOf(decodeVersion(fileName, bytes), linked);
+      if (isPart !== null) return isPart ? 'past' : 'overtaken';
+    } catch (error) {
+      throw new Unanswered(unreachable(this.#place.url, error));
+    }
+    throw new Unanswered(
+      unreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
+    );
+  }
+
+  /** The first version of a new life. */
+  async #begin(key: string, value: Uint8Array | null, call: Call): Promise<Try> {
+    const fileName = fileNameOf(key);
+    const draft = this.#place.layout.unique();
+    const life = join(draft, uniqueName());
+    const first = nextVersion(key, null, value);
+    try {
+      await makeDirectory(draft);
+      await makeDirectory(life);
+      await this.#place.disk.put(join(life, nameOf(first.number)), encodeVersion(fileName, first));
+      await this.#place.disk.settle(life);
+      await this.#place.disk.settle(draft);
+      call.leave();
+      if (!(await this.#moved(draft, join(this.#place.layout.keys, fileName)))) return 'taken';
+    } finally {
+      // Where it was moved, nothing is there.
+      await discardTree(draft);
+    }
+    await this.#settled(this.#place.layout.keys);
+    return 'landed';
+  }
+
+  async #moved(draft: string, to: string): Promise<boolean> {
+    try {
+      return await this.#place.disk.move(draft, to);
+    } catch (error) {
+      throw afterTheFact(this.#place.url, error);
+    }
+  }
+
+  async #settled(directory: string): Promise<void> {
+    try {
+      await this.#place.disk.settle(directory);
+    } catch (error) {
+      throw new Unanswered(unreachable(this.#place.url, error));
+    }
+  }
+
+  /** Takes a life away that has ended. Only this life is meant: its name tells it from any that comes after. */
+  async #bury(fileName: string, life: string): Promise<void> {
+    const grave = this.#place.layout.unique();
+    await this.#place.disk.move(life, grave);
+    await discardEmpty(join(this.#place.layout.keys, fileName));
+    await discardTree(grave);
+  }
+
+  /** Lowest first: whoever is killed here leaves no version below a hole. */
+  async #clean(life: string, below: number): Promise<void> {
+    const old = ((await namesIn(life)) ?? []).filter((name) => VERSION_NAME.test(name) && Number(name) < below);
+    await discard(...old.sort().map((name) => join(life, name)));
+  }
+}
+
+function nameOf(version: number): string {
+  return String(version).padStart(DIGITS, '0');
+}
+
+function highestOf(names: readonly string[]): string | null {
+  let highest: string | null = null;
+  for (const name of names) if (VERSION_NAME.test(name) && (highest === null || name > highest)) highest = name;
+  return highest;
+}

@@ -1,0 +1,160 @@
+/**
+ * How long a caller waits for an access, and what it is told when it waits no longer. One gate stands before each
+ * store: it knows whether an access has left, so it can tell "did not happen" from "nobody knows".
+ */
+import { TenureError } from '../kernel/index.ts';
+import { ACCESS_TIMEOUT_MS, type AccessOptions } from './contract.ts';
+
+/** What a store throws when it sent a change and cannot tell what became of it. */
+export class Unanswered extends Error {
+  readonly why: TenureError;
+
+  constructor(why: TenureError) {
+    super(why.message);
+    this.why = why;
+  }
+}
+
+/** One access under way. */
+export class Call {
+  #ended: Error | null = null;
+  #hasLeft = false;
+
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  /** Throws if nobody waits any more. A store calls it between the steps of an access. */
+  goOn(): void {
+    if (this.#ended) throw this.#ended;
+  }
+
+  /** From here on the store may have the change. Throws if nobody waits any more: then it must not be sent. */
+  leave(): void {
+    this.goOn();
+    this.#hasLeft = true;
+  }
+
+  /** The change that had left was refused without effect: another try may leave. */
+  returned(): void {
+    this.#hasLeft = false;
+  }
+
+  end(why: Error): void {
+    this.#ended ??= why;
+  }
+}
+
+export class Gate {
+  readonly #url: string;
+  readonly #underWay = new Set<(why: Error) => void>();
+  #closed = false;
+  lastUnknown: TenureError | null = null;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** An access that changes nothing: it has an answer or an error. */
+  async ask<Answer>(options: AccessOptions | undefined, work: (call: Call) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await this.#bounded(new Call(), options ?? {}, work);
+    } catch (error) {
+      throw error instanceof GivenUp ? error.reason : error instanceof Unanswered ? error.why : error;
+    }
+  }
+
+  /** An access that changes something: what it threw has not happened, and what nobody knows is `unknown`. */
+  async change<Answer extends string>(
+    options: AccessOptions | undefined,
+    work: (call: Call) => Promise<Answer>,
+  ): Promise<Answer | 'unknown'> {
+    const call = new Call();
+    try {
+      return await this.#bounded(call, options ?? {}, work);
+    } catch (error) {
+      if (error instanceof Unanswered) this.lastUnknown = error.why;
+      else if (call.hasLeft && error instanceof GivenUp) this.lastUnknown = error.why;
+      else throw error instanceof GivenUp ? error.reason : error;
+      return 'unknown';
+    }
+  }
+
+  /** False if it was closed before. */
+  close(): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    const why = closed(this.#url);
+    for (const giveUp of this.#underWay) giveUp(why);
+    return true;
+  }
+
+  async #bounded<Answer>(
+    call: Call,
+    { timeoutMs = ACCESS_TIMEOUT_MS, signal }: AccessOptions,
+    work: (call: Call) => Promise<Answer>,
+  ): Promise<Answer> {
+    if (this.#closed) throw closed(this.#url);
+    if (!(timeoutMs > 0 && timeoutMs <= 2_147_483_647)) {
+      throw new TenureError('TENURE_BAD_ARGUMENT', `timeoutMs is a positive number of milliseconds, not ${timeoutMs}`);
+    }
+    signal?.throwIfAborted();
+    return await new Promise<Answer>((resolve, reject) => {
+      const giveUp = (why: Error): void => {
+        settle();
+        call.end(why);
+        reject(new GivenUp(why));
+      };
+      const timer = setTimeout(() => giveUp(late(this.#url, timeoutMs)), timeoutMs);
+      const aborted = (): void => giveUp(signal?.reason as Error);
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', aborted);
+        this.#underWay.delete(giveUp);
+      };
+      signal?.addEventListener('abort', aborted, { once: true });
+      this.#underWay.add(giveUp);
+      const working = async (): Promise<void> => {
+        try {
+          resolve(await work(call));
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        } finally {
+          settle();
+        }
+      };
+      // After `giveUp` the promise is settled: what the work comes to is heard by nobody.
+      void working();
+    });
+  }
+}
+
+/** The caller waits no longer. */
+class GivenUp extends Error {
+  /** As the caller's signal gave it, or as the gate said it. */
+  readonly reason: Error;
+
+  constructor(reason: Error) {
+    super(reason instanceof Error ? reason.message : String(reason));
+    this.reason = reason;
+  }
+
+  get why(): TenureError {
+    if (this.reason instanceof TenureError) return this.reason;
+    const why = new TenureError('TENURE_STORE_UNREACHABLE', `the caller gave the access up before its answer came: ${this.message}`);
+    why.cause = this.reason;
+    return why;
+  }
+}
+
+function late(url: string, timeoutMs: number): TenureError {
+  return new TenureError('TENURE_STORE_UNREACHABLE', `the store ${url} did not answer within ${timeoutMs} ms`, { url, timeoutMs });
+}
+
+function closed(url: string): TenureError {
+  return new TenureError('TENURE_CLOSED', `the store ${url} was closed`, { url });
+}

@@ -1,0 +1,8 @@
+/** Stores: shared storage that leases can live on. The conformance suite is imported by its own file, with the tests. */
+export * from './contract.ts';
+export * from './file/store.ts';
+export * from './memory.ts';
+export * from './open.ts';
+export * from './parameters.ts';
+export * from './probe.ts';
+export * from './record.ts';

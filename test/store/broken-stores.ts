@@ -1,0 +1,156 @@
+/** Stores that break the contract, each in one way. The conformance suite has to find every one of them out. */
+import { MemoryStore, type AccessOptions, type Landing, type ListOptions, type MemorySpace, type Outcome } from '../../src/store/index.ts';
+
+const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A write becomes visible in two halves. */
+class TornWrites extends MemoryStore {
+  override async write(key: string, value: Uint8Array | null, options?: AccessOptions): Promise<Landing> {
+    if (value !== null && value.length > 1) {
+      await super.write(key, value.slice(0, value.length >> 1), options);
+      await turn();
+    }
+    return await super.write(key, value, options);
+  }
+}
+
+class UnconditionalSwap extends MemoryStore {
+  override async swap(key: string, _seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+    await super.write(key, next, options);
+    return 'won';
+  }
+}
+
+/** Reads and then writes: right as long as nobody else does. */
+class SwapInTwoSteps extends MemoryStore {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+    const current = await super.read(key, options);
+    await turn();
+    if (Buffer.compare(current ?? Buffer.from('nothing'), seen ?? Buffer.from('nothing')) !== 0) return 'lost';
+    await super.write(key, next, options);
+    return 'won';
+  }
+}
+
+/** A client library that sends again what it believes lost. */
+class WriteSentTwice extends MemoryStore {
+  override async write(key: string, value: Uint8Array | null, options?: AccessOptions): Promise<Landing> {
+    const copy = value?.slice() ?? null;
+    const landing = await super.write(key, copy, options);
+    void this.#again(key, copy);
+    return landing;
+  }
+
+  async #again(key: string, value: Uint8Array | null): Promise<void> {
+    for (let turns = 0; turns < 3; turns++) await turn();
+    await super.write(key, value).catch(() => undefined);
+  }
+}
+
+/** The same of a creation. */
+class CreateSentTwice extends MemoryStore {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+    const outcome = await super.swap(key, seen, next, options);
+    if (seen === null && outcome === 'won') void this.#again(key, next);
+    return outcome;
+  }
+
+  async #again(key: string, next: Uint8Array | null): Promise<void> {
+    for (let turns = 0; turns < 3; turns++) await turn();
+    await super.swap(key, null, next).catch(() => undefined);
+  }
+}
+
+class ListThatMisses extends MemoryStore {
+  override async list(prefix: string, options?: ListOptions): Promise<string[]> {
+    const keys = await super.list(prefix, options);
+    return keys.length > 20 ? keys.toSpliced(11, 1) : keys;
+  }
+}
+
+/** Every connection remembers what it read for a while. */
+class StaleReads extends MemoryStore {
+  readonly #remembered = new Map<string, Uint8Array | null>();
+  #reads = 0;
+
+  override async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
+    const remembered = this.#remembered.get(key);
+    if (remembered !== undefined && this.#reads++ % 3 !== 0) return remembered?.slice() ?? null;
+    const value = await super.read(key, options);
+    this.#remembered.set(key, value?.slice() ?? null);
+    return value;
+  }
+}
+
+class CutValues extends MemoryStore {
+  override async write(key: string, value: Uint8Array | null, options?: AccessOptions): Promise<Landing> {
+    return await super.write(key, value?.slice(0, 4096) ?? null, options);
+  }
+}
+
+class FoldedKeys extends MemoryStore {
+  override async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
+    return await super.read(key.toLowerCase(), options);
+  }
+
+  override async write(key: string, value: Uint8Array | null, options?: AccessOptions): Promise<Landing> {
+    return await super.write(key.toLowerCase(), value, options);
+  }
+}
+
+/** Says that it failed though the write has landed. */
+class FailsAfterTheFact extends MemoryStore {
+  override async write(key: string, value: Uint8Array | null, options: AccessOptions = {}): Promise<Landing> {
+    const landing = await super.write(key, value, {});
+    await turn();
+    options.signal?.throwIfAborted();
+    return landing;
+  }
+}
+
+class EraseIgnoresCondition extends MemoryStore {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+    if (next !== null) return await super.swap(key, seen, next, options);
+    await super.write(key, null, options);
+    return 'won';
+  }
+}
+
+class SilentWatch extends MemoryStore {
+  override async watch(): Promise<() => Promise<void>> {
+    return async () => {};
+  }
+}
+
+/** Serves on in a new epoch as if nothing had happened. */
+class HiddenEpoch extends MemoryStore {
+  override async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
+    await super.epoch();
+    return await super.read(key, options);
+  }
+}
+
+/** Loses what it had acknowledged, and calls itself the same. */
+class LostWrites extends HiddenEpoch {
+  override async epoch(options?: AccessOptions): Promise<string> {
+    await super.epoch(options);
+    return 'always';
+  }
+}
+
+export const BROKEN_STORES: Readonly<Record<string, (space: MemorySpace) => MemoryStore>> = {
+  'torn writes': (space) => new TornWrites(space),
+  'a swap that ignores its condition': (space) => new UnconditionalSwap(space),
+  'a swap in two steps': (space) => new SwapInTwoSteps(space),
+  'a write that is sent twice': (space) => new WriteSentTwice(space),
+  'a creation that is sent twice': (space) => new CreateSentTwice(space),
+  'a list that misses a key': (space) => new ListThatMisses(space),
+  'stale reads': (space) => new StaleReads(space),
+  'values that are cut': (space) => new CutValues(space),
+  'keys that are folded': (space) => new FoldedKeys(space),
+  'failures after the fact': (space) => new FailsAfterTheFact(space),
+  'an erasure that ignores its condition': (space) => new EraseIgnoresCondition(space),
+  'a watch without hints': (space) => new SilentWatch(space),
+  'an epoch that is not told': (space) => new HiddenEpoch(space),
+  'acknowledged writes that are lost': (space) => new LostWrites(space),
+};
