@@ -426,6 +426,7 @@ export class LeaseService implements LeaseSource {
   }
 
   async #atMost(promise: Promise<unknown>, delayUs: number): Promise<void> {
+    if (delayUs <= 0) return;
     let enough = (): void => {};
     const passed = new Promise<void>((resolve) => {
       enough = this.after(delayUs, resolve);
