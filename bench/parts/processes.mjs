@@ -102,14 +102,16 @@ const IDS = ['a', 'b', 'c'];
 
 /**
  * Three members, each a process of its own, their silence over; and what a client needs to reach them.
- * @param {{ maxTerm: number, profileDir?: string | undefined }} options
+ * @param {{ maxTerm: number, rateError?: number, profileDir?: string | undefined }} options
  */
-export async function startCell({ maxTerm, profileDir }) {
+export async function startCell({ maxTerm, rateError, profileDir }) {
   const ports = await freePorts(IDS.length);
   const members = Object.fromEntries(IDS.map((id, i) => [id, `127.0.0.1:${ports[i]}`]));
   const reach = { cell: 'bench', members, clientSecret: 'a secret of all clients' };
   const parts = IDS.map((id) => new Part('member.mjs', { profileDir, args: [id] }));
-  await Promise.all(parts.map((part, i) => part.ask('join', { ...reach, self: IDS[i], secret: 'a secret of members only', maxTerm })));
+  await Promise.all(
+    parts.map((part, i) => part.ask('join', { ...reach, self: IDS[i], secret: 'a secret of members only', maxTerm, rateError })),
+  );
   return { reach, parts, stop: () => Promise.all(parts.map((part) => part.stop())) };
 }
 

@@ -35,7 +35,10 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
   readonly secret?: Secret;
   /** The longest term of any lease, the same for all members: 15s. A member that starts keeps silent about as long. */
   readonly maxTerm?: Duration;
-  /** How far the rate of any clock may be off, the same for all members: 0.001. */
+  /**
+   * How far the rate of any clock may be off, the same for all members: 0.1, which covers clocks that NTP or chrony slews. A smaller one makes
+   * silences and votes shorter, and is your word for every clock of the cell.
+   */
   readonly rateError?: number;
   /** How many members vote on a name; all of them unless told otherwise. */
   readonly replication?: number;
@@ -46,7 +49,8 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
 }
 
 export const VIEW = 1;
-export const RATE_ERROR = 0.001;
+/** Monotonic clocks are slewed: chrony's default `maxslewrate` is 83,333 ppm, and a crystal is off by a few hundred more. */
+export const RATE_ERROR = 0.1;
 export const MAX_TERM = '15s';
 export const CONNECT_TIMEOUT = '30s';
 /** Timing starts from a round trip like this; it matters only for how patient attempts are. */

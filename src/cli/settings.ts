@@ -150,8 +150,8 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
   maxTerm: { placeholder: '<duration>', meaning: 'the longest term of any lease: 15s', schema: duration, forClients: false },
   rateError: {
     placeholder: '<ratio>',
-    meaning: 'how far the rate of a clock may be off: 0.001',
-    schema: numberBetween(0, 0.2, 'a number from 0 to 0.2 is needed; a thousandth is 0.001'),
+    meaning: 'how far the rate of a clock may be off: 0.1',
+    schema: numberBetween(0, 0.2, 'a number from 0 to 0.2 is needed; a tenth is 0.1'),
     forClients: false,
   },
   replication: {

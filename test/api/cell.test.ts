@@ -15,7 +15,7 @@ describe('a lease', () => {
     const refused = await two.tryAcquire('orders/7');
     expect(refused).toMatchObject({ ok: false, reason: 'held', holder: { incarnation: one.incarnation, token: first.token } });
     expect(refused.ok ? 0 : refused.remainingMsMax).toBeGreaterThan(0);
-    expect(refused.ok ? 0 : refused.remainingMsMax).toBeLessThanOrEqual(MAX_TERM_MS * 1.01);
+    expect(refused.ok ? 0 : refused.remainingMsMax).toBeLessThanOrEqual(MAX_TERM_MS * 1.5);
     expect(await two.holder('orders/7')).toMatchObject({ certain: true, holder: { token: first.token } });
     const waiting = two.acquire('orders/7');
     await first.release();

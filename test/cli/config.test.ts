@@ -70,7 +70,7 @@ describe('a config file', () => {
     ['members:\n  a: 4600', 't.yaml:2: members.a: an address is needed: host:port'],
     ['engine: quorm', 't.yaml:1: engine: an engine is quorum, flease:4,skew=500ms or paxoslease:relative, for example'],
     ['replication: 1.5', 't.yaml:1: replication: a whole number is needed'],
-    ['rateError: 7', 't.yaml:1: rateError: a number from 0 to 0.2 is needed; a thousandth is 0.001'],
+    ['rateError: 7', 't.yaml:1: rateError: a number from 0 to 0.2 is needed; a tenth is 0.1'],
     ['- a\n- b', 't.yaml:1: a config file is a list of lines `key: value`'],
     ['', 't.yaml:1: a config file is a list of lines `key: value`'],
     ['cell: a\ncell: b', 't.yaml:2: map keys must be unique'],

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { makeEngine } from '../../api/engine-options.ts';
 import type { Engine } from '../../api/engine.ts';
 import { parseEngine, type EngineOptions } from '../../api/index.ts';
-import { RATE_PPM } from '../../api/options.ts';
+import { RATE_ERROR, RATE_PPM } from '../../api/options.ts';
 import {
   abortMarginUs,
   renewAfterUs,
@@ -45,7 +45,7 @@ export function timingCommand(): Command {
     .addOption(
       new Option('--max-term <duration>', 'the longest term of any lease').argParser(duration).default(parseDuration('15s'), '15s'),
     )
-    .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.001 is a thousandth', ratio, 0.001)
+    .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.1 is a tenth', ratio, RATE_ERROR)
     .addOption(
       new Option('--rtt <duration>', 'a usual round trip between members').argParser(duration).default(parseDuration('2ms'), '2ms'),
     )
@@ -55,7 +55,7 @@ export function timingCommand(): Command {
       'after',
       `
 Examples:
-  tenure timing --max-term 15s --rate-error 0.001 --rtt 2ms
+  tenure timing --max-term 15s --rate-error 0.1 --rtt 2ms
   tenure timing --max-term 1m --term 10s --rtt 80ms       members far apart
   tenure timing --engine flease:4,skew=500ms --json
 
@@ -153,6 +153,6 @@ function engineText(text: string): EngineOptions {
 function ratio(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0 && value <= 0.2))
-    throw new InvalidArgumentError('a number from 0 to 0.2 is needed; a thousandth is 0.001.');
+    throw new InvalidArgumentError('a number from 0 to 0.2 is needed; a tenth is 0.1.');
   return value;
 }
