@@ -11,7 +11,7 @@ const from = join(root, 'dist', 'cli');
 const to = join(root, 'dist', 'command');
 
 /** Optional: whoever wants them installs them beside the package. */
-const LEFT_OUT = ['lmdb'];
+const LEFT_OUT = ['ioredis', 'lmdb', 'pg'];
 
 /** What every bundle here is made with. */
 const COMMON = { platform: /** @type {const} */ ('node'), external: LEFT_OUT };

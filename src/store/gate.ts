@@ -19,6 +19,7 @@ export class Unanswered extends Error {
 export class Call {
   #ended: Error | null = null;
   #hasLeft = false;
+  #whenGivenUp: () => void = () => {};
 
   get hasLeft(): boolean {
     return this.#hasLeft;
@@ -40,8 +41,15 @@ export class Call {
     this.#hasLeft = false;
   }
 
+  /** Called when nobody waits any more: a connection that is still busy with this access is of no use to others. */
+  onGivenUp(act: () => void): void {
+    if (this.#ended) act();
+    else this.#whenGivenUp = act;
+  }
+
   end(why: Error): void {
     this.#ended ??= why;
+    this.#whenGivenUp();
   }
 }
 
@@ -77,9 +85,10 @@ export class Gate {
     try {
       return await this.#bounded(call, options ?? {}, work);
     } catch (error) {
-      if (error instanceof Unanswered) this.lastUnknown = error.why;
-      else if (call.hasLeft && error instanceof GivenUp) this.lastUnknown = error.why;
-      else throw error instanceof GivenUp ? error.reason : error;
+      const why = error instanceof Unanswered || error instanceof GivenUp ? error.why : null;
+      if (why === null) throw error;
+      if (!call.hasLeft) throw error instanceof GivenUp ? error.reason : why;
+      this.lastUnknown = why;
       return 'unknown';
     }
   }

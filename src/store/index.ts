@@ -4,5 +4,7 @@ export * from './file/store.ts';
 export * from './memory.ts';
 export * from './open.ts';
 export * from './parameters.ts';
+export * from './postgres/store.ts';
 export * from './probe.ts';
 export * from './record.ts';
+export * from './redis/store.ts';

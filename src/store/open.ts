@@ -4,7 +4,10 @@ import { TenureError } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
 import { FileStore } from './file/store.ts';
 import { memorySpace, MemoryStore } from './memory.ts';
+import { isTableName } from './postgres/statements.ts';
+import { PostgresStore } from './postgres/store.ts';
 import { qualify } from './probe.ts';
+import { RedisStore } from './redis/store.ts';
 
 export interface OpenStoreOptions extends AccessOptions {
   /**
@@ -32,7 +35,39 @@ const OPENERS: Readonly<Record<string, Opener>> = {
       ...switchOf(url, settings, 'sync'),
     });
   },
+  'postgres:': openPostgres,
+  'postgresql:': openPostgres,
+  'redis:': openRedis,
+  'rediss:': openRedis,
 };
+
+async function openPostgres(url: URL, options: OpenStoreOptions): Promise<Store> {
+  const table = url.searchParams.get('table') ?? 'tenure_registers';
+  if (!isTableName(table))
+    throw bad(url.href, `${table} is no name of a table: small letters, digits and _, perhaps with a schema before a dot`);
+  const connection = new URL(url);
+  connection.searchParams.delete('table');
+  const { create } = options;
+  return await PostgresStore.open(
+    { connectionString: connection.href, url: withoutPassword(url), table, ...(create === undefined ? {} : { create }) },
+    options,
+  );
+}
+
+async function openRedis(url: URL, options: OpenStoreOptions): Promise<Store> {
+  const settings = settingsOf(url, ['space', 'replicas']);
+  const space = settings.get('space') ?? 'tenure';
+  if (!/^[\w.:-]{1,64}$/.test(space)) throw bad(url.href, `${space} is no space: up to 64 letters, digits and any of _ . : -`);
+  const replicas = settings.get('replicas') ?? 'perhaps';
+  if (replicas !== 'none' && replicas !== 'perhaps') throw bad(url.href, `replicas is none or perhaps, not ${replicas}`);
+  const connection = new URL(url);
+  connection.search = '';
+  const { create } = options;
+  return await RedisStore.open(
+    { connectionString: connection.href, url: withoutPassword(url), space, replicas, ...(create === undefined ? {} : { create }) },
+    options,
+  );
+}
 
 /** A store that has passed the probe. The caller closes it. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
@@ -73,6 +108,13 @@ function switchOf<Name extends string>(url: URL, settings: URLSearchParams, name
   if (value === null) return {};
   if (value !== 'on' && value !== 'off') throw bad(url.href, `${name} is on or off, not ${value}`);
   return { [name]: value === 'on' } as Partial<Record<Name, boolean>>;
+}
+
+function withoutPassword(url: URL): string {
+  const shown = new URL(url);
+  shown.password = '';
+  for (const name of ['password', 'sslpassword']) shown.searchParams.delete(name);
+  return shown.href;
 }
 
 /** Without what stands between the slashes and the host: it may be a password. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MemorySpace, MemoryStore, openStore, probe, qualify, type AccessOptions, type Outcome } from '../../src/store/index.ts';
 import { BROKEN_STORES } from './broken-stores.ts';
 
@@ -43,6 +43,24 @@ describe('a store by its URL', () => {
     const refusal = await openStore(url).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
     expect(String(refusal)).not.toContain('secret');
+  });
+});
+
+describe.each([
+  ['pg', 'postgres://127.0.0.1:1/x'],
+  ['ioredis', 'redis://127.0.0.1:1/'],
+])('without the package %s', (name, url) => {
+  test('an error says how to install it', async () => {
+    vi.doMock(name, () => {
+      throw new Error('Cannot find package');
+    });
+    onTestFinished(() => {
+      vi.doUnmock(name);
+    });
+    await expect(openStore(url)).rejects.toMatchObject({
+      code: 'TENURE_MISSING_PACKAGE',
+      message: expect.stringContaining(`npm install ${name}`),
+    });
   });
 });
 

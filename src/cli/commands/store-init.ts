@@ -19,7 +19,7 @@ export function storeInitCommand(): Command {
         'clock may be off. A store that can compare and set is set up by its first user, and this only chooses the values; one that can\n' +
         'only read and write needs it, once, before anybody uses it. What is set up stays: asking for something else is refused.',
     )
-    .argument('<url>', 'memory:NAME, file:///DIRECTORY')
+    .argument('<url>', 'file:///DIRECTORY, postgres://…, redis://…')
     .option('--delta <duration>', 'how long an access may take; progress depends on it, safety does not')
     .option('--max-term <duration>', 'the longest term of any lease')
     .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.001 is a thousandth')
@@ -29,6 +29,7 @@ export function storeInitCommand(): Command {
       `
 Examples:
   tenure store init file:///var/lib/leases
+  tenure store init postgres://leases@db.internal/app --max-term 1m
   tenure store init 'file:///mnt/nfs/leases?swap=off' --delta 2s --max-term 2m
 
 Exit codes: 0 it is set up, 64 usage, 69 the store does not answer, 77 it does not let us in, 78 it is set up differently or is not fit.`,
