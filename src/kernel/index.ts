@@ -1,12 +1,14 @@
-/** Words the whole product shares: time, ids, ballots, quorums, names, durations, intervals, errors, choices, state hashes, maps. */
+/** Words the whole product shares: time, ids, ballots, quorums, names, durations, intervals, errors, choices, hashes, maps. */
 export * from './ballot.ts';
 export * from './chooser.ts';
 export * from './durations.ts';
 export * from './errors.ts';
 export * from './ids.ts';
 export * from './intervals.ts';
+export * from './keyed-hash.ts';
 export * from './names.ts';
 export * from './number-map.ts';
+export * from './prefix-tree.ts';
 export * from './quorum.ts';
 export * from './random.ts';
 export * from './state-hash.ts';

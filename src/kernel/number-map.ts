@@ -1,18 +1,26 @@
 /**
  * A map from whole numbers, for what comes and goes all the time. A `Map` makes a new table every so many deletions,
  * and the old ones point to the new: once one is in the old generation, all that is entered after it lives until the
- * next full collection. Here is one table, linear probing, and deletion closes its gap.
+ * next full collection. Here is one table, linear probing, and deletion closes its gap. Whoever lets others choose the
+ * numbers gives it a key.
  */
+import { keyedHashOf, type HashKey } from './keyed-hash.ts';
+
 const EMPTY = -1;
 const SLOTS_MIN = 16;
 /** A table of so many slots is not worth giving back: it would be needed again at once. */
 const SLOTS_KEPT = 1024;
 
 export class NumberMap<Value> {
+  readonly #key: HashKey | null;
   #keys = emptyKeys(SLOTS_MIN);
   /** Undefined where there is no key. */
   #values: (Value | undefined)[] = emptyValues(SLOTS_MIN);
   #size = 0;
+
+  constructor(key: HashKey | null = null) {
+    this.#key = key;
+  }
 
   get size(): number {
     return this.#size;
@@ -48,7 +56,7 @@ export class NumberMap<Value> {
     if (key < 0 || keys[gap] !== key) return false;
     // Whoever stands behind the gap and would rather stand in it, or before it, moves up.
     for (let slot = (gap + 1) & mask; keys[slot] !== EMPTY; slot = (slot + 1) & mask) {
-      const home = homeOf(keys[slot] as number, mask);
+      const home = this.#homeOf(keys[slot] as number, mask);
       if (((slot - home) & mask) < ((slot - gap) & mask)) continue;
       keys[gap] = keys[slot] as number;
       values[gap] = values[slot];
@@ -82,9 +90,13 @@ export class NumberMap<Value> {
   #slotOf(key: number): number {
     const keys = this.#keys;
     const mask = keys.length - 1;
-    let slot = homeOf(key, mask);
+    let slot = this.#homeOf(key, mask);
     while (keys[slot] !== key && keys[slot] !== EMPTY) slot = (slot + 1) & mask;
     return slot;
+  }
+
+  #homeOf(key: number, mask: number): number {
+    return this.#key === null ? homeOf(key, mask) : keyedHashOf(this.#key, key) & mask;
   }
 
   #resize(slots: number): void {

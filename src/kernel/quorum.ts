@@ -34,6 +34,15 @@ export class VoterSet {
     return voter >= 0 && voter < 32 ? (this.#low & (1 << voter)) !== 0 : (this.#rest?.has(voter) ?? false);
   }
 
+  /** True if the voter was in the set. */
+  delete(voter: number): boolean {
+    if (!this.has(voter)) return false;
+    if (voter < 32) this.#low &= ~(1 << voter);
+    else this.#rest?.delete(voter);
+    this.#size--;
+    return true;
+  }
+
   clear(): void {
     this.#low = 0;
     this.#rest?.clear();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NumberMap } from '../../src/kernel/index.ts';
+import { NumberMap, type HashKey } from '../../src/kernel/index.ts';
 
 /** Neighbours, multiples of every table's size, and numbers beyond 32 bits. */
 const keys = fc.oneof(
@@ -10,10 +10,13 @@ const keys = fc.oneof(
 );
 
 describe('a map from numbers', () => {
-  it('is what a Map is', () => {
+  it.each<[string, HashKey | null]>([
+    ['without a key', null],
+    ['with a key', { k0: 1, k1: 2 }],
+  ])('is what a Map is, %s', (_, hashKey) => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), keys), { maxLength: 300 }), (acts) => {
-        const map = new NumberMap<number>();
+        const map = new NumberMap<number>(hashKey);
         const model = new Map<number, number>();
         acts.forEach(([isSet, key], i) => {
           if (isSet) map.set(key, i);
@@ -50,6 +53,14 @@ describe('a map from numbers', () => {
     }
     expect(map.size).toBe(250_000);
     expect(map.get(249_999)).toBe(249_999);
+  });
+
+  /** Without the key these are two thousand million steps: it does not end in time. */
+  it('with a key does not care which numbers were chosen', () => {
+    const map = new NumberMap<number>({ k0: 3, k1: 4 });
+    for (let i = 0; i < 60_000; i++) map.set(i * 2 ** 34, i);
+    expect(map.size).toBe(60_000);
+    expect(map.get(59_999 * 2 ** 34)).toBe(59_999);
   });
 
   it('has nothing under what is no key', () => {
