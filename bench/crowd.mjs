@@ -2,12 +2,16 @@
  * A thousand clients after one resource for a minute: all are served, nobody before one that stood in line at a majority
  * when it began, never two at once (the referees judge the clients' history), and the members' memory stays flat. `--json`,
  * `--clients N`, `--seconds S`; exit 1 if any of it does not hold.
+ *
+ * With `--waiters N` instead: an honest client's acquires of other names beside N waiters for one name. With `--watches W`: beside
+ * `--watchers P` processes that have W watches each. Exit 1 if it loses a lease, or if p99 is 50 ms or more.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gatherHistories, OrderReferee, parseHistory, WallClockReferee } from '../dist/check/index.js';
+import { besideWaiters, besideWatches, tellBeside } from './parts/greedy-crowd.mjs';
 import { load, Part, quantile, startCell } from './parts/processes.mjs';
 
 const PROCESSES = 4;
@@ -22,11 +26,25 @@ const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     clients: { type: 'string', default: '1000' },
-    seconds: { type: 'string', default: '60' },
+    waiters: { type: 'string' },
+    watches: { type: 'string' },
+    watchers: { type: 'string', default: '30' },
+    seconds: { type: 'string' },
+    /** Where CPU profiles of the members go, with `--waiters` and `--watches`. */
+    profile: { type: 'string' },
   },
 });
+if (values.waiters !== undefined || values.watches !== undefined) {
+  const measured = { seconds: Number(values.seconds ?? 20), profileDir: values.profile };
+  const result =
+    values.watches === undefined
+      ? await besideWaiters({ waiters: Number(values.waiters), ...measured })
+      : await besideWatches({ watchers: Number(values.watchers), watches: Number(values.watches), ...measured });
+  process.stdout.write(values.json ? `${JSON.stringify(result, null, 2)}\n` : tellBeside(result));
+  process.exit(result.isMet ? 0 : 1);
+}
 const clients = Number(values.clients);
-const seconds = Number(values.seconds);
+const seconds = Number(values.seconds ?? 60);
 if (!Number.isInteger(clients) || clients < PROCESSES || !(seconds > 0)) {
   process.stderr.write(`bench:crowd: --clients takes a whole number from ${PROCESSES} on, --seconds a positive number\n`);
   process.exit(64);
