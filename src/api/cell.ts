@@ -281,7 +281,7 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, restarted, kept, firstNumber } = this.#surroundings;
+    const { clocks, chooser, hashKey, restarted, kept, firstNumber } = this.#surroundings;
     const { driver, core } = engine.run({
       memberKeys,
       replication,
@@ -290,6 +290,7 @@ export class Cell extends EventEmitter<CellEvents> {
       link: this.isMember ? this.#transport : this.#adoption.guard(this.#transport, replication),
       clocks,
       chooser,
+      hashKey,
       disk: kept?.disk,
       senderOf: (peer) => this.#peers.get(peer),
       onClockNotice: (kind, us) => this.#observer.stalled(kind, us),

@@ -104,6 +104,7 @@ export class LeaseTally {
   releases = 0;
   queuedGrants = 0;
   readonly refusals: Record<RefusalReason, number> = {
+    'no-place': 0,
     'too-long': 0,
     held: 0,
     contended: 0,

@@ -3,7 +3,7 @@
  * can do. The engines themselves are `engine-quorum.ts` and `engine-rounds.ts`; everything else here knows only this.
  */
 import type { Boot, Keeps, LeaseCommand, LeaseEvent, Sender, Timing } from '../core/index.ts';
-import { TenureError, type Chooser, type Duration, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import { TenureError, type Chooser, type Duration, type HashKey, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { ClockNotice, Clocks, Disk, Driver, Link } from '../runtime/index.ts';
 import type { CellConfig } from '../wire/index.ts';
 
@@ -75,6 +75,7 @@ export interface EngineGround {
   readonly link: Link;
   readonly clocks: Clocks;
   readonly chooser: Chooser;
+  readonly hashKey: HashKey;
   readonly disk: Disk | undefined;
   /** Who a peer has proved to be; undefined for one that is not connected. */
   readonly senderOf: (peer: NodeId) => Sender | undefined;

@@ -113,7 +113,13 @@ function statedByClient({ engine }: ConnectOptions): Partial<EngineConfig> {
 }
 
 function realSurroundings(): Surroundings {
-  return { clocks: new SystemClocks(), chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)), restarted: true };
+  const bytes = randomBytes(8);
+  return {
+    clocks: new SystemClocks(),
+    chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),
+    hashKey: { k0: bytes.readUInt32LE(0), k1: bytes.readUInt32LE(4) },
+    restarted: true,
+  };
 }
 
 /** Members are numbered in the order of their ids, which is the same everywhere. */

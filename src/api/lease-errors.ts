@@ -28,6 +28,10 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
   ],
   held: (name) => ['TENURE_HELD', `${name} is held by another`],
   queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
+  'no-place': (name) => [
+    'TENURE_LIMIT',
+    `the members have no place in line for ${name}: too many wait already, in all or of this process. Wait with fewer requests at once, or try again later`,
+  ],
   contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
   cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
 };

@@ -2,7 +2,7 @@
  * The lease service, on any engine: turns calls into commands of the core, and what the core says
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
-import { WATCHES_MAX, type LeaseCommand, type LeaseEvent } from '../core/index.ts';
+import type { LeaseCommand, LeaseEvent } from '../core/index.ts';
 import { checkName, compareNames, encodeName, encodePrefix, NumberMap, parseDuration, TenureError } from '../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../runtime/index.ts';
 import type { MemberReach } from './clock-skew.ts';
@@ -15,6 +15,7 @@ import { Proclaims } from './proclaims.ts';
 import { Questions, tellHolder, tellName, type HolderAnswer, type HolderInfo, type Listing } from './questions.ts';
 import { copyMeta, Requests, type AcquireOptions, type Asking, type TryResult } from './requests.ts';
 import { Watch, type WatchOptions } from './watch.ts';
+import { Watches } from './watches.ts';
 
 export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './questions.ts';
 export type { AcquireOptions, TryResult } from './requests.ts';
@@ -46,7 +47,7 @@ export class LeaseService implements LeaseSource {
   readonly #releasing = new NumberMap<() => void>();
   readonly #questions: Questions;
   readonly #proclaims = new Proclaims();
-  readonly #watches = new Set<Watch>();
+  readonly #watches = new Watches();
   #nextNumber: number;
   #closed: TenureError | null = null;
 
@@ -177,21 +178,16 @@ export class LeaseService implements LeaseSource {
     options.signal?.throwIfAborted();
     if (options.exact) checkName(prefix);
     const bytes = encodePrefix(prefix);
-    if (this.#watches.size >= WATCHES_MAX) {
-      throw new TenureError('TENURE_LIMIT', `${WATCHES_MAX} watches are open: end some, or watch a shorter prefix`, {
-        limit: 'watches',
-        max: WATCHES_MAX,
-      });
-    }
+    this.#watches.checkRoom();
     const watch: Watch = new Watch(prefix, options, this.#alive, {
       present: () => (options.exact ? this.#listOne(prefix) : this.list(prefix)),
       after: (delayUs, act) => this.after(delayUs, act),
       ended: () => {
-        this.#watches.delete(watch);
+        this.#watches.delete(bytes, watch);
         if (!this.#closed) this.#driver.command({ kind: 'unwatch', prefix: bytes });
       },
     });
-    this.#watches.add(watch);
+    this.#watches.add(bytes, watch);
     this.#driver.command({ kind: 'watch', prefix: bytes });
     watch.begin();
     return watch;
@@ -211,7 +207,7 @@ export class LeaseService implements LeaseSource {
 
   /** A member was lost, or came back: changes may have been missed. */
   noteGap(): void {
-    for (const watch of this.#watches) watch.gap();
+    for (const watch of this.#watches.all()) watch.gap();
   }
 
   // ── For leases ─────────────────────────────────────────────────────────────────────────────────────
@@ -325,10 +321,12 @@ export class LeaseService implements LeaseSource {
       case 'learned': {
         const { meta } = event;
         const holder: HolderInfo | null = event.holder && tellHolder(event.holder);
-        const name = tellName(event.name);
-        for (const watch of this.#watches) watch.hear({ kind: 'change', name, holder, meta });
+        this.#watches.hear(event.name, { kind: 'change', name: tellName(event.name), holder, meta });
         return;
       }
+      case 'watch-refused':
+        this.#watches.refuse(event.prefix);
+        return;
       case 'renewed': {
         const lease = this.#held.get(event.lease);
         if (lease) this.#observer.renewed(lease);
@@ -387,7 +385,7 @@ export class LeaseService implements LeaseSource {
     this.#requests.abandonAll(why);
     this.#questions.rejectAll(why);
     this.#proclaims.reject(why);
-    for (const watch of this.#watches) watch.end();
+    for (const watch of this.#watches.all()) watch.end();
     const leases = this.#held.values();
     // Whoever holds what is about to end was told to stop, and has not said that it did: let it run out.
     const byHand = leases.filter((lease) => !this.#works.has(lease) && (lease.isOver || !lease.isEnding));
@@ -441,7 +439,7 @@ export class LeaseService implements LeaseSource {
     this.#requests.failAll(error);
     this.#questions.rejectAll(error);
     this.#proclaims.reject(error);
-    for (const watch of this.#watches) watch.end();
+    for (const watch of this.#watches.all()) watch.end();
     for (const lease of this.#held.values()) this.#lost(lease, error);
     for (const number of this.#releasing.keys()) this.#endRelease(number);
     this.#held.clear();

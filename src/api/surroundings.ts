@@ -1,11 +1,13 @@
 /** What a cell lives on besides its transport: clocks, chance, and what a member keeps. The testing kit brings its own. */
 import type { Keeps } from '../core/index.ts';
-import type { Chooser } from '../kernel/index.ts';
+import type { Chooser, HashKey } from '../kernel/index.ts';
 import type { Clocks, Disk } from '../runtime/index.ts';
 
 export interface Surroundings {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
+  /** Of the tables whose keys others choose: nobody else knows it. */
+  readonly hashKey: HashKey;
   /** False only for a member that never was before: it has nothing to keep silent about. */
   readonly restarted: boolean;
   /** False for a client that cannot prove the members' secret. */

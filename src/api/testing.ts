@@ -3,7 +3,7 @@
  * are the real ones; only network and clocks are played. Nothing here sleeps, and a seed gives the same run.
  */
 import { patienceUs, type Timing } from '../core/index.ts';
-import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
+import { incarnation, NO_KEY, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
 import { MemoryHub, type Transport } from '../transport/index.ts';
 import { Cell } from './cell.ts';
 import { makeEngine } from './engine-options.ts';
@@ -208,6 +208,7 @@ export class TestCell {
       ...this.#internals,
       clocks,
       chooser: this.#chooser,
+      hashKey: NO_KEY,
       restarted,
       kept,
     });

@@ -21,7 +21,7 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
 }
 
-type Told = Extract<Change, { kind: 'change' }>;
+export type Told = Extract<Change, { kind: 'change' }>;
 type Result = IteratorResult<Change, undefined>;
 
 /** What a watch asks of its service. */
@@ -97,6 +97,11 @@ export class Watch implements AsyncIterableIterator<Change, undefined> {
   /** For the service: something may have been missed. */
   gap(): void {
     if (this.#backlog.at(-1)?.kind !== 'gap') this.#push({ kind: 'gap' });
+  }
+
+  /** For the service: nothing more will be told. The loop over it ends with the error. */
+  fail(error: Error): void {
+    this.#giveUp(error);
   }
 
   /** Ends the loop over it. */

@@ -17,12 +17,15 @@ import { BACKLOG_MAX, Watch } from '../../src/api/watch.ts';
 import {
   ALL_RULES,
   deriveTiming,
+  MEMBER_LIMITS,
   META_BYTES_MAX,
   MAX_TERM_US_MAX,
+  NO_PLACE,
+  NO_WATCH,
   QuorumMessage,
   RATE_ERROR_PPM_MAX,
+  REFUSED,
   shortestTermUs,
-  WAITERS_MAX,
   WATCH,
   WATCHES_MAX,
   type QuorumStep,
@@ -81,7 +84,14 @@ async function member(limits: Partial<TcpLimits>, act: (port: number, a: Witness
   }
 }
 
-const step = { monoUs: monoUs(1), send() {} } as unknown as QuorumStep;
+/** The reasons of all refusals that were sent. */
+const refusals: number[] = [];
+const step = {
+  monoUs: monoUs(1),
+  send(_to: number, { kind, reason }: QuorumMessage) {
+    if (kind === REFUSED) refusals.push(reason);
+  },
+} as unknown as QuorumStep;
 
 interface Limit {
   readonly value: string;
@@ -230,11 +240,12 @@ const LIMITS: Record<string, Limit> = {
     },
   },
   'prefixes that a member keeps for a process': {
-    value: String(WATCHES_MAX),
+    value: `${WATCHES_MAX}, and ${MEMBER_LIMITS.watches} divided by the processes that watch`,
     standard: '',
     cross() {
       const watchers = new Watchers(spanUs(1000));
       const message = new QuorumMessage();
+      refusals.length = 0;
       message.kind = WATCH;
       message.termUs = 1;
       for (const owner of [1, 2]) {
@@ -245,8 +256,9 @@ const LIMITS: Record<string, Limit> = {
           watchers.watch(nodeId(5), message, step);
         }
       }
-      // One that asks for too much takes nothing from others.
+      // One that asks for too much is told so, and takes nothing from others.
       expect(watchers.snapshot()).toHaveLength(WATCHES_MAX + 1);
+      expect(refusals).toEqual(Array.from({ length: 5 }, () => NO_WATCH));
       return Promise.resolve();
     },
   },
@@ -266,24 +278,30 @@ const LIMITS: Record<string, Limit> = {
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'gap' } });
     },
   },
-  'waiters for one name at a member': {
-    value: String(WAITERS_MAX),
+  'requests of a process that stand in line at a member': {
+    value: `${MEMBER_LIMITS.waiters} divided by the processes that wait`,
     standard: '',
     cross() {
       const timing = deriveTiming({ maxTermUs: 1_000_000, rateErrorPpm: 0, rttUs: 1000 });
       const held = { isLive: () => true, expiresAt: () => 1_000_000, clock: ballotTime(0) };
-      const room = new WaitingRoom(new NameTable(), timing, held, ALL_RULES);
-      const waiters = Array.from({ length: WAITERS_MAX - 1 }, (_, i) => [5, 1, i, i, 1_000_000, false]);
+      const room = new WaitingRoom({ names: new NameTable(), timing, leases: held, rules: ALL_RULES });
+      const waiters = Array.from({ length: MEMBER_LIMITS.waiters - 1 }, (_, i) => [5, 1, i, i, 1_000_000, false]);
       room.restore([['x', Infinity, Infinity, waiters]]);
       const message = new QuorumMessage();
-      message.owner = incarnation(2);
       message.setName(Buffer.from('x'), 0, 1);
       const count = (): number => (room.snapshot() as unknown as [string, number, number, unknown[]][])[0]?.[3].length ?? 0;
-      for (const lease of [1, 2]) {
+      const enter = (owner: number, lease: number): number => {
+        message.owner = incarnation(owner);
         message.lease = lease;
-        room.enter(nodeId(6), message, step);
-        expect(count()).toBe(WAITERS_MAX);
-      }
+        room.enter(nodeId(5), message, step);
+        return count();
+      };
+      refusals.length = 0;
+      expect(enter(1, MEMBER_LIMITS.waiters)).toBe(MEMBER_LIMITS.waiters);
+      expect(enter(1, MEMBER_LIMITS.waiters + 1)).toBe(MEMBER_LIMITS.waiters);
+      expect(refusals).toEqual([NO_PLACE]);
+      // There is room for another process all the same.
+      expect(enter(2, 1)).toBe(MEMBER_LIMITS.waiters + 1);
       return Promise.resolve();
     },
   },

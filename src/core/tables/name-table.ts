@@ -3,7 +3,7 @@
  * other tables at the name's id. A name lives while one of up to eight roles uses it; then its id, its place in
  * the index and its bytes are used again. Looking up and interning allocate nothing but room for more.
  */
-import { equalBytes, hashName, NAME_BYTES_MAX } from '../../kernel/index.ts';
+import { equalBytes, hashName, keyedHash, NAME_BYTES_MAX, NO_KEY, type HashKey } from '../../kernel/index.ts';
 import { Rows, type U32Column, type U8Column } from './columns.ts';
 import { LowestSet } from './lowest-set.ts';
 import { NameArena, NOWHERE } from './name-arena.ts';
@@ -22,6 +22,8 @@ export type NameHash = (bytes: Uint8Array, start: number, end: number) => number
  * retained stays until somebody retains and drops it, or calls `drop(id, 0)`.
  */
 export class NameTable {
+  /** For other tables of the same owner whose keys strangers choose. */
+  readonly key: HashKey;
   readonly #hashName: NameHash;
   readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u16: 0, u8: 1 });
   readonly #hashes: U32Column = this.#rows.u32(0);
@@ -34,9 +36,15 @@ export class NameTable {
   #fresh = 0;
   #size = 0;
 
-  /** A table open to strangers gives the hash a secret seed, or they can choose names that collide. */
-  constructor(hash: NameHash = hashName) {
-    this.#hashName = hash;
+  /** A table open to strangers has a secret key, or they can choose names that collide. Tests bring hashes that do. */
+  constructor(hash: HashKey | NameHash = NO_KEY) {
+    this.key = typeof hash === 'function' ? NO_KEY : hash;
+    this.#hashName = typeof hash === 'function' ? hash : (bytes, start, end) => keyedHash(hash, bytes, start, end);
+  }
+
+  /** A name's hash by this table's function: it means nothing to any other table or process. */
+  hash(bytes: Uint8Array, start: number, end: number): number {
+    return this.#hashName(bytes, start, end);
   }
 
   /** The name's id, or -1. Who has the name's hash by this table's function may pass it. */
@@ -53,6 +61,17 @@ export class NameTable {
       }
       if (++at === length) at = 0;
     }
+  }
+
+  /** How many entries a look-up passes before it finds the name, or that it is not there: few, or the hash is poor. */
+  probes(bytes: Uint8Array, start: number, end: number): number {
+    const hash = this.#hashName(bytes, start, end);
+    const slots = this.#index.slotsFor(hash);
+    if (slots === undefined) return 0;
+    const id = this.find(bytes, start, end, hash);
+    let passed = 0;
+    for (let at = homeOf(hash, slots.length); slots[at] !== 0 && idOf(slots[at] as number) !== id; at = (at + 1) % slots.length) passed++;
+    return passed;
   }
 
   /** The name's id; a name that is new has no role yet. Ids are taken again, lowest first, once their name is gone. */
@@ -98,6 +117,12 @@ export class NameTable {
 
   hashOf(id: number): number {
     return this.#hashes.get(id);
+  }
+
+  /** The hash that places the name in a cell, the same everywhere; `hashOf` is this table's own. */
+  placementOf(id: number): number {
+    const start = this.startOf(id);
+    return hashName(this.pageOf(id), start, start + this.lengthOf(id));
   }
 
   /** 0 if the id is of no name. */

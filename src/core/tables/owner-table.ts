@@ -2,13 +2,18 @@
  * Owners' incarnations, 53 bits each, known to the rows of other tables by small indexes. An owner is kept
  * while references to it are counted; then its index is used again.
  */
-import type { Incarnation } from '../../kernel/index.ts';
+import { NumberMap, type HashKey, type Incarnation } from '../../kernel/index.ts';
 
 export class OwnerTable {
-  readonly #indexes: Map<number, number> = new Map();
+  readonly #indexes: NumberMap<number>;
   readonly #incarnations: number[] = [];
   readonly #references: number[] = [];
   readonly #free: number[] = [];
+
+  /** Whoever starts a process chooses its incarnation: where strangers do, there is a key. */
+  constructor(key: HashKey | null = null) {
+    this.#indexes = new NumberMap(key);
+  }
 
   /** The owner's index, or -1. */
   find(incarnation: Incarnation): number {

@@ -185,6 +185,8 @@ export class QuorumUser implements User<QuorumEvent> {
       case 'learned':
         desk.sometimes('learned');
         return;
+      case 'watch-refused':
+        return;
       case 'status-told':
         if (event.members.length > 0) desk.sometimes('status-told');
         return;

@@ -7,6 +7,7 @@ import {
   deriveTiming,
   KIND_NAMES,
   QuorumCore,
+  type MemberLimits,
   type QuorumCommand,
   type QuorumConfig,
   type QuorumEvent,
@@ -38,6 +39,7 @@ export interface CellOptions {
   /** The members have lived before. */
   readonly restarted?: boolean;
   readonly seed?: number;
+  readonly limits?: MemberLimits;
 }
 
 type Pick = (packet: Packet) => boolean;
@@ -192,9 +194,9 @@ export class Cell {
   readonly #writer = new ByteWriter();
   readonly #reader = new ByteReader();
 
-  constructor({ members = 3, clients = 0, replication, timing = TIMING, restarted = false, seed = 1 }: CellOptions = {}) {
+  constructor({ members = 3, clients = 0, replication, timing = TIMING, restarted = false, seed = 1, limits }: CellOptions = {}) {
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(name(`m${member}`), 0, 2));
-    this.config = { memberKeys, timing, floorBuckets: 16, ...(replication === undefined ? {} : { replication }) };
+    this.config = { memberKeys, timing, limits, floorBuckets: 16, ...(replication === undefined ? {} : { replication }) };
     this.random = new Random(seed);
     for (let id = 0; id < members + clients; id++) {
       const node = new Node(id, this, restarted && id < members);

@@ -228,12 +228,12 @@ describe('a watcher', () => {
 
   it('that died is forgotten by the members', () => {
     const cell = watched();
-    expect(kept(cell.node(0).core, '#watchers.#watchers')).toBe(1);
+    expect(kept(cell.node(0).core, '#watchers.#audience.#watchers')).toBe(1);
     cell.node(4).down = true;
     cell.run(3 * TERM_US);
     cell.node(3).acquire({ keep: true });
     cell.run(3 * TERM_US);
-    for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#watchers')).toBe(0);
+    for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#audience.#watchers')).toBe(0);
   });
 
   it('of names that nobody leases is forgotten too when it died', () => {
@@ -243,7 +243,7 @@ describe('a watcher', () => {
       cell.node(4).command({ kind: 'watch', prefix: bytes('nothing/') });
       cell.run(TERM_US);
     }
-    for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#watchers')).toBeLessThanOrEqual(3);
+    for (const member of [0, 1, 2]) expect(kept(cell.node(member).core, '#watchers.#audience.#watchers')).toBeLessThanOrEqual(3);
   });
 
   it('takes no word of an older lease for news', () => {

@@ -1,13 +1,15 @@
 /** The table of names, against a Map: under good hashes and bad, small and large, while names come and go. */
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
-import { hashName } from '../../../src/kernel/index.ts';
+import { hashName, keyedHash } from '../../../src/kernel/index.ts';
 import { type NameHash, NameTable } from '../../../src/core/tables/index.ts';
+import { collidingNames } from '../../support/colliding-names.ts';
 
 const encoder = new TextEncoder();
 
 const HASHES: Record<string, NameHash> = {
-  'the real hash': hashName,
+  'the real hash': (bytes, start, end) => keyedHash({ k0: 1, k1: 2 }, bytes, start, end),
+  'a hash without a key': hashName,
   'one hash for all': () => 0xdeadbeef,
   'a hash of two values at the ends': (bytes, _start, end) => ((bytes[end - 1] as number) & 1 ? 0xffffffff : 0),
   'a hash whose lowest bits are all zero': (bytes, start, end) => (hashName(bytes, start, end) << 20) >>> 0,
@@ -162,7 +164,7 @@ describe('a table of names', () => {
   it('trusts a hash it is given', () => {
     const table = new NameTable();
     const bytes = numbered(5);
-    const id = table.intern(bytes, 0, bytes.length, hashName(bytes, 0, bytes.length));
+    const id = table.intern(bytes, 0, bytes.length, table.hash(bytes, 0, bytes.length));
     expect(find(table, bytes)).toBe(id);
     expect(table.find(bytes, 0, bytes.length, 12_345)).toBe(-1);
   });
@@ -241,5 +243,23 @@ describe('a table of names', () => {
     expect(table.pageOf(internAndRetain(table, bytes))).toBe(page);
     table.drop(find(table, bytes), 1);
     expect(table.bytes).toBe(before);
+  });
+});
+
+describe('names that were chosen to collide', () => {
+  /** How many entries the look-ups of all of them pass. */
+  function probes(table: NameTable, count: number): number {
+    const names = collidingNames(count);
+    for (const name of names) table.intern(name, 0, name.length);
+    return names.reduce((sum, name) => sum + table.probes(name, 0, name.length), 0);
+  }
+
+  it('pass each other by in a table without a key', () => {
+    // Of as many as below the look-ups take more than a minute.
+    expect(probes(new NameTable(hashName), 1000)).toBeGreaterThan(400 * 1000);
+  });
+
+  it('are like any others to a table with a key', () => {
+    expect(probes(new NameTable({ k0: 0x0123_4567, k1: 0x89ab_cdef }), 20_000)).toBeLessThan(4 * 20_000);
   });
 });

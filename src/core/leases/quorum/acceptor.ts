@@ -4,7 +4,6 @@
  * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
  */
 import {
-  hashName,
   monoAfter,
   monoUs,
   NEVER,
@@ -100,7 +99,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#watchers = watchers;
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
-    this.#waiting = new WaitingRoom(names, config.timing, this, rules);
+    this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
     this.#pages = new Pages(names, this);
   }
 
@@ -131,7 +130,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   prepare(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     this.#observe(message.ballot);
     if (this.#refuseInSilence(from, message, step)) return;
-    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (!this.#rules.oneRoundTrip) {
       this.#prepareLiteral(from, id, message, step);
@@ -155,7 +154,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   propose(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     this.#observe(message.ballot);
     if (this.#refuseInSilence(from, message, step)) return;
-    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
     if (this.#ledger?.isFull) return;
@@ -192,7 +191,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   /** Removes the owner's row if its ballot is at most this one, and nothing else (rule 6). */
   release(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     this.#observe(message.ballot);
-    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
       this.#remove(id, step);
@@ -354,7 +353,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     if (this.#promises.blocks(id, message, step)) return;
     // The proposal may have reached us though our promise was not among those it was built on.
     this.#promises.make(message, step);
-    const hash = hashName(message.name, message.nameStart, message.nameEnd);
+    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
   }
 

@@ -1,6 +1,7 @@
 /** What a quorum core is built with, what it can be told to do, and what it says. */
-import type { BallotTime, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
+import type { BallotTime, HashKey, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
+import type { MemberLimits } from './limits.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { BootstrapBar } from './standing.ts';
 import type { Timing } from './timing.ts';
@@ -17,16 +18,15 @@ export interface QuorumConfig {
   readonly floorBuckets?: number;
   /** What a member keeps on its own disk; nothing unless told otherwise. */
   readonly keeps?: Keeps;
+  /** For tables whose keys others choose: secret, and another one in every process. Worlds that must be the same every time have none. */
+  readonly hashKey?: HashKey | undefined;
+  /** What a member keeps for its clients. */
+  readonly limits?: MemberLimits | undefined;
 }
 
 /** `floor`: how high its tokens went. `votes`: that, and every vote, so that a restart need not be silent. */
 export type Keeps = 'nothing' | 'floor' | 'votes';
 
-export const META_BYTES_MAX = 1024;
-/** Whoever comes to a longer queue is not taken in; it asks again by itself. */
-export const WAITERS_MAX = 65_536;
-/** Prefixes that a member keeps for one process. A process opens no more watches than that. */
-export const WATCHES_MAX = 1000;
 export const FLOOR_BUCKETS = 4096;
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
@@ -64,7 +64,18 @@ export type QuorumCommand =
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
 /** Why an acquire was refused. */
-export type RefusalReason = 'too-long' | 'held' | 'contended' | 'queued' | 'silent' | 'skewed' | 'no-quorum' | 'timeout' | 'cancelled';
+export type RefusalReason =
+  | 'too-long'
+  | 'held'
+  | 'contended'
+  | 'queued'
+  /** Members have no place for it: too many wait already, in all or of this process. */
+  | 'no-place'
+  | 'silent'
+  | 'skewed'
+  | 'no-quorum'
+  | 'timeout'
+  | 'cancelled';
 
 export interface HolderHint {
   readonly owner: Incarnation;
@@ -127,6 +138,8 @@ export type QuorumEvent =
       readonly meta: Uint8Array | null;
     }
   | { readonly kind: 'listed'; readonly lease: number; readonly leases: readonly ListedLease[]; readonly certain: boolean }
+  /** Too many members have no room for it: changes of these names are not told. */
+  | { readonly kind: 'watch-refused'; readonly prefix: Uint8Array }
   /** `meta` is what the holder says of itself. */
   | { readonly kind: 'learned'; readonly name: Uint8Array; readonly holder: HolderHint | null; readonly meta: Uint8Array | null }
   /** This member may vote from here on; so many votes of an earlier life were read back. */

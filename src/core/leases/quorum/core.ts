@@ -9,9 +9,10 @@ import type { Boot, Completion, Core, Sender, Snapshot } from '../../contract.ts
 import { Acceptor } from './acceptor.ts';
 import { Admission } from './admission.ts';
 import { Asker } from './asker.ts';
-import { META_BYTES_MAX, type QuorumCommand, type QuorumConfig, type QuorumEvent, type QuorumStep } from './config.ts';
+import type { QuorumCommand, QuorumConfig, QuorumEvent, QuorumStep } from './config.ts';
 import { Holder } from './holder.ts';
 import { Learner } from './learner.ts';
+import { META_BYTES_MAX } from './limits.ts';
 import { Lister } from './lister.ts';
 import {
   ACCEPTED,
@@ -22,6 +23,8 @@ import {
   LEARNED,
   LIST,
   LISTED,
+  NO_PLACE,
+  NO_WATCH,
   PAGED,
   PREPARE,
   PROMISED,
@@ -64,11 +67,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #metaBytesMax: number;
 
   constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
-    const names = new NameTable();
+    const names = new NameTable(config.hashKey);
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
-    this.#watchers = new Watchers(config.timing.waiterUs);
+    this.#watchers = new Watchers(config.timing.waiterUs, config.hashKey, config.limits?.watches);
     this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
     this.#out = new Outgoing(owner, electorate, config.timing, rules);
     this.#holder = new Holder(this.#out, names);
@@ -169,8 +172,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#holder.accepted(from, message, step);
         return;
       case REFUSED:
-        this.#proposer.refused(from, message, step);
-        this.#holder.refused(from, message, step);
+        this.#refused(from, message, step);
         return;
       case RELEASED:
         this.#holder.released(from, message, step);
@@ -196,6 +198,20 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case GONE:
         this.#rollCall.answered(from, message, step);
         return;
+    }
+  }
+
+  #refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    switch (message.reason) {
+      case NO_PLACE:
+        this.#proposer.noPlace(from, message, step);
+        return;
+      case NO_WATCH:
+        this.#learner.refused(from, message, step);
+        return;
+      default:
+        this.#proposer.refused(from, message, step);
+        this.#holder.refused(from, message, step);
     }
   }
 

@@ -415,11 +415,11 @@ export class Holder {
   }
 
   #voters(id: number): readonly NodeId[] {
-    return this.#out.electorate.votersOf(this.#names.hashOf(id));
+    return this.#out.electorate.votersOf(this.#names.placementOf(id));
   }
 
   #isVoter(from: NodeId, id: number): boolean {
-    return this.#out.electorate.isVoter(from, this.#names.hashOf(id));
+    return this.#out.electorate.isVoter(from, this.#names.placementOf(id));
   }
 
   /** Passed on by the members to those who watch. A release is told before it is proposed (P6). */

@@ -12,9 +12,11 @@ import {
   type BallotTime,
   type Incarnation,
   type MonoUs,
+  type NodeId,
 } from '../../../kernel/index.ts';
 import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import type { Snapshot } from '../../contract.ts';
+import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../watched-prefixes.ts';
 import type { HolderHint, QuorumStep } from './config.ts';
 import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
@@ -27,7 +29,7 @@ const LET_GO_ALREADY = monoUs(0);
 
 interface LearnerSnapshot {
   readonly rows: readonly (readonly [string, Incarnation, number, number, BallotTime, readonly number[]])[];
-  readonly prefixes: readonly (readonly number[])[];
+  readonly watched: WatchedSnapshot;
   readonly refreshAt: MonoUs;
   readonly sweepAt: MonoUs;
   readonly sweepFrom: number;
@@ -37,15 +39,16 @@ export class Learner {
   readonly #out: Outgoing;
   readonly #names: NameTable;
   readonly #known: LearnTable;
-  readonly #owners = new OwnerTable();
+  readonly #owners: OwnerTable;
   /** What holders say of themselves, of those that do. */
   readonly #published = new Map<number, { readonly ballot: BallotTime; readonly meta: Uint8Array }>();
-  readonly #prefixes: Uint8Array[] = [];
+  readonly #watched = new WatchedPrefixes();
   #refreshAt: MonoUs = NEVER;
   #sweepAt: MonoUs = NEVER;
   #sweepFrom = 0;
 
   constructor(out: Outgoing, names: NameTable) {
+    this.#owners = new OwnerTable(names.key);
     this.#out = out;
     this.#names = names;
     this.#known = new LearnTable(names);
@@ -71,17 +74,26 @@ export class Learner {
   }
 
   watch(prefix: Uint8Array, step: QuorumStep): void {
-    this.#prefixes.push(prefix);
-    this.#announce(prefix, true, step);
+    this.#announce(this.#watched.watch(prefix), true, step);
     if (this.#refreshAt === NEVER) this.#refreshAt = monoAfter(step.monoUs, this.#out.timing.refreshUs);
   }
 
   unwatch(prefix: Uint8Array, step: QuorumStep): void {
-    const index = this.#prefixes.findIndex((known) => isSame(known, prefix));
-    if (index < 0) return;
-    this.#prefixes.splice(index, 1);
-    if (!this.#prefixes.some((other) => isSame(other, prefix))) this.#announce(prefix, false, step);
-    if (this.#prefixes.length === 0) this.#refreshAt = NEVER;
+    const ended = this.#watched.unwatch(prefix);
+    if (ended) this.#end(ended, step);
+  }
+
+  /** A member has no room for one of the prefixes. */
+  refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const ended = this.#watched.refuse(message.lease, from, this.#out.electorate.members);
+    if (!ended) return;
+    this.#end(ended, step);
+    step.emit({ kind: 'watch-refused', prefix: ended.prefix });
+  }
+
+  #end(ended: WatchedPrefix, step: QuorumStep): void {
+    this.#announce(ended, false, step);
+    if (this.#watched.size === 0) this.#refreshAt = NEVER;
   }
 
   learned(message: QuorumMessage, step: QuorumStep): void {
@@ -110,7 +122,7 @@ export class Learner {
 
   /** What a question found out. It is kept only of names that are watched: who watches is to hear of its end as well. */
   found(name: Uint8Array, holder: HolderHint, ballot: BallotTime, meta: Uint8Array, step: QuorumStep): void {
-    if (!this.#prefixes.some((prefix) => isPrefix(prefix, name))) return;
+    if (!this.#watched.hasPrefixOf(name, 0, name.length)) return;
     const id = this.#names.find(name, 0, name.length);
     if (id >= 0 && this.#known.has(id) && this.#known.token(id) > holder.token) return;
     this.#believe(id, name, holder, ballot, meta, step);
@@ -143,7 +155,7 @@ export class Learner {
 
   wake(step: QuorumStep): void {
     if (step.monoUs >= this.#refreshAt) {
-      for (const prefix of this.#prefixes) this.#announce(prefix, true, step);
+      for (const watched of this.#watched.all()) this.#announce(watched, true, step);
       this.#refreshAt = monoAfter(step.monoUs, this.#out.timing.refreshUs);
     }
     if (step.monoUs >= this.#sweepAt) this.#sweep(step);
@@ -159,12 +171,17 @@ export class Learner {
       this.#published.get(id)?.ballot ?? NO_BALLOT,
       [...(this.#published.get(id)?.meta ?? [])],
     ]);
-    const prefixes = this.#prefixes.map((prefix) => [...prefix]);
-    return { rows, prefixes, refreshAt: this.#refreshAt, sweepAt: this.#sweepAt, sweepFrom: this.#sweepFrom };
+    return {
+      rows,
+      watched: this.#watched.snapshot(),
+      refreshAt: this.#refreshAt,
+      sweepAt: this.#sweepAt,
+      sweepFrom: this.#sweepFrom,
+    };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, prefixes, refreshAt, sweepAt, sweepFrom } = snapshot as unknown as LearnerSnapshot;
+    const { rows, watched, refreshAt, sweepAt, sweepFrom } = snapshot as unknown as LearnerSnapshot;
     for (const [text, incarnation, token, until, ballot, meta] of rows) {
       const owner = this.#owners.indexOf(incarnation);
       this.#owners.retain(owner);
@@ -172,14 +189,15 @@ export class Learner {
       this.#known.add(id, owner, token, until);
       if (ballot !== NO_BALLOT) this.#published.set(id, { ballot, meta: Uint8Array.from(meta) });
     }
-    for (const prefix of prefixes) this.#prefixes.push(Uint8Array.from(prefix));
+    this.#watched.restore(watched);
     this.#refreshAt = refreshAt;
     this.#sweepAt = sweepAt;
     this.#sweepFrom = sweepFrom;
   }
 
-  #announce(prefix: Uint8Array, on: boolean, step: QuorumStep): void {
-    this.#out.compose(WATCH, 0, prefix).termUs = on ? 1 : 0;
+  #announce({ prefix, number, refusedBy }: WatchedPrefix, on: boolean, step: QuorumStep): void {
+    refusedBy.clear();
+    this.#out.compose(WATCH, number, prefix).termUs = on ? 1 : 0;
     this.#out.sendTo(this.#out.electorate.members, step);
   }
 
@@ -208,10 +226,6 @@ export class Learner {
     const slices = Math.ceil(this.#names.idLimit / SWEEP_ROWS);
     this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#out.timing.maxTermUs / slices))));
   }
-}
-
-function isPrefix(prefix: Uint8Array, name: Uint8Array): boolean {
-  return prefix.length <= name.length && equalBytes(prefix, 0, prefix.length, name, 0, prefix.length);
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

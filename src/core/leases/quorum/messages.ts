@@ -14,7 +14,7 @@ export const PROMISED = 2;
 export const PROPOSE = 3;
 /** A vote. Carries lease, ballot, clock, and whether somebody watches the name. */
 export const ACCEPTED = 4;
-/** A refusal of PREPARE or PROPOSE, with its reason. A refusal is never a vote. */
+/** A refusal of PREPARE or PROPOSE, or of WAIT or WATCH, with its reason. A refusal is never a vote. */
 export const REFUSED = 5;
 /** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one. */
 export const RELEASE = 6;
@@ -28,7 +28,7 @@ export const WAIT = 10;
 export const UNWAIT = 11;
 /** From an acceptor to a waiter: here it is free, and it is your turn. */
 export const FREE = 12;
-/** From a learner to acceptors: tell me of names with this prefix. */
+/** From a learner to acceptors: tell me of names with this prefix. Carries as lease which of its prefixes that is. */
 export const WATCH = 13;
 /** From a holder to acceptors that said the name is watched: pass this on. Carries token, term, metadata, and the ballot that published it. */
 export const LEARN = 14;
@@ -61,7 +61,11 @@ export const LOW = 4;
 export const SILENT = 5;
 /** The term is above what this acceptor was told is the longest: its memory would not cover it. */
 export const TOO_LONG = 6;
-export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent', 'too-long'];
+/** Of a WAIT, whose ticket it carries as ballot: too many wait already. */
+export const NO_PLACE = 7;
+/** Of a WATCH, whose number it carries as lease: too many watch already. */
+export const NO_WATCH = 8;
+export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent', 'too-long', 'no-place', 'no-watch'];
 
 /** Flags. */
 export const RENEWS = 1;

@@ -124,6 +124,15 @@ export class Proposer {
     if (pursuit) this.#standsAt(from, pursuit, step);
   }
 
+  /** One acceptor has no place for it. If that leaves too few for a quorum, nothing comes of waiting. */
+  noPlace(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#inQueues(from, message);
+    if (!pursuit || message.ballot !== pursuit.ticket || pursuit.phase !== 'waiting') return;
+    pursuit.inLine.delete(from);
+    pursuit.noPlace.add(from);
+    if (pursuit.noPlace.size > pursuit.voters.length - this.#out.electorate.quorum) this.#giveUp(pursuit, 'no-place', step);
+  }
+
   wake(step: QuorumStep): void {
     for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
       const pursuit = this.#pursuits.get(this.#due.take(step.monoUs));
@@ -326,6 +335,7 @@ export class Proposer {
     const { timing } = this.#out;
     pursuit.phase = 'waiting';
     pursuit.free.clear();
+    pursuit.noPlace.clear();
     pursuit.resendGapUs = timing.attemptUs;
     pursuit.refreshAt = monoAfter(step.monoUs, timing.refreshUs);
     this.#wait(pursuit, pursuit.voters, step);
@@ -364,6 +374,7 @@ export class Proposer {
 
   #standsAt(voter: NodeId, pursuit: Pursuit, step: QuorumStep): void {
     pursuit.inLine.add(voter);
+    pursuit.noPlace.delete(voter);
     if (pursuit.isQueued || pursuit.inLine.size < this.#out.electorate.quorum) return;
     pursuit.isQueued = true;
     step.emit({ kind: 'queued', lease: pursuit.lease });

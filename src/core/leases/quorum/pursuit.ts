@@ -78,6 +78,7 @@ export class Pursuit {
   #refused: VoterSet | undefined;
   #free: VoterSet | undefined;
   #inLine: VoterSet | undefined;
+  #noPlace: VoterSet | undefined;
 
   constructor(
     lease: number,
@@ -115,6 +116,11 @@ export class Pursuit {
   /** Voters at which it is sure to stand in line. */
   get inLine(): VoterSet {
     return (this.#inLine ??= new VoterSet());
+  }
+
+  /** Voters that have no place for it in their queues. */
+  get noPlace(): VoterSet {
+    return (this.#noPlace ??= new VoterSet());
   }
 
   begin(ballot: BallotTime, mono: MonoUs, wall: WallUs): void {
@@ -210,7 +216,7 @@ export class Pursuit {
       waits,
       waitUntil,
       state: { ...attempt, ...queueing },
-      sets: [this.promised, this.accepted, this.refused, this.met, this.free, this.inLine].map((set) => set.toArray()),
+      sets: [this.promised, this.accepted, this.refused, this.met, this.free, this.inLine, this.noPlace].map((set) => set.toArray()),
       refusals: refusals.map((refusal) => ({ ...refusal })),
     };
   }
@@ -220,7 +226,7 @@ export class Pursuit {
     const meta = told.meta ? Uint8Array.from(told.meta) : undefined;
     const pursuit = new Pursuit(told.lease, encodeName(told.name), told.voters, told.termUs, told.keep, meta, told.waits, told.waitUntil);
     Object.assign(pursuit, told.state);
-    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.met, pursuit.free, pursuit.inLine];
+    const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.met, pursuit.free, pursuit.inLine, pursuit.noPlace];
     sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
     pursuit.refusals = told.refusals.map((refusal) => ({ ...refusal }));
     return pursuit;

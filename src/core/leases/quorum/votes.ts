@@ -15,10 +15,11 @@ export class Votes {
   readonly leases: LeaseTable;
   readonly #names: NameTable;
   readonly #wholeNumbers: boolean;
-  readonly #owners = new OwnerTable();
+  readonly #owners: OwnerTable;
   readonly #metas = new Map<number, Uint8Array>();
 
   constructor(names: NameTable, { wholeNumbers }: QuorumRules) {
+    this.#owners = new OwnerTable(names.key);
     this.#names = names;
     this.#wholeNumbers = wholeNumbers;
     this.leases = new LeaseTable(names);

@@ -2,16 +2,17 @@
  * Those who wait at one acceptor: a queue per name, the turn of its head, and the word that a lease is
  * free. It knows of leases only what it is told by the acceptor it belongs to.
  */
-import { monoAfter, monoUs, NEVER, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoAfter, monoUs, NEVER, NumberMap, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
-import { WAITERS_MAX, type QuorumStep } from './config.ts';
+import type { QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
-import { FREE, IN_LINE, QUIET, QuorumMessage } from './messages.ts';
+import { MEMBER_LIMITS, shareOf } from './limits.ts';
+import { FREE, IN_LINE, NO_PLACE, QUIET, QuorumMessage, REFUSED } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from './snapshots.ts';
 import type { Timing } from './timing.ts';
-import { WaitQueue, type Waiter } from './wait-queue.ts';
+import { NOT_TOLD, WaitQueue, type Waiter } from './wait-queue.ts';
 
 /** This role's bit in the name table. */
 const QUEUE_ROLE = 8;
@@ -25,6 +26,22 @@ export interface LeaseView {
   readonly clock: BallotTime;
 }
 
+/** One process that waits, for whatever names. */
+interface Client {
+  /** Where it was heard of last: who connects again has another number. */
+  node: NodeId;
+  /** By the number of the lease, which a process chooses, and gives to one request only. */
+  readonly waiters: NumberMap<Waiter>;
+}
+
+interface WaitingRoomOptions {
+  readonly names: NameTable;
+  readonly timing: Timing;
+  readonly leases: LeaseView;
+  readonly rules: QuorumRules;
+  readonly placesMax?: number | undefined;
+}
+
 type QueueSnapshot = [string, MonoUs, MonoUs, readonly (readonly [NodeId, Incarnation, number, BallotTime, MonoUs, boolean])[]];
 
 export class WaitingRoom {
@@ -32,15 +49,19 @@ export class WaitingRoom {
   #timing: Timing;
   readonly #leases: LeaseView;
   readonly #rules: QuorumRules;
+  readonly #placesMax: number;
   readonly #queues = new Map<number, WaitQueue>();
+  readonly #clients: NumberMap<Client>;
   readonly #due = new DueHeap();
   readonly #word = new QuorumMessage();
 
-  constructor(names: NameTable, timing: Timing, leases: LeaseView, rules: QuorumRules) {
+  constructor({ names, timing, leases, rules, placesMax = MEMBER_LIMITS.waiters }: WaitingRoomOptions) {
     this.#rules = rules;
     this.#names = names;
     this.#timing = timing;
     this.#leases = leases;
+    this.#placesMax = placesMax;
+    this.#clients = new NumberMap(names.key);
   }
 
   get wakeAt(): MonoUs {
@@ -51,39 +72,42 @@ export class WaitingRoom {
     this.#timing = timing;
   }
 
+  /** It stands in line from here on, or is told that there is no place for it. */
   enter(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
-    let queue = this.#queues.get(id);
-    if (!queue) {
-      this.#queues.set(id, (queue = new WaitQueue()));
-      this.#names.retain(id, QUEUE_ROLE);
-    }
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
     const until = monoAfter(step.monoUs, this.#timing.waiterUs);
-    let waiter = queue.find(message.owner, message.lease);
-    const isAsked = (message.flags & QUIET) === 0 || !waiter;
-    if (waiter) {
-      // It asks again: perhaps what it was told got lost.
-      waiter.until = until;
-      waiter.told = false;
-    } else if (queue.waiters.length < WAITERS_MAX) {
-      waiter = { node: from, owner: message.owner, lease: message.lease, ticket: message.ballot, until, told: false };
-      queue.add(waiter);
+    const client = this.#clients.get(message.owner);
+    if (client) client.node = from;
+    let waiter = client?.waiters.get(message.lease);
+    if (waiter && waiter.queue.id !== id) {
+      // One number for two requests: the later one counts.
+      this.leave(waiter.queue.id, message.owner, message.lease, step);
+      waiter = undefined;
     }
-    this.#attend(id, queue, step);
+    const isAsked = (message.flags & QUIET) === 0 || !waiter;
+    if (waiter) waiter.queue.refresh(waiter, until);
+    else if (this.#hasPlace(message.owner)) waiter = this.#add(from, message, until);
+    else {
+      this.#turnAway(from, message, step);
+      return;
+    }
+    this.#attend(waiter.queue, waiter, step);
     // That it is free says as much.
-    if (isAsked && waiter && !waiter.told) this.#say(IN_LINE, waiter, step);
+    if (isAsked && !waiter.queue.isTold(waiter)) this.#say(IN_LINE, waiter, step);
   }
 
   /** A waiter gave up, or has what it waited for. */
   leave(id: number, owner: Incarnation, lease: number, step: QuorumStep): void {
-    const queue = this.#queues.get(id);
-    if (queue?.remove(owner, lease)) this.#attend(id, queue, step);
+    const waiter = this.#find(id, owner, lease);
+    if (!waiter) return;
+    this.#remove(waiter);
+    this.#attend(waiter.queue, null, step);
   }
 
   /** The lease on this name was taken or became free. */
   leaseChanged(id: number, step: QuorumStep): void {
     const queue = this.#queues.get(id);
-    if (queue) this.#attend(id, queue, step);
+    if (queue) this.#attend(queue, null, step);
   }
 
   /** Whether it is somebody else's turn. */
@@ -91,46 +115,88 @@ export class WaitingRoom {
     const queue = this.#queues.get(id);
     if (!queue || !this.#rules.turns) return false;
     // The lease may have run out since the queue was last seen to.
-    if (queue.freeSince === NEVER && !this.#leases.isLive(id, step)) this.#attend(id, queue, step);
-    return queue.blocks(owner, lease, step.monoUs, this.#timing.headStartUs);
+    if (queue.freeSince === NEVER && !this.#leases.isLive(id, step)) this.#attend(queue, null, step);
+    return queue.blocks(this.#find(id, owner, lease), step.monoUs, this.#timing.headStartUs);
   }
 
   wake(step: QuorumStep): void {
     for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) this.leaseChanged(id, step);
   }
 
-  /** Sees to a queue: who is gone, whether the lease is free, whose turn it is, when to look again. */
-  #attend(id: number, queue: WaitQueue, step: QuorumStep): void {
+  #hasPlace(owner: Incarnation): boolean {
+    const client = this.#clients.get(owner);
+    const others = this.#clients.size - (client ? 1 : 0);
+    return (client?.waiters.size ?? 0) < shareOf(this.#placesMax, others + 1);
+  }
+
+  #find(id: number, owner: Incarnation, lease: number): Waiter | undefined {
+    const waiter = this.#clients.get(owner)?.waiters.get(lease);
+    return waiter?.queue.id === id ? waiter : undefined;
+  }
+
+  #add(node: NodeId, { name, nameStart, nameEnd, owner, lease, ballot }: QuorumMessage, until: MonoUs): Waiter {
+    const queue = this.#queueOf(this.#names.intern(name, nameStart, nameEnd));
+    const waiter: Waiter = { owner, lease, ticket: ballot, queue, until, toldIn: NOT_TOLD, before: null, after: null };
+    this.#enroll(waiter, node);
+    return waiter;
+  }
+
+  #queueOf(id: number): WaitQueue {
+    let queue = this.#queues.get(id);
+    if (!queue) {
+      this.#queues.set(id, (queue = new WaitQueue(id)));
+      this.#names.retain(id, QUEUE_ROLE);
+    }
+    return queue;
+  }
+
+  #enroll(waiter: Waiter, node: NodeId): void {
+    let client = this.#clients.get(waiter.owner);
+    if (!client) this.#clients.set(waiter.owner, (client = { node, waiters: new NumberMap(this.#names.key) }));
+    client.waiters.set(waiter.lease, waiter);
+    waiter.queue.add(waiter);
+  }
+
+  #remove(waiter: Waiter): void {
+    waiter.queue.remove(waiter);
+    const client = this.#clients.get(waiter.owner);
+    client?.waiters.delete(waiter.lease);
+    if (client?.waiters.size === 0) this.#clients.delete(waiter.owner);
+  }
+
+  /** Sees to a queue: who is gone, whether the lease is free, whose turn it is, when to look again. `asked` is the waiter that was just heard of. */
+  #attend(queue: WaitQueue, asked: Waiter | null, step: QuorumStep): void {
     const now = step.monoUs;
-    queue.dropExpired(now);
-    if (queue.waiters.length === 0) {
+    for (let waiter = queue.expired(now); waiter; waiter = queue.expired(now)) this.#remove(waiter);
+    const { id, head } = queue;
+    if (!head) {
       this.#queues.delete(id);
       this.#names.drop(id, QUEUE_ROLE);
       return;
     }
     if (this.#leases.isLive(id, step)) {
       if (queue.freeSince !== NEVER) queue.setFreeSince(NEVER);
-      this.#lookAt(id, queue, this.#leases.expiresAt(id), now);
+      this.#lookAt(queue, this.#leases.expiresAt(id), now);
       return;
     }
     if (queue.freeSince === NEVER) queue.setFreeSince(now);
     const { headStartUs } = this.#timing;
     const eligible = queue.eligible(now, headStartUs);
-    for (let i = 0; i < eligible; i++) {
-      const waiter = queue.waiters[i] as Waiter;
-      if (!waiter.told) this.#tellFree(waiter, step);
-    }
+    queue.tellEligible(eligible, asked, (waiter) => {
+      queue.setTold(waiter);
+      this.#say(FREE, waiter, step);
+    });
     // One look per head start while it lasts; after that the waiters ask again by themselves.
-    const isLast = eligible === queue.waiters.length;
-    this.#lookAt(id, queue, isLast ? (queue.waiters[0] as Waiter).until : queue.freeSince + eligible * headStartUs, now);
+    const isLast = eligible === queue.length;
+    this.#lookAt(queue, isLast ? head.until : queue.freeSince + eligible * headStartUs, now);
   }
 
   /** Plans the next look at a queue, unless one is planned before that. */
-  #lookAt(id: number, queue: WaitQueue, at: number, now: MonoUs): void {
+  #lookAt(queue: WaitQueue, at: number, now: MonoUs): void {
     const next = monoUs(Math.max(at, now + 1));
     if (queue.lookAt > now && queue.lookAt <= next) return;
     queue.lookAt = next;
-    this.#due.push(next, id);
+    this.#due.push(next, queue.id);
     if (this.#due.size > SPARE_LOOKS + 4 * this.#queues.size) this.#planAnew();
   }
 
@@ -140,43 +206,55 @@ export class WaitingRoom {
     for (const [id, { lookAt }] of this.#queues) this.#due.push(lookAt, id);
   }
 
-  #tellFree(waiter: Waiter, step: QuorumStep): void {
-    waiter.told = true;
-    this.#say(FREE, waiter, step);
-  }
-
-  #say(kind: number, waiter: Waiter, step: QuorumStep): void {
+  #say(kind: number, { owner, lease }: Waiter, step: QuorumStep): void {
+    const node = this.#clients.get(owner)?.node;
+    if (node === undefined) return;
     const word = this.#word;
     word.kind = kind;
-    word.owner = waiter.owner;
-    word.lease = waiter.lease;
+    word.owner = owner;
+    word.lease = lease;
     word.flags = 0;
     word.clock = this.#leases.clock;
-    step.send(waiter.node, word);
+    step.send(node, word);
+  }
+
+  /** As the answer to its ticket. */
+  #turnAway(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const word = this.#word;
+    word.kind = REFUSED;
+    word.reason = NO_PLACE;
+    word.owner = message.owner;
+    word.lease = message.lease;
+    word.ballot = message.ballot;
+    word.flags = 0;
+    word.remainingUs = 0;
+    word.clock = this.#leases.clock;
+    step.send(from, word);
   }
 
   snapshot(): Snapshot {
     return namesInOrder(this.#names, (id) => this.#queues.has(id)).map(({ id, text }) => {
-      const { waiters, freeSince, lookAt } = this.#queues.get(id) as WaitQueue;
-      return [
-        text,
-        freeSince,
-        lookAt,
-        waiters.map(({ node, owner, lease, ticket, until, told }) => [node, owner, lease, ticket, until, told]),
-      ];
+      const queue = this.#queues.get(id) as WaitQueue;
+      const waiters = queue.toArray().map((waiter) => {
+        const { owner, lease, ticket, until } = waiter;
+        return [this.#clients.get(owner)?.node as NodeId, owner, lease, ticket, until, queue.isTold(waiter)];
+      });
+      return [text, queue.freeSince, queue.lookAt, waiters];
     });
   }
 
   restore(snapshot: Snapshot): void {
     for (const [text, freeSince, lookAt, waiters] of snapshot as unknown as QueueSnapshot[]) {
-      const id = internText(this.#names, text);
-      this.#names.retain(id, QUEUE_ROLE);
-      const queue = new WaitQueue();
+      const queue = this.#queueOf(internText(this.#names, text));
       queue.freeSince = freeSince;
       queue.lookAt = lookAt;
-      for (const [node, owner, lease, ticket, until, told] of waiters) queue.add({ node, owner, lease, ticket, until, told });
-      this.#queues.set(id, queue);
-      this.#due.push(lookAt, id);
+      // In the order in which they are to be forgotten.
+      for (const [node, owner, lease, ticket, until, told] of [...waiters].sort((a, b) => a[4] - b[4])) {
+        const waiter: Waiter = { owner, lease, ticket, queue, until, toldIn: NOT_TOLD, before: null, after: null };
+        this.#enroll(waiter, node);
+        if (told) queue.setTold(waiter);
+      }
+      this.#due.push(lookAt, queue.id);
     }
   }
 }

@@ -1,101 +1,66 @@
-/**
- * Who wants to hear of which names, at one member. Watchers make themselves known again and again, and
- * are forgotten when they stop. While nobody watches, nothing is sent and nothing is looked up.
- */
-import { monoAfter, type Incarnation, type MonoUs, type NodeId, type SpanUs } from '../../../kernel/index.ts';
-import { WATCHES_MAX, type QuorumStep } from './config.ts';
-import { HAS_LEASE, LEARNED, LET_GO, QuorumMessage } from './messages.ts';
-
-interface Watcher {
-  readonly node: NodeId;
-  readonly owner: Incarnation;
-  readonly prefix: Uint8Array;
-  until: MonoUs;
-}
+/** What a member tells those who watch: the words of holders, passed on; and that there is no room for one more. */
+import type { HashKey, NodeId, SpanUs } from '../../../kernel/index.ts';
+import { Audience, type WatchSnapshot } from '../audience.ts';
+import type { QuorumStep } from './config.ts';
+import { HAS_LEASE, LEARNED, LET_GO, NO_WATCH, QuorumMessage, REFUSED } from './messages.ts';
 
 export class Watchers {
-  readonly #watchers: Watcher[] = [];
-  readonly #keepUs: SpanUs;
-  readonly #relay = new QuorumMessage();
+  readonly #audience: Audience;
+  readonly #word = new QuorumMessage();
 
-  constructor(keepUs: SpanUs) {
-    this.#keepUs = keepUs;
+  constructor(keepUs: SpanUs, key?: HashKey, watchesMax?: number) {
+    this.#audience = new Audience({ keepUs, key, watchesMax });
   }
 
   /** `message.name` is the prefix; a term of 0 takes the watcher off. */
   watch(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    // Those whose names nobody leases are never told anything: they would stay for ever.
-    for (let i = this.#watchers.length - 1; i >= 0; i--)
-      if ((this.#watchers[i] as Watcher).until <= step.monoUs) this.#watchers.splice(i, 1);
-    const { name, nameStart, nameEnd, owner } = message;
-    const index = this.#watchers.findIndex(
-      (watcher) => watcher.owner === owner && watcher.node === from && isEqual(watcher.prefix, name, nameStart, nameEnd),
-    );
-    const until = monoAfter(step.monoUs, this.#keepUs);
-    const known = this.#watchers[index];
-    if (message.termUs === 0) {
-      if (known) this.#watchers.splice(index, 1);
-    } else if (known) {
-      known.until = until;
-    } else if (this.#countOf(owner) < WATCHES_MAX) {
-      this.#watchers.push({ node: from, owner, prefix: name.slice(nameStart, nameEnd), until });
-    }
-  }
-
-  #countOf(owner: Incarnation): number {
-    let count = 0;
-    for (const watcher of this.#watchers) if (watcher.owner === owner) count++;
-    return count;
+    const { owner, name, nameStart, nameEnd } = message;
+    if (message.termUs === 0) this.#audience.end(owner, name, nameStart, nameEnd);
+    else if (!this.#audience.keep(from, owner, name, nameStart, nameEnd, step.monoUs)) this.#turnAway(from, message, step);
   }
 
   isWatched({ name, nameStart, nameEnd }: QuorumMessage): boolean {
-    return this.#watchers.length > 0 && this.#watchers.some(({ prefix }) => isPrefix(prefix, name, nameStart, nameEnd));
+    return this.#audience.isWatched(name, nameStart, nameEnd);
   }
 
   /** Passes a holder's word on to all who watch the name. */
   relay(message: QuorumMessage, step: QuorumStep): void {
     const { name, nameStart, nameEnd } = message;
-    for (let i = this.#watchers.length - 1; i >= 0; i--) {
-      const watcher = this.#watchers[i] as Watcher;
-      if (watcher.until <= step.monoUs) {
-        this.#watchers.splice(i, 1);
-        continue;
-      }
-      if (!isPrefix(watcher.prefix, name, nameStart, nameEnd)) continue;
-      const relay = this.#relay;
-      relay.kind = LEARNED;
-      relay.owner = watcher.owner;
-      relay.holder = message.owner;
-      relay.token = message.token;
-      relay.remainingUs = message.termUs;
-      relay.flags = (message.flags & LET_GO) | HAS_LEASE;
-      relay.ballot = message.ballot;
-      relay.setName(name, nameStart, nameEnd);
-      relay.meta = message.meta;
-      relay.metaStart = message.metaStart;
-      relay.metaEnd = message.metaEnd;
-      step.send(watcher.node, relay);
+    const word = this.#word;
+    word.kind = LEARNED;
+    word.holder = message.owner;
+    word.token = message.token;
+    word.remainingUs = message.termUs;
+    word.flags = (message.flags & LET_GO) | HAS_LEASE;
+    word.ballot = message.ballot;
+    word.setName(name, nameStart, nameEnd);
+    word.meta = message.meta;
+    word.metaStart = message.metaStart;
+    word.metaEnd = message.metaEnd;
+    for (const { owner, node } of this.#audience.of(name, nameStart, nameEnd, step.monoUs)) {
+      word.owner = owner;
+      step.send(node, word);
     }
   }
 
-  snapshot(): readonly (readonly [number, number, readonly number[], number])[] {
-    return this.#watchers.map(({ node, owner, prefix, until }) => [node, owner, [...prefix], until] as const);
+  #turnAway(from: NodeId, { owner, lease, ballot }: QuorumMessage, step: QuorumStep): void {
+    const word = this.#word;
+    word.kind = REFUSED;
+    word.reason = NO_WATCH;
+    word.owner = owner;
+    word.lease = lease;
+    word.flags = 0;
+    word.ballot = ballot;
+    word.clock = ballot;
+    word.remainingUs = 0;
+    step.send(from, word);
   }
 
-  restore(watchers: readonly (readonly [number, number, readonly number[], number])[]): void {
-    this.#watchers.length = 0;
-    for (const [node, owner, prefix, until] of watchers) {
-      this.#watchers.push({ node: node as NodeId, owner: owner as Incarnation, prefix: Uint8Array.from(prefix), until: until as MonoUs });
-    }
+  snapshot(): readonly WatchSnapshot[] {
+    return this.#audience.snapshot();
   }
-}
 
-function isPrefix(prefix: Uint8Array, name: Uint8Array, start: number, end: number): boolean {
-  if (prefix.length > end - start) return false;
-  for (let i = 0; i < prefix.length; i++) if (prefix[i] !== name[start + i]) return false;
-  return true;
-}
-
-function isEqual(prefix: Uint8Array, name: Uint8Array, start: number, end: number): boolean {
-  return prefix.length === end - start && isPrefix(prefix, name, start, end);
+  restore(watches: readonly WatchSnapshot[]): void {
+    this.#audience.restore(watches);
+  }
 }

@@ -21,7 +21,7 @@ export interface Belief {
 
 export class Beliefs {
   readonly #names: NameTable;
-  readonly #owners = new OwnerTable();
+  readonly #owners: OwnerTable;
   readonly #special = new NumberMap<Belief>();
   readonly #plain: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 0 });
   readonly #token: F64Column = this.#plain.f64(0);
@@ -33,6 +33,7 @@ export class Beliefs {
   #count = 0;
 
   constructor(names: NameTable) {
+    this.#owners = new OwnerTable(names.key);
     this.#names = names;
   }
 

@@ -1,5 +1,5 @@
 /** What a core that asks twice is built with. What it can be told and what it says is the same for every lease engine. */
-import type { Incarnation } from '../../../kernel/index.ts';
+import type { HashKey, Incarnation } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { QuorumCommand, QuorumEvent } from '../quorum/config.ts';
 import type { RoundMessage } from './messages.ts';
@@ -16,6 +16,8 @@ export interface RoundConfig {
   readonly memberKeys: readonly number[];
   readonly replication?: number;
   readonly timing: RoundTiming;
+  /** For tables whose keys others choose; see `QuorumConfig`. */
+  readonly hashKey?: HashKey | undefined;
 }
 
 export type RoundStep = Step<RoundMessage, LeaseEvent>;

@@ -8,7 +8,7 @@ import type { Boot, Core, Sender, Snapshot } from '../../contract.ts';
 import { FleaseAlgorithm } from '../flease/algorithm.ts';
 import { PaxosLeaseAlgorithm } from '../paxoslease/algorithm.ts';
 import { NameTable } from '../../tables/index.ts';
-import { META_BYTES_MAX } from '../quorum/config.ts';
+import { META_BYTES_MAX } from '../quorum/limits.ts';
 import { Electorate } from '../quorum/voters.ts';
 import { RoundAcceptor } from './acceptor.ts';
 import { RoundAdmission } from './admission.ts';
@@ -16,7 +16,20 @@ import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
 import type { LeaseCommand, LeaseEvent, RoundConfig, RoundStep } from './config.ts';
 import { Contender } from './contender.ts';
 import { RoundLearner } from './learner.ts';
-import { ACK_READ, ACK_RELEASE, ACK_WRITE, LEARN, NACK, PASSED_ON, READ, RELEASE, WATCH, WRITE, type RoundMessage } from './messages.ts';
+import {
+  ACK_READ,
+  ACK_RELEASE,
+  ACK_WRITE,
+  LEARN,
+  NACK,
+  NO_WATCH,
+  PASSED_ON,
+  READ,
+  RELEASE,
+  WATCH,
+  WRITE,
+  type RoundMessage,
+} from './messages.ts';
 import { ALL_ROUND_RULES, type RoundRules } from './rules.ts';
 
 export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
@@ -38,14 +51,16 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#boot = boot;
     this.#owner = owner;
     this.#admission = new RoundAdmission(memberKeys.length, rules);
-    const names = new NameTable();
+    const names = new NameTable(config.hashKey);
     this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names) : null;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
     // Plain time differs between any two askers in practice, and would hide what "mod n" does.
     const isBucketed = !rules.ballotsByIncarnation || (engine === 'flease' && rules.bucketedBallots);
     const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
     const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
-    const learner = algorithm.teaches ? new RoundLearner(owner, electorate.members, isMember, timing, names) : null;
+    const learner = algorithm.teaches
+      ? new RoundLearner({ owner, members: electorate.members, isMember, timing, names, hashKey: config.hashKey })
+      : null;
     this.#learner = learner;
     this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names, (name, value, step) =>
       learner?.found(name, value, step),
@@ -116,7 +131,8 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         this.#contender.voted(from, message, step);
         return;
       case NACK:
-        this.#contender.nacked(from, message, step);
+        if (message.reason === NO_WATCH) this.#learner?.refused(from, message, step);
+        else this.#contender.nacked(from, message, step);
         return;
       case ACK_RELEASE:
         this.#contender.released(from, message, step);

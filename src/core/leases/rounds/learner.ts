@@ -4,31 +4,35 @@
  * to learners that are no members.
  */
 import {
-  decodeName,
   encodeName,
   equalBytes,
   monoAfter,
   monoUs,
   spanUs,
+  type HashKey,
   type Incarnation,
   type MonoUs,
   type NodeId,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
+import { Audience, type WatchSnapshot } from '../audience.ts';
 import { DueHeap } from '../quorum/due-heap.ts';
 import { textOf } from '../quorum/snapshots.ts';
 import { stretch } from '../quorum/timing.ts';
+import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../watched-prefixes.ts';
 import { Beliefs, type Belief } from './beliefs.ts';
 import type { RoundStep } from './config.ts';
-import { LETS_GO, PASSED_ON, RoundMessage, WATCH, type LeaseValue } from './messages.ts';
+import { LETS_GO, NACK, NO_WATCH, PASSED_ON, RoundMessage, WATCH, type LeaseValue } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
 
-interface Watcher {
-  readonly node: NodeId;
+interface LearnerOptions {
   readonly owner: Incarnation;
-  readonly prefix: string;
-  until: MonoUs;
+  readonly members: readonly NodeId[];
+  readonly isMember: boolean;
+  readonly timing: RoundTiming;
+  readonly names: NameTable;
+  readonly hashKey: HashKey | undefined;
 }
 
 /** Our own watches are refreshed at the members with this key. The other keys are names, from 1. */
@@ -39,17 +43,18 @@ export class RoundLearner {
   readonly #members: readonly NodeId[];
   readonly #isMember: boolean;
   readonly #timing: RoundTiming;
-  /** How often each is watched: whoever ends one watch does not end another's. */
-  readonly #prefixes = new Map<string, number>();
+  readonly #watched = new WatchedPrefixes();
   /** What holders say of themselves, of those that do, by the id of their name. */
   readonly #said = new Map<number, Uint8Array>();
   readonly #beliefs: Beliefs;
-  readonly #watchers = new Map<string, Watcher>();
+  /** Learners that are no members, and are told by this one. */
+  readonly #audience: Audience;
   readonly #due = new DueHeap();
   readonly #message = new RoundMessage();
   #refreshAt: MonoUs = monoUs(Infinity);
 
-  constructor(owner: Incarnation, members: readonly NodeId[], isMember: boolean, timing: RoundTiming, names: NameTable) {
+  constructor({ owner, members, isMember, timing, names, hashKey }: LearnerOptions) {
+    this.#audience = new Audience({ keepUs: timing.waiterUs, key: hashKey });
     this.#beliefs = new Beliefs(names);
     this.#owner = owner;
     this.#members = members;
@@ -67,43 +72,49 @@ export class RoundLearner {
   }
 
   watch(prefix: Uint8Array, step: RoundStep): void {
-    const text = textOfPrefix(prefix);
-    this.#prefixes.set(text, (this.#prefixes.get(text) ?? 0) + 1);
-    this.#refresh(step);
+    const watched = this.#watched.watch(prefix);
+    if (this.#isMember) return;
+    this.#announce(watched, step);
+    if (this.#refreshAt === Infinity) this.#planRefresh(step);
   }
 
   unwatch(prefix: Uint8Array): void {
-    const text = textOfPrefix(prefix);
-    const left = (this.#prefixes.get(text) ?? 0) - 1;
-    if (left > 0) this.#prefixes.set(text, left);
-    else this.#prefixes.delete(text);
+    this.#watched.unwatch(prefix);
+  }
+
+  /** A member has no room for one of the prefixes. */
+  refused(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    const ended = this.#watched.refuse(message.lease, from, this.#members);
+    if (ended) step.emit({ kind: 'watch-refused', prefix: ended.prefix });
   }
 
   /** What a question to a quorum found out: who watches the name is to hear of its end as well, though its owner may never say a word again. */
   found(name: Uint8Array, value: LeaseValue, step: RoundStep): void {
-    if (this.#isWatched(textOf(name))) this.#believe(name, value, false, step);
+    if (this.#watched.hasPrefixOf(name, 0, name.length)) this.#believe(name, value, false, step);
   }
 
   /** A learner that is no member asks to be told. It asks again now and then; a member forgets one that does not. */
   watched(from: NodeId, message: RoundMessage, step: RoundStep): void {
-    const prefix = textOfPrefix(message.name.subarray(message.nameStart, message.nameEnd));
-    const until = monoAfter(step.monoUs, this.#timing.waiterUs);
-    for (const [key, watcher] of this.#watchers) if (watcher.until <= step.monoUs) this.#watchers.delete(key);
-    this.#watchers.set(`${message.owner} ${prefix}`, { node: from, owner: message.owner, prefix, until });
+    const { owner, lease, ballot, name, nameStart, nameEnd } = message;
+    if (this.#audience.keep(from, owner, name, nameStart, nameEnd, step.monoUs)) return;
+    const reply = this.#message;
+    reply.kind = NACK;
+    reply.flags = 0;
+    reply.reason = NO_WATCH;
+    reply.owner = owner;
+    reply.lease = lease;
+    reply.ballot = ballot;
+    reply.above = ballot;
+    step.send(from, reply);
   }
 
   learn(message: RoundMessage, step: RoundStep): void {
-    const name = decodeName(message.name, message.nameStart, message.nameEnd);
+    const { name, nameStart, nameEnd } = message;
     const value = message.value();
-    if (name === null || value === null) return;
-    if ((message.flags & PASSED_ON) === 0) this.#passOn(name, message, step);
-    if (this.#isWatched(name))
-      this.#believe(message.name.slice(message.nameStart, message.nameEnd), value, (message.flags & LETS_GO) !== 0, step);
-  }
-
-  #isWatched(name: string): boolean {
-    for (const prefix of this.#prefixes.keys()) if (name.startsWith(prefix)) return true;
-    return false;
+    if (value === null) return;
+    if ((message.flags & PASSED_ON) === 0) this.#passOn(message, step);
+    if (this.#watched.hasPrefixOf(name, nameStart, nameEnd))
+      this.#believe(name.slice(nameStart, nameEnd), value, (message.flags & LETS_GO) !== 0, step);
   }
 
   wake(step: RoundStep): void {
@@ -195,16 +206,11 @@ export class RoundLearner {
     return this.#timing.clocks === 'absolute' ? belief.untilWall - wall : belief.untilMono - mono;
   }
 
-  #passOn(name: string, message: RoundMessage, step: RoundStep): void {
-    const { owner, flags } = message;
-    for (const [key, watcher] of this.#watchers) {
-      if (watcher.until <= step.monoUs) {
-        this.#watchers.delete(key);
-        continue;
-      }
-      if (!name.startsWith(watcher.prefix)) continue;
+  #passOn(message: RoundMessage, step: RoundStep): void {
+    const { owner, flags, name, nameStart, nameEnd } = message;
+    message.flags = flags | PASSED_ON;
+    for (const watcher of this.#audience.of(name, nameStart, nameEnd, step.monoUs)) {
       message.owner = watcher.owner;
-      message.flags = flags | PASSED_ON;
       step.send(watcher.node, message);
     }
     message.owner = owner;
@@ -212,23 +218,31 @@ export class RoundLearner {
   }
 
   #refresh(step: RoundStep): void {
-    if (this.#isMember || this.#prefixes.size === 0) return;
-    for (const prefix of this.#prefixes.keys()) {
-      const message = this.#message;
-      message.kind = WATCH;
-      message.flags = 0;
-      message.owner = this.#owner;
-      const bytes = prefix === '' ? new Uint8Array(0) : encodeName(prefix);
-      message.setName(bytes, 0, bytes.length);
-      for (const member of this.#members) step.send(member, message);
-    }
+    this.#refreshAt = monoUs(Infinity);
+    if (this.#isMember || this.#watched.size === 0) return;
+    for (const watched of this.#watched.all()) this.#announce(watched, step);
+    this.#planRefresh(step);
+  }
+
+  #planRefresh(step: RoundStep): void {
     this.#refreshAt = monoAfter(step.monoUs, this.#timing.refreshUs);
     this.#due.push(this.#refreshAt, REFRESH);
   }
 
+  #announce({ prefix, number, refusedBy }: WatchedPrefix, step: RoundStep): void {
+    refusedBy.clear();
+    const message = this.#message;
+    message.kind = WATCH;
+    message.flags = 0;
+    message.owner = this.#owner;
+    message.lease = number;
+    message.setName(prefix, 0, prefix.length);
+    for (const member of this.#members) step.send(member, message);
+  }
+
   snapshot(): Snapshot {
     return {
-      prefixes: [...this.#prefixes].sort(([a], [b]) => (a < b ? -1 : 1)),
+      watched: this.#watched.snapshot(),
       refreshAt: this.#refreshAt,
       beliefs: this.#beliefs
         .ids()
@@ -238,13 +252,13 @@ export class RoundLearner {
           ...(this.#beliefs.get(id) as Belief),
         }))
         .sort((a, b) => (a.name < b.name ? -1 : 1)),
-      watchers: [...this.#watchers.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, watcher]) => ({ ...watcher })),
+      audience: this.#audience.snapshot(),
     };
   }
 
   restore(snapshot: Snapshot): void {
     const told = snapshot as unknown as LearnerSnapshot;
-    for (const [prefix, count] of told.prefixes) this.#prefixes.set(prefix, count);
+    this.#watched.restore(told.watched);
     this.#refreshAt = told.refreshAt;
     if (told.refreshAt !== Infinity) this.#due.push(told.refreshAt, REFRESH);
     for (const { name, said, ...belief } of told.beliefs) {
@@ -252,23 +266,18 @@ export class RoundLearner {
       this.#say(id, said.length > 0 ? Uint8Array.from(said) : undefined);
       this.#enter(id, belief);
     }
-    for (const watcher of told.watchers) this.#watchers.set(`${watcher.owner} ${watcher.prefix}`, { ...watcher });
+    this.#audience.restore(told.audience);
   }
 }
 
 interface LearnerSnapshot {
-  readonly prefixes: readonly (readonly [string, number])[];
+  readonly watched: WatchedSnapshot;
   readonly refreshAt: MonoUs;
   readonly beliefs: readonly (Belief & { readonly name: string; readonly said: readonly number[] })[];
-  readonly watchers: readonly Watcher[];
+  readonly audience: readonly WatchSnapshot[];
 }
 
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return equalBytes(a, 0, a.length, b, 0, b.length);
-}
-
-/** A prefix may end in the middle of a character: such a one is the prefix of nothing we print. */
-function textOfPrefix(prefix: Uint8Array): string {
-  return prefix.length === 0 ? '' : (decodeName(prefix, 0, prefix.length) ?? '\uffff');
 }

@@ -14,14 +14,14 @@ export const ACK_READ = 2;
 export const WRITE = 3;
 /** ackWRITE, a propose response: a vote. */
 export const ACK_WRITE = 4;
-/** A refusal of READ or WRITE, with its reason and the ballot to beat. Never a vote (rule 5). */
+/** A refusal of READ or WRITE, or of WATCH, with its reason and the ballot to beat. Never a vote (rule 5). */
 export const NACK = 5;
 /** The owner's lease ends now, or at a stated time: Flease writes an expired lease, PaxosLease proposes a release. */
 export const RELEASE = 6;
 export const ACK_RELEASE = 7;
 /** From an owner to learners. */
 export const LEARN = 8;
-/** From a learner that is no member to the members: pass on what you learn of names with this prefix. */
+/** From a learner that is no member to the members: pass on what you learn of names with this prefix. Carries as lease which of its prefixes that is. */
 export const WATCH = 9;
 
 /** Why an acceptor refused. */
@@ -34,7 +34,9 @@ export const LOW = 4;
 export const TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */
 export const SKEWED = 6;
-export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed'];
+/** Of a WATCH, whose number it carries as lease: too many watch already. */
+export const NO_WATCH = 7;
+export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed', 'no-watch'];
 
 /** Flags. */
 export const HAS_VALUE = 1;

@@ -30,7 +30,7 @@ export class Row extends RoundRegister<LeaseValue> {
 
 export class RegisterRows {
   readonly #names: NameTable;
-  readonly #owners = new OwnerTable();
+  readonly #owners: OwnerTable;
   readonly #awake = new NumberMap<Row>();
   readonly #resting: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 0 });
   readonly #ballot: F64Column = this.#resting.f64(0);
@@ -42,6 +42,7 @@ export class RegisterRows {
   #count = 0;
 
   constructor(names: NameTable) {
+    this.#owners = new OwnerTable(names.key);
     this.#names = names;
   }
 

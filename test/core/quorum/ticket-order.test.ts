@@ -1,0 +1,35 @@
+/** The order of tickets against a plain sorted list. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TicketOrder, type Ticketed } from '../../../src/core/leases/quorum/ticket-order.ts';
+import { ballotTime, incarnation } from '../../../src/kernel/index.ts';
+
+const ticket = (at: number): Ticketed => ({ ticket: ballotTime(at >> 4), owner: incarnation(1 + ((at >> 2) & 3)), lease: at & 3 });
+
+describe('an order of tickets', () => {
+  it('is that of a sorted list, whatever enters and leaves', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(3000), { minLength: 1, maxLength: 3000, size: 'max' }), (acts) => {
+        const order = new TicketOrder<Ticketed>();
+        const present = new Map<number, Ticketed>();
+        for (const at of acts) {
+          const known = present.get(at);
+          if (known) order.remove(known);
+          else order.add(ticket(at));
+          if (known) present.delete(at);
+          else present.set(at, ticket(at));
+        }
+        const sorted = [...present].sort(([a], [b]) => a - b).map(([, item]) => item);
+        expect(order.toArray()).toEqual(sorted);
+        expect(order.length).toBe(sorted.length);
+        expect(order.first).toEqual(sorted[0]);
+        for (let place = 0; place < sorted.length; place += 7) {
+          expect(order.at(place)).toEqual(sorted[place]);
+          expect(order.placeOf(sorted[place] as Ticketed)).toBe(place);
+        }
+        expect(order.at(sorted.length)).toBeUndefined();
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
