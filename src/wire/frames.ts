@@ -79,6 +79,8 @@ export interface FrameSink {
 export class FrameSplitter {
   /** May be changed between frames, also by the sink. */
   bytesMax: number;
+  /** How far into the chunk the last `push` came: to its end, unless the sink wanted no more. */
+  at = 0;
   #held: Uint8Array = new Uint8Array(256);
   #heldLength = 0;
 
@@ -86,13 +88,17 @@ export class FrameSplitter {
     this.bytesMax = bytesMax;
   }
 
-  /** The error after which nothing in the stream can be understood any more, or null. */
-  push(chunk: Uint8Array, sink: FrameSink): TenureError | null {
+  /**
+   * Bytes of the chunk from `start` on. The error after which nothing in the stream can be understood any more, or null. After a
+   * sink that wanted no more, the same chunk may be pushed again, from `at` on.
+   */
+  push(chunk: Uint8Array, sink: FrameSink, start = 0): TenureError | null {
     const end = chunk.length;
-    let at = 0;
+    let at = start;
+    this.at = end;
     if (this.#heldLength > 0) {
       if (this.#heldLength < HEADER_BYTES) {
-        at = this.#hold(chunk, 0, Math.min(end, HEADER_BYTES - this.#heldLength));
+        at = this.#hold(chunk, at, Math.min(end, at + HEADER_BYTES - this.#heldLength));
         if (this.#heldLength < HEADER_BYTES) return null;
       }
       const length = lengthAt(this.#held, 0);
@@ -104,16 +110,22 @@ export class FrameSplitter {
       const held = this.#held;
       this.#heldLength = 0;
       if (held.length > KEPT_BYTES_MAX) this.#held = new Uint8Array(256);
-      if (!sink.frame(held[HEADER_BYTES] as number, held, HEADER_BYTES + 1, total)) return null;
+      if (!sink.frame(held[HEADER_BYTES] as number, held, HEADER_BYTES + 1, total)) {
+        this.at = at;
+        return null;
+      }
     }
     while (end - at >= HEADER_BYTES) {
       const length = lengthAt(chunk, at);
       const error = this.#judge(length);
       if (error) return error;
-      const start = at + HEADER_BYTES;
-      if (end - start < length) break;
-      at = start + length;
-      if (!sink.frame(chunk[start] as number, chunk, start + 1, at)) return null;
+      const body = at + HEADER_BYTES;
+      if (end - body < length) break;
+      at = body + length;
+      if (!sink.frame(chunk[body] as number, chunk, body + 1, at)) {
+        this.at = at;
+        return null;
+      }
     }
     this.#hold(chunk, at, end);
     return null;

@@ -353,10 +353,23 @@ const LIMITS: Record<string, Limit> = {
     value: `${FRAME_BYTES_MAX} bytes`,
     standard: '',
     cross: () =>
-      member({}, async (port, a) => {
+      member({ clientFrameBytesMax: FRAME_BYTES_MAX }, async (port, a) => {
         const raw = await new RawPeer(port).greet();
         const header = Buffer.alloc(5, 1);
         header.writeUInt32LE(TCP_LIMITS.frameBytesMax + 1);
+        raw.bytes(header);
+        expect(await a.see(({ kind }) => kind === 'down')).toMatchObject({ why: 'bad-frame', error: { code: 'TENURE_FRAME_TOO_LARGE' } });
+        await raw.closed;
+      }),
+  },
+  'a frame from a client': {
+    value: `${TCP_LIMITS.clientFrameBytesMax} bytes`,
+    standard: '',
+    cross: () =>
+      member({}, async (port, a) => {
+        const raw = await new RawPeer(port).greet();
+        const header = Buffer.alloc(5, 1);
+        header.writeUInt32LE(TCP_LIMITS.clientFrameBytesMax + 1);
         raw.bytes(header);
         expect(await a.see(({ kind }) => kind === 'down')).toMatchObject({ why: 'bad-frame', error: { code: 'TENURE_FRAME_TOO_LARGE' } });
         await raw.closed;
@@ -386,6 +399,20 @@ const LIMITS: Record<string, Limit> = {
         for (let i = 0; i < 3; i++) a.send(peer, long(600));
         expect(a.transport.peerStats(peer)).toMatchObject({ dropped: 1, messagesOut: 2 });
         raw.socket.destroy();
+      }),
+  },
+  'what waits to be sent to all clients': {
+    value: `${TCP_LIMITS.clientQueuesBytesMax} bytes, an equal part for each`,
+    standard: '',
+    cross: () =>
+      member({ clientQueuesBytesMax: 2000 }, async (port, a) => {
+        const raws = [await new RawPeer(port).greet(), await new RawPeer(port).greet({ incarnation: incarnation(78) })];
+        await a.see(() => a.events.filter(({ kind }) => kind === 'up').length === 2);
+        const [up] = a.events.filter(({ kind }) => kind === 'up');
+        const peer = nodeId(up?.kind === 'up' ? up.peer : -1);
+        for (let i = 0; i < 3; i++) a.send(peer, long(600));
+        expect(a.transport.peerStats(peer)).toMatchObject({ dropped: 1, messagesOut: 2 });
+        for (const raw of raws) raw.socket.destroy();
       }),
   },
   'what is free where the data directory is': {

@@ -6,7 +6,7 @@ import { incarnation, nodeId } from '../../src/kernel/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { Transcript } from '../../src/transport/tcp/proof.ts';
 import type { TcpOptions, TcpTransport } from '../../src/transport/index.ts';
-import { ByteWriter, CHALLENGE, VERSIONS, writeChallenge, writeProof, writeWelcome, type Hello } from '../../src/wire/index.ts';
+import { beginFrame, ByteWriter, CHALLENGE, endFrame, MESSAGE, VERSIONS, writeChallenge, writeProof, writeWelcome, type Hello } from '../../src/wire/index.ts';
 import { CONFIG, freePort, TcpCell } from './cell.ts';
 import { RawPeer } from './raw-peer.ts';
 
@@ -424,6 +424,41 @@ describe('a peer that was let in', () => {
       expect(await downOf(at, number)).toEqual({ why: 'replaced', code: undefined });
       await raw.closed;
       again.socket.destroy();
+    });
+  });
+});
+
+describe('one that floods', () => {
+  const FLOOD = 50_000;
+
+  it('is worked on in turns: what others send meanwhile does not wait for the end of the flood', async () => {
+    await scene({}, async (at) => {
+      const raw = await new RawPeer(at.port).greet();
+      const flood = new ByteWriter();
+      for (let i = 0; i < FLOOD; i++) {
+        const start = beginFrame(flood, MESSAGE);
+        const text = Buffer.from(String(i));
+        flood.raw(text, 0, text.length);
+        endFrame(flood, start);
+      }
+      const order: string[] = [];
+      let isAsked = false;
+      at.a.onMessage = (text) => {
+        order.push(text);
+        if (isAsked) return;
+        isAsked = true;
+        // Nothing but the flood has come so far, and nearly all of it is on its way already.
+        at.bystander.send(A, 'from another');
+      };
+      raw.bytes(flood.bytes.slice(0, flood.length));
+      await at.a.received(String(FLOOD - 1));
+      const place = order.indexOf('from another');
+      expect(place).toBeGreaterThan(0);
+      expect(place).toBeLessThan(FLOOD / 10);
+      // What it sent itself is all there, in order.
+      order.splice(place, 1);
+      expect(order).toEqual(Array.from({ length: FLOOD }, (_, i) => String(i)));
+      raw.socket.destroy();
     });
   });
 });

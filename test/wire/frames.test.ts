@@ -101,6 +101,29 @@ describe('a splitter', () => {
     expect(frames).toBe(1);
   });
 
+  it('goes on where its sink wanted no more, wherever the stream is cut', () => {
+    const bodies = fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 30 });
+    const sizes = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(bodies, sizes, fc.integer({ min: 1, max: 4 }), (frames, pieces, atOnce) => {
+        const splitter = new FrameSplitter();
+        const found: number[][] = [];
+        let most = 0;
+        for (const chunk of cut(stream(frames), pieces)) {
+          for (let start = 0; start < chunk.length; start = splitter.at) {
+            const before = found.length;
+            const frame = (_kind: number, bytes: Uint8Array, from: number, to: number): boolean =>
+              found.push([...bytes.subarray(from, to)]) - before < atOnce;
+            expect(splitter.push(chunk, { frame }, start)).toBeNull();
+            most = Math.max(most, found.length - before);
+          }
+        }
+        expect(found).toEqual(frames.map((body) => [...body]));
+        expect(most).toBeLessThanOrEqual(atOnce);
+      }),
+    );
+  });
+
   it('survives any bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 100 })), (chunks) => {

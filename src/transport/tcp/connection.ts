@@ -1,11 +1,13 @@
 /**
  * One socket with frames on it. What is written within a turn leaves in one write; while a write is under way
- * the next one gathers, so at most two buffers exist however slowly the other side reads. Who may speak and what
- * frames mean is decided by the `owner`, which changes when the handshake is done.
+ * the next one gathers, so at most two buffers exist however slowly the other side reads. What comes in is worked on
+ * as the rota says, and nothing more is read while some of it waits. Who may speak and what frames mean is decided by
+ * the `owner`, which changes when the handshake is done.
  */
 import type { Socket } from 'node:net';
 import { beginFrame, ByteWriter, endFrame, FrameSplitter, writeGoodbye, type Farewell, type FrameSink } from '../../wire/index.ts';
 import type { DownReason } from '../contract.ts';
+import { FRAMES_PER_TURN, type Rota, type Waiting } from './rota.ts';
 
 const BUFFER_BYTES = 1024;
 /** A buffer that a burst made larger than this is let go when it has been written. */
@@ -16,9 +18,17 @@ export interface Owner extends FrameSink {
   gone(why: DownReason, error: Error | null): void;
 }
 
+export interface ConnectionOptions {
+  readonly rota: Rota;
+  /** Of the largest frame. */
+  readonly bytesMax: number;
+  /** How long a farewell may take to leave. */
+  readonly lingerMs: number;
+}
+
 const DEAF: Owner = { frame: () => false, gone() {} };
 
-export class Connection {
+export class Connection implements Waiting {
   readonly socket: Socket;
   readonly remote: string;
   readonly splitter: FrameSplitter;
@@ -34,10 +44,18 @@ export class Connection {
   #frameAt = -1;
   #over = false;
   readonly #lingerMs: number;
+  readonly #rota: Rota;
+  /** The last turn in which frames of it were worked on, and how many more may be. */
+  #turn = -1;
+  #framesLeft = 0;
+  /** What has come and was not worked on yet, from `#restAt` on. */
+  #rest: Uint8Array | null = null;
+  #restAt = 0;
 
-  constructor(socket: Socket, remote: string, bytesMax: number, lingerMs: number) {
+  constructor(socket: Socket, remote: string, { rota, bytesMax, lingerMs }: ConnectionOptions) {
     this.socket = socket;
     this.remote = remote;
+    this.#rota = rota;
     this.splitter = new FrameSplitter(bytesMax);
     this.#lingerMs = lingerMs;
     socket.setNoDelay(true);
@@ -123,26 +141,54 @@ export class Connection {
     if (!this.dirty) this.flush();
   };
 
-  readonly #received = (chunk: Uint8Array): void => {
+  readonly #received = (chunk: Uint8Array): void => this.#work(chunk, 0);
+
+  goOn(): void {
+    const rest = this.#rest;
+    if (rest !== null) this.#work(rest, this.#restAt);
+  }
+
+  #work(chunk: Uint8Array, start: number): void {
     if (this.#over) return;
     this.heard = true;
+    if (this.#turn !== this.#rota.turn) {
+      this.#turn = this.#rota.turn;
+      this.#framesLeft = FRAMES_PER_TURN;
+      this.#rota.begin();
+    }
     let error: Error | null;
     let why: DownReason = 'bad-frame';
     try {
-      error = this.splitter.push(chunk, this);
+      error = this.splitter.push(chunk, this, start);
     } catch (thrown) {
       error = thrown instanceof Error ? thrown : new Error(String(thrown));
       why = 'failed';
     }
-    if (error === null || this.#over) return;
+    if (this.#over) return;
+    if (error === null) {
+      this.#keep(chunk, this.splitter.at);
+      return;
+    }
     // The rest of what it sends is not even read.
     this.socket.pause();
     this.leave('badFrame');
     this.owner.gone(why, error);
-  };
+  }
+
+  /** What is left of the chunk waits for the next turn, and nothing more is read until then. */
+  #keep(chunk: Uint8Array, at: number): void {
+    const hadRest = this.#rest !== null;
+    const hasRest = at < chunk.length;
+    this.#rest = hasRest ? chunk : null;
+    this.#restAt = at;
+    if (hasRest) this.#rota.wait(this);
+    if (hasRest && !hadRest) this.socket.pause();
+    else if (hadRest && !hasRest) this.socket.resume();
+  }
 
   frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean {
-    return this.owner.frame(kind, bytes, start, end) && !this.#over;
+    this.#framesLeft--;
+    return this.owner.frame(kind, bytes, start, end) && !this.#over && this.#framesLeft > 0;
   }
 
   #lost(error: Error | null): void {

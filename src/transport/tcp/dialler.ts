@@ -12,6 +12,7 @@ import { Connection } from './connection.ts';
 import { Dialling, type Outcome } from './greeting.ts';
 import type { Settings } from './options.ts';
 import { insecureAddress } from './refusals.ts';
+import type { Rota } from './rota.ts';
 
 export interface DiallerEvents {
   /** A socket that has to be closed before the transport is. */
@@ -24,6 +25,7 @@ export interface DiallerEvents {
 
 export class Dialler {
   readonly #settings: Settings;
+  readonly #rota: Rota;
   readonly #id: string;
   readonly #address: Address;
   readonly #events: DiallerEvents;
@@ -33,8 +35,9 @@ export class Dialler {
   #failures = 0;
   #stopped = false;
 
-  constructor(settings: Settings, member: { readonly id: string; readonly address: Address }, events: DiallerEvents) {
+  constructor(settings: Settings, rota: Rota, member: { readonly id: string; readonly address: Address }, events: DiallerEvents) {
     this.#settings = settings;
+    this.#rota = rota;
     this.#id = member.id;
     this.#address = member.address;
     this.#events = events;
@@ -104,7 +107,11 @@ export class Dialler {
       this.#again(null);
       return;
     }
-    const connection = new Connection(socket, `${host}:${port}`, HANDSHAKE_BYTES_MAX, limits.lingerMs);
+    const connection = new Connection(socket, `${host}:${port}`, {
+      rota: this.#rota,
+      bytesMax: HANDSHAKE_BYTES_MAX,
+      lingerMs: limits.lingerMs,
+    });
     const greeting = new Dialling(this.#settings, connection, this.#id, {
       judge: this.#events.judge,
       greeted: (greeted, info) => {

@@ -125,7 +125,8 @@ abstract class Greeting implements Owner {
 
   protected done(info: PeerInfo): boolean {
     clearTimeout(this.#timer);
-    this.connection.splitter.bytesMax = this.settings.limits.frameBytesMax;
+    const { frameBytesMax, clientFrameBytesMax } = this.settings.limits;
+    this.connection.splitter.bytesMax = info.role === 'client' ? Math.min(clientFrameBytesMax, frameBytesMax) : frameBytesMax;
     this.outcome.greeted(this.connection, info);
     return true;
   }

@@ -10,8 +10,12 @@ import { parseAddress, type Address } from './address.ts';
 export interface TcpLimits {
   /** The largest message, in and out. */
   readonly frameBytesMax: number;
+  /** The largest message from a client: each of thousands may have one under way. */
+  readonly clientFrameBytesMax: number;
   /** What may wait for one peer; one message more than this at most. */
   readonly queueBytesMax: number;
+  /** What may wait for all clients together; each may have an equal part of it. */
+  readonly clientQueuesBytesMax: number;
   /** From a connection's beginning to the end of its handshake. */
   readonly handshakeMs: number;
   /** Connections that have not proved who they are; beyond this the oldest is dropped. */
@@ -30,7 +34,9 @@ export interface TcpLimits {
 
 export const TCP_LIMITS: TcpLimits = {
   frameBytesMax: FRAME_BYTES_MAX,
+  clientFrameBytesMax: 16 * 1024,
   queueBytesMax: 4 * 1024 * 1024,
+  clientQueuesBytesMax: 1024 * 1024 * 1024,
   handshakeMs: 5000,
   strangersMax: 1024,
   connectionsMax: 16_384,

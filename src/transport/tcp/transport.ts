@@ -18,6 +18,7 @@ import { Accepting, type Outcome } from './greeting.ts';
 import { settle, type Settings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
 import { cannotListen, crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
+import { Rota } from './rota.ts';
 
 export class TcpTransport implements Transport {
   readonly #settings: Settings;
@@ -34,6 +35,7 @@ export class TcpTransport implements Transport {
   #opening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
   #tick: NodeJS.Timeout | null = null;
+  readonly #rota = new Rota(() => this.#flush());
   #dirty: Connection[] = [];
   #flushing: Connection[] = [];
   #emptied: (() => void) | null = null;
@@ -86,7 +88,7 @@ export class TcpTransport implements Transport {
     const peer = this.#peer(to);
     const connection = peer?.connection;
     if (peer === undefined || connection === null || connection === undefined) return null;
-    if (connection.queuedBytes >= this.#settings.limits.queueBytesMax) {
+    if (connection.queuedBytes >= this.#queueBytesMax(to)) {
       peer.dropped++;
       return null;
     }
@@ -96,6 +98,11 @@ export class TcpTransport implements Transport {
       if (this.#dirty.push(connection) === 1) setImmediate(this.#flush);
     }
     return connection.begin(MESSAGE);
+  }
+
+  #queueBytesMax(to: NodeId): number {
+    const { queueBytesMax, clientQueuesBytesMax } = this.#settings.limits;
+    return to < this.#members.length ? queueBytesMax : Math.min(queueBytesMax, clientQueuesBytesMax / this.#clients.size);
   }
 
   end(to: NodeId): void {
@@ -217,7 +224,8 @@ export class TcpTransport implements Transport {
       return;
     }
     if (this.#strangers.size >= settings.limits.strangersMax) this.#dropOldestStranger();
-    const connection = new Connection(socket, remote, HANDSHAKE_BYTES_MAX, settings.limits.lingerMs);
+    const { lingerMs } = settings.limits;
+    const connection = new Connection(socket, remote, { rota: this.#rota, bytesMax: HANDSHAKE_BYTES_MAX, lingerMs });
     this.#strangers.set(connection, new Accepting(settings, connection, this.#outcome));
   }
 
@@ -283,7 +291,7 @@ export class TcpTransport implements Transport {
   }
 
   #dialler(peer: Peer, member: { readonly id: string; readonly address: Address }): Dialler {
-    return new Dialler(this.#settings, member, {
+    return new Dialler(this.#settings, this.#rota, member, {
       opened: this.#track,
       judge: (info) => {
         if (peer.connection !== null) return 'redundant';
