@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import { beginFrame, ByteWriter, endFrame, FrameSplitter, writeGoodbye, type Farewell, type FrameSink } from '../../wire/index.ts';
 import type { DownReason } from '../contract.ts';
-import { FRAMES_PER_TURN, type Rota, type Waiting } from './rota.ts';
+import type { Rota, Waiting } from './rota.ts';
 
 const BUFFER_BYTES = 1024;
 /** A buffer that a burst made larger than this is let go when it has been written. */
@@ -153,7 +153,7 @@ export class Connection implements Waiting {
     this.heard = true;
     if (this.#turn !== this.#rota.turn) {
       this.#turn = this.#rota.turn;
-      this.#framesLeft = FRAMES_PER_TURN;
+      this.#framesLeft = this.#rota.share;
       this.#rota.begin();
     }
     let error: Error | null;

@@ -1,10 +1,12 @@
 /**
- * Whose frames are worked on when. In one turn of the event loop a connection has so many of its frames worked on; what it has sent
+ * Whose frames are worked on when. In one turn of the event loop a connection has its share of frames worked on; what it has sent
  * beyond that waits, unread, until every other connection has had its turn. So one that floods slows down itself and nobody else.
  */
 
-/** A few tenths of a millisecond of work. */
-export const FRAMES_PER_TURN = 64;
+/** Of all connections that have more to say than their share: a few milliseconds of work, and enough to make writes of a good size. */
+export const FRAMES_PER_TURN = 1024;
+/** Of each of them at least, however many there are. */
+const SHARE_MIN = 16;
 
 /** A connection with frames left over. */
 export interface Waiting {
@@ -15,6 +17,8 @@ export interface Waiting {
 export class Rota {
   /** Rises with every turn in which something was worked on. */
   turn = 0;
+  /** How many frames of each connection are worked on in this turn. */
+  share: number = FRAMES_PER_TURN;
   #waiting: Waiting[] = [];
   #served: Waiting[] = [];
   #isPlanned = false;
@@ -43,6 +47,7 @@ export class Rota {
     this.#isPlanned = false;
     this.turn++;
     const waiting = this.#waiting;
+    this.share = Math.max(SHARE_MIN, Math.floor(FRAMES_PER_TURN / Math.max(1, waiting.length)));
     if (waiting.length === 0) return;
     this.#waiting = this.#served;
     this.#served = waiting;
