@@ -6,7 +6,18 @@ import { incarnation, nodeId } from '../../src/kernel/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { Transcript } from '../../src/transport/tcp/proof.ts';
 import type { TcpOptions, TcpTransport } from '../../src/transport/index.ts';
-import { beginFrame, ByteWriter, CHALLENGE, endFrame, MESSAGE, VERSIONS, writeChallenge, writeProof, writeWelcome, type Hello } from '../../src/wire/index.ts';
+import {
+  beginFrame,
+  ByteWriter,
+  CHALLENGE,
+  endFrame,
+  MESSAGE,
+  VERSIONS,
+  writeChallenge,
+  writeProof,
+  writeWelcome,
+  type Hello,
+} from '../../src/wire/index.ts';
 import { CONFIG, freePort, TcpCell } from './cell.ts';
 import { RawPeer } from './raw-peer.ts';
 

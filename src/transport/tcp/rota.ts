@@ -4,7 +4,7 @@
  */
 
 /** Of all connections that have more to say than their share: a few milliseconds of work, and enough to make writes of a good size. */
-export const FRAMES_PER_TURN = 1024;
+const FRAMES_PER_TURN = 1024;
 /** Of each of them at least, however many there are. */
 const SHARE_MIN = 16;
 
@@ -18,7 +18,7 @@ export class Rota {
   /** Rises with every turn in which something was worked on. */
   turn = 0;
   /** How many frames of each connection are worked on in this turn. */
-  share: number = FRAMES_PER_TURN;
+  share = FRAMES_PER_TURN;
   #waiting: Waiting[] = [];
   #served: Waiting[] = [];
   #isPlanned = false;
