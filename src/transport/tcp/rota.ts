@@ -18,7 +18,7 @@ export class Rota {
   /** Rises with every turn in which something was worked on. */
   turn = 0;
   /** How many frames of each connection are worked on in this turn. */
-  share = FRAMES_PER_TURN;
+  share: number = FRAMES_PER_TURN;
   #waiting: Waiting[] = [];
   #served: Waiting[] = [];
   #isPlanned = false;
