@@ -1,4 +1,6 @@
 /** Stores: shared storage that leases can live on. The conformance suite is imported by its own file, with the tests. */
+export * from './access-times.ts';
+export * from './contest.ts';
 export * from './contract.ts';
 export * from './file/store.ts';
 export * from './memory.ts';

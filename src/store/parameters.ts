@@ -25,7 +25,8 @@ const FORMAT = 1;
 export const TERM_DELTAS_MIN = 30;
 
 const MAX_TERM_US = spanUs(15_000_000);
-const RATE_ERROR_PPM = 1000;
+/** Clocks are slewed by far more than they drift: chrony's own limit is a twelfth. */
+const RATE_ERROR_PPM = 100_000;
 
 /** δ where nobody has measured: generous, because a δ that is too small costs attempts. */
 const DELTA_US: Readonly<Record<string, SpanUs>> = {

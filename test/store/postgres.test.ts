@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { storeConformance } from '../../src/store/conformance.ts';
 import { openStore, type OpenStoreOptions, type Store } from '../../src/store/index.ts';
+import { tenure } from '../cli/tenure.ts';
 import { program, startPostgres, type Server } from './servers.ts';
 
 const isMissing = program('postgres') === null;
@@ -140,6 +141,21 @@ describe.skipIf(isMissing)('postgres: (a server is needed)', () => {
     const promoted = await open(urlOf(standby, table));
     expect(await promoted.identity()).toBe(await store.identity());
     expect(await promoted.epoch()).not.toBe(await store.epoch());
+  });
+
+  test('a table on which updates are swallowed does not pass the probe, and the doctor says what is wrong', async () => {
+    const table = freshTable();
+    await sql(
+      server,
+      `CREATE TABLE ${table} (key bytea PRIMARY KEY, value bytea NOT NULL)`,
+      `CREATE FUNCTION f_${table}() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
+      `CREATE TRIGGER t BEFORE UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION f_${table}()`,
+    );
+    await expect(open(urlOf(server, table))).rejects.toMatchObject({ code: 'TENURE_STORE_UNFIT' });
+    const { code, stdout } = tenure(['store', 'doctor', urlOf(server, table), '--for', '200ms']);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^WRONG +what was overwritten is gone: a read saw something else$/m);
+    expect(stdout).not.toContain('secret');
   });
 
   test('passwords are in no message and in no log', async () => {

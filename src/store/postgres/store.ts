@@ -138,8 +138,12 @@ export class PostgresStore implements Store {
     return identityIn(this.#identity);
   }
 
+  /** Asks the server itself: the pool may not have noticed yet that it is gone. */
   async epoch(options?: AccessOptions): Promise<string> {
-    return await this.#gate.ask(options, async (call) => await this.#with(call, async (_, epoch) => (this.#epoch = epoch)));
+    return await this.#gate.ask(
+      options,
+      async (call) => await this.#with(call, async (client) => (this.#epoch = await this.#meet(client))),
+    );
   }
 
   async close(): Promise<void> {

@@ -142,8 +142,13 @@ export class RedisStore implements Store {
     return identityIn(this.#identity);
   }
 
+  /** Asks the server itself: the driver may not have noticed yet that it is gone. */
   async epoch(options?: AccessOptions): Promise<string> {
-    return await this.#gate.ask(options, async (call) => (this.#epoch = await this.#connect(call)));
+    return await this.#gate.ask(options, async (call) => {
+      await this.#connect(call);
+      await this.#meet();
+      return (this.#epoch = await this.#connect(call));
+    });
   }
 
   async close(): Promise<void> {
