@@ -3,13 +3,14 @@
  * transport, a core and a driver come together; leases themselves are the lease service's.
  */
 import { EventEmitter } from 'node:events';
-import type { LeaseEvent, Sender } from '../core/index.ts';
+import type { DiskFailure, LeaseEvent, Sender } from '../core/index.ts';
 import { encodeName, hashName, nodeId, parseDuration, quorumOf, TenureError, type Duration, type Incarnation } from '../kernel/index.ts';
 import { KeepAlive, Pacer, type ClockWatchCounts } from '../runtime/index.ts';
 import type { Handlers, Transport } from '../transport/index.ts';
 import { Adoption } from './adoption.ts';
-import { clockSkew, skewedMembers, type MemberReach } from './clock-skew.ts';
+import { clockTrouble, type MemberReach } from './clock-skew.ts';
 import type { CellCounters } from './counters.ts';
+import { diskFailure } from './disk-failure.ts';
 import { Election, type ElectionOptions } from './election.ts';
 import { unsupported, type Engine, type RunningEngine } from './engine.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
@@ -319,7 +320,7 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#observer.silenceEnded(this.#surroundings.clocks.mono());
       this.#updateState();
     } else if (event.kind === 'disk-failed') {
-      this.#diskFailed(event.readable);
+      this.#diskFailed(event.why);
     }
     if (run && !run.calls.tell(event)) run.leases.tell(event);
   }
@@ -403,9 +404,9 @@ export class Cell extends EventEmitter<CellEvents> {
     const run = this.#run;
     if (!run || run.driver.isStopped) return;
     run.driver.command({ kind: 'retime', rttUs });
-    const skewed = skewedMembers(this.members(), run.engine.skewUs);
-    if (skewed !== '' && !this.#isSkewed) this.#announce(() => this.emit('warning', clockSkew(skewed, run.engine.skewUs)));
-    this.#isSkewed = skewed !== '';
+    const trouble = clockTrouble(this.members(), run.engine);
+    if (trouble !== null && !this.#isSkewed) this.#announce(() => this.emit('warning', trouble));
+    this.#isSkewed = trouble !== null;
     const termUs = run.leases.shortestTermUs;
     const isShort = termUs < TRIPS_A_TERM * rttUs;
     if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', this.#observer.shortTerm(termUs, rttUs)));
@@ -445,9 +446,8 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   /** What it cannot keep it does not promise: others vote without it. */
-  #diskFailed(readable: boolean): void {
-    const why = readable ? 'what its data directory holds makes no sense: delete it' : 'its data directory cannot be read or written';
-    const error = new TenureError('TENURE_DISK_FAILED', `this member votes no more: ${why}, and start it again`);
+  #diskFailed(why: DiskFailure): void {
+    const error = diskFailure(why, this.#running().engine.timing.aheadUsMax);
     this.#failure = error;
     this.#observer.diskFailed(error);
     this.#silent = true;

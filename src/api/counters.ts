@@ -110,6 +110,7 @@ export class LeaseTally {
     contended: 0,
     queued: 0,
     skewed: 0,
+    ahead: 0,
     silent: 0,
     'no-quorum': 0,
     timeout: 0,

@@ -22,6 +22,11 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
     `clocks are too far apart to vote on ${name}: members and clients must agree within the skew the cell was told; ` +
       `as seen from here, ${offsets || 'nothing was measured yet'}. Mend the clocks`,
   ],
+  ahead: (name, _missing, offsets) => [
+    'TENURE_CLOCK_AHEAD',
+    `clocks are too far apart to vote on ${name}: a majority of members does not believe how far this process is ahead of them or behind; ` +
+      `as seen from here, ${offsets || 'nothing was measured yet'}. Mend the clock that is off`,
+  ],
   'too-long': (name) => [
     'TENURE_CONFIG_MISMATCH',
     `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
@@ -53,7 +58,7 @@ export class LeaseLostError extends TenureError {
 /** `missing` are the members that did not answer, `offsets` how far their clocks are off. */
 export function explain(name: string, reason: RefusalReason, missing: string, offsets = ''): TenureError {
   const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE, offsets);
-  if (reason === 'skewed') return new TenureError(code, message, { offsets });
+  if (reason === 'skewed' || reason === 'ahead') return new TenureError(code, message, { offsets });
   const isTelling = reason === 'no-quorum' || (reason === 'timeout' && missing !== '');
   return new TenureError(code, message, { name, ...(isTelling ? { unreached: missing } : {}) });
 }

@@ -181,7 +181,7 @@ export class Requests {
     // Whoever waits has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
     const isNothing = reason === 'timeout' && members.length - unreached.length >= quorumOf(members.length);
     const missing = isNothing ? '' : unreached.map((member) => members[member]?.id ?? String(member)).join(', ');
-    return explain(name, reason, missing, reason === 'skewed' ? tellOffsets(members) : '');
+    return explain(name, reason, missing, reason === 'skewed' || reason === 'ahead' ? tellOffsets(members) : '');
   }
 }
 

@@ -48,8 +48,10 @@ export class BallotClock {
     if (time > this.#last) this.#last = time;
   }
 
-  next(wallUs: number): BallotTime {
-    const next = Math.max(this.#last + 1, Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX)));
+  /** A wall clock that was set back by more than `aheadUsMax` begins anew: nobody would believe what comes above the last one. */
+  next(wallUs: number, aheadUsMax: number = Infinity): BallotTime {
+    const wall = Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX));
+    const next = Math.max((this.#last > wall + aheadUsMax ? NO_BALLOT : this.#last) + 1, wall);
     // Past the safe integers adding one changes nothing: the same ballot, and so the same fencing token, would be handed out twice.
     invariant(Number.isSafeInteger(next), 'ballot times have run out: a wall clock or an observed ballot is beyond belief');
     this.#last = next;

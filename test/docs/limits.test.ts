@@ -283,7 +283,7 @@ const LIMITS: Record<string, Limit> = {
     standard: '',
     cross() {
       const timing = deriveTiming({ maxTermUs: 1_000_000, rateErrorPpm: 0, rttUs: 1000 });
-      const held = { isLive: () => true, expiresAt: () => 1_000_000, clock: ballotTime(0) };
+      const held = { isLive: () => true, expiresAt: () => 1_000_000, toldClock: () => ballotTime(0) };
       const room = new WaitingRoom({ names: new NameTable(), timing, leases: held, rules: ALL_RULES });
       const waiters = Array.from({ length: MEMBER_LIMITS.waiters - 1 }, (_, i) => [5, 1, i, i, 1_000_000, false]);
       room.restore([['x', Infinity, Infinity, waiters]]);

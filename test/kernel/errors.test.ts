@@ -15,6 +15,7 @@ describe('error codes', () => {
         "TENURE_BAD_TIMING",
         "TENURE_BOOTSTRAP_REFUSED",
         "TENURE_CANNOT_LISTEN",
+        "TENURE_CLOCK_AHEAD",
         "TENURE_CLOCK_SKEW",
         "TENURE_CLOSED",
         "TENURE_CONFIG_MISMATCH",

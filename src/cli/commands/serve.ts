@@ -119,7 +119,7 @@ function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logg
   });
   cell.on('failure', () => failed.abort());
   cell.on('warning', ({ code, message }) => {
-    if (code === 'TENURE_CLOCK_SKEW') log.warn({ code }, message);
+    if (code === 'TENURE_CLOCK_SKEW' || code === 'TENURE_CLOCK_AHEAD') log.warn({ code }, message);
   });
 }
 

@@ -122,6 +122,7 @@ function linesOf({ timing, can, skewUs }: Engine, termUs: number, shortestUs: nu
     lines.push({ name: 'pollUs', us: timing.pollUs, meaning: 'one that waits looks again after this, half as much more or less' });
     if (skewUs > 0) lines.push({ name: 'skewUs', us: skewUs, meaning: 'wall clocks may be apart by this; votes across more do not count' });
   }
+  lines.push({ name: 'aheadUsMax', us: timing.aheadUsMax, meaning: 'a ballot further ahead of a node’s own clock is not believed' });
   return [...lines, { name: 'shortestTermUs', us: shortestUs, meaning: 'no term may be shorter, or three renewals would not fit' }];
 }
 
@@ -131,7 +132,7 @@ function isRoundTiming(timing: Timing): timing is RoundTiming {
 }
 
 function format({ name, us, meaning }: Line): string {
-  return `${name.replace(/Us$/, '').padEnd(14)} ${formatDuration(spanUs(us)).padStart(14)}  ${meaning}`;
+  return `${name.replace(/Us(?:Max)?$/, '').padEnd(14)} ${formatDuration(spanUs(us)).padStart(14)}  ${meaning}`;
 }
 
 function duration(text: string): SpanUs {

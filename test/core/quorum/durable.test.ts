@@ -310,7 +310,7 @@ describe('a disk that fails', () => {
     one.propose(1);
     one.settle();
     expect(one.said).toBe('nothing');
-    expect(one.events).toContainEqual({ kind: 'disk-failed', readable: false });
+    expect(one.events).toContainEqual({ kind: 'disk-failed', why: 'unreadable' });
     expect(one.propose(2)).toBe('refused silent');
     expect(one.silentForUs).toBe(Infinity);
   });
@@ -323,7 +323,7 @@ describe('a disk that fails', () => {
     record[record.length - 1] = (record.at(-1) as number) ^ 1;
     one.disk.set(key, record);
     one.restart('votes');
-    expect(one.events).toEqual([{ kind: 'disk-failed', readable: true }]);
+    expect(one.events).toEqual([{ kind: 'disk-failed', why: 'senseless' }]);
     expect(one.propose(2)).toBe('refused silent');
   });
 });

@@ -3,24 +3,16 @@
  * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
  * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
  */
-import {
-  monoAfter,
-  monoUs,
-  NEVER,
-  NO_BALLOT,
-  spanUs,
-  WALL_US_BELIEVED_MAX,
-  type BallotTime,
-  type MonoUs,
-  type NodeId,
-} from '../../../kernel/index.ts';
+import { monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import { FLOOR_BUCKETS, type QuorumConfig, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
+import { Horizon } from './horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
 import {
   ACCEPTED,
+  AHEAD,
   ANSWER,
   FOR_PREPARE,
   HAS_LEASE,
@@ -45,13 +37,12 @@ import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, textOf } from './snapshots.ts';
 import { SILENT_US_MAX, Standing } from './standing.ts';
+import { Sweep } from './sweep.ts';
 import { stretch, type Timing } from './timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
-/** How many rows one sweep looks at. */
-const SWEEP_ROWS = 4096;
 /** What `snapshot` makes and `restore` takes. */
 interface AcceptorSnapshot {
   readonly rows: Snapshot;
@@ -80,10 +71,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   readonly #waiting: WaitingRoom;
   readonly #pages: Pages;
   readonly #reply = new QuorumMessage();
-  /** The highest ballot seen, for those who ask with a lower one. */
-  #clock: BallotTime = NO_BALLOT;
-  #sweepAt: MonoUs = NEVER;
-  #sweepFrom = 0;
+  readonly #horizon: Horizon;
+  readonly #sweep: Sweep;
   #given = 0;
 
   constructor(config: QuorumConfig, boot: Boot, names: NameTable, watchers: Watchers, rules: QuorumRules) {
@@ -95,6 +84,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#names = names;
     this.#votes = new Votes(names, rules);
     this.#leases = this.#votes.leases;
+    this.#sweep = new Sweep(config.timing.maxTermUs);
+    this.#horizon = new Horizon(config.timing.aheadUsMax);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#watchers = watchers;
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
@@ -104,7 +95,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweepAt, this.standing.wakeAt));
+    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.standing.wakeAt));
   }
 
   /** Live and dead rows that are still there. */
@@ -128,8 +119,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
 
   prepare(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#observe(message.ballot);
-    if (this.#refuseInSilence(from, message, step)) return;
+    if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (!this.#rules.oneRoundTrip) {
@@ -152,8 +142,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   propose(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#observe(message.ballot);
-    if (this.#refuseInSilence(from, message, step)) return;
+    if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
@@ -190,14 +179,14 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   /** Removes the owner's row if its ballot is at most this one, and nothing else (rule 6). */
   release(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#observe(message.ballot);
+    this.#horizon.observe(message.ballot, step);
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
       this.#remove(id, step);
     }
     // A proposal of this lease that is still under way must find no room here.
-    if (this.#rules.tokenAboveFloor) this.#floors.raise(hash, message.ballot);
+    if (this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step)) this.#floors.raise(hash, message.ballot);
     if ((message.flags & QUIET) !== 0) return;
     // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
@@ -211,7 +200,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.kind = ANSWER;
     reply.owner = message.owner;
     reply.lease = message.lease;
-    reply.clock = this.#clock;
+    reply.clock = this.#horizon.told(step);
     this.describe(id, reply, step);
     step.send(from, reply);
   }
@@ -223,7 +212,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
 
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#observe(message.ballot);
+    if (!this.believes(message, step)) return;
+    this.#horizon.observe(message.ballot, step);
     if (!this.standing.isSilent(from, step)) this.#waiting.enter(from, message, step);
   }
 
@@ -243,25 +233,19 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.standing.wake(step);
     this.#promises.wake(step);
     this.#waiting.wake(step);
-    if (step.monoUs >= this.#sweepAt) this.#sweep(step);
+    if (step.monoUs >= this.#sweep.at) this.#sweepOut(step);
   }
 
-  /** Takes dead rows away, a slice at a time; goes round once a term. */
-  #sweep(step: QuorumStep): void {
-    const leases = this.#leases;
-    const end = Math.min(this.#sweepFrom + SWEEP_ROWS, this.#names.idLimit);
-    for (let id = this.#sweepFrom; id < end; id++) {
-      if (leases.has(id) && !this.isLive(id, step)) this.#remove(id, step);
-    }
-    this.#sweepFrom = end >= this.#names.idLimit ? 0 : end;
-    this.#sweepAt = NEVER;
+  /** Takes dead rows away. */
+  #sweepOut(step: QuorumStep): void {
+    this.#sweep.go(this.#names.idLimit, (id) => {
+      if (this.#leases.has(id) && !this.isLive(id, step)) this.#remove(id, step);
+    });
     this.#scheduleSweep(step);
   }
 
   #scheduleSweep(step: QuorumStep): void {
-    if (this.#leases.count === 0 || this.#sweepAt !== NEVER) return;
-    const slices = Math.ceil(this.#names.idLimit / SWEEP_ROWS);
-    this.#sweepAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(this.#timing.maxTermUs / slices))));
+    if (this.#leases.count > 0) this.#sweep.plan(this.#names.idLimit, step.monoUs);
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
@@ -309,9 +293,13 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     return this.#leases.expiresAt(id);
   }
 
-  /** The highest ballot seen: whoever asks with a lower one is told. */
-  get clock(): BallotTime {
-    return this.#clock;
+  toldClock(step: QuorumStep): BallotTime {
+    return this.#horizon.told(step);
+  }
+
+  /** Whether ballot and token of a request are near enough to be believed. */
+  believes({ ballot, token }: QuorumMessage, step: QuorumStep): boolean {
+    return !this.#horizon.isBeyond(Math.max(ballot, token), step);
   }
 
   /** Another lease of the same incarnation is another owner's (rule 3). */
@@ -345,7 +333,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.ballot = message.ballot;
-    reply.clock = this.#clock;
+    reply.clock = this.#horizon.told(step);
     step.send(from, reply);
   }
 
@@ -367,9 +355,9 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
       standing: this.standing.snapshot(),
       ledger: this.#ledger?.snapshot((id) => textOf(this.#names.toBytes(id))) ?? null,
       floors: this.#floors.snapshot(),
-      clock: this.#clock,
-      sweepAt: this.#sweepAt,
-      sweepFrom: this.#sweepFrom,
+      clock: this.#horizon.highest,
+      sweepAt: this.#sweep.at,
+      sweepFrom: this.#sweep.from,
       votes: this.#given,
     };
   }
@@ -382,9 +370,9 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.standing.restore(standing);
     this.#ledger?.restore(ledger, (text) => internText(this.#names, text));
     this.#floors.restore(floors);
-    this.#clock = clock;
-    this.#sweepAt = sweepAt;
-    this.#sweepFrom = sweepFrom;
+    this.#horizon.highest = clock;
+    this.#sweep.at = sweepAt;
+    this.#sweep.from = sweepFrom;
     this.#given = votes;
   }
 
@@ -402,10 +390,12 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     return id;
   }
 
-  restoreFloor(floor: BallotTime): void {
-    if (!this.#rules.floorKept) return;
-    this.#observe(floor);
+  restoreFloor(floor: BallotTime, step: QuorumStep): boolean {
+    if (this.#horizon.isBeyond(floor, step)) return false;
+    if (!this.#rules.floorKept) return true;
+    this.#horizon.observe(floor, step);
     this.#floors.raiseAll(floor);
+    return true;
   }
 
   sendVote({ to, owner, lease, ballot, flags }: HeldAnswer, step: QuorumStep): void {
@@ -416,15 +406,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.owner = owner;
     reply.lease = lease;
     reply.ballot = ballot;
-    reply.clock = this.#clock;
+    reply.clock = this.#horizon.told(step);
     step.send(to, reply);
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
-
-  #observe(ballot: BallotTime): void {
-    if (ballot > this.#clock) this.#clock = ballot;
-  }
 
   /**
    * A restarted acceptor has forgotten how high it went. By the end of its silence its wall clock has
@@ -433,8 +419,20 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #setFloors(step: QuorumStep): void {
     if (!this.#rules.tokenAboveFloor) return;
     // Whoever is refused for being below must be told what to go above.
-    this.#observe(Math.floor(Math.min(step.wallUs, WALL_US_BELIEVED_MAX)) as BallotTime);
-    this.#floors.raiseAll(this.#clock);
+    this.#horizon.observe(this.#horizon.own(step), step);
+    this.#floors.raiseAll(this.#horizon.highest);
+  }
+
+  /** Beyond belief: nothing of it is kept, and the asker is told what this acceptor takes the time to be. */
+  #refuseAhead(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
+    if (this.believes(message, step)) {
+      this.#horizon.observe(message.ballot, step);
+      return false;
+    }
+    this.#reply.reason = AHEAD;
+    this.#reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
+    this.#answer(from, REFUSED, message, step, this.#horizon.own(step));
+    return true;
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
@@ -453,7 +451,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
     // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
     else if (this.#rules.tokenAboveFloor && reason !== TOO_LONG) this.#floors.raise(hash, message.ballot);
-    this.#answer(from, REFUSED, message, step);
+    this.#answer(from, REFUSED, message, step, reason === LOW ? this.#floorOf(id, hash) : this.#horizon.told(step));
   }
 
   #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
@@ -465,14 +463,14 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#answer(from, ACCEPTED, message, step);
   }
 
-  #answer(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep): void {
+  #answer(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep, clock: BallotTime = this.#horizon.told(step)): void {
     const reply = this.#reply;
     if (kind === PROMISED || kind === RELEASED) reply.flags = 0;
     reply.kind = kind;
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.ballot = message.ballot;
-    reply.clock = this.#clock;
+    reply.clock = clock;
     step.send(from, reply);
   }
 

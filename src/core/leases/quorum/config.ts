@@ -73,9 +73,13 @@ export type RefusalReason =
   | 'no-place'
   | 'silent'
   | 'skewed'
+  | 'ahead'
   | 'no-quorum'
   | 'timeout'
   | 'cancelled';
+
+/** The disk failed; what it holds makes no sense, though it could be read; or that is too far ahead of the wall clock to be believed. */
+export type DiskFailure = 'unreadable' | 'senseless' | 'ahead';
 
 export interface HolderHint {
   readonly owner: Incarnation;
@@ -156,7 +160,7 @@ export type QuorumEvent =
       readonly absent: readonly number[];
       readonly begun: boolean;
     }
-  /** The own disk failed, or what it holds makes no sense though it could be read: this member is silent from here on. */
-  | { readonly kind: 'disk-failed'; readonly readable: boolean };
+  /** This member cannot go by what its own disk holds, and is silent from here on. */
+  | { readonly kind: 'disk-failed'; readonly why: DiskFailure };
 
 export type QuorumStep = Step<QuorumMessage, QuorumEvent>;

@@ -3,7 +3,16 @@
  * role, a client everything but the acceptor. This file only hands each message and command to the role
  * it is for.
  */
-import { monoUs, TenureError, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import {
+  monoUs,
+  spanUs,
+  TenureError,
+  type BallotTime,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type WallUs,
+} from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
@@ -66,7 +75,8 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #life: Incarnation;
   readonly #metaBytesMax: number;
 
-  constructor(config: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
+  constructor(given: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
+    const config = rules.believesNearOnly ? given : { ...given, timing: { ...given.timing, aheadUsMax: spanUs(Infinity) } };
     const names = new NameTable(config.hashKey);
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
@@ -148,7 +158,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         if (this.#acceptor) this.#watchers.watch(from, message, step);
         return;
       case LEARN:
-        if (this.#acceptor) this.#watchers.relay(message, step);
+        if (this.#acceptor?.believes(message, step)) this.#watchers.relay(message, step);
         return;
       case STATUS:
       case BIND:
@@ -162,7 +172,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (message.kind < LEARNED) this.#out.ballots.observe(message.clock);
+    if (!this.#out.hears(message, step)) return;
     switch (message.kind) {
       case PROMISED:
         this.#proposer.promised(from, message, step);

@@ -31,7 +31,8 @@ export interface LedgerView {
   voteOf(id: number): Omit<VoteRecord, 'since' | 'spanUs'>;
   /** A vote of an earlier life; the number of its name, or -1 if a later vote for that name is there. */
   restoreVote(vote: VoteRecord, step: QuorumStep): number;
-  restoreFloor(floor: BallotTime): void;
+  /** False if the floor is beyond belief. */
+  restoreFloor(floor: BallotTime, step: QuorumStep): boolean;
   sendVote(answer: HeldAnswer, step: QuorumStep): void;
 }
 
@@ -47,7 +48,8 @@ interface Writing {
 /** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither. */
 export type VoteChange = 'new' | 'says' | null;
 
-export type LedgerNews = 'loaded' | 'settled' | 'failed' | null;
+/** `ahead`: what it kept is further ahead of the wall clock than is believed. */
+export type LedgerNews = 'loaded' | 'settled' | 'failed' | 'ahead' | null;
 
 const HEAD = 0;
 const FLOOR = 1;
@@ -190,8 +192,8 @@ export class Ledger {
     } else if (op === FLOOR) {
       const floor = value === null ? NO_BALLOT : decodeFloor(value);
       if (floor === null) return 'failed';
+      if (!this.#view.restoreFloor(floor, step)) return 'ahead';
       this.#floor = floor;
-      this.#view.restoreFloor(floor);
     } else if (!this.#foundVote(op - FIRST_VOTE, value, step)) {
       return 'failed';
     }

@@ -65,7 +65,9 @@ export const TOO_LONG = 6;
 export const NO_PLACE = 7;
 /** Of a WATCH, whose number it carries as lease: too many watch already. */
 export const NO_WATCH = 8;
-export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent', 'too-long', 'no-place', 'no-watch'];
+/** The ballot is further ahead of this acceptor's wall clock, which comes with the refusal, than it believes. */
+export const AHEAD = 9;
+export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent', 'too-long', 'no-place', 'no-watch', 'ahead'];
 
 /** Flags. */
 export const RENEWS = 1;
@@ -90,7 +92,7 @@ export class QuorumMessage extends NamedMessage {
   page = 0;
   /** How many leases were on it. */
   count = 0;
-  /** The highest ballot the acceptor has seen: whoever reads it goes above. */
+  /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
 }
 

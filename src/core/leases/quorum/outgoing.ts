@@ -1,9 +1,10 @@
 /** What the asking side of a node shares: who it is, who votes, its ballots, and one record to send with. */
-import { BallotClock, hashName, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
+import { BallotClock, hashName, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import type { QuorumStep } from './config.ts';
-import { QuorumMessage, RELEASE } from './messages.ts';
+import { ballotLimit } from './horizon.ts';
+import { HAS_LEASE, LOW, QuorumMessage, REFUSED, RELEASE } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
-import type { Timing } from './timing.ts';
+import { stretch, type Timing } from './timing.ts';
 import type { Electorate } from './voters.ts';
 
 export class Outgoing {
@@ -29,8 +30,26 @@ export class Outgoing {
     return electorate.isWhole ? electorate.members : electorate.votersOf(hashName(name, 0, name.length));
   }
 
-  nextBallot(step: QuorumStep): BallotTime {
-    return this.ballots.next(step.wallUs);
+  /** `above`: what it must be above, besides all that was heard. It is no reason for other names to go as high. */
+  nextBallot(step: QuorumStep, above: BallotTime = NO_BALLOT): BallotTime {
+    return Math.max(this.ballots.next(step.wallUs, this.timing.aheadUsMax), above + 1) as BallotTime;
+  }
+
+  /** Whether this node believes a ballot to be one. */
+  believes(ballot: number, step: QuorumStep): boolean {
+    return ballot <= ballotLimit(step, this.timing.aheadUsMax);
+  }
+
+  /** Takes in how high ballots are, as far as that is believed. False if the lease that the answer tells of is beyond belief. */
+  hears(message: QuorumMessage, step: QuorumStep): boolean {
+    const { maxTermUs, rateErrorPpm, aheadUsMax } = this.timing;
+    // The floor of one name may have been driven to the edge of what its voter believes: that is no reason for other names to go as high.
+    const isFloor = message.kind === REFUSED && message.reason === LOW;
+    if (message.clock <= ballotLimit(step, isFloor ? aheadUsMax / 2 : aheadUsMax)) this.ballots.observe(message.clock);
+    if ((message.flags & HAS_LEASE) === 0) return true;
+    // No vote outlives the longest term on any clock, whatever an answer says.
+    message.remainingUs = Math.min(message.remainingUs, stretch(maxTermUs, rateErrorPpm));
+    return message.kind === REFUSED || (this.believes(message.token, step) && this.believes(message.ballot, step));
   }
 
   /** The record, made ready for a message about a name. */

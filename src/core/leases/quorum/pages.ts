@@ -12,7 +12,7 @@ import { HAS_LEASE, LISTED, PAGED, QuorumMessage } from './messages.ts';
 export interface RowView {
   /** Fills in the live lease of the name, with its ballot and metadata; HAS_LEASE is not set if there is none. */
   describe(id: number, into: QuorumMessage, step: QuorumStep): void;
-  readonly clock: QuorumMessage['clock'];
+  toldClock(step: QuorumStep): QuorumMessage['clock'];
 }
 
 const LEASES_PER_PAGE = 256;
@@ -53,7 +53,7 @@ export class Pages {
     reply.kind = PAGED;
     reply.flags = 0;
     reply.token = id < names.idLimit ? id : 0;
-    reply.clock = this.#rows.clock;
+    reply.clock = this.#rows.toldClock(step);
     step.send(from, reply);
   }
 

@@ -20,7 +20,20 @@ import type { Snapshot } from '../../contract.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import type { Holder } from './holder.ts';
-import { FOR_PREPARE, HAS_LEASE, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
+import {
+  AHEAD,
+  FOR_PREPARE,
+  HAS_LEASE,
+  LOW,
+  OUTBID,
+  PREPARE,
+  PROPOSE,
+  QUIET,
+  UNWAIT,
+  WAIT,
+  WATCHED,
+  type QuorumMessage,
+} from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Pursuit, type Verdict } from './pursuit.ts';
 import { patienceUs, stretch } from './timing.ts';
@@ -104,8 +117,18 @@ export class Proposer {
       return;
     }
     if (!pursuit.refused.add(from)) return;
-    pursuit.refuse(from, message);
+    pursuit.refuse(from, message, this.#reasonOf(message, pursuit, step));
     this.#judgeRefusals(pursuit, step);
+  }
+
+  /** What a refusal means here, where a clock may be too far off to go by: AHEAD if the voter's or our own is. */
+  #reasonOf({ reason, clock }: QuorumMessage, pursuit: Pursuit, step: QuorumStep): number {
+    if (reason === LOW) {
+      if (!this.#out.believes(clock, step)) return AHEAD;
+      pursuit.above = Math.max(pursuit.above, clock) as BallotTime;
+    }
+    // Where our own clock is near the voter's, the ballot came of what others had driven ballots up to: that passes.
+    return reason === AHEAD && pursuit.startWall <= clock + this.#out.timing.aheadUsMax ? OUTBID : reason;
   }
 
   /** It is free at one acceptor, and our turn there; a quorum of them makes an attempt worth while. */
@@ -196,7 +219,7 @@ export class Proposer {
   #attempt(pursuit: Pursuit, step: QuorumStep): void {
     const { rules, timing } = this.#out;
     const attemptUs = patienceUs(timing, pursuit.unanswered);
-    pursuit.begin(this.#out.nextBallot(step), step.monoUs, step.wallUs);
+    pursuit.begin(this.#out.nextBallot(step, pursuit.above), step.monoUs, step.wallUs);
     const bounded = rules.attemptDeadline && (rules.deadlineFromFirstMessage || rules.oneRoundTrip);
     this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
     if (!pursuit.careful && rules.oneRoundTrip) {
@@ -275,6 +298,7 @@ export class Proposer {
         if (isLastTry) this.#refuse(pursuit, 'contended', unreached, step);
         else this.#rest(pursuit, step);
         return;
+      case 'ahead':
       case 'too-long':
         this.#refuse(pursuit, verdict, unreached, step);
         return;
@@ -310,7 +334,7 @@ export class Proposer {
    * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
    */
   #isWorthWaiting(verdict: Verdict, { ticket }: Pursuit): boolean {
-    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'too-long') return false;
+    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'ahead' || verdict === 'too-long') return false;
     return ticket !== NO_BALLOT || verdict !== 'silent';
   }
 

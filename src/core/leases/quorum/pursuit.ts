@@ -12,7 +12,7 @@ import {
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint } from './config.ts';
-import { HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
+import { AHEAD, HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
 import { textOf } from './snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
@@ -28,7 +28,7 @@ interface Refusal {
 }
 
 /** What the answers to one attempt add up to. */
-export type Verdict = 'low' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-quorum';
+export type Verdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-quorum';
 
 const NONE: Refusal[] = [];
 
@@ -56,6 +56,8 @@ export class Pursuit {
   startWall: WallUs = 0 as WallUs;
   /** Of the attempt, of the rest or of the next refresh. */
   until: MonoUs = NEVER;
+  /** What voters of this name said that its ballots must be above. */
+  above: BallotTime = NO_BALLOT;
   ticket: BallotTime = NO_BALLOT;
   /** Its first ballot. */
   firstBallot: BallotTime = NO_BALLOT;
@@ -140,12 +142,12 @@ export class Pursuit {
     this.refusals = NONE;
   }
 
-  refuse(voter: NodeId, message: QuorumMessage): void {
+  refuse(voter: NodeId, message: QuorumMessage, reason: number = message.reason): void {
     const has = (message.flags & HAS_LEASE) !== 0;
     if (this.refusals === NONE) this.refusals = [];
     this.refusals.push({
       voter,
-      reason: message.reason,
+      reason,
       holder: has ? message.holder : null,
       holderLease: has ? message.holderLease : 0,
       token: has ? message.token : 0,
@@ -183,6 +185,7 @@ export class Pursuit {
     if (most && most.count >= quorum) return 'held';
     if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
     if (has(TOO_LONG)) return 'too-long';
+    if (this.refusals.filter(({ reason }) => reason === AHEAD).length > this.voters.length - quorum) return 'ahead';
     if (has(QUEUED)) return 'queued';
     if (has(HELD) || has(OUTBID)) return 'split';
     if (has(LOW)) return 'low';
@@ -204,7 +207,7 @@ export class Pursuit {
     const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } =
       this;
     const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
-    const attempt = { phase, careful, tries, unanswered, trips, ballot, startMono, startWall, until, messages, watched };
+    const attempt = { phase, careful, tries, unanswered, trips, ballot, startMono, startWall, until, messages, watched, above: this.above };
     const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
     return {
       lease,

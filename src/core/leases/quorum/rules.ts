@@ -57,6 +57,8 @@ export interface QuorumRules {
   readonly holderWatchesWall: boolean;
   /** Of differing metadata of one lease, what came with the highest ballot is told. */
   readonly newestMeta: boolean;
+  /** Ballots too far ahead of a node's own wall clock are not believed. */
+  readonly believesNearOnly: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
   readonly tokenAboveFloor: boolean;
   /** Rule 4, with a disk: a vote is on the disk before its answer leaves. */
@@ -111,6 +113,7 @@ export const ALL_RULES: QuorumRules = {
   votesByMonotonic: true,
   holderWatchesWall: true,
   newestMeta: true,
+  believesNearOnly: true,
   tokenAboveFloor: true,
   replyAfterWrite: true,
   restoredInFull: true,

@@ -123,10 +123,12 @@ export class Standing {
   completed(completion: Completion, step: QuorumStep): void {
     const ledger = this.#ledger;
     if (!ledger || this.#phase === 'failed') return;
-    switch (ledger.completed(completion, step)) {
+    const news = ledger.completed(completion, step);
+    switch (news) {
       case 'failed':
+      case 'ahead':
         this.#phase = 'failed';
-        step.emit({ kind: 'disk-failed', readable: completion.ok });
+        step.emit({ kind: 'disk-failed', why: news === 'ahead' ? 'ahead' : completion.ok ? 'senseless' : 'unreadable' });
         return;
       case 'loaded':
         this.#keepSilent(this.#boot.restarted ? ledger.owedUs : 0, step);

@@ -32,11 +32,20 @@ export interface Timing extends TimingInput {
   readonly refreshUs: SpanUs;
   /** How often an unanswered release is sent again. */
   readonly resendUs: SpanUs;
+  /** How far ahead of a node's own wall clock a ballot may be before the node does not believe it. */
+  readonly aheadUsMax: SpanUs;
 }
 
 /** A restarted member keeps silent for as long. */
 export const MAX_TERM_US_MAX = 86_400_000_000;
 export const RATE_ERROR_PPM_MAX = 200_000;
+
+/**
+ * A day, so that half of it, which is what others are told to go above, covers a clock that is set to the wrong time
+ * zone. Not less than so many of the longest terms: floors that members write ahead (rule 18) stay far below it.
+ */
+const AHEAD_US_MIN = 86_400_000_000;
+const AHEAD_TERMS = 2;
 
 const PPM = 1_000_000;
 const PATIENCE_US = 100_000;
@@ -106,6 +115,7 @@ export function deriveTiming(input: TimingInput): Timing {
     waiterUs: spanUs(maxTermUs),
     refreshUs: spanUs(Math.floor(maxTermUs / 3)),
     resendUs: spanUs(2 * rttUs),
+    aheadUsMax: spanUs(Math.max(AHEAD_US_MIN, AHEAD_TERMS * maxTermUs)),
   };
   const shortestUs = shortestTermUs(timing);
   if (maxTermUs < shortestUs) {

@@ -23,7 +23,8 @@ const SPARE_LOOKS = 16;
 export interface LeaseView {
   isLive(id: number, step: QuorumStep): boolean;
   expiresAt(id: number): number;
-  readonly clock: BallotTime;
+  /** How high ballots are, as those who wait are told. */
+  toldClock(step: QuorumStep): BallotTime;
 }
 
 /** One process that waits, for whatever names. */
@@ -214,7 +215,7 @@ export class WaitingRoom {
     word.owner = owner;
     word.lease = lease;
     word.flags = 0;
-    word.clock = this.#leases.clock;
+    word.clock = this.#leases.toldClock(step);
     step.send(node, word);
   }
 
@@ -228,7 +229,7 @@ export class WaitingRoom {
     word.ballot = message.ballot;
     word.flags = 0;
     word.remainingUs = 0;
-    word.clock = this.#leases.clock;
+    word.clock = this.#leases.toldClock(step);
     step.send(from, word);
   }
 

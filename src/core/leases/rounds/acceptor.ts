@@ -23,10 +23,12 @@ import { stretch } from '../quorum/timing.ts';
 import type { NameTable } from '../../tables/index.ts';
 import { ballotOrder } from './ballots.ts';
 import type { RoundStep } from './config.ts';
+import type { RoundHorizon } from './horizon.ts';
 import {
   ACK_READ,
   ACK_RELEASE,
   ACK_WRITE,
+  AHEAD,
   FOR_READ,
   HELD,
   isSameLease,
@@ -53,6 +55,7 @@ export class RoundAcceptor {
   readonly #rules: RoundRules;
   readonly #compare: BallotOrder;
   readonly #rows: RegisterRows;
+  readonly #horizon: RoundHorizon;
   /** When to look at rows that are awake. */
   readonly #due = new DueHeap();
   readonly #message = new RoundMessage();
@@ -63,7 +66,8 @@ export class RoundAcceptor {
   #silentUntil: MonoUs = monoUs(0);
   #isSilent = false;
 
-  constructor(timing: RoundTiming, rules: RoundRules, names: NameTable) {
+  constructor(timing: RoundTiming, rules: RoundRules, names: NameTable, horizon: RoundHorizon) {
+    this.#horizon = horizon;
     this.#rows = new RegisterRows(names);
     this.#timing = timing;
     this.#rules = rules;
@@ -124,6 +128,10 @@ export class RoundAcceptor {
   }
 
   read(from: NodeId, message: RoundMessage, step: RoundStep): void {
+    if (!this.#horizon.believesBallot(message.ballot, step)) {
+      this.#nack(from, message, AHEAD, FOR_READ, null, step);
+      return;
+    }
     if (this.#listen(step)) {
       this.#nack(from, message, SILENT, FOR_READ, null, step);
       return;
@@ -152,6 +160,10 @@ export class RoundAcceptor {
   write(from: NodeId, message: RoundMessage, step: RoundStep): void {
     const value = message.value();
     if (value === null) return;
+    if (!this.#horizon.believesBallot(message.ballot, step) || !this.#horizon.believes(value, step)) {
+      this.#nack(from, message, AHEAD, 0, null, step);
+      return;
+    }
     if (this.#listen(step)) {
       this.#nack(from, message, SILENT, 0, null, step);
       return;
@@ -364,7 +376,7 @@ export class RoundAcceptor {
     answer.reason = reason;
     answer.above = ballotTime(0);
     if (row !== null && row.value !== null) answer.setValue({ ...row.value, untilUs: this.#untilTold(row, row.value, step) });
-    if (row !== null && reason === OUTBID) answer.above = row.highest(this.#compare);
+    if (row !== null && reason === OUTBID) answer.above = this.#horizon.told(row.highest(this.#compare), step);
     if (row !== null && reason === LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
     answer.flags |= flags;
     step.send(from, answer);

@@ -6,6 +6,7 @@ import type { Incarnation } from '../../../kernel/index.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
 import type { Claim, Round, Told } from './claim.ts';
 import type { RoundStep } from './config.ts';
+import type { RoundHorizon } from './horizon.ts';
 import { isSameLease, type LeaseValue } from './messages.ts';
 import type { RoundRules } from './rules.ts';
 import type { RoundTiming } from './timing.ts';
@@ -30,6 +31,7 @@ export interface Surroundings {
   readonly timing: RoundTiming;
   readonly rules: RoundRules;
   readonly compare: BallotOrder;
+  readonly horizon: RoundHorizon;
 }
 
 export interface Algorithm {

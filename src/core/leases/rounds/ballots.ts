@@ -14,6 +14,7 @@ import {
   type Incarnation,
 } from '../../../kernel/index.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
+import { ballotLimit } from '../quorum/horizon.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundRules } from './rules.ts';
 import { BUCKET_US_MIN, type RoundTiming } from './timing.ts';
@@ -28,17 +29,21 @@ export interface Ballots {
   next(step: RoundStep): BallotTime;
   /** A ballot was refused in favour of this one: the next goes above it. */
   observe(ballot: BallotTime): void;
+  /** The highest that anyone's clock gives by itself when it shows this. */
+  highestAt(wallUs: number): number;
 }
 
 /** Flease's: fair within a bucket, to those that ask seldom as well. */
 export class BucketBallots implements Ballots {
   readonly #bucketUs: number;
+  readonly #aheadUsMax: number;
   readonly #counts: number;
   readonly #breaksTies: boolean;
   #last = 0;
 
-  constructor(bucketUs: number, breaksTies: boolean) {
+  constructor(bucketUs: number, breaksTies: boolean, aheadUsMax: number = Infinity) {
     this.#bucketUs = bucketUs;
+    this.#aheadUsMax = aheadUsMax;
     this.#counts = Math.max(COUNTS_MIN, Math.floor((bucketUs * COUNTS_MIN) / BUCKET_US_MIN));
     this.#breaksTies = breaksTies;
   }
@@ -51,7 +56,13 @@ export class BucketBallots implements Ballots {
     if (ballot > this.#last) this.#last = ballot;
   }
 
+  highestAt(wallUs: number): number {
+    return (Math.floor(wallUs / this.#bucketUs) + 1) * DRAWS * this.#counts;
+  }
+
   next(step: RoundStep): BallotTime {
+    // Set back by more than anyone believes: what came before counts no more.
+    if (this.#last > this.highestAt(ballotLimit(step, this.#aheadUsMax))) this.#last = 0;
     const bucket = Math.floor(Math.min(step.wallUs, WALL_US_BELIEVED_MAX) / this.#bucketUs) * DRAWS;
     // Who drew for every ballot would be the further up in its bucket the more often it asks: the highest of many draws counts.
     const isNew = this.#last < bucket * this.#counts;
@@ -65,6 +76,11 @@ export class BucketBallots implements Ballots {
 /** The paper's, compared as "equal if within ε": whoever's clock is fast may win, and the order goes in circles. */
 export class PlainBallots implements Ballots {
   readonly #clock = new BallotClock(NO_BALLOT);
+  readonly #aheadUsMax: number;
+
+  constructor(aheadUsMax: number = Infinity) {
+    this.#aheadUsMax = aheadUsMax;
+  }
 
   get last(): BallotTime {
     return this.#clock.last;
@@ -74,8 +90,12 @@ export class PlainBallots implements Ballots {
     this.#clock.observe(ballot);
   }
 
+  highestAt(wallUs: number): number {
+    return wallUs;
+  }
+
   next(step: RoundStep): BallotTime {
-    return this.#clock.next(step.wallUs);
+    return this.#clock.next(step.wallUs, this.#aheadUsMax);
   }
 }
 

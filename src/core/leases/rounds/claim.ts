@@ -17,7 +17,7 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import type { RefusalReason } from '../quorum/config.ts';
 import { textOf, voterSet } from '../quorum/snapshots.ts';
-import { HELD, LOW, OUTBID, SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
+import { AHEAD, HELD, LOW, OUTBID, SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */
 export interface Told {
@@ -209,6 +209,7 @@ export function whyFailed(claim: Claim, round: Round, quorum: number): RefusalRe
   for (const { value } of round.nacks) if (value !== null) claim.seen = value;
   if (count(TOO_LONG) > 0) return 'too-long';
   if (round.skewed.size + count(SKEWED) > 0) return 'skewed';
+  if (count(AHEAD) > claim.voters.length - quorum) return 'ahead';
   if (count(HELD) > 0) return 'held';
   if (count(OUTBID) + count(LOW) > 0) return 'contended';
   return count(SILENT) > claim.voters.length - quorum ? 'silent' : 'no-quorum';

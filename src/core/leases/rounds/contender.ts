@@ -4,7 +4,6 @@
  * queues, and whoever asks at the right moment wins.
  */
 import {
-  ballotTime,
   BallotClock,
   monoAfter,
   monoUs,
@@ -25,7 +24,7 @@ import type { Ballots } from './ballots.ts';
 import { Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
-import { FOR_READ, LETS_GO, LOW, type LeaseValue, type RoundMessage } from './messages.ts';
+import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
 import { roundPatienceUs, type Pace } from './timing.ts';
@@ -168,7 +167,7 @@ export class Contender {
     if (!found || !found.claim.voters.includes(from)) return;
     const { claim, round } = found;
     const value = message.value();
-    if (value !== null) this.#tokens.observe(ballotTime(value.token));
+    if (value !== null && !this.#surroundings.horizon.learn(value, this.#tokens, step)) return;
     round.messages++;
     if (round.heard.has(from) && this.#surroundings.rules.distinctVoters) return;
     round.heard.add(from);
@@ -191,8 +190,7 @@ export class Contender {
   }
 
   nacked(from: NodeId, message: RoundMessage, step: RoundStep): void {
-    if (message.reason === LOW) this.#tokens.observe(message.above);
-    else this.#ballots.observe(message.above);
+    this.#surroundings.horizon.heed(message, this.#ballots, this.#tokens, step);
     const found = this.#current(message, (message.flags & FOR_READ) !== 0 ? 'reading' : 'writing', step);
     if (!found || !found.claim.voters.includes(from)) return;
     const { claim, round } = found;
@@ -202,7 +200,7 @@ export class Contender {
       return;
     }
     if (!round.refused.add(from)) return;
-    round.nacks.push({ from, reason: message.reason, value: message.value() });
+    round.nacks.push({ from, reason: this.#surroundings.horizon.reasonOf(message, round), value: message.value() });
     if (round.stage === 'reading' && round.heard.size >= this.#surroundings.quorum) this.#judge(claim, round, step);
     else this.#judgeLosses(claim, round, step);
   }
@@ -304,7 +302,7 @@ export class Contender {
 
   #ownValue(claim: Claim, round: Round, step: RoundStep): LeaseValue {
     const { rules, timing, owner } = this.#surroundings;
-    if (round.purpose === 'take') claim.token = this.#tokens.next(step.wallUs);
+    if (round.purpose === 'take') claim.token = this.#tokens.next(step.wallUs, this.#surroundings.horizon.aheadUsMax);
     const fromUs = rules.deadlineFromFirstMessage ? round.startWall : step.wallUs;
     const untilUs = timing.clocks === 'absolute' ? fromUs + claim.termUs : claim.termUs;
     claim.written = round.ballot;
@@ -411,7 +409,7 @@ export class Contender {
       return;
     }
     this.#giveBack(claim, round, step);
-    if (reason === 'too-long') this.#refuse(claim, reason, unreached, step);
+    if (reason === 'too-long' || reason === 'ahead') this.#refuse(claim, reason, unreached, step);
     else if (claim.waits || claim.tries < TRIES_MAX) this.#rest(claim, backOffUs(claim.tries, this.#surroundings, step), step);
     else this.#refuse(claim, reason, unreached, step);
   }

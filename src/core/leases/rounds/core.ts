@@ -15,6 +15,7 @@ import { RoundAdmission } from './admission.ts';
 import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
 import type { LeaseCommand, LeaseEvent, RoundConfig, RoundStep } from './config.ts';
 import { Contender } from './contender.ts';
+import { RoundHorizon } from './horizon.ts';
 import { RoundLearner } from './learner.ts';
 import {
   ACK_READ,
@@ -52,14 +53,16 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#owner = owner;
     this.#admission = new RoundAdmission(memberKeys.length, rules);
     const names = new NameTable(config.hashKey);
-    this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names) : null;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
     // Plain time differs between any two askers in practice, and would hide what "mod n" does.
     const isBucketed = !rules.ballotsByIncarnation || (engine === 'flease' && rules.bucketedBallots);
-    const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing) };
-    const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation) : new PlainBallots();
+    const aheadUsMax = rules.believesNearOnly ? timing.aheadUsMax : Infinity;
+    const ballots = isBucketed ? new BucketBallots(timing.bucketUs, rules.ballotsByIncarnation, aheadUsMax) : new PlainBallots(aheadUsMax);
+    const horizon = new RoundHorizon(ballots, aheadUsMax);
+    this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names, horizon) : null;
+    const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing), horizon };
     const learner = algorithm.teaches
-      ? new RoundLearner({ owner, members: electorate.members, isMember, timing, names, hashKey: config.hashKey })
+      ? new RoundLearner({ owner, members: electorate.members, isMember, timing, names, horizon, hashKey: config.hashKey })
       : null;
     this.#learner = learner;
     this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names, (name, value, step) =>

@@ -23,6 +23,7 @@ import { stretch } from '../quorum/timing.ts';
 import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../watched-prefixes.ts';
 import { Beliefs, type Belief } from './beliefs.ts';
 import type { RoundStep } from './config.ts';
+import type { RoundHorizon } from './horizon.ts';
 import { LETS_GO, NACK, NO_WATCH, PASSED_ON, RoundMessage, WATCH, type LeaseValue } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
 
@@ -32,6 +33,7 @@ interface LearnerOptions {
   readonly isMember: boolean;
   readonly timing: RoundTiming;
   readonly names: NameTable;
+  readonly horizon: RoundHorizon;
   readonly hashKey: HashKey | undefined;
 }
 
@@ -43,6 +45,7 @@ export class RoundLearner {
   readonly #members: readonly NodeId[];
   readonly #isMember: boolean;
   readonly #timing: RoundTiming;
+  readonly #horizon: RoundHorizon;
   readonly #watched = new WatchedPrefixes();
   /** What holders say of themselves, of those that do, by the id of their name. */
   readonly #said = new Map<number, Uint8Array>();
@@ -53,8 +56,9 @@ export class RoundLearner {
   readonly #message = new RoundMessage();
   #refreshAt: MonoUs = monoUs(Infinity);
 
-  constructor({ owner, members, isMember, timing, names, hashKey }: LearnerOptions) {
+  constructor({ owner, members, isMember, timing, names, horizon, hashKey }: LearnerOptions) {
     this.#audience = new Audience({ keepUs: timing.waiterUs, key: hashKey });
+    this.#horizon = horizon;
     this.#beliefs = new Beliefs(names);
     this.#owner = owner;
     this.#members = members;
@@ -111,7 +115,7 @@ export class RoundLearner {
   learn(message: RoundMessage, step: RoundStep): void {
     const { name, nameStart, nameEnd } = message;
     const value = message.value();
-    if (value === null) return;
+    if (value === null || !this.#horizon.believes(value, step)) return;
     if ((message.flags & PASSED_ON) === 0) this.#passOn(message, step);
     if (this.#watched.hasPrefixOf(name, nameStart, nameEnd))
       this.#believe(name.slice(nameStart, nameEnd), value, (message.flags & LETS_GO) !== 0, step);
@@ -137,13 +141,14 @@ export class RoundLearner {
     // What is about an older lease than the one we know of, or about one that was let go, is old news; so is what a slow member passes on.
     if (known !== null && (isKnown ? known.letsGo || value.ownBallot <= known.ballot : value.token < known.token)) return;
     const isAbsolute = this.#timing.clocks === 'absolute';
-    const untilWall = isAbsolute ? value.untilUs : Infinity;
-    const leftUs = isAbsolute ? value.untilUs - step.wallUs : value.untilUs;
+    const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
+    // No lease lasts longer, whatever is told.
+    const leftUs = Math.min(isAbsolute ? value.untilUs - step.wallUs : value.untilUs, stretch(maxTermUs + skewUs, rateErrorPpm));
+    const untilWall = isAbsolute ? step.wallUs + leftUs : Infinity;
     const untilMono = monoAfter(step.monoUs, spanUs(Math.max(0, leftUs)));
     const wasBelieved = known !== null && !known.isOver;
     // A release of a lease we never heard of says nothing to anyone, but what comes late about that lease must not either.
     const isOver = leftUs <= 0 || (letsGo && !(isKnown && wasBelieved));
-    const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
     const keptUntil = letsGo ? monoAfter(step.monoUs, stretch(maxTermUs + skewUs, rateErrorPpm)) : untilMono;
     const { holder, holderLease, token, ownBallot: ballot } = value;
     const belief: Belief = { holder, holderLease, token, ballot, untilWall, untilMono, letsGo, isOver: false, keptUntil };

@@ -36,7 +36,9 @@ export const TOO_LONG = 5;
 export const SKEWED = 6;
 /** Of a WATCH, whose number it carries as lease: too many watch already. */
 export const NO_WATCH = 7;
-export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed', 'no-watch'];
+/** Ballot or token are further ahead of this acceptor's wall clock than it believes. */
+export const AHEAD = 8;
+export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed', 'no-watch', 'ahead'];
 
 /** Flags. */
 export const HAS_VALUE = 1;

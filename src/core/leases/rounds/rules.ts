@@ -58,6 +58,8 @@ export interface RoundRules {
   readonly safetyPeriod: boolean;
   /** Algorithm 4: who reads a lease that ended less than ε ago waits. */
   readonly epsilonWait: boolean;
+  /** Ballots and tokens too far ahead of a node's own wall clock are not believed. */
+  readonly believesNearOnly: boolean;
   /** Rule 18: tokens rise. */
   readonly tokenAboveFloor: boolean;
   /** PaxosLease, section 7: a majority of empty answers frees the proposer, whatever a minority has. */
@@ -98,6 +100,7 @@ export const ALL_ROUND_RULES: RoundRules = {
   skewGuard: true,
   safetyPeriod: true,
   epsilonWait: true,
+  believesNearOnly: true,
   tokenAboveFloor: true,
   majorityEmptyFrees: true,
   learnOwnEnd: true,
