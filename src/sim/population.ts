@@ -3,13 +3,17 @@
  * stall and sleep, and how all are well again when the world heals. What a process does while it runs is
  * the world's.
  */
-import { incarnation, nodeId } from '../kernel/index.ts';
+import { incarnation, invariant, nodeId } from '../kernel/index.ts';
+import type { Boot } from '../core/index.ts';
 import { MachineClock } from './clock.ts';
 import { SimDesk } from './desk.ts';
+import { LyingCore, LyingUser } from './liar.ts';
 import type { SimProcess } from './process.ts';
 import type { World } from './world.ts';
 
 const MILLION = 1_000_000;
+/** How often a liar says something, on average. */
+const LIES_PER_TERM = 60;
 
 export class Population<Message, Command, Event, Config> {
   /** Every process that ever was, by its index. */
@@ -158,12 +162,13 @@ export class Population<Message, Command, Event, Config> {
     const index = this.processes.length;
     const number = index + 1;
     const boot = { self: nodeId(node), incarnation: incarnation(number), restarted, diskKept };
-    const core = protocol.core(scenario, boot, mutant);
+    const liar = this.#liar(boot);
+    const core = liar ?? protocol.core(scenario, boot, mutant);
     const process: SimProcess<Message, Command, Event> = {
       index,
       node: boot.self,
       incarnation: boot.incarnation,
-      isAdmin: true,
+      isAdmin: liar === null,
       core,
       user: undefined as never,
       alive: true,
@@ -172,7 +177,8 @@ export class Population<Message, Command, Event, Config> {
       wakePlan: 0,
       done: false,
     };
-    process.user = protocol.user(scenario, core, new SimDesk(world, process));
+    const desk = new SimDesk(world, process);
+    process.user = liar === null ? protocol.user(scenario, core, desk) : new LyingUser(liar, desk);
     this.processes.push(process);
     this.current[node] = process;
     world.trace?.started(process, boot);
@@ -182,6 +188,25 @@ export class Population<Message, Command, Event, Config> {
     process.user.start();
     if (world.healed) process.user.healed();
     world.leave(process);
+  }
+
+  /** The last nodes of the world may be liars. */
+  #liar(boot: Boot): LyingCore<Message, Command, Event> | null {
+    const { protocol, scenario, overheard } = this.#world;
+    if (overheard === null || boot.self < scenario.nodes - (scenario.liars ?? 0)) return null;
+    const forge = protocol.forge?.(scenario);
+    invariant(forge !== undefined, 'a world has liars, but its protocol does not say what they send');
+    return new LyingCore(boot, scenario.nodes, Math.floor(scenario.termUs / LIES_PER_TERM), overheard, forge);
+  }
+
+  /** What is wrong with a node at the end, though nobody has noticed. */
+  audit(): void {
+    const { protocol, scenario, panel, nowUs } = this.#world;
+    for (const process of this.current) {
+      if (process === null || process.core instanceof LyingCore) continue;
+      const fault = protocol.audit?.(scenario, process.core, this.#world.wallOf(process.node)) ?? null;
+      if (fault !== null) panel.report({ property: 'audit', at: nowUs, message: `${this.#world.nameOf(process.node)} ${fault}` });
+    }
   }
 
   #restart(node: number): void {

@@ -7,6 +7,7 @@ import type { Boot, Core } from '../core/index.ts';
 import type { Codec } from '../wire/index.ts';
 import type { HistoryRecord, Referee } from '../check/index.ts';
 import type { FaultPlan } from './faults.ts';
+import type { Forge } from './liar.ts';
 
 /** A rule taken out of the core on purpose, to see the referees notice. */
 export interface Mutant {
@@ -27,6 +28,8 @@ export interface Sometime {
 /** One drawn world. */
 export interface Scenario<Config> {
   readonly nodes: number;
+  /** So many of the nodes, the last ones, are liars. */
+  readonly liars?: number;
   /** Shared storage units. */
   readonly units: number;
   readonly faults: FaultPlan;
@@ -109,6 +112,10 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   user(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): User<Event>;
   /** Judges, and observers that call `sometimes` when they see something that must happen sometimes. */
   referees(scenario: Scenario<Config>, sometimes: (name: string) => void): Referee[];
+  /** How liars make up messages in this world. */
+  forge?(scenario: Scenario<Config>): Forge<Message>;
+  /** At the end of a world: what is wrong with an honest node whatever it was told, or null. */
+  audit?(scenario: Scenario<Config>, core: Node, wallUs: WallUs): string | null;
   /** Messages after which a crash is most instructive. */
   isVote(message: Message): boolean;
   /** For the step list. */

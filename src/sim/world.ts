@@ -11,6 +11,7 @@ import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind 
 import { healedFaults, type FaultPlan } from './faults.ts';
 import { HoldLedger } from './holds.ts';
 import { noCounts, type WorldCounts } from './interest.ts';
+import { Overheard } from './liar.ts';
 import { MessageSlab } from './message-slab.ts';
 import { Network } from './network.ts';
 import { Population } from './population.ts';
@@ -52,6 +53,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   readonly holds: HoldLedger = new HoldLedger();
   readonly network: Network;
   readonly storage: Storage;
+  /** What liars hear; null where there are none. */
+  readonly overheard: Overheard<Message> | null;
   readonly population: Population<Message, Command, Event, Config>;
 
   readonly #queue = new EventQueue();
@@ -93,6 +96,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       const { node } = this.#processes[access.process] as SimProcess<Message, Command, Event>;
       this.tape?.effected(access, node);
     };
+    this.overheard = (scenario.liars ?? 0) > 0 ? new Overheard(protocol.codec) : null;
     this.population = new Population(this);
     this.#slab = new MessageSlab(protocol.codec);
     this.#clocks = this.population.clocks;
@@ -114,6 +118,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     for (const process of this.#current) {
       if (process && !process.done) this.failLiveness(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
     }
+    this.population.audit();
     panel.finish(this.nowUs);
   }
 
@@ -143,6 +148,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   send(to: NodeId, message: Message): void {
     if (!this.#takeEffect()) return;
     const { node } = this.#running as SimProcess<Message, Command, Event>;
+    this.overheard?.note(message);
     const copies = to === node ? 1 : this.network.copies();
     this.trace?.sent(this.#running as SimProcess<Message, Command, Event>, to, copies, () => this.protocol.describeMessage(message));
     const { afterVotePpm, lastWordsLatePpm } = this.faults;

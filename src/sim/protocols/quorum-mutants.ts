@@ -4,7 +4,17 @@ import { ALL_RULES, type Keeps, type QuorumRules } from '../../core/index.ts';
 import type { Mutant } from '../protocol.ts';
 
 /** Worlds drawn beside the swarm: each is rare there, and makes one kind of trouble likely. */
-export type Shape = 'swarm' | 'lockstep' | 'long-memory' | 'reboots' | 'overtaking' | 'outages' | 'beginnings' | 'orderly' | 'comebacks';
+export type Shape =
+  | 'swarm'
+  | 'lockstep'
+  | 'long-memory'
+  | 'reboots'
+  | 'overtaking'
+  | 'outages'
+  | 'beginnings'
+  | 'orderly'
+  | 'comebacks'
+  | 'liars';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -209,6 +219,27 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'beginnings',
   },
   {
+    name: 'believes-any-clock',
+    rule: 'clocks beyond belief',
+    how: 'A liar’s ballot from the far future becomes everybody’s: tokens jump ahead, and in the end there are none left.',
+    without: ['believesNearOnly'],
+    shape: 'liars',
+  },
+  {
+    name: 'answers-from-anyone',
+    rule: 'who may say what',
+    how: 'A liar’s word that it votes for a lease counts as a vote: a minority makes a second holder.',
+    without: ['answersFromAsked'],
+    shape: 'liars',
+  },
+  {
+    name: 'incarnation-taken-over',
+    rule: 'rule 3, who may say what',
+    how: 'A liar gives back the lease of another in its name, while that one holds it.',
+    without: ['asksInOwnName'],
+    shape: 'liars',
+  },
+  {
     name: 'free-for-all',
     rule: 'queues',
     how: 'An acceptor gives a free lease to whoever asks first: newcomers overtake those in line.',
@@ -259,7 +290,8 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  return (['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly', 'comebacks'] as const)[chooser.below(20)] ?? 'swarm';
+  const shapes = ['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly', 'comebacks', 'liars', 'liars'] as const;
+  return shapes[chooser.below(20)] ?? 'swarm';
 }
 
 /** In one of three worlds members have disks of their own, and where they come and go: all of them keep the same, or each what it likes. */

@@ -17,6 +17,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   beginnings,
   orderly,
   comebacks,
+  liars,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -117,6 +118,11 @@ function comebacks(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultS
     storageUsMin: 1,
     storageUsSpread: chooser.below(Math.floor(termUs / 50)),
   };
+}
+
+/** Anything may go wrong, but wall clocks are not set: the edge of what is believed passes by each of them in time. */
+function liars(chooser: Chooser, scale: FaultScale): FaultPlan {
+  return { ...drawFaults(chooser, scale), wallStepEveryUs: 0, wallSetAtBootPpm: 0, wallStepsBack: false };
 }
 
 /** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */

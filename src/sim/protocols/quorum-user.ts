@@ -219,7 +219,8 @@ export class QuorumUser implements User<QuorumEvent> {
         desk.sometimes('renewal-failed');
         return;
       case 'refused':
-        desk.sometimes(`refused-${event.reason}`);
+        // Nobody asks for too long a term, and clocks are near: only a liar's word could say so, and that is not heard.
+        if (event.reason !== 'too-long' && event.reason !== 'ahead') desk.sometimes(`refused-${event.reason}`);
         desk.abandoned(handle.resource.text, event.lease);
         this.#idle(handle);
         return;

@@ -1,5 +1,5 @@
 /** The quorum engine in the simulator: members and clients, several names, two handles in a process, everything that can go wrong. */
-import { decodeName, encodeName, hashName, type Chooser } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, type Chooser, type WallUs } from '../../kernel/index.ts';
 import {
   deriveTiming,
   KIND_NAMES,
@@ -26,8 +26,10 @@ import {
 } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
+import type { Forge } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { quorumForge } from './quorum-liar.ts';
 import { shapeFaults } from './quorum-shapes.ts';
 import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
@@ -35,6 +37,10 @@ import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
 const MILLION = 1_000_000;
+/** Wall clocks of a world are never further apart, unless they are set. */
+const CLOCKS_APART_US = 30 * TERM_US;
+/** What a few terms of lies leave in the tables of a node, at most. */
+const NAMES_LEFT_MAX = 1000;
 
 export interface QuorumWorld {
   readonly members: number;
@@ -94,7 +100,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const drawn = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
     const members = shape === 'comebacks' ? 3 : drawn;
     const clients = literal ? 2 + chooser.below(2) : chooser.below(3);
-    const nodes = members + clients;
+    const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
+    const nodes = members + clients + liars;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
     const tame = !literal && shape !== 'reboots' && shape !== 'outages' && chooser.below(2) === 0;
@@ -113,7 +120,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
     const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
-    const handles = Array.from({ length: nodes }, (_, node) => (rush ? 1 : literal && node < members ? 0 : 1 + chooser.below(2)));
+    const handles = Array.from({ length: nodes - liars }, (_, node) => (rush ? 1 : literal && node < members ? 0 : 1 + chooser.below(2)));
     const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
     // The literal variant lets its promises stand for ever: it is judged for safety only.
     const livenessUs = literal ? 0 : rush ? (handlesInAll + 4) * TERM_US : (handlesInAll * 5 + 15) * TERM_US;
@@ -134,6 +141,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
       nodes,
+      ...(liars > 0 ? { liars } : {}),
       units: 0,
       faults,
       termUs: TERM_US,
@@ -168,7 +176,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
         handles,
         keeps,
         // With floors that no restart forgets, wall clocks may be anything.
-        fenced: tame || (allKept && faults.keepDiskPpm === MILLION),
+        // A liar’s ballots are ahead of what a member without a disk begins with anew.
+        fenced: (tame && liars === 0) || (allKept && faults.keepDiskPpm === MILLION),
       },
     };
   },
@@ -198,6 +207,19 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     new RegularityReferee(),
     new LeaseObserver(sometimes),
   ],
+
+  forge: ({ config }: QuorumScenario): Forge<QuorumMessage> =>
+    quorumForge(
+      config.habits.resources.map(({ bytes }) => bytes),
+      config.core.timing.aheadUsMax,
+    ),
+
+  audit({ config }: QuorumScenario, core: QuorumCore, wallUs: WallUs): string | null {
+    const { aheadUsMax } = config.core.timing;
+    if (core.highestBallot > wallUs + aheadUsMax + CLOCKS_APART_US)
+      return `has ballots up to ${core.highestBallot}, which is beyond belief`;
+    return core.names > NAMES_LEFT_MAX ? `knows ${core.names} names, of which most are nobody’s any more` : null;
+  },
 
   isVote: ({ kind }: QuorumMessage): boolean => kind === ACCEPTED || kind === PROMISED,
 

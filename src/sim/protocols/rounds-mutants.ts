@@ -23,6 +23,27 @@ const LITERAL_WITHOUT: readonly (keyof RoundRules)[] = [
 
 const SHARED: readonly RoundMutant[] = [
   {
+    name: 'believes-any-clock',
+    rule: 'clocks beyond belief',
+    how: 'A liar’s token from the far future becomes everybody’s: in the end there are none left.',
+    without: ['believesNearOnly'],
+    shape: 'liars',
+  },
+  {
+    name: 'answers-from-anyone',
+    rule: 'who may say what',
+    how: 'A liar’s word that it votes for a lease counts as a vote: a minority makes a second holder.',
+    without: ['answersFromAsked'],
+    shape: 'liars',
+  },
+  {
+    name: 'incarnation-taken-over',
+    rule: 'rule 3, who may say what',
+    how: 'A liar gives back the lease of another in its name, while that one holds it.',
+    without: ['asksInOwnName'],
+    shape: 'liars',
+  },
+  {
     name: 'owner-is-node',
     rule: 'rule 3',
     how: 'A stalled process and the one started in its place are the same owner to the acceptors: both hold.',

@@ -23,7 +23,9 @@ export type RoundShape =
   /** Nobody crashes and every message comes in time: what is told first is heard first. */
   | 'punctual'
   /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
-  | 'leftovers';
+  | 'leftovers'
+  /** Anything within the bounds, and clients that lie. */
+  | 'liars';
 
 const LATENCY_US_MAX = 20_000;
 
@@ -43,6 +45,7 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
   });
   switch (shape) {
     case 'any':
+    case 'liars':
     case 'wild':
     case 'perfect': {
       const faults = drawFaults(chooser, scale);

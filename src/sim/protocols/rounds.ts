@@ -1,7 +1,9 @@
 /** Flease and PaxosLease in the simulator: made safe, and as the papers have them. */
-import { decodeName, encodeName, hashName, type Chooser } from '../../kernel/index.ts';
+import { decodeName, encodeName, hashName, type Chooser, type WallUs } from '../../kernel/index.ts';
 import {
+  BucketBallots,
   deriveRoundTiming,
+  PlainBallots,
   ROUND_NAMES,
   ROUND_REASONS,
   RoundCore,
@@ -23,6 +25,7 @@ import {
 } from '../../check/index.ts';
 import { roundCodec } from '../../wire/index.ts';
 import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
+import type { Forge } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
 import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
@@ -35,10 +38,15 @@ import {
   SKEWED_MUTANTS,
   type RoundMutant,
 } from './rounds-mutants.ts';
+import { roundForge } from './rounds-liar.ts';
 import { roundFaults, type RoundShape } from './rounds-worlds.ts';
 
 const TERM_US = 1_000_000;
 const SKEW_US = 200_000;
+/** Wall clocks of a world are never further apart. */
+const CLOCKS_APART_US = 100 * TERM_US;
+/** What a few terms of lies leave in the tables of a node, at most. */
+const NAMES_LEFT_MAX = 1000;
 /** Where a lease is wanted for a moment only, each must have had it within this part of a term after the world healed. */
 const LEFTOVER_TERMS = 0.5;
 const SMALL_SHAPES: ReadonlySet<RoundShape> = new Set<RoundShape>(['sway', 'leftovers', 'long-memory']);
@@ -134,7 +142,8 @@ function roundProtocol(variant: Variant): RoundProtocol {
       const shape = drawShape(chooser, mutant);
       const small = SMALL_SHAPES.has(shape);
       const members = shape === 'leftovers' ? 5 : small ? 3 : ([3, 3, 5, 4][chooser.below(4)] as number);
-      const nodes = members + (small ? 2 : chooser.below(3));
+      const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
+      const nodes = members + liars + (small ? 2 : chooser.below(3));
       const isPerfect = shape === 'perfect';
       const clocks = isPerfect ? 'absolute' : variant.clocks;
       const skewUs = isPerfect ? 0 : variant.skewUs;
@@ -148,7 +157,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       const names = !small && chooser.below(3) === 0 ? 1 + chooser.below(3) : 1;
       const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
       // In small worlds clients ask and members only vote.
-      const handles = Array.from({ length: nodes }, (_, node) => (small ? (node < members ? 0 : 1) : 1 + chooser.below(2)));
+      const handles = Array.from({ length: nodes - liars }, (_, node) => (small ? (node < members ? 0 : 1) : 1 + chooser.below(2)));
       const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
       // Where attempts have no deadline, leases are left to run out and only callers' patience ends an attempt.
       const lapseOnly = literal || shape === 'long-memory';
@@ -160,7 +169,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       const isPunctual = shape === 'punctual';
       const teaches = engine === 'paxoslease';
       const releasesLater = !literal && !isBrief && (isPunctual || chooser.below(2) === 0);
-      const tellsBeliefs = teaches && !literal && isAbsolute && !wild && (isPunctual || !releasesLater);
+      const tellsBeliefs = teaches && !literal && isAbsolute && !wild && liars === 0 && (isPunctual || !releasesLater);
       const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
       const timing = deriveRoundTiming({
         maxTermUs: TERM_US,
@@ -172,6 +181,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       });
       return {
         nodes,
+        ...(liars > 0 ? { liars } : {}),
         units: 0,
         faults,
         termUs: TERM_US,
@@ -203,7 +213,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             isMember: false,
             opened: { asked: false },
           },
-          agrees: !wild && isAbsolute,
+          agrees: !wild && isAbsolute && liars === 0,
           releasesHeard: isPunctual,
           judgesDeadlines: shape !== 'steady',
           handles,
@@ -235,6 +245,19 @@ function roundProtocol(variant: Variant): RoundProtocol {
       new LeaseObserver(sometimes),
     ],
 
+    forge: ({ config }: RoundScenario): Forge<RoundMessage> => {
+      const { timing } = config.core;
+      const ballots = engine === 'flease' ? new BucketBallots(timing.bucketUs, true) : new PlainBallots();
+      const names = config.habits.resources.map(({ bytes }) => bytes);
+      return roundForge(names, timing.aheadUsMax, (wallUs) => ballots.highestAt(Math.max(0, wallUs)));
+    },
+
+    audit({ config }: RoundScenario, core: RoundCore, wallUs: WallUs): string | null {
+      const { aheadUsMax } = config.core.timing;
+      if (core.highestToken > wallUs + aheadUsMax + CLOCKS_APART_US) return `has tokens up to ${core.highestToken}, which is beyond belief`;
+      return core.names > NAMES_LEFT_MAX ? `knows ${core.names} names, of which most are nobody’s any more` : null;
+    },
+
     isVote: ({ kind }: RoundMessage): boolean => kind === roundKinds.ACK_WRITE || kind === roundKinds.ACK_READ,
 
     describeMessage(message: RoundMessage): string {
@@ -259,9 +282,9 @@ function roundProtocol(variant: Variant): RoundProtocol {
 }
 
 const LITERAL_SHAPES: readonly RoundShape[] = ['long-memory', 'long-memory', 'long-memory', 'long-memory', 'steady', 'restarts'];
-const FLEASE = { engine: 'flease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'perfect', 'restarts'] } as const;
-const PAXOSLEASE = { engine: 'paxoslease', clocks: 'relative', skewUs: 0, shapes: ['perfect', 'restarts', 'leftovers'] } as const;
-const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts'] } as const;
+const FLEASE = { engine: 'flease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'perfect', 'restarts', 'liars'] } as const;
+const PAXOSLEASE = { engine: 'paxoslease', clocks: 'relative', skewUs: 0, shapes: ['perfect', 'restarts', 'leftovers', 'liars'] } as const;
+const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts', 'liars'] } as const;
 
 export const flease: RoundProtocol = roundProtocol({
   ...FLEASE,

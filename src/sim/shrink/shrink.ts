@@ -80,7 +80,8 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const open = (settings: Settings, rules = mutant): AnyStage => openStage(staging, settings, rules);
       const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
       const scripts = runs.flatMap((run) => {
-        if (watch.outOfTime()) return [];
+        // On a stage everyone is honest.
+        if (watch.outOfTime() || (run.scenario.liars ?? 0) > 0) return [];
         const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
         return (
           shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, { ...staging.defaults, ...STAGE_DEFAULTS }, watch, open, tellings) ?? []

@@ -98,9 +98,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.standing.wakeAt));
   }
 
-  /** Live and dead rows that are still there. */
-  get rows(): number {
-    return this.#leases.count;
+  get highestBallot(): BallotTime {
+    return this.#horizon.highest;
   }
 
   /** Votes given in this life. */

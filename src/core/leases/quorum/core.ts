@@ -62,6 +62,7 @@ import { Electorate } from './voters.ts';
 import { Watchers } from './watchers.ts';
 
 export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEvent> {
+  readonly #names: NameTable;
   readonly #acceptor: Acceptor | null;
   readonly #watchers: Watchers;
   readonly #out: Outgoing;
@@ -78,6 +79,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   constructor(given: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
     const config = rules.believesNearOnly ? given : { ...given, timing: { ...given.timing, aheadUsMax: spanUs(Infinity) } };
     const names = new NameTable(config.hashKey);
+    this.#names = names;
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
@@ -116,6 +118,16 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     const { standing } = this.#acceptor;
     // What is read back may make it shorter.
     return standing.isLoading ? this.#out.timing.silenceUs : standing.silentForUs(mono);
+  }
+
+  /** The highest ballot that this node goes by. */
+  get highestBallot(): BallotTime {
+    return Math.max(this.#out.ballots.last, this.#acceptor?.highestBallot ?? 0) as BallotTime;
+  }
+
+  /** How many names are in the tables of this node. */
+  get names(): number {
+    return this.#names.size;
   }
 
   /** How often this member has voted in this life. */

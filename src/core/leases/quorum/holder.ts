@@ -244,7 +244,8 @@ export class Holder {
 
   #sendRenewal(renewal: Renewal, step: QuorumStep): void {
     const { id, lease, termUs } = renewal;
-    renewal.ballot = this.#out.nextBallot(step);
+    // It may have been granted above what other names have come to.
+    renewal.ballot = this.#out.nextBallot(step, this.#holds.ballot(id) as BallotTime);
     renewal.startMono = step.monoUs;
     renewal.startWall = step.wallUs;
     renewal.accepted.clear();

@@ -20,6 +20,7 @@ import type { Snapshot } from '../../contract.ts';
 import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import type { Holder } from './holder.ts';
+import { ballotLimit } from './horizon.ts';
 import {
   AHEAD,
   FOR_PREPARE,
@@ -123,12 +124,13 @@ export class Proposer {
 
   /** What a refusal means here, where a clock may be too far off to go by: AHEAD if the voter's or our own is. */
   #reasonOf({ reason, clock }: QuorumMessage, pursuit: Pursuit, step: QuorumStep): number {
-    if (reason === LOW) {
-      if (!this.#out.believes(clock, step)) return AHEAD;
-      pursuit.above = Math.max(pursuit.above, clock) as BallotTime;
-    }
-    // Where our own clock is near the voter's, the ballot came of what others had driven ballots up to: that passes.
-    return reason === AHEAD && pursuit.startWall <= clock + this.#out.timing.aheadUsMax ? OUTBID : reason;
+    const { aheadUsMax } = this.#out.timing;
+    // Others may have driven ballots to the edge of what the voter believes, and its clock be a little off ours: that passes.
+    if (reason === AHEAD) return pursuit.startWall > clock + aheadUsMax ? AHEAD : OUTBID;
+    if (reason !== LOW) return reason;
+    if (!this.#out.believes(clock, step)) return clock > ballotLimit(step, 2 * aheadUsMax) ? AHEAD : OUTBID;
+    pursuit.above = Math.max(pursuit.above, clock) as BallotTime;
+    return LOW;
   }
 
   /** It is free at one acceptor, and our turn there; a quorum of them makes an attempt worth while. */
@@ -185,7 +187,7 @@ export class Proposer {
   /** The attempt an answer belongs to, if it is still worth anything: its deadline is data, checked here and not left to a timer (rule 1). */
   #current(from: NodeId, message: QuorumMessage, phase: Pursuit['phase'], step: QuorumStep): Pursuit | null {
     const pursuit = this.#pursuits.get(message.lease);
-    if (!pursuit || !pursuit.voters.includes(from)) return null;
+    if (!pursuit || (!pursuit.voters.includes(from) && this.#out.rules.answersFromAsked)) return null;
     pursuit.met.add(from);
     if (pursuit.ballot === NO_BALLOT || message.ballot !== pursuit.ballot || pursuit.phase !== phase) return null;
     if (step.monoUs >= pursuit.until && pursuit.phase !== 'resting') {

@@ -138,7 +138,7 @@ export function retime(setUp: Timing, rttUs: number): Timing {
   const { maxTermUs, rateErrorPpm } = setUp;
   const knownUs = Math.max(setUp.rttUs, Math.min(Math.ceil(rttUs), longestUs));
   // A stage says how long an attempt takes: that is not to be derived anew while nothing has changed.
-  return knownUs === setUp.rttUs ? setUp : deriveTiming({ maxTermUs, rateErrorPpm, rttUs: knownUs });
+  return knownUs === setUp.rttUs ? setUp : { ...deriveTiming({ maxTermUs, rateErrorPpm, rttUs: knownUs }), aheadUsMax: setUp.aheadUsMax };
 }
 
 function bad(message: string, { maxTermUs, rateErrorPpm, rttUs }: TimingInput): TenureError {

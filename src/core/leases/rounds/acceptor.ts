@@ -78,6 +78,11 @@ export class RoundAcceptor {
     return monoUs(Math.min(this.#isSilent ? this.#silentUntil : NEVER, this.#due.nextAt, this.#sweepAt));
   }
 
+  /** Below every token of a new grant. */
+  get floor(): number {
+    return this.#floor;
+  }
+
   /** How many entries its calendar has. */
   get planned(): number {
     return this.#due.size;

@@ -43,7 +43,7 @@ export class Contender {
   readonly #out: Outgoing;
   readonly #ballots: Ballots;
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
-  readonly #tokens = new BallotClock();
+  readonly tokens: BallotClock = new BallotClock();
   readonly #claims: Claims;
   readonly #found: Found;
   /** Of round trips as they are measured. */
@@ -163,11 +163,11 @@ export class Contender {
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
   told(from: NodeId, message: RoundMessage, step: RoundStep): void {
-    const found = this.#current(message, 'reading', step);
-    if (!found || !found.claim.voters.includes(from)) return;
+    const found = this.#current(from, message, 'reading', step);
+    if (!found) return;
     const { claim, round } = found;
     const value = message.value();
-    if (value !== null && !this.#surroundings.horizon.learn(value, this.#tokens, step)) return;
+    if (value !== null && !this.#surroundings.horizon.learn(value, this.tokens, step)) return;
     round.messages++;
     if (round.heard.has(from) && this.#surroundings.rules.distinctVoters) return;
     round.heard.add(from);
@@ -176,8 +176,8 @@ export class Contender {
   }
 
   voted(from: NodeId, message: RoundMessage, step: RoundStep): void {
-    const found = this.#current(message, 'writing', step);
-    if (!found || !found.claim.voters.includes(from)) return;
+    const found = this.#current(from, message, 'writing', step);
+    if (!found) return;
     const { claim, round } = found;
     if (isSkewed(round, message.clockUs, this.#surroundings)) {
       round.skewed.add(from);
@@ -190,9 +190,9 @@ export class Contender {
   }
 
   nacked(from: NodeId, message: RoundMessage, step: RoundStep): void {
-    this.#surroundings.horizon.heed(message, this.#ballots, this.#tokens, step);
-    const found = this.#current(message, (message.flags & FOR_READ) !== 0 ? 'reading' : 'writing', step);
-    if (!found || !found.claim.voters.includes(from)) return;
+    this.#surroundings.horizon.heed(message, this.#ballots, this.tokens, step);
+    const found = this.#current(from, message, (message.flags & FOR_READ) !== 0 ? 'reading' : 'writing', step);
+    if (!found) return;
     const { claim, round } = found;
     if (!this.#surroundings.rules.refusalIsNoVote && round.stage === 'writing') {
       round.votes.add(from);
@@ -257,10 +257,11 @@ export class Contender {
   }
 
   /** The round an answer belongs to, if it is still worth anything (rule 1). */
-  #current(message: RoundMessage, stage: Round['stage'], step: RoundStep): { claim: Claim; round: Round } | null {
+  #current(from: NodeId, message: RoundMessage, stage: Round['stage'], step: RoundStep): { claim: Claim; round: Round } | null {
     const claim = this.#claims.get(message.lease);
     const round = claim?.round ?? null;
     if (!claim || round === null || round.ballot !== message.ballot || round.stage !== stage) return null;
+    if (!claim.voters.includes(from) && this.#surroundings.rules.answersFromAsked) return null;
     if (step.monoUs >= round.until) {
       this.#fail(claim, round, step);
       return null;
@@ -302,7 +303,7 @@ export class Contender {
 
   #ownValue(claim: Claim, round: Round, step: RoundStep): LeaseValue {
     const { rules, timing, owner } = this.#surroundings;
-    if (round.purpose === 'take') claim.token = this.#tokens.next(step.wallUs, this.#surroundings.horizon.aheadUsMax);
+    if (round.purpose === 'take') claim.token = this.tokens.next(step.wallUs, this.#surroundings.horizon.aheadUsMax);
     const fromUs = rules.deadlineFromFirstMessage ? round.startWall : step.wallUs;
     const untilUs = timing.clocks === 'absolute' ? fromUs + claim.termUs : claim.termUs;
     claim.written = round.ballot;
@@ -482,7 +483,7 @@ export class Contender {
   snapshot(): Snapshot {
     return {
       ballots: this.#ballots.last,
-      tokens: this.#tokens.last,
+      tokens: this.tokens.last,
       pace: { attemptUs: this.#pace.attemptUs, rttUs: this.#pace.rttUs },
       claims: this.#claims.snapshot(),
     };
@@ -491,7 +492,7 @@ export class Contender {
   restore(snapshot: Snapshot): void {
     const told = snapshot as unknown as { ballots: BallotTime; tokens: BallotTime; pace: Pace; claims: Snapshot };
     this.#ballots.observe(told.ballots);
-    this.#tokens.observe(told.tokens);
+    this.tokens.observe(told.tokens);
     this.#pace = told.pace;
     this.#claims.restore(told.claims);
   }

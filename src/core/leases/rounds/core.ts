@@ -38,6 +38,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   readonly #boot: Boot;
   /** Who asks for this node. */
   readonly #owner: Incarnation;
+  readonly #names: NameTable;
   readonly #admission: RoundAdmission;
   readonly #acceptor: RoundAcceptor | null;
   readonly #contender: Contender;
@@ -53,6 +54,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#owner = owner;
     this.#admission = new RoundAdmission(memberKeys.length, rules);
     const names = new NameTable(config.hashKey);
+    this.#names = names;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
     // Plain time differs between any two askers in practice, and would hide what "mod n" does.
     const isBucketed = !rules.ballotsByIncarnation || (engine === 'flease' && rules.bucketedBallots);
@@ -87,6 +89,16 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   /** The token of the lease that the learner of this node believes in, by its own clocks; 0 if it believes in none. */
   believed(name: Uint8Array, mono: MonoUs, wall: WallUs): number {
     return this.#learner?.hint(name, { monoUs: mono, wallUs: wall })?.token ?? 0;
+  }
+
+  /** The highest token that this node goes by. */
+  get highestToken(): number {
+    return Math.max(this.#contender.tokens.last, this.#acceptor?.floor ?? 0);
+  }
+
+  /** How many names are in the tables of this node. */
+  get names(): number {
+    return this.#names.size;
   }
 
   /** How long this member still votes for nobody; 0 for a client. */
