@@ -64,8 +64,8 @@ export class LiarNumbers {
 
   /** Its own as often as not, so that it is heard at all; or that of some process. */
   who(heard: Incarnation): Incarnation {
-    const { boot, nodes, choose } = this.#ground;
+    const { boot, nodes } = this.#ground;
     if (!this.isChanged) return heard;
-    return this.one(2) ? boot.incarnation : incarnation(1 + choose(nodes * 3));
+    return this.one(2) ? boot.incarnation : incarnation(1 + this.#ground.choose(nodes * 3));
   }
 }

@@ -234,14 +234,15 @@ function roundProtocol(variant: Variant): RoundProtocol {
         desk,
       ),
 
-    referees: ({ config }: RoundScenario, sometimes: (name: string) => void): Referee[] => [
+    referees: ({ config, liars = 0 }: RoundScenario, sometimes: (name: string) => void): Referee[] => [
       new ExclusionReferee(),
       ...(config.agrees ? [new FencingReferee()] : []),
       ...(config.habits.tellsBeliefs ? [new BeliefReferee(config.releasesHeard)] : []),
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
-      ...(config.habits.speaks ? [new RegularityReferee()] : []),
+      // A liar may write back what a holder of Flease said of itself before.
+      ...(config.habits.speaks && !(engine === 'flease' && liars > 0) ? [new RegularityReferee()] : []),
       new LeaseObserver(sometimes),
     ],
 

@@ -87,7 +87,7 @@ describe('a request that waits', () => {
 describe('a waiter', () => {
   it('that connects again is told where it is now', () => {
     let isHeld = true;
-    const leases = { isLive: () => isHeld, expiresAt: () => 1_000_000, clock: ballotTime(0) };
+    const leases = { isLive: () => isHeld, expiresAt: () => 1_000_000, toldClock: () => ballotTime(0) };
     const room = new WaitingRoom({ names: new NameTable(), timing: TIMING, leases, rules: ALL_RULES });
     const sent: number[] = [];
     const step = { monoUs: monoUs(1), send: (node: number) => sent.push(node) } as unknown as QuorumStep;

@@ -27,10 +27,14 @@ describe('who may say what to a node of Flease or PaxosLease', () => {
   it('hears requests in the name of the incarnation that sends them, and of no other', () => {
     for (const sender of [MEMBER, CLIENT]) {
       for (const kind of REQUESTS) {
-        expect(admits(sender, { kind, owner: sender.incarnation })).toBe(true);
+        expect(admits(sender, { kind, owner: sender.incarnation, holder: sender.incarnation })).toBe(true);
         expect(admits(sender, { kind, owner: incarnation(99) })).toBe(false);
       }
     }
+  });
+
+  it('lets PaxosLease’s owners propose their own leases only', () => {
+    expect(admits(CLIENT, { kind: WRITE, owner: CLIENT.incarnation, holder: incarnation(99) })).toBe(false);
   });
 
   it('hears answers from members only', () => {

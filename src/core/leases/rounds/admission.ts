@@ -1,19 +1,22 @@
 /**
  * Who may say what to a node of Flease or PaxosLease. Whoever asks or teaches does so in the name of its own
- * incarnation; only members answer and pass on. Flease lets anyone write back the lease of another that it read:
- * what that can do is bounded by the acceptor's rules, not here.
+ * incarnation; only members answer and pass on. Flease lets anyone write back the lease of another that it read, so a
+ * liar can make such a lease last longer and say something else of its holder; it cannot end it.
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
-import { isRoundRequest, LEARN, type RoundMessage } from './messages.ts';
+import { isRoundRequest, LEARN, WRITE, type RoundMessage } from './messages.ts';
 import type { RoundRules } from './rules.ts';
 
 export class RoundAdmission {
   readonly #members: number;
+  readonly #helps: boolean;
   readonly #rules: RoundRules;
 
-  constructor(members: number, rules: RoundRules) {
+  /** `helps`: whoever reads the lease of another writes it back (Flease). */
+  constructor(members: number, helps: boolean, rules: RoundRules) {
     this.#members = members;
+    this.#helps = helps;
     this.#rules = rules;
   }
 
@@ -21,8 +24,9 @@ export class RoundAdmission {
     if (!isRoundRequest(message)) return sender.node < this.#members || !this.#rules.answersFromAsked;
     if (!this.#rules.asksInOwnName) return true;
     if (message.owner !== this.#nameOf(sender)) return false;
-    // An owner tells learners of its own lease only.
-    return message.kind !== LEARN || message.holder === message.owner;
+    // Owners propose, and tell learners of, their own leases only.
+    const isOwn = message.holder === message.owner || (message.kind !== LEARN && message.kind !== WRITE);
+    return isOwn || (message.kind === WRITE && this.#helps);
   }
 
   #nameOf({ node, incarnation }: Sender): Incarnation {

@@ -52,7 +52,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#config = config;
     this.#boot = boot;
     this.#owner = owner;
-    this.#admission = new RoundAdmission(memberKeys.length, rules);
+    this.#admission = new RoundAdmission(memberKeys.length, engine === 'flease', rules);
     const names = new NameTable(config.hashKey);
     this.#names = names;
     const algorithm = engine === 'flease' ? new FleaseAlgorithm(config.algorithm) : new PaxosLeaseAlgorithm();
