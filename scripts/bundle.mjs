@@ -50,7 +50,7 @@ const { output } = await bundle.write({
   codeSplitting: {
     groups: [
       // The dead-man's switch is a program of its own and must not load the rest.
-      { name: 'guard', test: /[\\/]cli[\\/]run[\\/](?:orders|process-group)\.js$/, priority: 3 },
+      { name: 'guard', test: /[\\/]cli[\\/]run[\\/](?:cgroup|command-processes|orders|process-group)\.js$/, priority: 3 },
       { name: 'start', test: /[\\/](?:commander|kernel)[\\/]|[\\/]cli[\\/](?:exit-codes|terminal)\.js$/, priority: 2 },
       { name: 'cell', test: (id) => needed.has(id), priority: 1 },
     ],

@@ -45,9 +45,9 @@ export class Run {
     return this.#child((words) => /\bswitch(?:\.js|$)/.test(words), but);
   }
 
-  /** The shell that is there if both are killed. */
-  lastResortPid(): Promise<number> {
-    return this.#child((words) => words.includes('kill -9'));
+  /** The shell that holds the deadline too. */
+  lastResortPid(but?: number): Promise<number> {
+    return this.#child((words) => words.includes('kill -9'), but);
   }
 
   async #child(isMeant: (words: string) => boolean, but?: number): Promise<number> {

@@ -20,15 +20,15 @@ function refusalOf(termMs: number, graceMs: number): TenureError | null {
 
 describe('the plan of an ending', () => {
   it('gives five seconds of grace to a term of fifteen, and kills three quarters of a second before the end', () => {
-    expect(planFor(15_000, undefined)).toMatchObject({ graceMs: 5000, killBeforeMs: 750, switchBeforeMs: 375 });
+    expect(planFor(15_000, undefined)).toMatchObject({ graceMs: 5000, killBeforeMs: 750, guardsBeforeMs: 562.5 });
   });
 
-  it('kills before the lease ends, the switch after us, and leaves half the term to renewals', () => {
+  it('kills before the lease ends, the guards after us, and leaves half the term to renewals', () => {
     fc.assert(
       fc.property(TERMS_MS, (termMs) => {
-        const { graceMs, killBeforeMs, switchBeforeMs } = planFor(termMs, undefined);
-        expect(switchBeforeMs).toBeGreaterThan(0);
-        expect(killBeforeMs).toBeGreaterThan(switchBeforeMs);
+        const { graceMs, killBeforeMs, guardsBeforeMs } = planFor(termMs, undefined);
+        expect(guardsBeforeMs).toBeGreaterThan(0);
+        expect(killBeforeMs).toBeGreaterThan(guardsBeforeMs);
         expect(graceMs).toBeGreaterThanOrEqual(0);
         expect(termMs - killBeforeMs - graceMs).toBeGreaterThanOrEqual(termMs / 2);
       }),
@@ -36,9 +36,9 @@ describe('the plan of an ending', () => {
   });
 
   it('shortens the usual grace, but refuses one that was asked for and does not fit', () => {
-    expect(planFor(2000, undefined).graceMs).toBe(900);
-    expect(planFor(2000, 900).graceMs).toBe(900);
-    expect(refusalOf(2000, 901)).toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
+    expect(planFor(2000, undefined).graceMs).toBe(850);
+    expect(planFor(2000, 850).graceMs).toBe(850);
+    expect(refusalOf(2000, 851)).toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
   });
 
   it('names a term into which the grace fits, and none shorter does', () => {

@@ -6,6 +6,7 @@ import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
 import { aMomentForAll, openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
+import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
 import { stopSignals } from '../stop-signals.ts';
 import { metaText, paletteFor, printJson } from '../terminal.ts';
@@ -16,6 +17,7 @@ interface ElectFlags extends CellFlags {
   readonly value?: string;
   readonly term?: string;
   readonly grace?: string;
+  readonly cgroup: string;
   readonly json?: boolean;
 }
 
@@ -47,6 +49,7 @@ export function electCommand(setExit: (code: number) => void): Command {
       .option('--value <text>', 'what the leader says of itself (default: user@host and process id)')
       .option('--term <duration>', "how long a leader stays one unless it renews (default: the cell's longest)")
       .option('--grace <duration>', 'how long a command has between TERM and KILL when the leadership is lost: 5s, or what fits')
+      .option('--cgroup <which>', CGROUP_HELP, 'auto')
       .option('--json', 'print JSON lines'),
   )
     .addHelpText('after', HELP)
@@ -74,6 +77,7 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
       termMs: milliseconds(flags.term),
       graceMs: milliseconds(flags.grace),
       onLost: 'SIGTERM',
+      cgroup: readCgroupWish(flags.cgroup),
       conflictCode: EXIT.conflict,
       json: flags.json === true,
       onOutcome: (outcome) => {

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
+import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
 
 interface RunFlags extends CellFlags {
@@ -12,6 +13,7 @@ interface RunFlags extends CellFlags {
   readonly shared?: boolean;
   readonly term?: string;
   readonly grace?: string;
+  readonly cgroup: string;
   readonly conflictExitCode?: string;
   readonly onLost: string;
   readonly json?: boolean;
@@ -19,8 +21,8 @@ interface RunFlags extends CellFlags {
 
 const HELP = `
 The command runs in a session and process group of its own, with our standard input, output and error. Signals are passed on to
-the whole group. When the lease cannot be renewed, the group is told to stop and then killed, before the lease ends; also if
-tenure run itself is killed or stopped. The command finds TENURE_NAME, TENURE_TOKEN, TENURE_HOLDER and TENURE_DEADLINE
+the whole group. When the lease cannot be renewed, the command is told to stop and then killed, before the lease ends; also if
+tenure run itself is killed or stopped. Children that leave the group are ended too where the command has a cgroup (--cgroup). The command finds TENURE_NAME, TENURE_TOKEN, TENURE_HOLDER and TENURE_DEADLINE
 (milliseconds since 1970, of the first grant) in its environment.
 
 Examples:
@@ -45,7 +47,8 @@ export function runCommand(setExit: (code: number) => void): Command {
     .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest of the cell unless told otherwise')
     .option('-E, --conflict-exit-code <code>', 'exit with this instead of 75')
     .option('--on-lost <signal>', 'what tells the command to stop when the lease is lost', 'TERM')
-    .option('--grace <duration>', 'how long it then has before it is killed: 5s, or what fits into the term');
+    .option('--grace <duration>', 'how long it then has before it is killed: 5s, or what fits into the term')
+    .option('--cgroup <which>', CGROUP_HELP, 'auto');
   return addCellOptions(command)
     .option('--json', 'what tenure itself has to say is one JSON object a line, on standard error')
     .addHelpText('after', HELP)
@@ -62,6 +65,7 @@ export function runCommand(setExit: (code: number) => void): Command {
           termMs: milliseconds(flags.term),
           graceMs: milliseconds(flags.grace),
           onLost: signalOf(flags.onLost),
+          cgroup: readCgroupWish(flags.cgroup),
           conflictCode: conflictCodeOf(flags),
           json: flags.json === true,
         }),

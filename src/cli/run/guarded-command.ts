@@ -1,6 +1,6 @@
 /**
- * A command that runs under a lease, and its whole process group with it: told to stop when the lease cannot be renewed,
- * killed before it ends, by this process or, failing that, by the dead-man's switch. It is over when nobody of the group is left.
+ * A command that runs under a lease, and all it has started with it: told to stop when the lease cannot be renewed, killed
+ * before it ends, by this process or, failing that, by one of its guards. It is over when nobody of its group or cgroup is left.
  */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { accessSync, constants as files } from 'node:fs';
@@ -9,10 +9,11 @@ import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { TenureError } from '../../kernel/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { DeadMansSwitch } from './dead-mans-switch.ts';
+import { CommandProcesses } from './command-processes.ts';
+import { enclose, type CgroupWish, type Enclosure } from './enclosure.ts';
 import { whyNotFound } from './find-command.ts';
-import { LastResort } from './last-resort.ts';
-import { machineMonoMs, tellsBeforeMs } from './orders.ts';
+import { Guards } from './guards.ts';
+import { machineMonoMs, tellsBeforeMs, type Order } from './orders.ts';
 import type { Plan } from './plan.ts';
 import { groupsOf, ProcessGroup } from './process-group.ts';
 
@@ -25,7 +26,7 @@ export interface Tenancy {
 export type Outcome =
   | { readonly kind: 'ended'; readonly code: number }
   /** The lease was lost: the command was stopped, or cannot be sure to have ended in time. */
-  | { readonly kind: 'lost'; readonly why: string }
+  | { readonly kind: 'lost'; readonly why: string; readonly enclosure: Enclosure | null }
   | { readonly kind: 'not-started'; readonly code: number; readonly why: string }
   | { readonly kind: 'unguarded'; readonly error: TenureError };
 
@@ -35,22 +36,22 @@ export interface CommandOptions {
   readonly plan: Plan;
   /** What tells the command to stop when the lease is lost. */
   readonly onLost: NodeJS.Signals;
+  readonly cgroup: CgroupWish;
 }
 
 const STDIN = 0;
 const SHELL = '/bin/sh';
 /**
- * Waits for a word before it becomes the command, so that the command does nothing before the switch knows of it: if we are
+ * Waits for a word before it becomes the command, so that the command does nothing before its guards know of it: if we are
  * killed in between, the word never comes. A shell also says 126 and 127 as shells do.
  */
 const GATE = 'read -r go <&3 || exit; exec 3<&-; exec "$@"';
 const CLOSE_LOOK_MS = 20;
 /** Whatever a signal number is added to, as shells count. */
 const BY_SIGNAL = 128;
+const KILLED = BY_SIGNAL + constants.signals.SIGKILL;
 /** Who is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
 const STOP_AFTER_MS = 100;
-
-const LAST_RESORT_AFTER_MS = 100;
 
 /** What is not dead so long after the lease and the grace cannot be killed by us. */
 const GIVE_UP_MS = 10_000;
@@ -58,17 +59,17 @@ const GIVE_UP_MS = 10_000;
 export class GuardedCommand {
   readonly #lease: Tenancy;
   readonly #options: CommandOptions;
-  #switch: DeadMansSwitch | null = null;
-  #switchPid = 0;
-  #lastResort: LastResort | null = null;
+  #guards: Guards | null = null;
   #dismissed: Promise<unknown> | undefined;
-  #group: ProcessGroup | null = null;
+  #processes: CommandProcesses | null = null;
+  #enclosure: Enclosure | null = null;
   /** Why it is being ended. */
   #lost: string | null = null;
   #hopeless: TenureError | null = null;
   #killAtMonoMs = Infinity;
   #toldDeadlineMs = -Infinity;
   #toldIsTold = false;
+  #nextOrder = 1;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
@@ -77,7 +78,7 @@ export class GuardedCommand {
     this.#options = options;
   }
 
-  /** Runs it to its end. When this resolves, nobody of its group is left, and the lease may be given back. */
+  /** Runs it to its end. When this resolves, nobody of it is left, and the lease may be given back. */
   async run(): Promise<Outcome> {
     const { command, environment } = this.#options;
     const obstacle = whyNotFound(command[0] ?? '', environment['PATH']);
@@ -87,74 +88,57 @@ export class GuardedCommand {
     void process.stderr;
     try {
       const isGated = passesShell(environment);
-      // Without a gate it begins at once: the instant without a guard is kept short.
-      if (!isGated) this.#guard();
       const stdio: StdioOptions = [isInBackground() ? 'ignore' : 'inherit', 'inherit', 'inherit', ...(isGated ? (['pipe'] as const) : [])];
       const [file = '', ...args] = isGated ? [SHELL, '-c', GATE, 'tenure', ...command] : command;
       // A session of its own: a group that can be killed as one, and no terminal that could stop it for reading.
       const child = started(() => spawn(file, args, { detached: true, stdio, env: { ...environment } }));
       if (child instanceof Error) return notStarted(child, command);
-      // The gate is being opened meanwhile.
-      this.#guard();
       const ended = endOf(child);
       if (child.pid !== undefined) {
-        this.#group = new ProcessGroup(child.pid);
-        await this.#tellSwitch();
+        const enclosure = enclose(child.pid, this.#options.cgroup);
+        this.#enclosure = enclosure;
+        this.#processes = new CommandProcesses(new ProcessGroup(child.pid), enclosure.kind === 'cgroup' ? enclosure.cgroup : null);
+        if (enclosure.kind === 'refused') this.#cannotGuard(enclosure.error);
         this.#look();
+        await this.#guards?.present();
       }
       // Where descriptors have run out, there are no streams at all.
       const gate = (child.stdio as ChildProcess['stdio'] | undefined)?.[3] as Writable | undefined;
       gate?.on('error', () => {});
       gate?.end(this.#hopeless ? '' : 'go\n');
-      const late = setTimeout(() => this.#addLastResort(), LAST_RESORT_AFTER_MS);
-      late.unref();
       const end = await ended;
       if (typeof end === 'object') return notStarted(end, command);
       const wasOver = this.#lease.remainingMs() <= 0;
-      // If we were stopped, the switch may have told it to stop, and we are late to see why it ended.
+      // If we were stopped, a guard may have told it to stop, and we are late to see why it ended.
       this.#look();
       await this.#endRest();
+      // The end of the command may be seen before that of the guard which killed it.
+      if (end === KILLED && this.#lost === null && (await this.#guards?.haveFired()) === true) this.#guardFired();
       return this.#outcome(end, wasOver);
     } finally {
       // Signals may still come; there is nobody left whom they could mean, and nothing to look after.
       this.#isOver = true;
-      this.#group = null;
+      this.#processes?.cgroup?.remove();
+      this.#processes = null;
       clearTimeout(this.#timer);
-      this.#dismissed = Promise.all([this.#switch?.dismiss(), this.#lastResort?.dismiss()]);
+      this.#dismissed = this.#guards?.dismiss();
     }
   }
 
-  /** What ends sooner is not worth a third process. */
-  #addLastResort(): void {
-    if (this.#group && !this.#isOver) this.#lastResort = LastResort.for(this.#group, this.#switchPid);
-  }
-
-  /** Resolves when the switch is gone too; the lease need not wait for that. */
+  /** Resolves when the guards are gone too; the lease need not wait for that. */
   async dismissed(): Promise<void> {
     await this.#dismissed;
   }
 
-  /** Not before there is something to guard: who waits for a lease needs none. What the switch is told waits for it until it is loaded. */
-  #guard(): void {
-    this.#switch ??= new DeadMansSwitch({
-      onStarted: (pid) => {
-        this.#switchPid = pid;
-        this.#lastResort?.tell(pid);
-      },
-      onFired: () => this.#switchFired(),
-      onHopeless: (error) => this.#switchIsHopeless(error),
-    });
-  }
-
   #outcome(code: number, wasOver: boolean): Outcome {
     if (this.#hopeless) return { kind: 'unguarded', error: this.#hopeless };
-    if (this.#lost !== null) return { kind: 'lost', why: this.#lost };
-    return wasOver ? { kind: 'lost', why: 'the lease was over when the command ended' } : { kind: 'ended', code };
+    const why = this.#lost ?? (wasOver ? 'the lease was over when the command ended' : null);
+    return why === null ? { kind: 'ended', code } : { kind: 'lost', why, enclosure: this.#enclosure };
   }
 
   /** Passes a signal on to the whole group. */
   forward(signal: NodeJS.Signals): void {
-    this.#group?.signal(signal);
+    this.#processes?.forward(signal);
   }
 
   /** The keyboard's stop: the group is stopped, then this process, until the shell continues both. */
@@ -173,14 +157,14 @@ export class GuardedCommand {
     this.forward('SIGCONT');
   }
 
-  /** The switch has killed the group in our place. */
-  #switchFired(): void {
+  /** A guard has killed the command in our place. */
+  #guardFired(): void {
     this.#lose('the lease ran out while tenure run was stopped or stuck');
     this.#look();
   }
 
-  /** The switch cannot be had: the command is ended at once, while we still can. */
-  #switchIsHopeless(error: TenureError): void {
+  /** The command is not guarded as it must be: it does not begin, or is ended at once, while we still can. */
+  #cannotGuard(error: TenureError): void {
     this.#hopeless = error;
     this.#lose(error.message);
     this.#look();
@@ -194,8 +178,8 @@ export class GuardedCommand {
     const leftMs = this.#lease.remainingMs() - killBeforeMs;
     if (leftMs <= graceMs || this.#switchHasTold()) this.#lose('the lease could not be renewed in time');
     const killInMs = Math.min(leftMs, this.#killAtMonoMs - machineMonoMs());
-    if (killInMs <= 0) this.#group?.signal('SIGKILL');
-    else void this.#tellSwitch();
+    if (killInMs <= 0) this.#processes?.kill();
+    else this.#tellGuards();
     const nextMs = killInMs <= 0 ? CLOSE_LOOK_MS : this.#lost === null ? Math.min(lookMs, leftMs - graceMs) : Math.min(lookMs, killInMs);
     this.#timer = setTimeout(() => this.#look(), Math.max(1, nextMs));
   }
@@ -219,14 +203,12 @@ export class GuardedCommand {
     if (this.#killAtMonoMs !== Infinity) return;
     const { plan, onLost } = this.#options;
     this.#killAtMonoMs = machineMonoMs() + plan.graceMs;
-    this.#group?.signal(onLost);
-    // Who is stopped hears nothing until it is continued.
-    this.#group?.signal('SIGCONT');
+    this.#processes?.tellToStop(onLost);
   }
 
-  /** The command itself has ended. Whoever it left behind in its group has its grace: nobody works on without the lease. */
+  /** The command itself has ended. Whoever it left behind has its grace: nobody works on without the lease. */
   async #endRest(): Promise<void> {
-    while (this.#group?.isAlive === true) {
+    while (this.#processes?.isAlive === true) {
       this.#tellToStop();
       this.#look();
       if (this.#lease.remainingMs() <= 0 && this.#killAtMonoMs + GIVE_UP_MS < machineMonoMs()) return;
@@ -235,20 +217,35 @@ export class GuardedCommand {
   }
 
   /** The end by both clocks, read before the lease is asked: nothing between the two makes it later than it is. */
-  async #tellSwitch(): Promise<void> {
+  #tellGuards(): void {
     const { plan, onLost } = this.#options;
-    if (!this.#group) return;
+    if (!this.#processes) return;
     const monoMs = machineMonoMs();
     const wallMs = Date.now();
     const isTold = this.#killAtMonoMs !== Infinity;
-    const untilKillMs = Math.min(this.#lease.remainingMs() - plan.switchBeforeMs, this.#killAtMonoMs - monoMs + plan.killBeforeMs);
+    const untilKillMs = Math.min(this.#lease.remainingMs() - plan.guardsBeforeMs, this.#killAtMonoMs - monoMs + plan.killBeforeMs);
     // A renewal is worth a word; that the clocks are read a little later is not.
     if (monoMs + untilKillMs < this.#toldDeadlineMs + plan.lookMs && isTold === this.#toldIsTold) return;
     this.#toldDeadlineMs = monoMs + untilKillMs;
     this.#toldIsTold = isTold;
-    const { id, born } = this.#group;
-    const when = { killAtMonoMs: monoMs + untilKillMs, killAtWallMs: wallMs + untilKillMs };
-    await this.#switch?.tell({ group: id, born, ...when, graceMs: plan.graceMs, signal: onLost, isTold }, plan.switchPatienceMs);
+    const { group, cgroup } = this.#processes;
+    const order: Order = {
+      number: this.#nextOrder++,
+      group: group.id,
+      born: group.born,
+      cgroup: cgroup?.path ?? null,
+      killAtMonoMs: monoMs + untilKillMs,
+      killAtWallMs: wallMs + untilKillMs,
+      graceMs: plan.graceMs,
+      signal: onLost,
+      isTold,
+    };
+    if (this.#guards) this.#guards.tell(order, plan.guardPatienceMs);
+    else
+      this.#guards = new Guards(order, plan.guardPatienceMs, {
+        onFired: () => this.#guardFired(),
+        onHopeless: (error) => this.#cannotGuard(error),
+      });
   }
 }
 

@@ -1,64 +1,95 @@
 /**
- * The last resort of `tenure run`: a shell that kills the command when `tenure run` and its switch are both gone without a
- * word, as after `killall -9 node`. It is no Node and knows no time: while either of the two lives, it does nothing.
+ * The last resort as a kind of guard: a shell that kills the command at its time if it is told of no later one, whatever has
+ * become of `tenure run` and the switch, and at once when both are gone. It is no Node, so that nothing which befalls Node
+ * befalls all guards, and it gives no grace.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import type { ProcessGroup } from './process-group.ts';
+import { spawn } from 'node:child_process';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import type { GuardKind } from './guard.ts';
+import { FIRED, machineMonoMs, type Order } from './orders.ts';
+
+const SHELL = '/bin/sh';
+const SETPRIV = '/usr/bin/setpriv';
+const CS_PER_S = 100;
+const MS_PER_CS = 10;
+/** The kernel shows this clock in hundredths of a second; it also counts while the machine sleeps. */
+const CLOCK = '/proc/uptime';
 
 /**
- * Its input ends with `tenure run`; until then it is told the number of each new switch. A dead process that nobody has reaped
- * has a number still, but no program. The group is killed only if it is the one that was meant.
+ * Shells can wait for a line or for a time, not for both: timeout(1) does, and without it only the end of the input counts. A line
+ * that timeout cut in two does not begin with `until`, and is dropped. Whoever was stopped first reads what was said
+ * meanwhile. A group is killed only if it is the one that was meant, and again while anybody is left.
  */
-const SCRIPT = `trap "" HUP INT QUIT TERM
-group=$1 born=$2
-while read -r pid; do switch=$pid; done
-while [ -e "/proc/$switch/exe" ]; do sleep 1; done
-if read -r line < "/proc/$group/stat"; then
-  set -- \${line##*) }
-  [ "\${20}" = "$born" ] || exit
-fi
-kill -9 -"$group"`;
+const SCRIPT = `trap "" HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU
+group=$1 born=$2 cgroup=$3 number=$4 until=$5
+clock() { read -r now rest < ${CLOCK}; now=\${now%.*}\${now#*.}; }
+kill_all() {
+  none=1
+  if [ -n "$cgroup" ]; then
+    echo 1 > "$cgroup/cgroup.kill"
+    read -r word populated < "$cgroup/cgroup.events" && [ "$populated" = 1 ] && none=0
+  fi
+  if read -r line < "/proc/$group/stat"; then
+    set -- \${line##*) }
+    [ "\${20}" = "$born" ] || return "$none"
+  fi
+  kill -9 -"$group" && none=0
+  return "$none"
+}
+fire() {
+  tries=0
+  while [ "$tries" -lt 50 ] && kill_all; do
+    tries=$((tries + 1))
+    sleep 0.02
+  done
+  [ -z "$cgroup" ] || rmdir "$cgroup"
+  exit ${FIRED}
+}
+echo "$number"
+while :; do
+  clock
+  left=$((until - now))
+  [ "$left" -ge 3 ] || left=3
+  part=$((left % 100))
+  [ "$part" -ge 10 ] || part=0$part
+  line=$(timeout -s KILL "$((left / 100)).$part" ${SHELL} -c 'read -r line && echo "$line"')
+  case $? in
+    0) ;;
+    1) fire ;;
+    127) read -r line || fire ;;
+    *) line='' ; clock; [ "$now" -lt "$until" ] || fire ;;
+  esac
+  case $line in
+    'until '*) line=\${line#* } number=\${line% *} until=\${line#* }; echo "$number" ;;
+    done) exit 0 ;;
+  esac
+done`;
 
-export class LastResort {
-  readonly #process: ChildProcess;
+/** Where the kernel does not show processes, or there is no shell, there is none: null. */
+export function lastResort({ born }: Pick<Order, 'born'>): GuardKind | null {
+  if (born === null || !existsSync(SHELL)) return null;
+  return {
+    name: 'last resort',
+    farewell: 'done\n',
+    line: (order) => `until ${order.number} ${untilCs(order)}`,
+    start(order, start) {
+      const words = [order.group, born, order.cgroup ?? '', order.number, untilCs(order)].map(String);
+      const shell = [SHELL, '-c', SCRIPT, 'sh', ...words];
+      // If it is stopped when `tenure run` is killed, the kernel lets it go on. Should setpriv not know how, a second start does without.
+      const [file = '', ...args] = start === 1 && hasSetpriv() ? [SETPRIV, '--pdeathsig', 'CONT', ...shell] : shell;
+      const { PATH } = process.env;
+      return spawn(file, args, { detached: true, cwd: '/', env: { PATH }, stdio: ['pipe', 'pipe', 'ignore'] });
+    },
+  };
+}
 
-  /** Where the kernel does not show processes there is none: null. */
-  static for(group: ProcessGroup, switchPid: number): LastResort | null {
-    return group.born === null ? null : new LastResort(group.id, group.born, switchPid);
-  }
+/** When it is to kill, on the clock that a shell can read: a hundredth early, because that clock stands still for as long. */
+function untilCs({ killAtMonoMs }: Order): number {
+  const nowCs = Math.floor(Number.parseFloat(readFileSync(CLOCK, 'latin1')) * CS_PER_S);
+  return nowCs - 1 + Math.floor((killAtMonoMs - machineMonoMs()) / MS_PER_CS);
+}
 
-  private constructor(group: number, born: string, switchPid: number) {
-    const { PATH } = process.env;
-    this.#process = spawn('/bin/sh', ['-c', SCRIPT, 'sh', String(group), born], {
-      detached: true,
-      cwd: '/',
-      env: { PATH },
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    this.#process.on('error', () => {});
-    this.#process.unref();
-    // Where descriptors have run out, there is no stream.
-    this.#stdin?.on('error', () => {}).unref();
-    this.tell(switchPid);
-  }
-
-  /** Another switch has taken the place of the one before. */
-  tell(switchPid: number): void {
-    this.#stdin?.write(`${switchPid}\n`);
-  }
-
-  /** Nothing is left to kill. It is seen to its grave, as the switch is. */
-  async dismiss(): Promise<void> {
-    const { pid, exitCode, signalCode } = this.#process;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    const gone = once(this.#process, 'exit');
-    this.#process.ref();
-    if (this.#process.kill('SIGKILL')) await gone;
-  }
-
-  get #stdin(): Socket | undefined {
-    return (this.#process as unknown as { stdin?: Socket }).stdin;
-  }
+/** Busybox has one that knows nothing of parents; there it is a link. */
+function hasSetpriv(): boolean {
+  return lstatSync(SETPRIV, { throwIfNoEntry: false })?.isFile() === true;
 }

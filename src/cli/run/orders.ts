@@ -1,14 +1,16 @@
 /**
- * What `tenure run` tells its dead-man's switch, one JSON object a line. Each order is complete and replaces the one before,
- * so a switch that was started anew needs no more than the last. Instants are absolute: an order that was read late ends
+ * What `tenure run` tells its guards. Each order is complete and replaces the one before, so a guard that was started anew
+ * needs no more than the last. Instants are absolute: an order that was read late ends
  * nothing later.
  */
 export interface Order {
-  /** The switch answers with it. */
+  /** The guard answers with it. */
   readonly number: number;
   /** The group to kill, and when its leader was started. */
   readonly group: number;
   readonly born: string | null;
+  /** The folder of the command's cgroup, if it has one. */
+  readonly cgroup: string | null;
   /** When to kill, on the monotonic clock of this machine and on its wall clock; the earlier counts. */
   readonly killAtMonoMs: number;
   readonly killAtWallMs: number;
@@ -27,7 +29,7 @@ export function tellsBeforeMs(graceMs: number): number {
   return graceMs - Math.min(AFTER_YOU_MS, graceMs / 4);
 }
 
-/** How a switch ends that had to kill. */
+/** How a guard ends that had to kill. */
 export const FIRED = 3;
 
 /** The monotonic clock of the machine: all its processes count from the same instant, unlike with `performance.now()`. */

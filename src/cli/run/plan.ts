@@ -9,25 +9,34 @@ export interface Plan {
   readonly graceMs: number;
   /** So long before the lease ends it is killed. */
   readonly killBeforeMs: number;
-  /** So long before the lease ends the switch kills it: `tenure run` itself has not, so it must be stopped or stuck. */
-  readonly switchBeforeMs: number;
+  /** So long before the lease ends its guards kill it: `tenure run` itself has not, so it must be gone, stopped or stuck. */
+  readonly guardsBeforeMs: number;
   /** Clocks are looked at so often: a machine that slept is noticed by its wall clock only, which no timer follows. */
   readonly lookMs: number;
-  /** A switch that has not answered for so long is replaced. */
-  readonly switchPatienceMs: number;
+  /** A guard that has not answered for so long is replaced. */
+  readonly guardPatienceMs: number;
 }
 
 const GRACE_MS = 5000;
 const KILL_BEFORE_MS_MAX = 1000;
-const KILL_BEFORE_MS_MIN = 20;
+/** The part of a term, and of a short one, by which a command is killed early. A busy machine may take a tenth of a second to run a guard. */
+const KILL_BEFORE = 1 / 20;
+const KILL_BEFORE_SHORT = 1 / 5;
+const KILL_BEFORE_SHORT_MS_MAX = 150;
+/** Of that, what is left when the guards kill. One of them is a shell, which needs some milliseconds to notice the time. */
+const LEFT_TO_GUARDS = 3 / 4;
 const LOOK_MS_MAX = 250;
-const SWITCH_PATIENCE_MS_MIN = 2000;
+const LOOK_MS_MIN = 20;
+const GUARD_PATIENCE_MS_MIN = 2000;
 /** The part of a term that is left to renewals before the command is told to stop: the first begins after a third. */
 const RENEWALS = 1 / 2;
 
 /** `askedGraceMs` is what a person wrote: it is taken as it is or refused. The usual grace gives way to a short term. */
 export function planFor(termMs: number, askedGraceMs: number | undefined): Plan {
-  const killBeforeMs = Math.min(KILL_BEFORE_MS_MAX, Math.max(KILL_BEFORE_MS_MIN, termMs / 20));
+  const killBeforeMs = Math.min(
+    KILL_BEFORE_MS_MAX,
+    Math.max(termMs * KILL_BEFORE, Math.min(KILL_BEFORE_SHORT_MS_MAX, termMs * KILL_BEFORE_SHORT)),
+  );
   const graceMsMax = Math.max(0, termMs * (1 - RENEWALS) - killBeforeMs);
   if (askedGraceMs !== undefined && askedGraceMs > graceMsMax) {
     throw new TenureError(
@@ -39,18 +48,17 @@ export function planFor(termMs: number, askedGraceMs: number | undefined): Plan 
   return {
     graceMs: Math.min(askedGraceMs ?? GRACE_MS, graceMsMax),
     killBeforeMs,
-    switchBeforeMs: killBeforeMs / 2,
-    lookMs: Math.min(LOOK_MS_MAX, Math.max(KILL_BEFORE_MS_MIN, termMs / 20)),
-    switchPatienceMs: Math.max(SWITCH_PATIENCE_MS_MIN, termMs / 4),
+    guardsBeforeMs: killBeforeMs * LEFT_TO_GUARDS,
+    lookMs: Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, termMs / 20)),
+    guardPatienceMs: Math.max(GUARD_PATIENCE_MS_MIN, termMs / 4),
   };
 }
 
-/** The shortest term into which a grace fits; whether a twentieth of it or the most there is comes off, the longer one does. */
+/** The shortest term into which a grace fits: what `planFor` takes off a term, solved for the term. */
 function shortestTermMs(graceMs: number): number {
   const whole = 1 - RENEWALS;
-  return Math.ceil(
-    Math.min((graceMs + KILL_BEFORE_MS_MAX) / whole, Math.max(graceMs / (whole - 1 / 20), (graceMs + KILL_BEFORE_MS_MIN) / whole)),
-  );
+  const ofShort = Math.min((graceMs + KILL_BEFORE_SHORT_MS_MAX) / whole, graceMs / (whole - KILL_BEFORE_SHORT));
+  return Math.ceil(Math.min((graceMs + KILL_BEFORE_MS_MAX) / whole, Math.max(graceMs / (whole - KILL_BEFORE), ofShort)));
 }
 
 function inWords(ms: number): string {

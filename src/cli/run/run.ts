@@ -8,8 +8,9 @@ import type { Cell, Lease } from '../../api/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import type { CellFlags } from '../config.ts';
 import { openCell } from '../connection.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { whoAmI } from '../who-am-i.ts';
+import type { CgroupWish } from './enclosure.ts';
 import { GuardedCommand, type Outcome } from './guarded-command.ts';
 import { planFor, type Plan } from './plan.ts';
 import { WaitingNote, whoHas } from './waiting.ts';
@@ -24,6 +25,7 @@ export interface RunOptions {
   readonly termMs: number | undefined;
   readonly graceMs: number | undefined;
   readonly onLost: NodeJS.Signals;
+  readonly cgroup: CgroupWish;
   readonly conflictCode: number;
   readonly json: boolean;
   /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
@@ -54,13 +56,14 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
       environment: environmentFor(lease, holder),
       plan,
       onLost: options.onLost,
+      cgroup: options.cgroup,
     });
     signals.command = command;
     const outcome = await command.run();
     signals.command = null;
     await Promise.all([lease.release(), command.dismissed()]);
     options.onOutcome?.(outcome);
-    return exitCodeOf(outcome, options);
+    return exitCodeAfter(outcome, options);
   } catch (error) {
     if (signals.endsWaiting.aborted && error === signals.endsWaiting.reason) return signals.exitCode;
     throw error;
@@ -120,10 +123,10 @@ function environmentFor(lease: Lease, holder: string): Record<string, string | u
   };
 }
 
-function exitCodeOf(outcome: Outcome, options: RunOptions): number {
+function exitCodeAfter(outcome: Outcome, options: RunOptions): number {
   if (outcome.kind === 'ended') return outcome.code;
   if (outcome.kind === 'lost') {
-    say(options, { event: 'lost', code: 'TENURE_LEASE_LOST' }, `${outcome.why}; nothing of the command is left (TENURE_LEASE_LOST)`);
+    say(options, { event: 'lost', code: 'TENURE_LEASE_LOST' }, `${outcome.why}; ${whatIsLeft(outcome)} (TENURE_LEASE_LOST)`);
     return EXIT.leaseLost;
   }
   if (outcome.kind === 'not-started') {
@@ -131,7 +134,13 @@ function exitCodeOf(outcome: Outcome, options: RunOptions): number {
     return outcome.code;
   }
   say(options, { event: 'unguarded', code: outcome.error.code }, outcome.error.message);
-  return EXIT.internal;
+  return exitCodeOf(outcome.error.code);
+}
+
+/** Where there is no cgroup, nobody can tell who has left the process group. */
+function whatIsLeft({ enclosure }: Extract<Outcome, { kind: 'lost' }>): string {
+  if (enclosure?.kind !== 'none') return 'nothing of the command is left';
+  return `nobody of its process group is left, and whoever left the group is out of reach without a cgroup (${enclosure.why})`;
 }
 
 /** Straight to the descriptor: a stream of Node's would make it non-blocking for the command too. */

@@ -1,9 +1,11 @@
 /**
- * The dead-man's switch of `tenure run`, a program of its own: it kills the command's process group when the lease ends,
+ * The dead-man's switch of `tenure run`, a program of its own: it kills the command when the lease ends,
  * unless it was told of a later end, and when `tenure run` goes away without a word. It imports next to nothing, because
  * every `tenure run` starts one.
  */
 import { writeSync } from 'node:fs';
+import { Cgroup } from './cgroup.ts';
+import { CommandProcesses } from './command-processes.ts';
 import { FIRED, machineMonoMs, tellsBeforeMs, type Order } from './orders.ts';
 import { ProcessGroup } from './process-group.ts';
 
@@ -17,8 +19,10 @@ const GIVE_UP_MS = 10_000;
 // What `ps` shows.
 process.title = 'tenure switch';
 
-let order: Order | null = null;
-let group: ProcessGroup | null = null;
+/** It is born with an order. */
+const [, , born = ''] = process.argv;
+let order = JSON.parse(born) as Order;
+const command = new CommandProcesses(new ProcessGroup(order.group, order.born), order.cgroup === null ? null : new Cgroup(order.cgroup));
 /** `tenure run` is gone. */
 let isAbandoned = false;
 /** When the command, told to stop by the switch, has had its grace. */
@@ -31,31 +35,24 @@ let unread = '';
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const)
   process.on(signal, () => {});
 
-const [, , known] = process.argv;
-if (known !== undefined) obey(known);
-
 process.stdin.setEncoding('utf8');
 process.stdin.on('data', (text: string) => {
   const lines = (unread + text).split('\n');
   unread = lines.pop() ?? '';
-  for (const line of lines) obey(line);
+  for (const line of lines) obey(JSON.parse(line) as Order);
 });
 process.stdin.on('end', abandon);
 process.stdin.on('error', abandon);
+obey(order);
 
-function obey(line: string): void {
-  order = JSON.parse(line) as Order;
-  if (group?.id !== order.group) group = new ProcessGroup(order.group, order.born);
-  answer(order.number);
-  look();
-}
-
-function answer(number: number): void {
+function obey(told: Order): void {
+  order = told;
   try {
-    writeSync(1, `${number}\n`);
+    writeSync(1, `${told.number}\n`);
   } catch {
     // Nobody listens: its end is told by the input.
   }
+  look();
 }
 
 function abandon(): void {
@@ -65,33 +62,32 @@ function abandon(): void {
 
 function look(): void {
   clearTimeout(timer);
-  if (!order || !group) {
-    if (isAbandoned) process.exit(0);
-    return;
-  }
   const nowMs = machineMonoMs();
   const leftMs = Math.min(order.killAtMonoMs - nowMs, order.killAtWallMs - Date.now(), graceEndsMonoMs - nowMs);
   if (firedMonoMs !== null || leftMs <= 0) {
-    fire(group, nowMs);
+    fire(nowMs);
     return;
   }
-  if (isAbandoned && !group.signal(0)) process.exit(0);
+  if (isAbandoned && !command.isThere) leave(0);
   const tellInMs = isAbandoned ? 0 : leftMs - tellsBeforeMs(order.graceMs);
   const isTold = order.isTold || graceEndsMonoMs !== Infinity;
   if (!isTold && tellInMs <= 0) {
     graceEndsMonoMs = nowMs + order.graceMs;
-    group.signal(order.signal);
-    // Who is stopped hears nothing until it is continued.
-    group.signal('SIGCONT');
+    command.tellToStop(order.signal);
   }
   const nextMs = Math.min(leftMs, isTold || tellInMs <= 0 ? CLOSE_LOOK_MS : Math.min(tellInMs, LOOK_MS));
   timer = setTimeout(look, Math.max(1, nextMs));
 }
 
 /** Kills until nobody is left: a process that was being born may have missed the first. */
-function fire(doomed: ProcessGroup, nowMs: number): void {
+function fire(nowMs: number): void {
   firedMonoMs ??= nowMs;
-  doomed.signal('SIGKILL');
-  if (!doomed.isAlive || nowMs - firedMonoMs > GIVE_UP_MS) process.exit(FIRED);
+  command.kill();
+  if (!command.isAlive || nowMs - firedMonoMs > GIVE_UP_MS) leave(FIRED);
   timer = setTimeout(look, CLOSE_LOOK_MS);
+}
+
+function leave(code: number): never {
+  command.cgroup?.remove();
+  process.exit(code);
 }
