@@ -105,6 +105,7 @@ export class LeaseTally {
   queuedGrants = 0;
   readonly refusals: Record<RefusalReason, number> = {
     'no-place': 0,
+    'no-room': 0,
     'too-long': 0,
     held: 0,
     contended: 0,

@@ -37,6 +37,10 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
     'TENURE_LIMIT',
     `the members have no place in line for ${name}: too many wait already, in all or of this process. Wait with fewer requests at once, or try again later`,
   ],
+  'no-room': (name) => [
+    'TENURE_LIMIT',
+    `the members keep no more leases for this process, so not ${name} either: release some, or say less of them (meta)`,
+  ],
   contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
   cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
 };

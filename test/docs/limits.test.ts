@@ -31,6 +31,9 @@ import {
   type QuorumStep,
 } from '../../src/core/index.ts';
 import { NameTable } from '../../src/core/tables/index.ts';
+import { LEASES_IN_ALL } from '../../src/core/leases/quorum/lease-room.ts';
+import { internText } from '../../src/core/leases/quorum/snapshots.ts';
+import { Votes } from '../../src/core/leases/quorum/votes.ts';
 import { WaitingRoom } from '../../src/core/leases/quorum/waiting-room.ts';
 import { Watchers } from '../../src/core/leases/quorum/watchers.ts';
 import {
@@ -302,6 +305,34 @@ const LIMITS: Record<string, Limit> = {
       expect(refusals).toEqual([NO_PLACE]);
       // There is room for another process all the same.
       expect(enter(2, 1)).toBe(MEMBER_LIMITS.waiters + 1);
+      return Promise.resolve();
+    },
+  },
+  'leases that a member keeps for a process': {
+    value: `${MEMBER_LIMITS.leases} divided by the processes that have some, and ${LEASES_IN_ALL * MEMBER_LIMITS.leases} in all`,
+    standard: '',
+    cross() {
+      const names = new NameTable();
+      const votes = new Votes(names, ALL_RULES, 10);
+      const message = new QuorumMessage();
+      const isTaken = (owner: number, name: string, metaBytes = 0): boolean => {
+        message.owner = incarnation(owner);
+        message.setMeta(new Uint8Array(metaBytes));
+        const id = internText(names, name);
+        if (!votes.hasRoom(id, message)) return false;
+        votes.put(id, message.owner, 1, 1, 1, 1000);
+        votes.keepMeta(id, message);
+        return true;
+      };
+      for (let i = 0; i < 10; i++) expect(isTaken(1, `a${i}`)).toBe(true);
+      expect(isTaken(1, 'one more')).toBe(false);
+      expect(isTaken(1, 'a0', 1)).toBe(false);
+      // Another process has its part, and metadata counts.
+      expect(isTaken(2, 'b', META_BYTES_MAX)).toBe(false);
+      expect(isTaken(2, 'b', 3 * 128)).toBe(true);
+      expect(isTaken(2, 'c')).toBe(false);
+      expect(isTaken(2, 'b', 1)).toBe(true);
+      expect(isTaken(2, 'c')).toBe(true);
       return Promise.resolve();
     },
   },

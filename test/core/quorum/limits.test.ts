@@ -134,6 +134,33 @@ describe('a watch', () => {
   });
 });
 
+describe('a lease', () => {
+  it('beyond what a majority keeps for its client is refused, waiting or not, and others have theirs', () => {
+    const cell = new Cell({ clients: 2, limits: { ...MEMBER_LIMITS, leases: 4 } });
+    const [greedy, honest] = [cell.node(3), cell.node(4)];
+    for (let i = 0; i < 4; i++) greedy.acquire({ name: name(`g${i}`), keep: true });
+    cell.settle();
+    expect(greedy.said('granted')).toHaveLength(4);
+    greedy.acquire({ name: name('g4') });
+    greedy.acquire({ name: name('g5'), waitUs: LONG_US });
+    cell.settle();
+    expect(greedy.said('refused').map(({ reason }) => reason)).toEqual(['no-room', 'no-room']);
+    honest.acquire({ name: name('h') });
+    cell.settle();
+    expect(honest.said('granted')).toHaveLength(1);
+    // What it has is renewed, and what it gives back can be had again.
+    cell.run(3 * TERM_US);
+    expect(greedy.said('lost')).toEqual([]);
+    greedy.release(1, name('g0'));
+    greedy.release(2, name('g1'));
+    greedy.release(3, name('g2'));
+    cell.run(2 * TERM_US);
+    greedy.acquire({ name: name('g6') });
+    cell.settle();
+    expect(greedy.said('granted')).toHaveLength(5);
+  });
+});
+
 describe('the part of one client', () => {
   it('leaves room for the next one beside as many greedy ones as a member has connections, and is bounded in all', () => {
     let all = 0;

@@ -18,6 +18,7 @@ import {
   HAS_LEASE,
   HELD,
   LOW,
+  NO_ROOM,
   OUTBID,
   PREPARE,
   PROMISED,
@@ -82,7 +83,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#rules = rules;
     this.#timing = config.timing;
     this.#names = names;
-    this.#votes = new Votes(names, rules);
+    this.#votes = new Votes(names, rules, config.limits?.leases);
     this.#leases = this.#votes.leases;
     this.#sweep = new Sweep(config.timing.maxTermUs);
     this.#horizon = new Horizon(config.timing.aheadUsMax);
@@ -148,6 +149,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.#timing.maxTermUs) {
       this.#refuse(from, TOO_LONG, id, hash, message, step);
+    } else if (!this.#votes.hasRoom(id, message)) {
+      this.#refuse(from, NO_ROOM, id, hash, message, step);
     } else if (!this.#rules.oneRoundTrip) {
       this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {

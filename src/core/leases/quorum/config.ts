@@ -71,6 +71,8 @@ export type RefusalReason =
   | 'queued'
   /** Members have no place for it: too many wait already, in all or of this process. */
   | 'no-place'
+  /** Members keep no more leases for this process. */
+  | 'no-room'
   | 'silent'
   | 'skewed'
   | 'ahead'

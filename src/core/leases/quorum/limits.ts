@@ -15,11 +15,14 @@ export interface MemberLimits {
   readonly waiters: number;
   /** Prefixes that are watched. */
   readonly watches: number;
+  /** Leases, in units: see `lease-room.ts`. */
+  readonly leases: number;
 }
 
 export const MEMBER_LIMITS: MemberLimits = {
   waiters: 131_072,
   watches: 65_536,
+  leases: 33_554_432,
 };
 
 /** How many of something one of so many clients may have; at least one. */

@@ -67,7 +67,21 @@ export const NO_PLACE = 7;
 export const NO_WATCH = 8;
 /** The ballot is further ahead of this acceptor's wall clock, which comes with the refusal, than it believes. */
 export const AHEAD = 9;
-export const REASONS: readonly string[] = ['', 'held', 'queued', 'outbid', 'low', 'silent', 'too-long', 'no-place', 'no-watch', 'ahead'];
+/** Of a PROPOSE: its owner has as many leases here as it may have. */
+export const NO_ROOM = 10;
+export const REASONS: readonly string[] = [
+  '',
+  'held',
+  'queued',
+  'outbid',
+  'low',
+  'silent',
+  'too-long',
+  'no-place',
+  'no-watch',
+  'ahead',
+  'no-room',
+];
 
 /** Flags. */
 export const RENEWS = 1;

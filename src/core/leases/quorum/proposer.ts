@@ -302,6 +302,7 @@ export class Proposer {
         return;
       case 'ahead':
       case 'too-long':
+      case 'no-room':
         this.#refuse(pursuit, verdict, unreached, step);
         return;
       case 'silent':
@@ -336,7 +337,8 @@ export class Proposer {
    * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
    */
   #isWorthWaiting(verdict: Verdict, { ticket }: Pursuit): boolean {
-    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'ahead' || verdict === 'too-long') return false;
+    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'ahead') return false;
+    if (verdict === 'too-long' || verdict === 'no-room') return false;
     return ticket !== NO_BALLOT || verdict !== 'silent';
   }
 

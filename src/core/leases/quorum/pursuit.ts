@@ -12,7 +12,7 @@ import {
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint } from './config.ts';
-import { AHEAD, HAS_LEASE, HELD, LOW, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
+import { AHEAD, HAS_LEASE, HELD, LOW, NO_ROOM, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
 import { textOf } from './snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
@@ -28,7 +28,17 @@ interface Refusal {
 }
 
 /** What the answers to one attempt add up to. */
-export type Verdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-quorum';
+export type Verdict =
+  | 'low'
+  | 'ahead'
+  | 'held'
+  | 'maybe-held'
+  | 'split'
+  | 'queued'
+  | 'silent'
+  | 'too-long'
+  | 'no-room'
+  | 'no-quorum';
 
 const NONE: Refusal[] = [];
 
@@ -186,6 +196,7 @@ export class Pursuit {
     if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
     if (has(TOO_LONG)) return 'too-long';
     if (this.refusals.filter(({ reason }) => reason === AHEAD).length > this.voters.length - quorum) return 'ahead';
+    if (this.refusals.filter(({ reason }) => reason === NO_ROOM).length > this.voters.length - quorum) return 'no-room';
     if (has(QUEUED)) return 'queued';
     if (has(HELD) || has(OUTBID)) return 'split';
     if (has(LOW)) return 'low';

@@ -2,6 +2,8 @@
 import { equalBytes, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
+import { LeaseRoom, unitsOfMeta } from './lease-room.ts';
+import { MEMBER_LIMITS } from './limits.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
@@ -17,8 +19,10 @@ export class Votes {
   readonly #wholeNumbers: boolean;
   readonly #owners: OwnerTable;
   readonly #metas = new Map<number, Uint8Array>();
+  readonly #room: LeaseRoom;
 
-  constructor(names: NameTable, { wholeNumbers }: QuorumRules) {
+  constructor(names: NameTable, { wholeNumbers }: QuorumRules, leasesMax: number = MEMBER_LIMITS.leases) {
+    this.#room = new LeaseRoom(leasesMax);
     this.#owners = new OwnerTable(names.key);
     this.#names = names;
     this.#wholeNumbers = wholeNumbers;
@@ -39,11 +43,21 @@ export class Votes {
     return this.#metas.get(id);
   }
 
+  /** Whether the client may have what it proposes for the name, besides what it has. What changes nothing always has room. */
+  hasRoom(id: number, { owner, metaStart, metaEnd }: QuorumMessage): boolean {
+    const isOwn = id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
+    const units = unitsOfMeta(metaEnd - metaStart) + (isOwn ? -unitsOfMeta(this.#metas.get(id)?.length ?? 0) : 1);
+    if (units <= 0 || this.#room.isWide(units, this.#owners.count + 1)) return true;
+    const client = this.#owners.find(owner);
+    return this.#room.has(units, client, this.#owners.count + (client < 0 ? 1 : 0));
+  }
+
   /** A row for the name; what was there goes. */
   put(id: number, owner: Incarnation, lease: number, ballot: number, token: number, expiresAt: number): void {
     const index = this.#owners.indexOf(owner);
     this.#owners.retain(index);
-    if (this.leases.has(id)) this.#owners.release(this.leases.owner(id));
+    if (this.leases.has(id)) this.#clear(id);
+    this.#room.add(index, 1);
     this.leases.add(id, index, lease, ballot, token, expiresAt);
   }
 
@@ -61,18 +75,33 @@ export class Votes {
   }
 
   remove(id: number): void {
-    this.#owners.release(this.leases.owner(id));
-    this.#metas.delete(id);
+    this.#clear(id);
     this.leases.remove(id);
+  }
+
+  #clear(id: number): void {
+    const client = this.leases.owner(id);
+    this.#setMeta(id, NO_BYTES);
+    this.#room.add(client, -1);
+    this.#owners.release(client);
+  }
+
+  /** True if there was some, or is now. */
+  #setMeta(id: number, meta: Uint8Array): boolean {
+    const old = this.#metas.size > 0 ? this.#metas.get(id) : undefined;
+    if (old === undefined && meta.length === 0) return false;
+    this.#room.add(this.leases.owner(id), unitsOfMeta(meta.length) - unitsOfMeta(old?.length ?? 0));
+    if (meta.length > 0) this.#metas.set(id, meta);
+    else this.#metas.delete(id);
+    return true;
   }
 
   /** True if that is something else than before. */
   keepMeta(id: number, { meta, metaStart, metaEnd }: QuorumMessage): boolean {
-    if (metaEnd === metaStart) return this.#metas.size > 0 && this.#metas.delete(id);
+    if (metaEnd === metaStart) return this.#setMeta(id, NO_BYTES);
     const old = this.#metas.get(id);
     if (old && equalBytes(old, 0, old.length, meta, metaStart, metaEnd)) return false;
-    this.#metas.set(id, meta.slice(metaStart, metaEnd));
-    return true;
+    return this.#setMeta(id, meta.slice(metaStart, metaEnd));
   }
 
   record(id: number): Omit<VoteRecord, 'since' | 'spanUs'> {
@@ -92,8 +121,7 @@ export class Votes {
     const id = this.#names.intern(name, 0, name.length);
     if (this.leases.has(id) && this.leases.ballot(id) >= ballot) return -1;
     this.put(id, owner, lease, ballot, token, expiresAt);
-    if (meta.length > 0) this.#metas.set(id, meta);
-    else this.#metas.delete(id);
+    this.#setMeta(id, meta);
     return id;
   }
 
@@ -114,7 +142,7 @@ export class Votes {
     for (const [text, owner, lease, ballot, token, expiresAt, meta] of snapshot as unknown as readonly RowSnapshot[]) {
       const id = internText(this.#names, text);
       this.put(id, owner, lease, ballot, token, expiresAt);
-      if (meta.length > 0) this.#metas.set(id, Uint8Array.from(meta));
+      this.#setMeta(id, Uint8Array.from(meta));
     }
   }
 }
