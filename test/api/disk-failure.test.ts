@@ -4,7 +4,7 @@ import { Cell } from '../../src/api/cell.ts';
 import { quorumEngine } from '../../src/api/engine-quorum.ts';
 import { observe } from '../../src/api/index.ts';
 import { Observer } from '../../src/api/observer.ts';
-import { incarnation, SeededChooser } from '../../src/kernel/index.ts';
+import { incarnation, NO_KEY, SeededChooser } from '../../src/kernel/index.ts';
 import { SystemClocks, type Disk } from '../../src/runtime/index.ts';
 import { MemoryHub } from '../../src/transport/index.ts';
 
@@ -22,7 +22,7 @@ test('a disk that fails is logged, published, told and thrown at whoever waits',
   const hub = new MemoryHub({ members: ['a'] });
   const transport = hub.transport({ role: 'member', id: 'a', incarnation: born });
   const kept = { disk: BROKEN, keeps: 'votes', isKept: true } as const;
-  const surroundings = { clocks: new SystemClocks(), chooser: new SeededChooser(1), restarted: true, kept };
+  const surroundings = { clocks: new SystemClocks(), chooser: new SeededChooser(1), hashKey: NO_KEY, restarted: true, kept };
   const cell = new Cell(transport, ['a'], 0, born, surroundings, new Observer({ cell: 'x', node: 'a', incarnation: born, logger }));
   cell.on('failure', ({ code }) => errors.push(`event ${code}`));
   cell.begin(quorumEngine({ maxTermUs: 1_000_000, rateErrorPpm: 1000 }), 1);

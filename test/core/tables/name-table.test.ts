@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { hashName, keyedHash } from '../../../src/kernel/index.ts';
 import { type NameHash, NameTable } from '../../../src/core/tables/index.ts';
-import { collidingNames } from '../../support/colliding-names.ts';
+import { collidingNames } from '../../../bench/parts/colliding-names.mjs';
 
 const encoder = new TextEncoder();
 
@@ -250,6 +250,7 @@ describe('names that were chosen to collide', () => {
   /** How many entries the look-ups of all of them pass. */
   function probes(table: NameTable, count: number): number {
     const names = collidingNames(count);
+    expect(new Set(names.map((name) => hashName(name, 0, name.length))).size).toBe(1);
     for (const name of names) table.intern(name, 0, name.length);
     return names.reduce((sum, name) => sum + table.probes(name, 0, name.length), 0);
   }

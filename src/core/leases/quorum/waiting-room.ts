@@ -131,6 +131,8 @@ export class WaitingRoom {
   }
 
   #find(id: number, owner: Incarnation, lease: number): Waiter | undefined {
+    // Mostly nobody waits for anything.
+    if (this.#clients.size === 0) return undefined;
     const waiter = this.#clients.get(owner)?.waiters.get(lease);
     return waiter?.queue.id === id ? waiter : undefined;
   }

@@ -1,0 +1,2 @@
+/** For tests, which are compiled. */
+export function collidingNames(count: number): Uint8Array[];
