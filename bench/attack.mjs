@@ -46,7 +46,6 @@ async function run(name) {
     seconds: values.short ? 0.5 : Number(values.seconds),
     async disturb({ reach }) {
       const attacker = new Part('attacker.mjs');
-      await attacker.ask('open', { reach, connections: 0 });
       await attack.begin(attacker, { reach, maxTerm: MAX_TERM_MS }, values.short);
       return async () => {
         const answers = /** @type {Record<string, number>} */ (await attacker.ask('answers'));

@@ -2,7 +2,8 @@
 export default /** @type {import('../attack.mjs').Attack} */ ({
   answer: null,
   async begin(attacker, { reach, maxTerm }, isShort) {
+    await attacker.ask('choose', { names: isShort ? 2000 : 20_000 });
     await attacker.ask('open', { reach, connections: 1 });
-    await attacker.ask('collide', { names: isShort ? 2000 : 20_000, termMs: maxTerm });
+    await attacker.ask('collide', { termMs: maxTerm });
   },
 });

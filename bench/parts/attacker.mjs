@@ -83,6 +83,8 @@ class RawClient {
 
 /** @type {RawClient[]} */
 const clients = [];
+/** @type {Uint8Array[]} */
+let chosen = [];
 const bytesOf = (/** @type {string} */ text) => Buffer.from(text);
 const ballot = () => /** @type {QuorumMessage['ballot']} */ (Date.now() * 1000);
 
@@ -136,10 +138,14 @@ serve({
     await overAndOver(10_000, 0, (client, i) => client.say({ kind: QUERY, flags: 0, lease: i }, bytesOf(`attack/${i}`)));
   },
 
-  /** @param {{ names: number, termMs: number }} details */
-  async collide({ names, termMs }) {
-    const chosen = collidingNames(names);
-    await overAndOver(names, AGAIN_MS, (client, i) => {
+  /** To be asked before there are connections: meanwhile nothing is sent. @param {{ names: number }} details */
+  choose({ names }) {
+    chosen = collidingNames(names);
+  },
+
+  /** @param {{ termMs: number }} details */
+  async collide({ termMs }) {
+    await overAndOver(chosen.length, AGAIN_MS, (client, i) => {
       const now = ballot();
       return client.say(
         { kind: PROPOSE, flags: 0, lease: i + 1, ballot: now, token: now, termUs: termMs * 1000 },
