@@ -17,6 +17,8 @@ import { load, Part } from './parts/processes.mjs';
  */
 
 const MAX_TERM_MS = 15_000;
+/** Members that start keep silent for longer than that. */
+const SHORT_TERM_MS = 2000;
 const TIMES_MAX = 3;
 /** Below this, three times as long is no harm. */
 const HARMLESS_MS = 5;
@@ -41,12 +43,13 @@ if (unknown.length > 0 || !(Number(values.seconds) > 0)) {
 async function run(name) {
   const { default: attack } = /** @type {{ default: Attack }} */ (await import(fileURLToPath(new URL(`${name}.mjs`, folder))));
   const loadBefore = load();
+  const maxTerm = values.short ? SHORT_TERM_MS : MAX_TERM_MS;
   const told = await measureBeside({
-    maxTerm: MAX_TERM_MS,
+    maxTerm,
     seconds: values.short ? 0.5 : Number(values.seconds),
     async disturb({ reach }) {
       const attacker = new Part('attacker.mjs');
-      await attack.begin(attacker, { reach, maxTerm: MAX_TERM_MS }, values.short);
+      await attack.begin(attacker, { reach, maxTerm }, values.short);
       return async () => {
         const answers = /** @type {Record<string, number>} */ (await attacker.ask('answers'));
         await attacker.kill();
