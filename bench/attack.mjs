@@ -18,7 +18,7 @@ import { load, Part } from './parts/processes.mjs';
 
 const MAX_TERM_MS = 15_000;
 /** Members that start keep silent for longer than that. */
-const SHORT_TERM_MS = 2000;
+const SHORT_TERM_MS = 8000;
 const TIMES_MAX = 3;
 /** Below this, three times as long is no harm. */
 const HARMLESS_MS = 5;

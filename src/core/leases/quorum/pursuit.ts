@@ -28,17 +28,7 @@ interface Refusal {
 }
 
 /** What the answers to one attempt add up to. */
-export type Verdict =
-  | 'low'
-  | 'ahead'
-  | 'held'
-  | 'maybe-held'
-  | 'split'
-  | 'queued'
-  | 'silent'
-  | 'too-long'
-  | 'no-room'
-  | 'no-quorum';
+export type Verdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
 
 const NONE: Refusal[] = [];
 
