@@ -13,10 +13,13 @@ import type { CellCounters } from './counters.ts';
 import { diskFailure } from './disk-failure.ts';
 import { Election, type ElectionOptions } from './election.ts';
 import { unsupported, type Engine, type RunningEngine } from './engine.ts';
+import { closed } from './lease-errors.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
 import { MemberCalls, type MemberStatus } from './member-calls.ts';
 import { Observer } from './observer.ts';
+import { SUCCESSION } from './options.ts';
+import { replaced, talksToReplaced, waitsToBeNoted } from './replaced.ts';
 import { nextEvent } from './signals.ts';
 import { TRIPS_A_TERM } from './short-term.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -34,7 +37,7 @@ interface CellEvents {
   refused: [who: string, error: TenureError];
   /** Something will go wrong unless it is changed; its code says what. */
   warning: [warning: TenureError];
-  /** It fell silent: it broke one of its own rules, its disk failed, or a majority keeps to something else than what this client was told. */
+  /** It fell silent: it broke one of its own rules, its disk failed, another process has taken its place, or a majority keeps to something else than what this client was told. */
   failure: [error: TenureError];
 }
 
@@ -108,8 +111,7 @@ export class Cell extends EventEmitter<CellEvents> {
       },
       contradicted: (error) => {
         if (this.#closing) return;
-        this.#run?.driver.stop();
-        this.#run?.pacer.stop();
+        this.#halt();
         this.#failed(error);
       },
     });
@@ -282,12 +284,13 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, hashKey, restarted, kept, firstNumber } = this.#surroundings;
+    const { clocks, chooser, hashKey, restarted, kept, firstNumber, succession = SUCCESSION } = this.#surroundings;
     const { driver, core } = engine.run({
       memberKeys,
       replication,
       boot: { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false },
       keeps: kept?.keeps ?? 'nothing',
+      succession,
       link: this.isMember ? this.#transport : this.#adoption.guard(this.#transport, replication),
       clocks,
       chooser,
@@ -308,8 +311,7 @@ export class Cell extends EventEmitter<CellEvents> {
     });
     this.#run = { engine, driver, core, leases, calls, pacer };
     if (this.#silent) this.#observer.silenceBegan(engine.timing.silenceUs, clocks.mono());
-    driver.start();
-    pacer.start();
+    for (const one of [driver, pacer]) one.start();
     this.#updateState();
   }
 
@@ -321,6 +323,10 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#updateState();
     } else if (event.kind === 'disk-failed') {
       this.#diskFailed(event.why);
+    } else if (event.kind === 'noting') {
+      this.#observer.noting(waitsToBeNoted(event.missing, this.#memberIds));
+    } else if (event.kind === 'outlived') {
+      this.#outlived(event.member);
     }
     if (run && !run.calls.tell(event)) run.leases.tell(event);
   }
@@ -352,8 +358,7 @@ export class Cell extends EventEmitter<CellEvents> {
     const error = closed();
     this.#adoption.stop();
     this.#closing ??= Promise.resolve();
-    this.#run?.driver.stop();
-    this.#run?.pacer.stop();
+    this.#halt();
     this.#run?.leases.fail(error);
     this.#run?.calls.fail(error);
     this.#peers.clear();
@@ -369,7 +374,8 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#observer.peer(info.id, true, null, isMember);
       if (!this.#run) this.#adoption.reached();
       this.#news.emit('news');
-      if (peer < this.#memberIds.length) this.#run?.leases.noteGap();
+      if (isMember) this.#run?.leases.noteGap();
+      if (isMember && this.isMember) this.#run?.driver.command({ kind: 'greet', member: peer });
       this.#updateState();
     },
     down: (peer, why) => {
@@ -445,6 +451,20 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#run !== null && this.#closing === null;
   }
 
+  #halt(): void {
+    this.#run?.driver.stop();
+    this.#run?.pacer.stop();
+  }
+
+  /** Another process is that member now. If it was this one, whoever is still connected here is to look for the other. */
+  #outlived(member: number): void {
+    const id = this.#memberIds[member] ?? '';
+    if (member !== this.#self) return this.#transport.turnAway(nodeId(member), talksToReplaced(id));
+    this.#halt();
+    this.#failed(replaced(id));
+    void this.#transport.close();
+  }
+
   /** What it cannot keep it does not promise: others vote without it. */
   #diskFailed(why: DiskFailure): void {
     const error = diskFailure(why, this.#running().engine.timing.aheadUsMax);
@@ -462,17 +482,14 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#run;
   }
 
-  #leases(): LeaseService {
-    return this.#running().leases;
-  }
+  readonly #leases = (): LeaseService => this.#running().leases;
 
   async #close(timeoutUs: number | undefined): Promise<void> {
     this.#adoption.stop();
     await this.#run?.leases.close(closed(), timeoutUs);
     this.#run?.calls.fail(closed());
     await this.#transport.close();
-    this.#run?.driver.stop();
-    this.#run?.pacer.stop();
+    this.#halt();
     await this.#surroundings.kept?.disk.close?.();
     this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
@@ -480,8 +497,4 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#announce(() => this.emit('state', this.#state));
     await this.#observer.close();
   }
-}
-
-function closed(): TenureError {
-  return new TenureError('TENURE_CLOSED', 'this cell was closed; join or connect again');
 }

@@ -3,7 +3,7 @@
  * directory, and these become a cell.
  */
 import { randomBytes } from 'node:crypto';
-import { MAX_TERM_US_MAX } from '../core/index.ts';
+import { MAX_TERM_US_MAX, type SuccessionMode } from '../core/index.ts';
 import { compareNames, incarnation, parseDuration, SeededChooser, TenureError, type Incarnation } from '../kernel/index.ts';
 import { DataDir, SystemClocks } from '../runtime/index.ts';
 import { TcpTransport, type Secret } from '../transport/index.ts';
@@ -11,7 +11,7 @@ import { Cell } from './cell.ts';
 import { makeEngine } from './engine-options.ts';
 import { unsupported, type EngineConfig } from './engine.ts';
 import { Observer } from './observer.ts';
-import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RATE_PPM, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RATE_PPM, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
 import type { Surroundings } from './surroundings.ts';
 import { TOO_LATE, unreachable, within } from './unreachable.ts';
 
@@ -51,7 +51,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     const kept = dir ? { disk: dir, keeps: options.keepVotes ? ('votes' as const) : ('floor' as const), isKept: dir.isKept } : undefined;
     const { cell: name, self: node, logger, history } = options;
     const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
-    const cell = new Cell(transport, ids, self, born, { ...realSurroundings(), kept }, observer);
+    const cell = new Cell(transport, ids, self, born, { ...realSurroundings(), kept, succession: successionOf(options) }, observer);
     cell.begin(engine, replication);
     try {
       await cell.open();
@@ -64,6 +64,11 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     await dir?.close();
     throw error;
   }
+}
+
+function successionOf({ succession = SUCCESSION }: JoinOptions): SuccessionMode {
+  if (succession === 'majority' || succession === 'strict') return succession;
+  throw new TenureError('TENURE_BAD_ARGUMENT', `succession is 'majority' or 'strict', not '${String(succession)}'`);
 }
 
 async function openDataDir({ cell, self, members, dataDir }: JoinOptions): Promise<DataDir | null> {

@@ -70,3 +70,7 @@ export function explain(name: string, reason: RefusalReason, missing: string, of
 export function lost({ name }: { readonly name: string }, how: string): TenureError {
   return new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' ${how}`);
 }
+
+export function closed(): TenureError {
+  return new TenureError('TENURE_CLOSED', 'this cell was closed; join or connect again');
+}

@@ -343,6 +343,8 @@ export class LeaseService implements LeaseSource {
       case 'stopped':
       case 'ready':
       case 'disk-failed':
+      case 'noting':
+      case 'outlived':
       case 'status-told':
       case 'bootstrapped':
         return;

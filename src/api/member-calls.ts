@@ -30,6 +30,8 @@ const WHY: Record<NonNullable<MemberStanding['bar']>, string> = {
   lived: 'has voted in an earlier life',
   bound: 'was started again meanwhile, or is part of another bootstrap',
   failed: 'has a failed disk',
+  noting: 'waits for others to note its life',
+  outlived: 'was replaced by another process',
 };
 
 export class MemberCalls {

@@ -219,6 +219,10 @@ export class Observer {
     this.#failure(error);
   }
 
+  noting(message: string): void {
+    this.#log.say('warn', {}, message);
+  }
+
   /** It votes no more, and lives on: what it holds is told of as before. */
   diskFailed(error: TenureError): void {
     this.#failure(error);

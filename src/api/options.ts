@@ -1,5 +1,6 @@
 /** What `joinCell` and `connect` are told, and what holds where they are not. */
 import type { Duration } from '../kernel/index.ts';
+import type { SuccessionMode } from '../core/index.ts';
 import type { Secret } from '../transport/index.ts';
 import type { EngineOptions } from './engine.ts';
 import type { HistoryOptions } from './history-file.ts';
@@ -42,6 +43,12 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
   readonly rateError?: number;
   /** How many members vote on a name; all of them unless told otherwise. */
   readonly replication?: number;
+  /**
+   * When this member, started anew, takes the place of its earlier life. `majority`, the default: once a majority of the members, and every other
+   * that it can reach, have noted it. `strict`: once so many have that whoever its earlier life still talks to finds out; it then needs more than
+   * a majority to be up. For platforms that may run two processes of one member at once.
+   */
+  readonly succession?: SuccessionMode;
   /** A directory of this member alone. It keeps incarnation and tokens rising across restarts; needs the package `lmdb`. */
   readonly dataDir?: string;
   /** Keeps every vote in `dataDir` as well, before it is given: a restart then need not be silent. Costs a disk write for each new lease. */
@@ -51,6 +58,7 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
 export const VIEW = 1;
 /** Monotonic clocks are slewed: chrony's default `maxslewrate` is 83,333 ppm, and a crystal is off by a few hundred more. */
 export const RATE_ERROR = 0.1;
+export const SUCCESSION: SuccessionMode = 'majority';
 export const MAX_TERM = '15s';
 export const CONNECT_TIMEOUT = '30s';
 /** Timing starts from a round trip like this; it matters only for how patient attempts are. */

@@ -1,5 +1,5 @@
 /** What a cell lives on besides its transport: clocks, chance, and what a member keeps. The testing kit brings its own. */
-import type { Keeps } from '../core/index.ts';
+import type { Keeps, SuccessionMode } from '../core/index.ts';
 import type { Chooser, HashKey } from '../kernel/index.ts';
 import type { Clocks, Disk } from '../runtime/index.ts';
 
@@ -12,6 +12,8 @@ export interface Surroundings {
   readonly restarted: boolean;
   /** False for a client that cannot prove the members' secret. */
   readonly mayBootstrap?: boolean;
+  /** How a started member takes the place of its earlier life. */
+  readonly succession?: SuccessionMode;
   /** Leases are numbered from here on: 1. Tests begin as after billions of leases. */
   readonly firstNumber?: number;
   /** What this member keeps, and where. */

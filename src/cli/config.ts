@@ -96,7 +96,7 @@ export async function memberConfig(flags: CellFlags, env: Environment = process.
 
 export function asMember({ settings, origins }: FoundSettings, host: string = hostname()): JoinOptions {
   const { cell, members } = required(settings);
-  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes, engine } = settings;
+  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes, succession, engine } = settings;
   const self = settings.self ?? memberOnHost(members, host);
   if (!Object.hasOwn(members, self)) {
     throw new TenureError(
@@ -117,6 +117,7 @@ export function asMember({ settings, origins }: FoundSettings, host: string = ho
     ...(engine === undefined ? {} : { engine: readEngine(engine, origins.engine) }),
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(keepVotes === undefined ? {} : { keepVotes }),
+    ...(succession === undefined ? {} : { succession }),
   };
   checkMember(options, origins);
   return options;

@@ -59,6 +59,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_LIMIT: EXIT.noQuorum,
   TENURE_MISSING_PACKAGE: EXIT.badConfig,
   TENURE_NO_QUORUM: EXIT.noQuorum,
+  TENURE_REPLACED: EXIT.badConfig,
   TENURE_SHORT_TERM: EXIT.badConfig,
   TENURE_SILENT: EXIT.noQuorum,
   TENURE_STORE_CORRUPT: EXIT.badConfig,

@@ -82,6 +82,7 @@ export interface Settings {
   listen?: string;
   dataDir?: string;
   keepVotes?: boolean;
+  succession?: 'majority' | 'strict';
   engine?: string;
   maxTerm?: string | number;
   rateError?: number;
@@ -136,6 +137,12 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
       ],
       'true or false is needed',
     ),
+    forClients: false,
+  },
+  succession: {
+    placeholder: '<mode>',
+    meaning: 'when a started member takes the place of its earlier life: majority, or strict',
+    schema: v.picklist(['majority', 'strict'], 'majority or strict is needed'),
     forClients: false,
   },
   engine: {

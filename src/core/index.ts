@@ -3,6 +3,8 @@ export * from './contract.ts';
 export * from './registers/plain-client.ts';
 export * from './registers/round-register-core.ts';
 export * from './registers/round-based.ts';
+export { TELLS_LIVES } from './leases/census.ts';
+export type { SuccessionMode } from './leases/succession.ts';
 export type { NamedMessage } from './leases/named-message.ts';
 export * from './leases/toy.ts';
 export * from './leases/quorum/index.ts';

@@ -33,6 +33,7 @@ export const ERROR_CODES = {
   TENURE_LIMIT: 'a limit on how many there may be was reached',
   TENURE_MISSING_PACKAGE: 'an optional package is needed and not installed',
   TENURE_NO_QUORUM: 'no majority of members could be reached',
+  TENURE_REPLACED: 'another process has taken the place of this member',
   TENURE_SHORT_TERM: 'a term is short for the round trips there are',
   TENURE_SILENT: 'too many members keep their restart silence',
   TENURE_STORE_CORRUPT: 'a record in a store cannot be read',

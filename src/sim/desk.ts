@@ -46,6 +46,13 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
     this.#world.setTimer(this.#process, spanUs, tag);
   }
 
+  quit(spanUs: number): void {
+    const { population, nowUs } = this.#world;
+    this.#world.at(nowUs + spanUs, () => {
+      if (this.#process.alive) population.crash(this.#process, true);
+    });
+  }
+
   requested(resource: string, request: number): void {
     this.record({ kind: 'requested', resource, request });
   }

@@ -52,6 +52,12 @@ export interface FaultPlan {
   keepDiskPpm: number;
   /** A "crash" in which the old process is only stalled and lives on beside the new one. */
   twinPpm: number;
+  /** A member is taken for dead and lives on: some nodes go on talking to it, the others talk to its successor. One at a time. */
+  outliveEveryUs: number;
+  /** Only nodes below this are outlived so. */
+  outlivedNodes: number;
+  /** These too may go on talking to the old one; otherwise only the nodes from there on do. */
+  outlivedAmongMembers: boolean;
 
   storageUsMin: number;
   storageUsSpread: number;
@@ -98,6 +104,9 @@ export function noFaults(): FaultPlan {
     midStepPpm: 0,
     keepDiskPpm: 0,
     twinPpm: 0,
+    outliveEveryUs: 0,
+    outlivedNodes: 0,
+    outlivedAmongMembers: false,
     storageUsMin: 200,
     storageUsSpread: 800,
     lostAnswerPpm: 0,

@@ -12,6 +12,7 @@ export interface WorldCounts {
   'restart-with-disk': number;
   'restart-without-disk': number;
   twin: number;
+  outlived: number;
   stall: number;
   sleep: number;
   'wall-step': number;
@@ -37,6 +38,7 @@ export function noCounts(): WorldCounts {
     'restart-with-disk': 0,
     'restart-without-disk': 0,
     twin: 0,
+    outlived: 0,
     stall: 0,
     sleep: 0,
     'wall-step': 0,

@@ -24,6 +24,7 @@ export class Population<Message, Command, Event, Config> {
   readonly #world: World<Message, Command, Event, Config>;
   readonly #asleepUntilUs: number[] = [];
   readonly #disksKept: boolean[] = [];
+  #outliving: { readonly old: SimProcess<Message, Command, Event>; readonly keepsTo: readonly boolean[] } | null = null;
   #someDone = false;
 
   constructor(world: World<Message, Command, Event, Config>) {
@@ -82,6 +83,40 @@ export class Population<Message, Command, Event, Config> {
     process.blockedUntilUs = world.nowUs + world.chooser.below(world.scenario.termUs * 2);
     world.trace?.replaced(process, process.blockedUntilUs);
     this.#start(process.node, true, true);
+  }
+
+  /** The old process lives on, and some nodes go on talking to it; all others talk to the one that is started in its place. */
+  outlive(process: SimProcess<Message, Command, Event>): void {
+    const world = this.#world;
+    const { node } = process;
+    const { outlivedNodes, outlivedAmongMembers } = world.faults;
+    if (this.#outliving?.old.alive || this.#isAsleep(node)) return;
+    world.counts.outlived++;
+    const keepsTo = Array.from({ length: this.current.length }, (_, other) => {
+      const mayStay = other !== node && (outlivedAmongMembers || other >= outlivedNodes);
+      return mayStay && world.chooser.below(2) === 0;
+    });
+    this.#outliving = { old: process, keepsTo };
+    world.trace?.replaced(process, world.nowUs);
+    this.#start(node, true, false);
+    const lastsUs = world.chooser.below(world.scenario.termUs * 8);
+    world.at(world.nowUs + lastsUs, () => {
+      if (process.alive && !world.healed) this.crash(process, true);
+    });
+  }
+
+  /** Which process of a node hears this sender; null if there is none, or the sender talks to another one. */
+  hearerOf(sender: SimProcess<Message, Command, Event>, to: number): SimProcess<Message, Command, Event> | null {
+    const current = this.current[to] ?? null;
+    const outliving = this.#outliving;
+    if (outliving === null) return current;
+    const { old, keepsTo } = outliving;
+    if (!old.alive) return sender === old ? null : current;
+    if (sender.node === old.node) {
+      if (to === old.node) return sender === old ? old : current;
+      return keepsTo[to] === (sender === old) ? current : null;
+    }
+    return to === old.node && keepsTo[sender.node] ? old : current;
   }
 
   stall(process: SimProcess<Message, Command, Event>, spanUs: number): void {

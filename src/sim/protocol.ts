@@ -70,6 +70,8 @@ export interface Desk<Command> {
   choose(bound: number): number;
   command(command: Command): void;
   after(spanUs: number, tag: number): void;
+  /** This process is ended then, and started anew if it is not replaced already. */
+  quit(spanUs: number): void;
 
   /** For the history. Holds are told with their deadlines, so that the world can close them when the node's own clocks pass. */
   requested(resource: string, request: number): void;

@@ -37,6 +37,10 @@ export function scheduleStrikes<Message, Command, Event, Config>(world: World<Me
       else population.crash(process, false);
     });
   });
+  every(faults.outliveEveryUs, () => {
+    const process = population.current[chooser.below(faults.outlivedNodes)];
+    if (process) population.outlive(process);
+  });
   every(faults.stallEveryUs, () => anyProcess((process) => population.stall(process, upTo(faults.stallUsMax))));
   every(faults.sleepEveryUs, () => population.sleep(anyNode(), upTo(faults.sleepUsMax)));
   every(faults.wallStepEveryUs, () => {

@@ -295,9 +295,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   }
 
   #deliver(to: number, index: number): void {
-    const process = this.#current[to];
     const slab = this.#slab;
     const sender = this.#processes[slab.senderOf(index)] as SimProcess<Message, Command, Event>;
+    const process = this.population.hearerOf(sender, to);
     const from = sender.node;
     const isCut = this.network.isCut(from, to, this.nowUs);
     if (!process || isCut) {

@@ -18,6 +18,8 @@ import {
   LEARNED,
   LIST,
   LISTED,
+  NOTE,
+  NOTED,
   PAGED,
   PREPARE,
   PROMISED,
@@ -29,13 +31,14 @@ import {
   RELEASED,
   STATUS,
   STATUS_TOLD,
+  TELLS_LIVES,
   UNWAIT,
   WAIT,
   WATCH,
 } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
-import { readMeta, readName, writeMeta, writeName } from './named.ts';
+import { readLife, readMeta, readName, writeLife, writeMeta, writeName } from './named.ts';
 
 // Which fields a kind carries, besides kind, owner, lease and flags, which all do.
 const BALLOT = 1;
@@ -50,33 +53,39 @@ const META = 128;
 const PREFIX = 256;
 /** Page and count. */
 const PAGE = 512;
+/** What the asker knows of the members' lives, as a fingerprint. */
+const PRINT = 1024;
+/** Which life of a member says this. */
+const LIFE = 2048;
 
 const FIELDS: readonly number[] = fieldTable();
 
 function fieldTable(): number[] {
   const fields: number[] = [];
-  fields[PREPARE] = BALLOT | NAME;
-  fields[PROMISED] = BALLOT | CLOCK | LEASE_TOLD;
-  fields[PROPOSE] = BALLOT | TOKEN | TERM | NAME | META;
-  fields[ACCEPTED] = BALLOT | CLOCK;
+  fields[PREPARE] = BALLOT | PRINT | NAME;
+  fields[PROMISED] = BALLOT | CLOCK | LIFE | LEASE_TOLD;
+  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META;
+  fields[ACCEPTED] = BALLOT | CLOCK | LIFE;
   fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD;
   fields[RELEASE] = BALLOT | NAME;
   fields[RELEASED] = BALLOT | CLOCK;
-  fields[QUERY] = NAME;
-  fields[ANSWER] = BALLOT | CLOCK | LEASE_TOLD | META;
+  fields[QUERY] = PRINT | NAME;
+  fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | META;
   fields[WAIT] = BALLOT | NAME;
   fields[UNWAIT] = NAME;
   fields[FREE] = CLOCK;
   fields[WATCH] = TERM | PREFIX;
   fields[LEARN] = BALLOT | TOKEN | TERM | NAME | META;
   fields[LEARNED] = BALLOT | LEASE_TOLD | NAME | META;
-  fields[LIST] = TOKEN | PAGE | PREFIX;
+  fields[LIST] = TOKEN | PAGE | PRINT | PREFIX;
   fields[LISTED] = BALLOT | PAGE | LEASE_TOLD | NAME | META;
-  fields[PAGED] = TOKEN | PAGE | CLOCK;
+  fields[PAGED] = TOKEN | PAGE | CLOCK | LIFE;
   fields[STATUS] = 0;
   fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
   fields[BIND] = fields[GO] = META;
   fields[IN_LINE] = CLOCK;
+  fields[NOTE] = LIFE;
+  fields[NOTED] = PRINT | LIFE;
   return fields;
 }
 
@@ -107,6 +116,8 @@ class QuorumCodec implements Codec<QuorumMessage> {
       if (!(fields & REASON)) out.u53(message.remainingUs);
     }
     if (fields & CLOCK) out.u53(message.clock);
+    if (fields & PRINT) out.u53(message.print);
+    if (fields & LIFE) writeLife(message, TELLS_LIVES, out);
     if (fields & (NAME | PREFIX)) writeName(message, out);
     if (fields & META) writeMeta(message, out);
   }
@@ -138,6 +149,9 @@ class QuorumCodec implements Codec<QuorumMessage> {
       message.holderLease = 0;
     }
     message.clock = ballotTime(fields & CLOCK ? input.u53() : 0);
+    message.print = fields & PRINT ? input.u53() : 0;
+    if ((fields & LIFE) === 0) message.noLife();
+    else if (!readLife(message, TELLS_LIVES, input)) return null;
     if ((fields & (NAME | PREFIX)) === 0) message.noName();
     else if (!readName(message, (fields & PREFIX) !== 0, input)) return null;
     if ((fields & META) === 0) message.setMeta(undefined);

@@ -34,6 +34,7 @@ describe('error codes', () => {
         "TENURE_LIMIT",
         "TENURE_MISSING_PACKAGE",
         "TENURE_NO_QUORUM",
+        "TENURE_REPLACED",
         "TENURE_SHORT_TERM",
         "TENURE_SILENT",
         "TENURE_STORE_CORRUPT",

@@ -178,6 +178,8 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
   function endings(seed: number): {
     readonly beats: (end: GoodEnd) => Beat[];
     readonly healedUs: number;
+    /** Members lived on beside their successors: a stage has one process of each that hears. */
+    readonly isOutlived: boolean;
     readonly perform: (beats: Beat[]) => Beat[];
   } {
     const chooser = new SeededChooser(seed);
@@ -191,15 +193,19 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
     return {
       beats: (end) => lift(tape, quorumLifting, scenario, end),
       healedUs,
+      isOutlived: scenario.faults.outliveEveryUs > 0,
       perform: (beats) => [...perform(() => openStage(quorumStaging, settings, null), beats).beats],
     };
   }
+  /** Nobody lists anything on a stage, nor asks again for a page. */
+  const isList = ({ deed }: Beat): boolean => deed.kind === 'delay' && deed.message.kind.includes('LIST');
   const kinds = (beats: readonly Beat[]): string[] => beats.map(({ deed }) => (deed.kind === 'plain' ? deed.action.kind : deed.kind));
 
   it('what is under way when the world heals arrives as late as it did, the rest is lost, and then all goes well', () => {
     let delayed = 0;
     for (let run = 0; run < 30; run++) {
-      const { beats, healedUs, perform: play } = endings(deriveSeed(7, run));
+      const { beats, healedUs, isOutlived, perform: play } = endings(deriveSeed(7, run));
+      if (isOutlived) continue;
       const lifted = beats({ from: 'healed' });
       const late = lifted.filter(({ deed }) => deed.kind === 'delay');
       expect(late.every(({ atUs }) => atUs === healedUs)).toBe(true);
@@ -209,7 +215,7 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
       const done = new Set(play(lifted));
       // What is not there to be delayed came of something that is not on a stage.
       const ids = new Set([...done].map(({ id }) => id));
-      for (const { deed, id } of late)
+      for (const { deed, id } of late.filter((beat) => !isList(beat)))
         expect(ids.has(id)).toBe(deed.kind === 'delay' && (deed.message.beat < 0 || ids.has(deed.message.beat)));
       delayed += late.filter((beat) => done.has(beat)).length;
     }

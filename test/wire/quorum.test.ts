@@ -17,6 +17,8 @@ import {
   LEARNED,
   LIST,
   LISTED,
+  NOTE,
+  NOTED,
   META_BYTES_MAX,
   PAGED,
   PREPARE,
@@ -29,6 +31,7 @@ import {
   RELEASED,
   STATUS,
   STATUS_TOLD,
+  TELLS_LIVES,
   UNWAIT,
   WAIT,
   WATCH,
@@ -39,24 +42,24 @@ import { ROOT } from '../support/tree.ts';
 
 /** The fields of each kind, as `core/leases/quorum/messages.ts` describes them. */
 const FIELDS: Readonly<Record<number, readonly string[]>> = {
-  [PREPARE]: ['ballot', 'name'],
-  [PROMISED]: ['ballot', 'clock', 'told'],
-  [PROPOSE]: ['ballot', 'token', 'termUs', 'name', 'meta'],
-  [ACCEPTED]: ['ballot', 'clock'],
+  [PREPARE]: ['ballot', 'print', 'name'],
+  [PROMISED]: ['ballot', 'clock', 'life', 'told'],
+  [PROPOSE]: ['ballot', 'token', 'termUs', 'print', 'name', 'meta'],
+  [ACCEPTED]: ['ballot', 'clock', 'life'],
   [REFUSED]: ['ballot', 'reason', 'remainingUs', 'clock', 'told'],
   [RELEASE]: ['ballot', 'name'],
   [RELEASED]: ['ballot', 'clock'],
-  [QUERY]: ['name'],
-  [ANSWER]: ['ballot', 'clock', 'told', 'meta'],
+  [QUERY]: ['print', 'name'],
+  [ANSWER]: ['ballot', 'clock', 'life', 'told', 'meta'],
   [WAIT]: ['ballot', 'name'],
   [UNWAIT]: ['name'],
   [FREE]: ['clock'],
   [WATCH]: ['termUs', 'prefix'],
   [LEARN]: ['ballot', 'token', 'termUs', 'name', 'meta'],
   [LEARNED]: ['ballot', 'told', 'name', 'meta'],
-  [LIST]: ['token', 'page', 'count', 'prefix'],
+  [LIST]: ['token', 'page', 'count', 'print', 'prefix'],
   [LISTED]: ['ballot', 'page', 'count', 'told', 'name', 'meta'],
-  [PAGED]: ['token', 'page', 'count', 'clock'],
+  [PAGED]: ['token', 'page', 'count', 'clock', 'life'],
   [STATUS]: [],
   [STATUS_TOLD]: ['token', 'reason', 'remainingUs'],
   [BIND]: ['meta'],
@@ -64,6 +67,8 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [GO]: ['meta'],
   [GONE]: ['token', 'reason', 'remainingUs'],
   [IN_LINE]: ['clock'],
+  [NOTE]: ['life'],
+  [NOTED]: ['print', 'life'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 
@@ -82,6 +87,9 @@ interface Fields {
   readonly page: number;
   readonly count: number;
   readonly clock: number;
+  readonly print: number;
+  readonly life: number;
+  readonly roster: Uint8Array;
   readonly name: Uint8Array;
   readonly meta: Uint8Array;
 }
@@ -111,13 +119,16 @@ const messages: fc.Arbitrary<Fields> = fc.record({
   page: word,
   count: word,
   clock: ballot,
+  print: safe,
+  life: safe,
+  roster: fc.uint8Array({ maxLength: 512 }),
   name: names,
   meta: fc.uint8Array({ maxLength: META_BYTES_MAX }),
 });
 
 function messageOf(fields: Fields): QuorumMessage {
   const message = new QuorumMessage();
-  const { owner, ballot: time, holder, clock, name, meta, ...rest } = fields;
+  const { owner, ballot: time, holder, clock, name, meta, roster, ...rest } = fields;
   Object.assign(message, rest, {
     owner: incarnation(owner),
     ballot: ballotTime(time),
@@ -126,6 +137,7 @@ function messageOf(fields: Fields): QuorumMessage {
   });
   message.setName(name, 0, name.length);
   message.setMeta(meta);
+  message.setRoster(roster);
   return message;
 }
 
@@ -154,13 +166,14 @@ function tryDecode(bytes: Uint8Array): Decoded {
 
 function faultsOf(message: QuorumMessage, from: number, to: number): string[] {
   const fields = FIELDS[message.kind] ?? [];
-  const { name, nameStart, nameEnd, metaStart, metaEnd } = message;
+  const { name, nameStart, nameEnd, metaStart, metaEnd, rosterStart, rosterEnd } = message;
   const isOutside = (start: number, end: number): boolean => start < from || start > end || end > to;
   const named = fields.includes('name') || fields.includes('prefix');
   const numbers = [message.owner, message.lease, message.ballot, message.token, message.termUs, message.clock, message.remainingUs];
   return [
     ...(named && isOutside(nameStart, nameEnd) ? ['the name lies outside'] : []),
     ...(fields.includes('name') && !isValidNameBytes(name, nameStart, nameEnd) ? ['the name is none'] : []),
+    ...(fields.includes('life') && isOutside(rosterStart, rosterEnd) ? ['the lives lie outside'] : []),
     ...(fields.includes('meta') && isOutside(metaStart, metaEnd) ? ['the metadata lies outside'] : []),
     ...(fields.includes('meta') && metaEnd - metaStart > META_BYTES_MAX ? ['the metadata is too long'] : []),
     ...(numbers.every((number) => Number.isSafeInteger(number) && number >= 0) ? [] : ['a number is none']),
@@ -177,13 +190,16 @@ function decode(bytes: Uint8Array): QuorumMessage | null {
 function said(message: QuorumMessage): Record<string, unknown> {
   const fields = FIELDS[message.kind] ?? [];
   const shown: Record<string, unknown> = { kind: message.kind, flags: message.flags, owner: message.owner, lease: message.lease };
-  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'page', 'count', 'clock'] as const) {
+  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'page', 'count', 'clock', 'print', 'life'] as const) {
     if (fields.includes(field)) shown[field] = message[field];
   }
   if (fields.includes('told') && (message.flags & HAS_LEASE) !== 0) {
     for (const field of ['holder', 'holderLease', 'token', 'remainingUs'] as const) shown[field] = message[field];
   }
   if (fields.includes('name') || fields.includes('prefix')) shown['name'] = message.name.slice(message.nameStart, message.nameEnd);
+  if (fields.includes('life') && (message.flags & TELLS_LIVES) !== 0) {
+    shown['roster'] = message.roster.slice(message.rosterStart, message.rosterEnd);
+  }
   if (fields.includes('meta')) shown['meta'] = message.meta.slice(message.metaStart, message.metaEnd);
   return shown;
 }
@@ -264,6 +280,9 @@ const GOOD: Fields = {
   page: 0,
   count: 0,
   clock: 0,
+  print: 1,
+  life: 1,
+  roster: new Uint8Array(8),
   name: new TextEncoder().encode('name'),
   meta: new Uint8Array(0),
 };

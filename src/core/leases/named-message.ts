@@ -16,6 +16,14 @@ export class NamedMessage {
   meta: Uint8Array = NO_BYTES;
   metaStart = 0;
   metaEnd = 0;
+  /** Of a request: the fingerprint of what the asker knows of the members' lives. */
+  print = 0;
+  /** Of what counts towards a quorum: which life of its member gave it. */
+  life = 0;
+  /** What its sender knows of the members' lives, if that is not what the asker knows: eight bytes each, in the order of the members. */
+  roster: Uint8Array = NO_BYTES;
+  rosterStart = 0;
+  rosterEnd = 0;
 
   setName(bytes: Uint8Array, start: number, end: number): void {
     this.name = bytes;
@@ -25,6 +33,17 @@ export class NamedMessage {
 
   noName(): void {
     this.setName(NO_BYTES, 0, 0);
+  }
+
+  setRoster(bytes: Uint8Array | null): void {
+    this.roster = bytes ?? NO_BYTES;
+    this.rosterStart = 0;
+    this.rosterEnd = this.roster.length;
+  }
+
+  noLife(): void {
+    this.life = 0;
+    this.setRoster(null);
   }
 
   setMeta(bytes: Uint8Array | undefined): void {

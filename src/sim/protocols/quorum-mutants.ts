@@ -14,7 +14,8 @@ export type Shape =
   | 'beginnings'
   | 'orderly'
   | 'comebacks'
-  | 'liars';
+  | 'liars'
+  | 'outlived';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -72,6 +73,27 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     how: 'A step of the wall clock ends the silence while votes of the earlier life still count.',
     without: ['silenceByMonotonic'],
     shape: 'reboots',
+  },
+  {
+    name: 'older-life-counts',
+    rule: 'lives',
+    how: 'A member taken for dead, whose successor votes, goes on voting for whoever still talks to it: two quorums that do not meet.',
+    without: ['newestLives'],
+    shape: 'outlived',
+  },
+  {
+    name: 'votes-before-noted',
+    rule: 'lives',
+    how: 'A successor votes after its silence though too few have noted it: those who have not make quorums with the older life.',
+    without: ['notedFirst'],
+    shape: 'outlived',
+  },
+  {
+    name: 'silence-before-noted',
+    rule: 'lives',
+    how: 'The silence of a successor runs from its start: votes that the older life got with those who had not noted it yet still count.',
+    without: ['silenceFromNote'],
+    shape: 'outlived',
   },
   {
     name: 'count-messages',
@@ -290,7 +312,18 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(2) === 0) return asked;
-  const shapes = ['lockstep', 'reboots', 'overtaking', 'outages', 'beginnings', 'orderly', 'comebacks', 'liars', 'liars'] as const;
+  const shapes = [
+    'lockstep',
+    'reboots',
+    'overtaking',
+    'outages',
+    'beginnings',
+    'orderly',
+    'comebacks',
+    'liars',
+    'liars',
+    'outlived',
+  ] as const;
   return shapes[chooser.below(20)] ?? 'swarm';
 }
 

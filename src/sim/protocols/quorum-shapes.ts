@@ -18,6 +18,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   orderly,
   comebacks,
   liars,
+  outlived,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -123,6 +124,21 @@ function comebacks(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultS
 /** Anything may go wrong, but wall clocks are not set: the edge of what is believed passes by each of them in time. */
 function liars(chooser: Chooser, scale: FaultScale): FaultPlan {
   return { ...drawFaults(chooser, scale), wallStepEveryUs: 0, wallSetAtBootPpm: 0, wallStepsBack: false };
+}
+
+/** Members are taken for dead, live on, and still have clients, while their successors begin. */
+function outlived(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(50_000),
+    duplicatePpm: chooser.below(2) * 100_000,
+    latePpm: chooser.below(2) * 20_000,
+    ratePpmMax,
+    offsetUsMax,
+    outliveEveryUs: Math.floor(termUs / 2) + chooser.below(termUs),
+    crashEveryUs: chooser.below(2) * termUs * 4,
+    downUsMax: Math.floor(termUs / 4),
+  };
 }
 
 /** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */

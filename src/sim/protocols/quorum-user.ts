@@ -79,7 +79,7 @@ interface Handle {
   waits: boolean;
 }
 
-/** Numbers of a few leases, and those 2³² after them, are on either side of where 32 bits end. */
+/** A few leases before 32 bits end. */
 const NEAR_2_32 = 2 ** 32 - 8;
 
 export class QuorumUser implements User<QuorumEvent> {
@@ -171,6 +171,14 @@ export class QuorumUser implements User<QuorumEvent> {
     switch (event.kind) {
       case 'ready':
         desk.sometimes(event.restored > 0 ? 'votes-restored' : 'silence-over');
+        return;
+      case 'noting':
+        desk.sometimes('waited-to-be-noted');
+        return;
+      case 'outlived':
+        desk.sometimes(event.member === desk.node ? 'outlived-itself' : 'older-life-left-out');
+        // Whoever looks after it starts it anew.
+        if (event.member === desk.node) desk.quit(desk.choose(this.#habits.maxTermUs));
         return;
       case 'disk-failed':
         desk.sometimes('disk-failed');
@@ -438,10 +446,10 @@ export class QuorumUser implements User<QuorumEvent> {
     else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
   }
 
-  /** Never the same twice. In worlds of wide numbers two in a row have the same lowest 32 bits. */
+  /** Never the same twice, and rising. In worlds of wide numbers two in a row have the same lowest 32 bits. */
   #number(): number {
     const count = ++this.#numbers;
-    return this.#habits.wideNumbers ? NEAR_2_32 + (count >> 1) + (count & 1) * 2 ** 32 : count;
+    return this.#habits.wideNumbers ? NEAR_2_32 + (count >> 1) + count * 2 ** 32 : count;
   }
 
   /** Whole milliseconds, from half of the longest term up. */

@@ -76,6 +76,10 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     { name: 'voted-instead-of-silence', description: 'a restarted member that had kept its votes voted when it would have been silent' },
     { name: 'bootstrapped', description: 'the silence of a brand-new cell was ended early, and every member said so' },
     { name: 'bootstrap-refused', description: 'a bootstrap was refused, or not every member said that it is done' },
+    { name: 'outlived', description: 'a member lived on beside its successor, and some went on talking to it' },
+    { name: 'waited-to-be-noted', description: 'a started member asked again to be noted' },
+    { name: 'outlived-itself', description: 'a member that had voted heard of its successor, and fell silent' },
+    { name: 'older-life-left-out', description: 'a vote of a life that has a successor was not counted' },
     { name: 'status-told', description: 'members said how they stand' },
     { name: 'query-finds-holder', description: 'a question to a quorum named the holder' },
     { name: 'query-finds-nobody', description: 'a question to a quorum found the lease free' },
@@ -99,7 +103,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const shape = drawShape(chooser, mutant);
     const drawn = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
     const members = shape === 'comebacks' ? 3 : drawn;
-    const clients = literal ? 2 + chooser.below(2) : chooser.below(3);
+    const clients = literal || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
     const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
     const nodes = members + clients + liars;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
@@ -111,6 +115,10 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       ratePpmMax: rateErrorPpm,
       offsetUsMax: tame ? TERM_US * 0.4 : TERM_US * 4,
     });
+    if (shape === 'outlived') {
+      faults.outlivedNodes = members;
+      faults.outlivedAmongMembers = chooser.below(2) === 0;
+    }
     if (tame) faults.wallStepEveryUs = faults.wallSetAtBootPpm = 0;
     faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
     faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
@@ -129,7 +137,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     // A disk or a silence would keep waiters from answering within a head start.
     const orderly = shape === 'orderly';
-    const keeps = literal || orderly ? [] : drawKeeps(chooser, shape, members, mutant);
+    const keeps = literal || orderly || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
     const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
     if (keeps.length > 0) {
       // A data directory serves one process at a time.
@@ -137,6 +145,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
       else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
     }
+    const succession = faults.outlivedAmongMembers || chooser.below(3) === 0 ? 'strict' : 'majority';
     const bootstraps = !literal && !rush && !orderly && drawBootstraps(chooser, shape, mutant);
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     return {
@@ -145,11 +154,11 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       units: 0,
       faults,
       termUs: TERM_US,
-      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 40 : shape === 'comebacks' ? 16 : 4) + chooser.below(12)),
+      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 40 : shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + chooser.below(12)),
       livenessUs,
       config: {
         members,
-        core: { memberKeys, replication, timing, floorBuckets: 4 },
+        core: { memberKeys, replication, timing, floorBuckets: 4, ...(literal ? {} : { succession }) },
         habits: {
           handles: 0,
           resources,

@@ -31,6 +31,7 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       rtt: spanText(core.timing.rttUs),
       rate: `${core.timing.rateErrorPpm}ppm`,
       fencing: fenced ? 'yes' : 'no',
+      succession: core.succession ?? 'none',
     };
   },
 
@@ -66,6 +67,7 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
       case 'list':
       case 'unlist':
       case 'status':
+      case 'greet':
         break;
     }
     return null;

@@ -7,6 +7,7 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['cut links', ['cutEveryUs', 'cutUsMax', 'oneWayPpm', 'flapPpm']],
   ['crashes', ['crashEveryUs', 'twinPpm', 'midStepPpm', 'afterVotePpm', 'lastWordsLatePpm', 'wallSetAtBootPpm']],
   ['twins', ['twinPpm']],
+  ['members that live on', ['outliveEveryUs', 'outlivedNodes', 'outlivedAmongMembers']],
   ['crashes in the middle of a step', ['midStepPpm']],
   ['crashes after a vote', ['afterVotePpm', 'lastWordsLatePpm']],
   ['sleeping machines', ['sleepEveryUs', 'sleepUsMax']],

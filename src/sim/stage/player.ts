@@ -194,6 +194,9 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
     throw new TenureError('TENURE_INTERNAL', 'an actor on a stage sets no timers');
   }
 
+  /** A script says itself when a process is started anew. */
+  quit(): void {}
+
   requested(resource: string, request: number): void {
     this.record({ kind: 'requested', resource, request });
   }

@@ -4,6 +4,7 @@ import {
   deriveTiming,
   stretch,
   type Keeps,
+  type SuccessionMode,
   type QuorumCommand,
   type QuorumCore,
   type QuorumEvent,
@@ -15,7 +16,7 @@ import type { Desk, Scenario } from '../protocol.ts';
 import { quorum, type QuorumWorld } from '../protocols/quorum.ts';
 import type { LeaseHolder } from '../protocols/quorum-user.ts';
 import type { Ways } from './actions.ts';
-import { settingCount, settingIsOn, settingPpm, settingSpanUs } from './settings.ts';
+import { settingCount, settingIsOn, settingPpm, settingSpanUs, settingWord } from './settings.ts';
 import type { Actor, Settings, Staging } from './staging.ts';
 
 export const ACCEPTOR_NAMES = 'abcdefghijklmno';
@@ -39,6 +40,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     new: 'no',
     fencing: 'yes',
     order: 'no',
+    succession: 'none',
   },
   verbs: [
     'acquire NODE NAME TERM [wait SPAN] [keep] [saying TEXT]',
@@ -72,7 +74,13 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
       livenessUs: 0,
       config: {
         members,
-        core: { memberKeys, replication: votersIn(settings, members), timing, floorBuckets: settingCount(settings, 'floors', 1, 1024) },
+        core: {
+          memberKeys,
+          replication: votersIn(settings, members),
+          timing,
+          floorBuckets: settingCount(settings, 'floors', 1, 1024),
+          ...successionIn(settings),
+        },
         habits: {
           handles: 0,
           resources: [],
@@ -115,6 +123,12 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
 /** How many members vote on each name. */
 export function votersIn(settings: Settings, members: number): number {
   return settingCount(settings, 'voters', 0, members) || members;
+}
+
+/** How members take the place of their earlier lives; `none` where a script sees to it that there is one process of each. */
+export function successionIn(settings: Settings): { readonly succession?: SuccessionMode } {
+  const word = settingWord(settings, 'succession', ['none', 'majority', 'strict']);
+  return word === 'none' ? {} : { succession: word };
 }
 
 const KEEPS: readonly Keeps[] = ['nothing', 'floor', 'votes'];

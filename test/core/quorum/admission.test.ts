@@ -14,6 +14,8 @@ import {
   LEARNED,
   LIST,
   LISTED,
+  NOTE,
+  NOTED,
   PAGED,
   PREPARE,
   PROMISED,
@@ -35,7 +37,7 @@ import { incarnation, nodeId } from '../../../src/kernel/index.ts';
 
 const REQUESTS = [PREPARE, PROPOSE, RELEASE, QUERY, LIST, WAIT, UNWAIT, WATCH, LEARN, STATUS];
 const OF_MEMBERS = [BIND, GO];
-const ANSWERS = [PROMISED, ACCEPTED, REFUSED, RELEASED, ANSWER, LISTED, PAGED, FREE, IN_LINE, LEARNED, STATUS_TOLD, BOUND, GONE];
+const ANSWERS = [PROMISED, ACCEPTED, REFUSED, RELEASED, ANSWER, LISTED, PAGED, FREE, IN_LINE, LEARNED, STATUS_TOLD, BOUND, GONE, NOTED];
 
 const MEMBER: Sender = { node: nodeId(1), incarnation: incarnation(11), isAdmin: false };
 const CLIENT: Sender = { node: nodeId(5), incarnation: incarnation(15), isAdmin: false };
@@ -62,7 +64,7 @@ const namesOf = (kinds: readonly number[]): string[] => kinds.map((kind) => KIND
 
 describe('who may say what to a node of the quorum engine', () => {
   it('knows every kind of message', () => {
-    const all = [...REQUESTS, ...OF_MEMBERS, ...ANSWERS].sort((a, b) => a - b);
+    const all = [...REQUESTS, ...OF_MEMBERS, NOTE, ...ANSWERS].sort((a, b) => a - b);
     expect(namesOf(all)).toEqual(KIND_NAMES.slice(1));
   });
 
@@ -78,6 +80,13 @@ describe('who may say what to a node of the quorum engine', () => {
     expect(admitted(ANSWERS, MEMBER, 10)).toEqual(namesOf(ANSWERS));
     expect(admitted(ANSWERS, CLIENT, 10)).toEqual([]);
     expect(admitted(ANSWERS, ADMIN, 10)).toEqual([]);
+  });
+
+  it('notes lives of members alone: what is noted cannot be taken back', () => {
+    expect(admitted([NOTE], MEMBER, MEMBER.incarnation)).toEqual(['NOTE']);
+    expect(admitted([NOTE], MEMBER, 99)).toEqual([]);
+    expect(admitted([NOTE], ADMIN, ADMIN.incarnation)).toEqual([]);
+    expect(admitted([NOTE], CLIENT, CLIENT.incarnation)).toEqual([]);
   });
 
   it('ends a silence early for members and for whoever knows their secret', () => {

@@ -4,9 +4,10 @@
  * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
  */
 import { monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
-import type { Boot, Completion, Snapshot } from '../../contract.ts';
+import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
-import { FLOOR_BUCKETS, type QuorumConfig, type QuorumStep } from './config.ts';
+import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
+import { FLOOR_BUCKETS, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from './horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
@@ -44,20 +45,6 @@ import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
-/** What `snapshot` makes and `restore` takes. */
-interface AcceptorSnapshot {
-  readonly rows: Snapshot;
-  readonly promises: Snapshot;
-  readonly queues: Snapshot;
-  readonly standing: Snapshot;
-  readonly ledger: Snapshot;
-  readonly floors: readonly number[];
-  readonly clock: BallotTime;
-  readonly sweepAt: MonoUs;
-  readonly sweepFrom: number;
-  readonly votes: number;
-}
-
 export class Acceptor implements LeaseView, LedgerView, RowView {
   readonly standing: Standing;
   readonly #ledger: Ledger | null;
@@ -71,15 +58,20 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
   readonly #pages: Pages;
+  readonly #sweep: Sweep;
+  readonly #sign: AcceptorGround['sign'];
   readonly #reply = new QuorumMessage();
   readonly #horizon: Horizon;
-  readonly #sweep: Sweep;
   #given = 0;
 
-  constructor(config: QuorumConfig, boot: Boot, names: NameTable, watchers: Watchers, rules: QuorumRules) {
+  constructor({ config, boot, names, watchers, sign, succession, rules }: AcceptorGround) {
     const keeps = config.keeps ?? 'nothing';
     this.#ledger = keeps === 'nothing' ? null : new Ledger(this, keeps === 'votes', config.timing.silenceUs, boot.incarnation, rules);
-    this.standing = new Standing(boot, config.timing, rules, this.#ledger, (step) => boot.restarted && this.#setFloors(step));
+    this.standing = new Standing(
+      { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
+      (step) => boot.restarted && this.#setFloors(step),
+    );
+    this.#sign = sign;
     this.#rules = rules;
     this.#timing = config.timing;
     this.#names = names;
@@ -92,7 +84,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
-    this.#pages = new Pages(names, this);
+    this.#pages = new Pages(names, this, sign);
   }
 
   get wakeAt(): MonoUs {
@@ -204,6 +196,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.lease = message.lease;
     reply.clock = this.#horizon.told(step);
     this.describe(id, reply, step);
+    this.#sign(reply, message.print);
     step.send(from, reply);
   }
 
@@ -336,6 +329,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.lease = message.lease;
     reply.ballot = message.ballot;
     reply.clock = this.#horizon.told(step);
+    this.#sign(reply, message.print);
     step.send(from, reply);
   }
 
@@ -400,7 +394,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     return true;
   }
 
-  sendVote({ to, owner, lease, ballot, flags }: HeldAnswer, step: QuorumStep): void {
+  sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
     if (!this.#rules.replyAfterWrite) return;
     const reply = this.#reply;
     reply.kind = ACCEPTED;
@@ -409,6 +403,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.lease = lease;
     reply.ballot = ballot;
     reply.clock = this.#horizon.told(step);
+    this.#sign(reply, print);
     step.send(to, reply);
   }
 
@@ -473,6 +468,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.lease = message.lease;
     reply.ballot = message.ballot;
     reply.clock = clock;
+    if (kind === ACCEPTED || kind === PROMISED) this.#sign(reply, message.print);
     step.send(from, reply);
   }
 

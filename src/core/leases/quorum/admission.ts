@@ -5,7 +5,7 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
-import { isForMembers, isRequest, type QuorumMessage } from './messages.ts';
+import { isForMembers, isRequest, NOTE, type QuorumMessage } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
 
 export class Admission {
@@ -21,6 +21,8 @@ export class Admission {
     const isMember = sender.node < this.#members;
     if (!isRequest(message)) return isMember || !this.#rules.answersFromAsked;
     if (this.#rules.asksInOwnName && message.owner !== this.#nameOf(sender)) return false;
+    // A life that was noted cannot be taken back: only the member itself has a say in it.
+    if (message.kind === NOTE) return isMember;
     return isMember || sender.isAdmin || !isForMembers(message);
   }
 

@@ -2,6 +2,7 @@
 import type { BallotTime, HashKey, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { MemberLimits } from './limits.ts';
+import type { SuccessionMode } from '../succession.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { BootstrapBar } from './standing.ts';
 import type { Timing } from './timing.ts';
@@ -22,6 +23,8 @@ export interface QuorumConfig {
   readonly hashKey?: HashKey | undefined;
   /** What a member keeps for its clients. */
   readonly limits?: MemberLimits | undefined;
+  /** How a started member takes the place of its earlier life. Without it, whoever starts members sees to it that there is one process of each. */
+  readonly succession?: SuccessionMode;
 }
 
 /** `floor`: how high its tokens went. `votes`: that, and every vote, so that a restart need not be silent. */
@@ -60,6 +63,8 @@ export type QuorumCommand =
   | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
   /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
   | { readonly kind: 'retime'; readonly rttUs: number }
+  /** A member is connected, maybe anew. */
+  | { readonly kind: 'greet'; readonly member: number }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 
@@ -162,6 +167,10 @@ export type QuorumEvent =
       readonly absent: readonly number[];
       readonly begun: boolean;
     }
+  /** This member still waits for these to note its life. */
+  | { readonly kind: 'noting'; readonly missing: readonly number[] }
+  /** Another process has taken the place of this member: of this very one, which is silent from here on, or of one that answered. */
+  | { readonly kind: 'outlived'; readonly member: number }
   /** This member cannot go by what its own disk holds, and is silent from here on. */
   | { readonly kind: 'disk-failed'; readonly why: DiskFailure };
 

@@ -16,6 +16,9 @@ import {
 import { NameTable } from '../../tables/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot } from '../../contract.ts';
 import { Acceptor } from './acceptor.ts';
+import { Census, type LivesView } from '../census.ts';
+import { Roster } from '../roster.ts';
+import { Succession } from '../succession.ts';
 import { Admission } from './admission.ts';
 import { Asker } from './asker.ts';
 import type { QuorumCommand, QuorumConfig, QuorumEvent, QuorumStep } from './config.ts';
@@ -51,7 +54,9 @@ import {
   GONE,
   STATUS,
   STATUS_TOLD,
-  type QuorumMessage,
+  NOTE,
+  NOTED,
+  QuorumMessage,
 } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
@@ -73,6 +78,8 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #learner: Learner;
   readonly #rollCall: RollCall;
   readonly #admission: Admission;
+  readonly #census: Census<QuorumMessage, QuorumStep>;
+  readonly #succession: Succession | null;
   readonly #life: Incarnation;
   readonly #metaBytesMax: number;
 
@@ -84,8 +91,16 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
     this.#watchers = new Watchers(config.timing.waiterUs, config.hashKey, config.limits?.watches);
-    this.#acceptor = boot.self < config.memberKeys.length ? new Acceptor(config, boot, names, this.#watchers, rules) : null;
-    this.#out = new Outgoing(owner, electorate, config.timing, rules);
+    const isMember = boot.self < config.memberKeys.length;
+    const roster = new Roster(config.memberKeys.length);
+    const succession = isMember ? successionOf(config, electorate, boot, roster) : null;
+    this.#succession = succession;
+    const kinds = { note: NOTE, noted: NOTED };
+    const census = { self: boot.self, who: owner, roster, succession, message: new QuorumMessage(), kinds, isStrict: rules.newestLives };
+    this.#census = new Census<QuorumMessage, QuorumStep>(census, this.#lives);
+    const sign = (vote: QuorumMessage, print: number): void => this.#census.sign(vote, print);
+    this.#acceptor = isMember ? new Acceptor({ config, boot, names, watchers: this.#watchers, sign, succession, rules }) : null;
+    this.#out = new Outgoing(owner, electorate, roster, config.timing, rules);
     this.#holder = new Holder(this.#out, names);
     this.#proposer = new Proposer(this.#out, this.#holder);
     this.#learner = new Learner(this.#out, names);
@@ -99,7 +114,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
     const askingAt = Math.min(this.#asker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
-    return monoUs(Math.min(acceptorAt, askingAt, this.#proposer.wakeAt, this.#holder.wakeAt));
+    return monoUs(Math.min(acceptorAt, askingAt, this.#census.wakeAt, this.#proposer.wakeAt, this.#holder.wakeAt));
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
@@ -137,6 +152,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
   start(step: QuorumStep): void {
     this.#acceptor?.start(step);
+    this.#census.wake(step);
   }
 
   admits(sender: Sender, message: QuorumMessage): boolean {
@@ -177,6 +193,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case GO:
         this.#acceptor?.standing.tell(from, message, this.#life, step);
         return;
+      case NOTE:
+        if (this.#acceptor) this.#census.note(from, message, step);
+        return;
       default:
         // An answer to an earlier life of this node is not for us.
         if (message.owner === this.#out.owner) this.#answer(from, message, step);
@@ -185,7 +204,15 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (!this.#out.hears(message, step)) return;
+    // What an older life says counts no more, also if that is known only from this very message.
+    if (isCounted(message.kind) && !this.#census.hear(from, message, step)) {
+      step.emit({ kind: 'outlived', member: from });
+      return;
+    }
     switch (message.kind) {
+      case NOTED:
+        this.#census.noted(from, message, step);
+        return;
       case PROMISED:
         this.#proposer.promised(from, message, step);
         return;
@@ -275,6 +302,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case 'bootstrap':
         this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
         return;
+      case 'greet':
+        if (this.#acceptor) this.#census.greet(command.member as NodeId, step);
+        return;
       case 'retime':
         this.#retime(command.rttUs);
         return;
@@ -307,7 +337,22 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     throw new TenureError('TENURE_BAD_ARGUMENT', `metadata may have ${this.#metaBytesMax} bytes, not ${meta.length}`);
   }
 
+  /** How lives change: for the census. */
+  readonly #lives: LivesView<QuorumStep> = {
+    begun: (member, step) => {
+      if (this.#out.rules.newestLives) {
+        this.#proposer.uncount(member);
+        this.#holder.uncount(member);
+      }
+      if (this.#succession?.forgottenBy(member, step)) this.#acceptor?.standing.forgotten(step);
+    },
+    noted: (step) => this.#acceptor?.standing.noted(step),
+    outbid: (step) => this.#acceptor?.standing.outbid(step),
+  };
+
   wake(step: QuorumStep): void {
+    const asksAgain = this.#census.wake(step) && (this.#acceptor?.standing.isNoting ?? false);
+    if (asksAgain) step.emit({ kind: 'noting', missing: this.#succession?.missing ?? [] });
     this.#acceptor?.wake(step);
     this.#proposer.wake(step);
     this.#holder.wake(step);
@@ -323,6 +368,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
   snapshot(): Snapshot {
     return {
+      census: this.#census.snapshot(),
       acceptor: this.#acceptor?.snapshot() ?? null,
       watchers: this.#watchers.snapshot(),
       ballots: this.#out.ballots.last,
@@ -338,6 +384,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
   restore(snapshot: Snapshot): void {
     const told = snapshot as unknown as CoreSnapshot;
+    this.#census.restore(told.census);
     if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
     this.#watchers.restore(told.watchers);
     this.#out.ballots.observe(told.ballots);
@@ -351,7 +398,24 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   }
 }
 
+/** Whether older lives are to be left out: it counts towards a quorum. */
+function isCounted(kind: number): boolean {
+  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === PAGED;
+}
+
+function successionOf(
+  { succession: mode, memberKeys, timing }: QuorumConfig,
+  { quorum }: Electorate,
+  boot: Boot,
+  roster: Roster,
+): Succession | null {
+  if (mode === undefined) return null;
+  const { attemptUs: resendUs, refreshUs: resendUsMax } = timing;
+  return new Succession({ mode, members: memberKeys.length, quorum, resendUs, resendUsMax }, boot, roster);
+}
+
 interface CoreSnapshot {
+  readonly census: Snapshot;
   readonly acceptor: Snapshot;
   readonly watchers: ReturnType<Watchers['snapshot']>;
   readonly ballots: BallotTime;

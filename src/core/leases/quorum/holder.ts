@@ -178,6 +178,11 @@ export class Holder {
     if (renewal.accepted.size >= needed) this.#extend(renewal, step);
   }
 
+  /** The voter has begun another life. Leases that are held were won before. */
+  uncount(voter: NodeId): void {
+    for (const renewal of this.#renewals.values()) renewal.accepted.delete(voter);
+  }
+
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const renewal = this.#renewals.get(message.lease);
     if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#isVoter(from, renewal.id)) return;
@@ -396,11 +401,9 @@ export class Holder {
     const isKept = (this.#holds.flags(id) & KEEP) !== 0;
     const dueAt = this.#dueAt(id);
     // The calendar may be early by its width: good for a renewal; an end must have come.
-    if (!this.#isShort(id)) this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
-    else {
-      this.#soon.push(monoUs(dueAt), id);
-      if (this.#soon.isOvergrown(this.#holds.count, this.#names.idLimit)) this.#sweepSoon();
-    }
+    if (!this.#isShort(id)) return this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
+    this.#soon.push(monoUs(dueAt), id);
+    if (this.#soon.isOvergrown(this.#holds.count, this.#names.idLimit)) this.#sweepSoon();
   }
 
   #sweepSoon(): void {

@@ -22,6 +22,8 @@ export interface HeldAnswer {
   readonly lease: number;
   readonly ballot: BallotTime;
   readonly flags: number;
+  /** What its asker knew of lives. */
+  readonly print: number;
   /** How many writes it still waits for. */
   left: number;
 }
@@ -93,7 +95,7 @@ export class Ledger {
     this.#silenceUs = silenceUs;
     this.#life = life;
     this.#owedUs = silenceUs;
-    this.#head = { silenceUs, keepsVotes, since: life, places: 0, settled: false };
+    this.#head = { silenceUs, keepsVotes, since: life, places: 0, settled: false, life: 0 };
   }
 
   /** How long this member has to be silent before it votes; 0 if it remembers all votes. */
@@ -106,6 +108,11 @@ export class Ledger {
     return this.#hasLived;
   }
   #hasLived = false;
+
+  /** The number of the last life that is known here. */
+  get keptLife(): number {
+    return this.#head.life;
+  }
 
   get restored(): number {
     return this.#restored;
@@ -123,10 +130,10 @@ export class Ledger {
   }
 
   /** The silence is over: from when this is written on, the member may vote. */
-  settle(step: QuorumStep): void {
+  settle(life: number, step: QuorumStep): void {
     // Votes that were read back may have been given for longer terms than there are now.
     const longestUs = this.#restored > 0 ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
-    this.#head = { ...this.#head, silenceUs: longestUs, settled: true };
+    this.#head = { ...this.#head, silenceUs: longestUs, settled: true, life: Math.max(life, this.#head.life) };
     this.#write(HEAD, null, step);
   }
 
@@ -138,7 +145,15 @@ export class Ledger {
   /** A vote was given; true if its answer may leave at once. */
   keep(id: number, spanUs: number, change: VoteChange, to: NodeId, message: QuorumMessage, flags: number, step: QuorumStep): boolean {
     const number = this.#nextAnswer++;
-    const answer: HeldAnswer = { to, owner: message.owner, lease: message.lease, ballot: message.ballot, flags, left: 0 };
+    const answer: HeldAnswer = {
+      to,
+      owner: message.owner,
+      lease: message.lease,
+      ballot: message.ballot,
+      flags,
+      print: message.print,
+      left: 0,
+    };
     this.#answers.set(number, answer);
     const rises = message.ballot > this.#floor;
     if (rises) this.#floor = this.#floorAbove(message.ballot, step);
@@ -211,7 +226,7 @@ export class Ledger {
     }
     // Until the silence is over, the disk says what it said before: a life cut short owes it still.
     this.#owedUs = Math.max(head.silenceUs, this.#silenceUs);
-    this.#head = { silenceUs: this.#owedUs, keepsVotes: this.#keepsVotes, since: this.#life, places: 0, settled: false };
+    this.#head = { silenceUs: this.#owedUs, keepsVotes: this.#keepsVotes, since: this.#life, places: 0, settled: false, life: head.life };
   }
 
   #foundVote(place: number, value: Uint8Array | null, step: QuorumStep): boolean {

@@ -52,6 +52,10 @@ export const GO = 23;
 export const GONE = 24;
 /** From an acceptor to a waiter: you stand in line here. */
 export const IN_LINE = 25;
+/** From a member to the others: note which life of me this is. Carries its life, and what it knows of the others'. */
+export const NOTE = 26;
+/** Noted, or not: then another process of that member has this life or a later one. Names the life that was asked about. */
+export const NOTED = 27;
 
 /** Why an acceptor refused. */
 export const HELD = 1;
@@ -110,8 +114,8 @@ export class QuorumMessage extends NamedMessage {
   clock: BallotTime = ballotTime(0);
 }
 
-const REQUESTS: readonly boolean[] = Array.from({ length: IN_LINE + 1 }, (_, kind) =>
-  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO].includes(kind),
+const REQUESTS: readonly boolean[] = Array.from({ length: NOTED + 1 }, (_, kind) =>
+  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE].includes(kind),
 );
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. All others are answers. */
@@ -152,4 +156,6 @@ export const KIND_NAMES: readonly string[] = [
   'GO',
   'GONE',
   'IN_LINE',
+  'NOTE',
+  'NOTED',
 ];

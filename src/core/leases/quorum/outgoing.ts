@@ -1,5 +1,6 @@
 /** What the asking side of a node shares: who it is, who votes, its ballots, and one record to send with. */
 import { BallotClock, hashName, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
+import type { Roster } from '../roster.ts';
 import type { QuorumStep } from './config.ts';
 import { ballotLimit } from './horizon.ts';
 import { HAS_LEASE, LOW, QuorumMessage, REFUSED, RELEASE } from './messages.ts';
@@ -16,8 +17,10 @@ export class Outgoing {
   readonly rules: QuorumRules;
   readonly message: QuorumMessage = new QuorumMessage();
   readonly ballots: BallotClock = new BallotClock();
+  readonly roster: Roster;
 
-  constructor(owner: Incarnation, electorate: Electorate, timing: Timing, rules: QuorumRules) {
+  constructor(owner: Incarnation, electorate: Electorate, roster: Roster, timing: Timing, rules: QuorumRules) {
+    this.roster = roster;
     this.owner = owner;
     this.electorate = electorate;
     this.setUp = timing;
@@ -59,6 +62,7 @@ export class Outgoing {
     message.owner = this.owner;
     message.lease = lease;
     message.flags = 0;
+    message.print = this.roster.print;
     message.setName(name, 0, name.length);
     message.setMeta(undefined);
     return message;

@@ -22,9 +22,11 @@ const ROWS_PER_PAGE = 4096;
 export class Pages {
   readonly #names: NameTable;
   readonly #rows: RowView;
+  readonly #sign: (end: QuorumMessage, print: number) => void;
   readonly #reply = new QuorumMessage();
 
-  constructor(names: NameTable, rows: RowView) {
+  constructor(names: NameTable, rows: RowView, sign: (end: QuorumMessage, print: number) => void) {
+    this.#sign = sign;
     this.#names = names;
     this.#rows = rows;
   }
@@ -54,6 +56,7 @@ export class Pages {
     reply.flags = 0;
     reply.token = id < names.idLimit ? id : 0;
     reply.clock = this.#rows.toldClock(step);
+    this.#sign(reply, message.print);
     step.send(from, reply);
   }
 

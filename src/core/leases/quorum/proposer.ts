@@ -122,6 +122,11 @@ export class Proposer {
     this.#judgeRefusals(pursuit, step);
   }
 
+  /** The voter has begun another life: what an older one said counts no more. */
+  uncount(voter: NodeId): void {
+    for (const pursuit of this.#pursuits.values()) pursuit.uncount(voter);
+  }
+
   /** What a refusal means here, where a clock may be too far off to go by: AHEAD if the voter's or our own is. */
   #reasonOf({ reason, clock }: QuorumMessage, pursuit: Pursuit, step: QuorumStep): number {
     const { aheadUsMax } = this.#out.timing;

@@ -137,6 +137,11 @@ export class Pursuit {
     this.clearRefusals();
   }
 
+  uncount(voter: NodeId): void {
+    this.accepted.delete(voter);
+    this.#promised?.delete(voter);
+  }
+
   clearRefusals(): void {
     this.#refused?.clear();
     this.refusals = NONE;

@@ -17,6 +17,8 @@ export interface Head {
   readonly places: number;
   /** It has ended its silence at least once: it may have voted. */
   readonly settled: boolean;
+  /** The number of the life that did; 0 if lives had none then. */
+  readonly life: number;
 }
 
 export interface VoteRecord {
@@ -31,23 +33,27 @@ export interface VoteRecord {
   readonly meta: Uint8Array;
 }
 
-const FORMAT = 1;
+/** Heads of format 1 have no number of a life. */
+const FORMAT = 2;
 const HASH_BYTES = 4;
-const HEAD_BYTES = HASH_BYTES + 6 * 8;
+const HEAD_NUMBERS = 7;
+const HEAD_BYTES = HASH_BYTES + HEAD_NUMBERS * 8;
 const FLOOR_BYTES = HASH_BYTES + 8;
 const VOTE_NUMBERS = 6;
 const VOTE_BYTES_MIN = HASH_BYTES + VOTE_NUMBERS * 8 + 1;
 
-export function encodeHead({ silenceUs, keepsVotes, since, places, settled }: Head): Uint8Array {
-  return sealed(HEAD_BYTES, [FORMAT, silenceUs, Number(keepsVotes), since, places, Number(settled)]);
+export function encodeHead({ silenceUs, keepsVotes, since, places, settled, life }: Head): Uint8Array {
+  return sealed(HEAD_BYTES, [FORMAT, silenceUs, Number(keepsVotes), since, places, Number(settled), life]);
 }
 
 /** Null if these are no such bytes. */
 export function decodeHead(bytes: Uint8Array): Head | null {
-  if (bytes.length !== HEAD_BYTES || !isWhole(bytes)) return null;
-  const [format, silenceUs, keepsVotes, since, places, settled] = numbers(bytes, 6) as [number, number, number, number, number, number];
-  if (format !== FORMAT) return null;
-  return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1 };
+  const isOld = bytes.length === HEAD_BYTES - 8;
+  if ((bytes.length !== HEAD_BYTES && !isOld) || !isWhole(bytes)) return null;
+  const found = numbers(bytes, isOld ? HEAD_NUMBERS - 1 : HEAD_NUMBERS);
+  const [format = 0, silenceUs = 0, keepsVotes, since, places = 0, settled, life = 0] = found;
+  if (format !== (isOld ? 1 : FORMAT)) return null;
+  return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1, life };
 }
 
 export function encodeFloor(floor: BallotTime): Uint8Array {

@@ -53,6 +53,8 @@ export class RollCall {
     const call = this.#calls.get(message.lease);
     if (!call || from >= call.told.length || message.kind !== answerTo(call.asks) || step.monoUs >= call.until) return;
     const bar = BARS[message.reason] ?? null;
+    // It will stand otherwise in a moment: it is asked again.
+    if (call.purpose === 'bootstrap' && bar === 'noting') return;
     call.told[from] = { member: from, incarnation: message.token as Incarnation, silentForUs: message.remainingUs, bar };
     if (call.purpose === 'bootstrap' && bar !== null) {
       this.#conclude(message.lease, call, step);

@@ -27,6 +27,12 @@ export interface QuorumRules {
   readonly silenceCoversOwnVote: boolean;
   /** Rule 4: the silence ends by monotonic time. */
   readonly silenceByMonotonic: boolean;
+  /** Lives: a vote of an older life than is known does not count. */
+  readonly newestLives: boolean;
+  /** Lives: a started member votes only after enough others have noted its life. */
+  readonly notedFirst: boolean;
+  /** Lives: its silence runs from when they have, not from its start. */
+  readonly silenceFromNote: boolean;
   /** Rule 5: voters are counted, not messages. */
   readonly distinctVoters: boolean;
   /** Rule 5: a refusal is no vote. */
@@ -98,6 +104,9 @@ export const ALL_RULES: QuorumRules = {
   restartSilence: true,
   silenceCoversOwnVote: true,
   silenceByMonotonic: true,
+  newestLives: true,
+  notedFirst: true,
+  silenceFromNote: true,
   distinctVoters: true,
   refusalIsNoVote: true,
   releaseByBallot: true,

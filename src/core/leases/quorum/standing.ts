@@ -16,6 +16,7 @@ import {
 } from '../../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../contract.ts';
 import type { QuorumStep } from './config.ts';
+import type { Succession } from '../succession.ts';
 import type { Ledger } from './ledger.ts';
 import { BIND, QuorumMessage, STATUS, STATUS_TOLD } from './messages.ts';
 import { decodeLives } from './lives.ts';
@@ -23,19 +24,32 @@ import type { QuorumRules } from './rules.ts';
 import type { Timing } from './timing.ts';
 
 /**
- * `loading`: reading what its disk kept. `settling`: the silence is over, and the disk is being told. `failed`:
- * its disk failed, and what it cannot keep it does not promise.
+ * `loading`: reading what its disk kept. `noting`: too few members have noted its life. `settling`: the silence is over,
+ * and the disk is being told. `failed`: its disk failed, and what it cannot keep it does not promise. `outlived`: another
+ * process has taken its place.
  */
-type Phase = 'loading' | 'silent' | 'settling' | 'open' | 'failed';
+type Phase = 'loading' | 'noting' | 'silent' | 'settling' | 'open' | 'failed' | 'outlived';
 
-/** Why a member takes no part in a bootstrap: it votes already, it has voted in an earlier life, or it is bound to other lives of the members. */
-export type BootstrapBar = 'votes' | 'lived' | 'bound' | 'failed';
+/**
+ * Why a member takes no part in a bootstrap: it votes already, it has voted in an earlier life, it is bound to other lives of the members,
+ * or another process has taken its place. One that waits for others to note its life will, once they have.
+ */
+export type BootstrapBar = 'votes' | 'lived' | 'bound' | 'failed' | 'noting' | 'outlived';
 
 /** In messages each is a number: its place here. */
-export const BARS: readonly (BootstrapBar | null)[] = [null, 'votes', 'lived', 'bound', 'failed'];
+export const BARS: readonly (BootstrapBar | null)[] = [null, 'votes', 'lived', 'bound', 'failed', 'noting', 'outlived'];
 
 /** What a silence without end is told as: long, and a number. */
 export const SILENT_US_MAX = 86_400_000_000;
+
+interface StandingGround {
+  readonly boot: Boot;
+  readonly timing: Timing;
+  readonly rules: QuorumRules;
+  readonly ledger: Ledger | null;
+  /** Null where whoever starts members sees to it that there is one process of each. */
+  readonly succession: Succession | null;
+}
 
 export class Standing {
   readonly #reply = new QuorumMessage();
@@ -43,8 +57,11 @@ export class Standing {
   readonly #rules: QuorumRules;
   readonly #timing: Timing;
   readonly #ledger: Ledger | null;
+  readonly #succession: Succession | null;
   readonly #ended: (step: QuorumStep) => void;
   #phase: Phase = 'open';
+  #owedUs = 0;
+  #startedAt: MonoUs = monoUs(0);
   #until: MonoUs = monoUs(-Infinity);
   #untilWall: WallUs = wallUs(-Infinity);
   /** The lives of all members with which alone this one will end its silence early. */
@@ -52,7 +69,8 @@ export class Standing {
   #skipped = false;
 
   /** `ended` is called once, before the first vote. */
-  constructor(boot: Boot, timing: Timing, rules: QuorumRules, ledger: Ledger | null, ended: (step: QuorumStep) => void) {
+  constructor({ boot, timing, rules, ledger, succession }: StandingGround, ended: (step: QuorumStep) => void) {
+    this.#succession = succession;
     this.#boot = boot;
     this.#timing = timing;
     this.#rules = rules;
@@ -88,9 +106,10 @@ export class Standing {
     if (this.#ledger && diskKept) {
       this.#phase = 'loading';
       this.#ledger.load(step);
-    } else if (restarted || this.#ledger) {
-      this.#keepSilent(restarted ? this.#timing.silenceUs : 0, step);
+      return;
     }
+    this.#succeed(step);
+    if (restarted || this.#ledger) this.#begin(restarted ? this.#timing.silenceUs : 0, step);
   }
 
   /** Whether a request of this node is left without a vote. */
@@ -108,7 +127,10 @@ export class Standing {
       case 'open':
         return 0;
       case 'failed':
+      case 'outlived':
         return Infinity;
+      case 'noting':
+        return Math.max(1, this.#owedUs);
       case 'silent':
         return Math.max(1, this.#until - mono);
       default:
@@ -116,13 +138,19 @@ export class Standing {
     }
   }
 
+  /** Too few members have noted its life. */
+  get isNoting(): boolean {
+    return this.#phase === 'noting';
+  }
+
   wake(step: QuorumStep): void {
+    if (this.#phase === 'noting') this.noted(step);
     this.#look(step);
   }
 
   completed(completion: Completion, step: QuorumStep): void {
     const ledger = this.#ledger;
-    if (!ledger || this.#phase === 'failed') return;
+    if (!ledger || this.#phase === 'failed' || this.#phase === 'outlived') return;
     const news = ledger.completed(completion, step);
     switch (news) {
       case 'failed':
@@ -131,7 +159,8 @@ export class Standing {
         step.emit({ kind: 'disk-failed', why: news === 'ahead' ? 'ahead' : completion.ok ? 'senseless' : 'unreadable' });
         return;
       case 'loaded':
-        this.#keepSilent(this.#boot.restarted ? ledger.owedUs : 0, step);
+        this.#succeed(step);
+        this.#begin(this.#boot.restarted ? ledger.owedUs : 0, step);
         return;
       case 'settled':
         if (this.#phase === 'settling') this.#open(step);
@@ -144,7 +173,7 @@ export class Standing {
 
   /** What it has to say to STATUS, BIND or GO; `wait` while it does not know yet. */
   answer(message: QuorumMessage, step: QuorumStep): BootstrapBar | 'wait' | null {
-    if (this.#phase === 'loading') return 'wait';
+    if (this.#phase === 'loading' || (this.#phase === 'noting' && message.kind !== STATUS)) return 'wait';
     this.#look(step);
     if (message.kind === STATUS) return this.#bar;
     const lives = decodeLives(message);
@@ -156,7 +185,7 @@ export class Standing {
 
   /** Null if this member is silent and has nothing against ending its silence. */
   get #bar(): BootstrapBar | null {
-    if (this.#phase === 'failed') return 'failed';
+    if (this.#phase === 'failed' || this.#phase === 'noting' || this.#phase === 'outlived') return this.#phase;
     if (this.#phase !== 'silent') return 'votes';
     return this.#ledger?.hasLived ? 'lived' : null;
   }
@@ -187,14 +216,57 @@ export class Standing {
     return this.#skipped && this.#boundTo !== null && sameLives(this.#boundTo, lives);
   }
 
+  // ── Lives ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #succeed(step: QuorumStep): void {
+    if (this.#succession === null) return;
+    this.#startedAt = step.monoUs;
+    this.#succession.begin(this.#boot.restarted, this.#ledger?.keptLife ?? 0, step);
+  }
+
+  /** One more has noted this life, or a moment has passed. The silence runs from when the last of those did that could be reached: until then it may have voted with the older one. */
+  noted(step: QuorumStep): void {
+    if (this.#phase === 'silent' && this.#rules.silenceFromNote && this.#owedUs > 0) this.#keepSilent(step.monoUs, step);
+    if (this.#phase !== 'noting' || !this.#isNoted(step)) return;
+    this.#keepSilent(this.#rules.silenceFromNote ? step.monoUs : this.#startedAt, step);
+  }
+
+  /** A member that had noted this life may have forgotten it. */
+  forgotten(step: QuorumStep): void {
+    if (this.#phase === 'silent' && !this.#isNoted(step)) this.#phase = 'noting';
+  }
+
+  /** Another process of this member has this life, or a later one. One that has not voted yet goes above it. */
+  outbid(step: QuorumStep): void {
+    const succession = this.#succession;
+    if (!succession || this.#phase === 'failed' || this.#phase === 'outlived') return;
+    const hasVoted = this.#phase === 'open' || this.#phase === 'settling';
+    if (!hasVoted && succession.rise(step)) {
+      if (this.#rules.notedFirst) this.#phase = 'noting';
+      return;
+    }
+    this.#phase = 'outlived';
+    succession.end();
+    step.emit({ kind: 'outlived', member: this.#boot.self });
+  }
+
+  #isNoted(step: QuorumStep): boolean {
+    return !this.#rules.notedFirst || (this.#succession?.isEnough(this.#owedUs > 0, step) ?? true);
+  }
+
   // ── From phase to phase ────────────────────────────────────────────────────────────────────────────
 
-  #keepSilent(owedUs: number, step: QuorumStep): void {
+  #begin(owedUs: number, step: QuorumStep): void {
+    this.#owedUs = this.#rules.restartSilence ? owedUs : 0;
+    if (this.#boot.restarted && !this.#isNoted(step)) this.#phase = 'noting';
+    else this.#keepSilent(step.monoUs, step);
+  }
+
+  #keepSilent(from: MonoUs, step: QuorumStep): void {
     this.#phase = 'silent';
-    const silenceUs = spanUs(this.#rules.restartSilence ? owedUs : 0);
-    this.#until = monoAfter(step.monoUs, silenceUs);
-    this.#untilWall = wallUs(step.wallUs + silenceUs);
-    if (silenceUs === 0) this.#over(step);
+    this.#until = monoAfter(from, spanUs(this.#owedUs));
+    this.#untilWall = wallUs(step.wallUs + this.#owedUs);
+    if (this.#owedUs === 0) this.#over(step);
   }
 
   #look(step: QuorumStep): void {
@@ -209,7 +281,7 @@ export class Standing {
       return;
     }
     this.#phase = 'settling';
-    this.#ledger.settle(step);
+    this.#ledger.settle(this.#succession?.life ?? 0, step);
   }
 
   #open(step: QuorumStep): void {
@@ -218,16 +290,18 @@ export class Standing {
   }
 
   snapshot(): Snapshot {
-    return [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped];
+    return [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt];
   }
 
   restore(snapshot: Snapshot): void {
-    [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped] = snapshot as unknown as [
+    [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt] = snapshot as unknown as [
       Phase,
       MonoUs,
       WallUs,
       readonly Incarnation[] | null,
       boolean,
+      number,
+      MonoUs,
     ];
   }
 }

@@ -193,6 +193,8 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         return;
       case 'unlist':
         return;
+      case 'greet':
+        return;
       case 'list':
         throw this.#unsupported('has no list of what is held: ask holder() of a name');
       case 'status':

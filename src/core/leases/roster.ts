@@ -1,0 +1,105 @@
+/**
+ * Which life of each member is the newest that this node has heard of. A life is one start of a member: a number that
+ * rises with every start of the same id. What is known here only grows. Votes tell the life that gave them, and votes
+ * of an older life than is known here do not count: so an old process, of which a successor has taken the place, makes no
+ * quorum with anyone who knows of the successor.
+ *
+ * A request carries a fingerprint of the asker's roster; a voter that knows something else sends its whole roster along.
+ */
+import type { Incarnation, NodeId } from '../../kernel/index.ts';
+import type { Snapshot } from '../contract.ts';
+import type { NamedMessage } from './named-message.ts';
+
+/** The life of a member that never was before: nothing of it can be out there. */
+export const FIRST_LIFE = 1;
+/** Lives of two processes of one id differ in this remainder of their incarnations, though both were to be above the same number. */
+const REMAINDERS = 1024;
+const BYTES = 8;
+
+export class Roster {
+  readonly #lives: Float64Array;
+  /** Who has the life that is known, where a member said so itself; 0 where that was only passed on. */
+  readonly #holders: Float64Array;
+  #print = 0;
+  #bytes: Uint8Array | null = null;
+
+  constructor(members: number) {
+    this.#lives = new Float64Array(members);
+    this.#holders = new Float64Array(members);
+  }
+
+  /** 53 bits that differ where rosters do. 0 while no life is known. */
+  get print(): number {
+    return this.#print;
+  }
+
+  /** 0 for a member of which nothing is known. */
+  lifeOf(member: NodeId): number {
+    return this.#lives[member] ?? 0;
+  }
+
+  /** A member says itself which life it is. False if another process has that life, or a later one. */
+  note(member: NodeId, life: number, who: Incarnation): boolean {
+    const known = this.lifeOf(member);
+    if (life < known || (life === known && this.#holders[member] !== 0 && this.#holders[member] !== who)) return false;
+    this.raise(member, life);
+    this.#holders[member] = who;
+    return true;
+  }
+
+  /** True if that is news. */
+  raise(member: NodeId, life: number): boolean {
+    if (member >= this.#lives.length || life <= this.lifeOf(member)) return false;
+    this.#lives[member] = life;
+    this.#holders[member] = 0;
+    this.#changed();
+    return true;
+  }
+
+  /** Takes over what a member knows. `grown` is called for each member of which that is news. */
+  merge({ roster, rosterStart, rosterEnd }: NamedMessage, grown: (member: NodeId) => void): void {
+    const view = new DataView(roster.buffer, roster.byteOffset + rosterStart, rosterEnd - rosterStart);
+    const members = Math.min(this.#lives.length, Math.floor(view.byteLength / BYTES));
+    for (let member = 0; member < members; member++) {
+      const life = view.getFloat64(member * BYTES, true);
+      if (Number.isSafeInteger(life) && this.raise(member as NodeId, life)) grown(member as NodeId);
+    }
+  }
+
+  /** All of it, for a message. */
+  get bytes(): Uint8Array {
+    if (this.#bytes !== null) return this.#bytes;
+    const view = new DataView(new ArrayBuffer(this.#lives.length * BYTES));
+    for (const [member, life] of this.#lives.entries()) view.setFloat64(member * BYTES, life, true);
+    this.#bytes = new Uint8Array(view.buffer);
+    return this.#bytes;
+  }
+
+  #changed(): void {
+    this.#bytes = null;
+    let [high, low] = [0x9e3779b9, 0x85ebca6b];
+    for (const life of this.#lives) {
+      high = Math.imul(high ^ Math.floor(life / 2 ** 32), 0xc2b2ae35);
+      low = Math.imul(low ^ (life >>> 0) ^ (high >>> 15), 0x27d4eb2f);
+      high ^= low >>> 13;
+    }
+    this.#print = (high & 0x1fffff) * 2 ** 32 + (low >>> 0);
+  }
+
+  snapshot(): Snapshot {
+    return [[...this.#lives], [...this.#holders]];
+  }
+
+  restore(snapshot: Snapshot): void {
+    const [lives, holders] = snapshot as unknown as [number[], number[]];
+    this.#lives.set(lives);
+    this.#holders.set(holders);
+    if (lives.some((life) => life > 0)) this.#changed();
+  }
+}
+
+/** The number of a life that begins now: above every life of the same member that was heard of, and not behind the wall clock. */
+export function lifeAbove(heard: number, wallUs: number, who: Incarnation): number {
+  const atLeast = Math.max(heard + 1, Math.floor(wallUs / 1000) * REMAINDERS, FIRST_LIFE + 1);
+  return atLeast + ((((who - atLeast) % REMAINDERS) + REMAINDERS) % REMAINDERS);
+}

@@ -1,0 +1,162 @@
+/**
+ * How a member that was started takes the place of its earlier life. It asks the other members to note its life, until all
+ * have; it counts who has. How many are enough to vote, and from when on its silence runs, rests on this: a vote of the
+ * older life and one of the newer are in two quorums that need not meet, unless each quorum with the older one has a
+ * voter that has noted the newer, and tells (docs/divergence/quorum.md#lives).
+ */
+import {
+  monoAfter,
+  monoUs,
+  NEVER,
+  quorumOf,
+  spanUs,
+  VoterSet,
+  type Incarnation,
+  type MonoUs,
+  type NodeId,
+  type SpanUs,
+} from '../../kernel/index.ts';
+import type { Boot, Snapshot } from '../contract.ts';
+import { FIRST_LIFE, lifeAbove, type Roster } from './roster.ts';
+
+/**
+ * `majority`: a majority of the members, itself included, have noted it, and all others that can be reached.
+ * `strict`: so many others that every quorum of the older life has one of them, whoever can be reached.
+ */
+export type SuccessionMode = 'majority' | 'strict';
+
+export interface SuccessionConfig {
+  readonly mode: SuccessionMode;
+  readonly members: number;
+  /** Of the voters of a name. */
+  readonly quorum: number;
+  /** A NOTE that is not answered is sent again after this, and then after twice as long, and so on. */
+  readonly resendUs: SpanUs;
+  readonly resendUsMax: SpanUs;
+}
+
+/** The part of a step that a succession needs. */
+interface Instant {
+  readonly monoUs: MonoUs;
+  readonly wallUs: number;
+}
+
+/** Who keeps being told of a higher life of its own id, though it goes above each, has a rival. */
+const RAISES_MAX = 8;
+/** Without a silence in which to hear of them, it waits so many resends for members that do not answer. */
+const PATIENT_RESENDS = 8;
+
+export class Succession {
+  readonly #config: SuccessionConfig;
+  readonly #self: NodeId;
+  readonly #who: Incarnation;
+  readonly #roster: Roster;
+  readonly #needed: number;
+  #life = 0;
+  readonly #noted = new VoterSet();
+  #raises = 0;
+  #resendAt: MonoUs = NEVER;
+  #gapUs = 0;
+  #patientUntil: MonoUs = NEVER;
+
+  constructor(config: SuccessionConfig, { self, incarnation, diskKept }: Boot, roster: Roster) {
+    const { mode, members, quorum } = config;
+    this.#config = config;
+    this.#self = self;
+    this.#who = incarnation;
+    this.#roster = roster;
+    // Whoever has its predecessor's directory, and its lock, knows that the predecessor is gone.
+    this.#needed = mode === 'strict' && !diskKept ? Math.min(members - 1, members + 1 - quorum) : quorumOf(members) - 1;
+  }
+
+  /** The number of this life; 0 before it began. */
+  get life(): number {
+    return this.#life;
+  }
+
+  get wakeAt(): MonoUs {
+    return monoUs(Math.min(this.#resendAt, this.#patientUntil));
+  }
+
+  /** The members that have not noted it. */
+  get missing(): number[] {
+    return Array.from({ length: this.#config.members }, (_, member) => member).filter(
+      (member) => member !== this.#self && !this.#noted.has(member),
+    );
+  }
+
+  /** `kept` is the number of its last life that a kept disk knows. */
+  begin(restarted: boolean, kept: number, { monoUs: now, wallUs }: Instant): void {
+    const heard = Math.max(kept, this.#roster.lifeOf(this.#self));
+    this.#take(restarted ? lifeAbove(heard, wallUs, this.#who) : FIRST_LIFE, now);
+  }
+
+  /** Whether enough have noted it. Without a silence it waits a moment for the others: during one they have time to answer. */
+  isEnough(isSilent: boolean, { monoUs: now }: Instant): boolean {
+    if (this.#noted.size < this.#needed) return false;
+    return isSilent || this.#patientUntil === NEVER || now >= this.#patientUntil || this.#noted.size === this.#config.members - 1;
+  }
+
+  /** True if this member had not noted this life before. */
+  notedBy(member: NodeId): boolean {
+    if (!this.#noted.add(member)) return false;
+    if (this.#noted.size === this.#config.members - 1) {
+      this.#resendAt = NEVER;
+      this.#patientUntil = NEVER;
+    }
+    return true;
+  }
+
+  /** A member has begun another life, and may have forgotten. True if it had noted this one. */
+  forgottenBy(member: NodeId, { monoUs: now }: Instant): boolean {
+    if (!this.#noted.delete(member)) return false;
+    this.#resendAt = now;
+    this.#gapUs = this.#config.resendUs;
+    return true;
+  }
+
+  /** Somebody knows of another process with this life or a later one. Goes above it; false if that was in vain too often. */
+  rise({ monoUs: now, wallUs }: Instant): boolean {
+    if (++this.#raises > RAISES_MAX) return false;
+    this.#take(lifeAbove(Math.max(this.#life, this.#roster.lifeOf(this.#self)), wallUs, this.#who), now);
+    return true;
+  }
+
+  /** A life that has been outlived asks for nothing any more. */
+  end(): void {
+    this.#resendAt = NEVER;
+    this.#patientUntil = NEVER;
+  }
+
+  /** Calls `ask` for each member that is to be asked now. */
+  wake({ monoUs: now }: Instant, ask: (member: NodeId) => void): void {
+    if (now >= this.#patientUntil) this.#patientUntil = NEVER;
+    if (now < this.#resendAt) return;
+    for (const member of this.missing) ask(member as NodeId);
+    this.#resendAt = monoAfter(now, spanUs(this.#gapUs));
+    this.#gapUs = Math.min(this.#gapUs * 2, this.#config.resendUsMax);
+  }
+
+  #take(life: number, now: MonoUs): void {
+    this.#life = life;
+    this.#roster.note(this.#self, life, this.#who);
+    this.#noted.clear();
+    this.#gapUs = this.#config.resendUs;
+    this.#resendAt = this.#config.members > 1 ? now : NEVER;
+    this.#patientUntil = monoAfter(now, spanUs(this.#config.resendUs * PATIENT_RESENDS));
+  }
+
+  snapshot(): Snapshot {
+    return [this.#life, this.#noted.toArray(), this.#raises, this.#resendAt, this.#gapUs, this.#patientUntil];
+  }
+
+  restore(snapshot: Snapshot): void {
+    const [life, noted, raises, resendAt, gapUs, patientUntil] = snapshot as unknown as [number, number[], number, MonoUs, number, MonoUs];
+    this.#life = life;
+    for (const member of noted) this.#noted.add(member);
+    this.#raises = raises;
+    this.#resendAt = resendAt;
+    this.#gapUs = gapUs;
+    this.#patientUntil = patientUntil;
+  }
+}
