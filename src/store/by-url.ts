@@ -23,16 +23,20 @@ const OPENERS: Readonly<Record<string, Opener>> = {
     settingsOf(url, []);
     return new MemoryStore(memorySpace(url.pathname), url.href);
   },
-  'file:': async (url, { create }) => {
+  'file:': async (url, options) => {
+    const { create } = options;
     const settings = settingsOf(url, ['swap', 'sync']);
     const path = fileURLToPath(new URL(url.pathname, 'file:'));
-    return await FileStore.open({
-      path,
-      url: url.href,
-      ...(create === undefined ? {} : { create }),
-      ...switchOf(url, settings, 'swap'),
-      ...switchOf(url, settings, 'sync'),
-    });
+    return await FileStore.open(
+      {
+        path,
+        url: url.href,
+        ...(create === undefined ? {} : { create }),
+        ...switchOf(url, settings, 'swap'),
+        ...switchOf(url, settings, 'sync'),
+      },
+      options,
+    );
   },
   'postgres:': openPostgres,
   'postgresql:': openPostgres,

@@ -117,8 +117,10 @@ function claimRegisters(claim: Claim): void {
 
   claim('an erased register stays erased: a write before does not come back', async (kit) => {
     const [one, two] = await kit.two();
+    assert.equal(await one.write(kit.key(), null), 'done');
     await one.write(kit.key(), bytes('gone'));
-    await one.write(kit.key(), null);
+    assert.equal(await one.write(kit.key(), null), 'done');
+    assert.equal(await two.write(kit.key(), null), 'done');
     for (let look = 0; look < ROUNDS; look++, await turn()) assert.equal(await two.read(kit.key()), null);
   });
 

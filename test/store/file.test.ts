@@ -2,9 +2,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
 import { Disk } from '../../src/store/file/disk.ts';
 import { fileNameOf, keyOf, Layout } from '../../src/store/file/layout.ts';
@@ -60,6 +60,28 @@ describe('the directory of a store', () => {
     for (const name of [old, young, 'of somebody else']) mkdirSync(join(path, 'new', name));
     await open(path);
     expect(readdirSync(join(path, 'new')).sort()).toEqual([young, 'of somebody else'].sort());
+  });
+
+  test('is swept without breaking a writer that wakes up after hours', async () => {
+    const path = freshDir();
+    await open(path);
+    class SleepyDisk extends Disk {
+      #hasSlept = false;
+
+      override async move(from: string, to: string): Promise<boolean> {
+        if (!this.#hasSlept && to.includes('keys')) {
+          this.#hasSlept = true;
+          vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 7_200_000 });
+          await open(path);
+          vi.useRealTimers();
+          expect(readdirSync(join(path, 'new'))).toEqual([]);
+        }
+        return await super.move(from, to);
+      }
+    }
+    const place = { url: 'file:', layout: new Layout(path), disk: new SleepyDisk(false), assure: async () => {} };
+    const outcome = await new Gate('file:').change({}, async (call) => await new Versions(place).change('k', null, bytes('a'), call));
+    expect([outcome, text(await (await open(path)).read('k'))]).toEqual(['won', 'a']);
   });
 
   test('is named by its keys as far as file names go, and back', () => {
@@ -213,6 +235,26 @@ describe('processes on one directory', () => {
     expect(total).toBeGreaterThan(24 * 3);
     await store.swap('counter', await store.read('counter'), bytes('over'));
     expect(lifeOf(path, 'counter').versions).toHaveLength(1);
+  });
+});
+
+describe('processes that create and erase one key', () => {
+  test('are never two that have it', async () => {
+    const path = freshDir();
+    await open(path);
+    const [count, rounds] = [5, 60];
+    const plain = join(path, '..', `${basename(path)}-count`);
+    writeFileSync(plain, '0');
+    onTestFinished(() => rmSync(plain));
+    const children = Array.from({ length: count }, (_, index) =>
+      spawn(process.execPath, [join(ROOT, 'test/store/processes/mutex.mjs'), path, plain, `p${index}`, String(rounds)], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      }),
+    );
+    const codes = await Promise.all(children.map(async (child) => await new Promise((resolve) => child.once('exit', resolve))));
+    expect(codes).toEqual(Array.from({ length: count }, () => 0));
+    expect(readFileSync(plain, 'utf8')).toBe(String(count * rounds));
+    expect(readdirSync(join(path, 'keys'))).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@
  * started again. Where a server is not installed the tests say so; in CI that is a failure.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,8 +126,15 @@ async function serve({ port, directory, start, isReady }: Service): Promise<Serv
 }
 
 function childrenOf(parent: number): number[] {
-  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(parent)], { encoding: 'utf8' });
-  return stdout.split(/\s+/).flatMap((pid) => (pid === '' ? [] : [Number(pid)]));
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/status`, 'utf8').includes(`\nPPid:\t${parent}\n`);
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
 }
 
 async function freePort(): Promise<number> {

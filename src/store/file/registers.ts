@@ -31,7 +31,7 @@ export class Registers {
     const register = this.#place.layout.of(key);
     if (value === null) {
       call.leave();
-      await this.#landing(() => unlink(register));
+      await this.#landing(async () => await unlinkIfThere(register));
       return 'done';
     }
     const draft = this.#place.layout.unique();
@@ -64,7 +64,7 @@ export class Registers {
     try {
       await step();
     } catch (error) {
-      // A file server that repeats what it has done finds the old name gone: then the register is as it was wanted.
+      // The draft is gone: a file server repeats what it has done, or somebody has swept it away.
       if (isErrno(error, 'ENOENT')) throw new Unanswered(unreachable(this.#place.url, error));
       throw afterTheFact(this.#place.url, error);
     }
@@ -73,5 +73,14 @@ export class Registers {
     } catch (error) {
       throw new Unanswered(unreachable(this.#place.url, error));
     }
+  }
+}
+
+/** Gone is gone, also if a file server has done it twice. */
+async function unlinkIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
   }
 }

@@ -3,6 +3,7 @@
  * creation (`versions.ts`), otherwise as plain registers (`registers.ts`). The directory must be there: one that is
  * made on the fly would hide a mount that is missing.
  */
+import { join } from 'node:path';
 import { compareNames, type TenureError } from '../../kernel/index.ts';
 import {
   checkAccess,
@@ -57,19 +58,23 @@ export class FileStore implements Store {
     this.#epoch = epoch;
   }
 
-  static async open({ path, url = `file://${path}`, swap, sync, create = 'adopt' }: FileStoreOptions): Promise<FileStore> {
+  static async open(options: FileStoreOptions, access?: AccessOptions): Promise<FileStore> {
+    const { path, url = `file://${path}`, swap, sync, create = 'adopt' } = options;
     const layout = new Layout(path);
     const wishes: DirectoryWishes = { swap, sync };
-    try {
-      const found = await readIdentity(url, layout);
-      if (!found && create === 'never') throw conflicting(url, `nobody has set it up: run tenure store init ${url} once`);
-      const identity = found ?? (await createIdentity(url, layout, wishes, create === 'init'));
-      await checkIdentity(url, layout, identity, wishes);
-      await sweep(layout);
-      return new FileStore(url, layout, identity, await epochOf(url, identity));
-    } catch (error) {
-      throw inStoreWords(url, error);
-    }
+    // A mount whose server is gone does not answer: this, too, has an end.
+    return await new Gate(url).ask(access, async () => {
+      try {
+        const found = await readIdentity(url, layout);
+        if (!found && create === 'never') throw conflicting(url, `nobody has set it up: run tenure store init ${url} once`);
+        const identity = found ?? (await createIdentity(url, layout, wishes, create === 'init'));
+        await checkIdentity(url, layout, identity, wishes);
+        await sweep(layout);
+        return new FileStore(url, layout, identity, await epochOf(url, identity));
+      } catch (error) {
+        throw inStoreWords(url, error);
+      }
+    });
   }
 
   get lastUnknown(): TenureError | null {
@@ -164,9 +169,16 @@ async function epochOf(url: string, { id, isSynced }: DirectoryIdentity): Promis
   return isSynced ? `file/${id}` : `file/${id}/${await bootId(url)}`;
 }
 
-/** Deletes what writers that were killed have left. Nothing in `new` is ever needed by anyone but its writer, who tries again. */
+/**
+ * Deletes what writers that were killed have left. Nothing in `new` is needed by anyone but its writer, who tries again. It is
+ * renamed before it is deleted: a writer that wakes up now finds it whole, or not at all, but never half of it.
+ */
 async function sweep(layout: Layout): Promise<void> {
   const names = (await namesIn(layout.fresh)) ?? [];
   const old = names.filter((name) => Math.abs(Date.now() - (stampOf(name) ?? Date.now())) > LEFTOVER_MS);
-  for (const name of old) await discardTree(`${layout.fresh}/${name}`);
+  const disk = new Disk(false);
+  for (const name of old) {
+    const grave = layout.unique();
+    if (await disk.move(join(layout.fresh, name), grave)) await discardTree(grave);
+  }
 }
