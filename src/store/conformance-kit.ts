@@ -10,6 +10,8 @@ export interface StorePlace {
   /** The server takes what is sent and does nothing, until `resume`. With `stall`. */
   readonly stall?: () => Promise<void>;
   readonly resume?: () => Promise<void>;
+  /** What the server answers next is lost, and the connection with it. With `cut`. */
+  readonly loseAnswer?: () => void;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
-import { claimRestarts, claimStalls } from './conformance-faults.ts';
+import { claimCuts, claimRestarts, claimStalls } from './conformance-faults.ts';
 import { alongside, bytes, Kit, text, turn, type Claim, type StorePlace } from './conformance-kit.ts';
 import { claimLists, claimSwaps, claimWatches } from './conformance-swaps.ts';
 import { VALUE_BYTES_MAX, type Store } from './contract.ts';
@@ -25,6 +25,7 @@ export interface StoreConformanceOptions {
     readonly watch?: boolean;
     readonly restart?: boolean;
     readonly stall?: boolean;
+    readonly cut?: boolean;
   };
 }
 
@@ -48,6 +49,7 @@ export function storeConformance({ test, open, can = {} }: StoreConformanceOptio
   if (can.watch) claimWatches(claim);
   if (can.restart) claimRestarts(claim);
   if (can.stall) claimStalls(claim, can.swap ?? false);
+  if (can.cut) claimCuts(claim, can.swap ?? false);
   claim('a store says what it can do, and no more', async (kit) => {
     const store = await kit.store();
     assert.deepEqual(store.can, { swap: can.swap ?? false, list: can.list ?? false, watch: can.watch ?? false });

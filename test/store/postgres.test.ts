@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { storeConformance } from '../../src/store/conformance.ts';
 import { openStore, type OpenStoreOptions, type Store } from '../../src/store/index.ts';
 import { tenure } from '../cli/tenure.ts';
+import { Proxy } from './proxy.ts';
 import { program, startPostgres, type Server } from './servers.ts';
 
 const isMissing = program('postgres') === null;
@@ -12,7 +13,7 @@ if (isMissing) console.warn('PostgreSQL is not installed: its store is not teste
 let server: Server;
 let tables = 0;
 const freshTable = (): string => `t${tables++}`;
-const urlOf = ({ port }: Server, table: string, user = 'postgres'): string =>
+const urlOf = ({ port }: { port: number }, table: string, user = 'postgres'): string =>
   `postgres://${user}:secret@127.0.0.1:${port}/postgres?table=${table}`;
 
 async function open(url: string, options?: OpenStoreOptions): Promise<Store> {
@@ -40,16 +41,18 @@ describe.skipIf(isMissing)('postgres: (a server is needed)', () => {
   storeConformance({
     test,
     open: async () => {
-      const url = urlOf(server, freshTable());
+      const proxy = await Proxy.to(server.port);
+      const url = urlOf(proxy, freshTable());
       return {
         store: async () => await openStore(url),
         restart: async () => await server.restart(),
         stall: async () => await server.stall(),
         resume: async () => await server.resume(),
-        close: async () => {},
+        loseAnswer: () => proxy.loseAnswer(),
+        close: async () => await proxy.close(),
       };
     },
-    can: { swap: true, list: true, restart: true, stall: true },
+    can: { swap: true, list: true, restart: true, stall: true, cut: true },
   });
 
   test('the epoch and all that was acknowledged outlive a server that is killed', async () => {
@@ -129,7 +132,10 @@ describe.skipIf(isMissing)('postgres: (a server is needed)', () => {
 
   test('a standby is refused; once it has taken over, it is another epoch', async () => {
     const table = freshTable();
-    const store = await open(urlOf(server, table));
+    const proxy = await Proxy.to(server.port);
+    onTestFinished(async () => await proxy.close());
+    const store = await open(urlOf(proxy, table));
+    const before = await store.epoch();
     await store.write('k', Buffer.from('a'));
     const standby = await startPostgres([], server);
     onTestFinished(async () => await standby.stop());
@@ -139,8 +145,22 @@ describe.skipIf(isMissing)('postgres: (a server is needed)', () => {
     });
     await sql(standby, 'SELECT pg_promote()');
     const promoted = await open(urlOf(standby, table));
+    const after = await promoted.epoch();
     expect(await promoted.identity()).toBe(await store.identity());
-    expect(await promoted.epoch()).not.toBe(await store.epoch());
+    expect(after).not.toBe(before);
+    // Whoever was connected to the old one, and finds itself with the new one, does nothing there before it has asked.
+    proxy.target = standby.port;
+    proxy.cut();
+    const codeOf = async (access: Promise<unknown>): Promise<string> =>
+      await access.then(
+        () => 'done',
+        (error: unknown) => (error as { code: string }).code,
+      );
+    while ((await codeOf(store.read('k'))) === 'TENURE_STORE_UNREACHABLE');
+    expect(await codeOf(store.read('k'))).toBe('TENURE_STORE_EPOCH');
+    expect(await codeOf(store.swap('k', Buffer.from('a'), Buffer.from('b')))).toBe('TENURE_STORE_EPOCH');
+    expect(await store.epoch()).toBe(after);
+    expect(await store.swap('k', Buffer.from('a'), Buffer.from('b'))).toBe('won');
   });
 
   test('a table on which updates are swallowed does not pass the probe, and the doctor says what is wrong', async () => {
