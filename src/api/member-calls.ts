@@ -10,11 +10,20 @@ export interface MemberStatus {
   readonly reached: boolean;
   /** How long it will still vote for nobody: 0 if it votes, Infinity if its disk has failed; null if it was not reached or did not say. */
   readonly silentForMs: number | null;
+  /** It waits for others to note this start of it before its silence begins. */
+  readonly isNoting: boolean;
   /** Null where nothing was measured: of this very process, and of members that were never connected. */
   readonly roundTripMs: number | null;
   readonly offsetMs: number | null;
   /** Which start of the member it is; null if it was not reached. */
   readonly incarnation: number | null;
+}
+
+/** What is known of a member besides its connection. */
+interface Known {
+  readonly incarnation: number | null;
+  readonly silentForUs: number | null;
+  readonly isNoting?: boolean;
 }
 
 type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
@@ -60,19 +69,22 @@ export class MemberCalls {
     return this.connections((member) => {
       const standing = told.find((one) => one.member === member);
       if (standing === undefined) return { incarnation: null, silentForUs: null };
-      return { incarnation: standing.incarnation, silentForUs: standing.bar === 'failed' ? Infinity : standing.silentForUs };
+      const { incarnation, bar, silentForUs } = standing;
+      const isOver = bar === 'failed' || bar === 'outlived';
+      return { incarnation, silentForUs: isOver ? Infinity : silentForUs, isNoting: bar === 'noting' };
     });
   }
 
   /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
-  connections(known: (member: number) => { incarnation: number | null; silentForUs: number | null }): MemberStatus[] {
+  connections(known: (member: number) => Known): MemberStatus[] {
     return this.#memberIds.map((id, member) => {
-      const { incarnation, silentForUs } = known(member);
+      const { incarnation, silentForUs, isNoting = false } = known(member);
       const stats = this.#transport.peerStats(nodeId(member));
       return {
         id,
         reached: incarnation !== null,
         silentForMs: toMs(silentForUs),
+        isNoting,
         roundTripMs: toMs(stats?.rttUs),
         offsetMs: toMs(stats?.offsetUs),
         incarnation,

@@ -43,6 +43,7 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
         address: addresses[id] ?? '',
         connected: stats?.connected ?? false,
         silentForMs: finite(standings[member]?.silentForMs),
+        isNoting: standings[member]?.isNoting ?? false,
         rttMs: milliseconds(stats?.rttUs),
         offsetMs: milliseconds(stats?.offsetUs),
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
@@ -63,6 +64,8 @@ interface MemberStatus {
   readonly connected: boolean;
   /** 0 for one that votes; null if it did not answer, is silent for ever because its disk failed, or its engine does not tell. */
   readonly silentForMs: number | null;
+  /** It waits for other members to note this start of it; its silence begins then. */
+  readonly isNoting: boolean;
   readonly rttMs: number | null;
   readonly offsetMs: number | null;
   readonly error: string | null;
@@ -92,18 +95,20 @@ function print(
     `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`,
   );
   const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
-  const rows = members.map(({ id, address, connected, silentForMs, rttMs, offsetMs, error }) => [
+  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, error }) => [
     bold(id),
     address,
     !connected
       ? red('down')
       : silentForMs === 0
         ? green('votes')
-        : silentForMs !== null
-          ? yellow(`silent for ${glance(silentForMs)}`)
-          : isTold && answered.has(id)
-            ? yellow('silent')
-            : green('reached'),
+        : isNoting
+          ? yellow('waits to be noted by others')
+          : silentForMs !== null
+            ? yellow(`silent for ${glance(silentForMs)}`)
+            : isTold && answered.has(id)
+              ? yellow('silent')
+              : green('reached'),
     rttMs === null ? '-' : glance(rttMs),
     connected ? (offsetMs === null ? '-' : `${offsetMs < 0 ? '-' : '+'}${glance(Math.abs(offsetMs))}`) : dim(error ?? ''),
   ]);

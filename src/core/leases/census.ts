@@ -12,7 +12,7 @@ import type { Succession } from './succession.ts';
 /** Flag of a vote: it brings what its sender knows of all lives. */
 export const TELLS_LIVES = 64;
 /** Flag of a NOTED: the life was noted. Without it, another process of that member has it, or a later one. */
-export const IS_NOTED = 2;
+const IS_NOTED = 2;
 
 /** The part of a step that is needed here. */
 type CensusStep<Message> = Pick<Step<Message, never>, 'monoUs' | 'wallUs' | 'send'>;

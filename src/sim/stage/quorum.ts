@@ -126,7 +126,7 @@ export function votersIn(settings: Settings, members: number): number {
 }
 
 /** How members take the place of their earlier lives; `none` where a script sees to it that there is one process of each. */
-export function successionIn(settings: Settings): { readonly succession?: SuccessionMode } {
+function successionIn(settings: Settings): { readonly succession?: SuccessionMode } {
   const word = settingWord(settings, 'succession', ['none', 'majority', 'strict']);
   return word === 'none' ? {} : { succession: word };
 }
