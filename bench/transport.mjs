@@ -10,7 +10,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { TcpTransport } from '../dist/transport/index.js';
+import { Identity, TcpTransport } from '../dist/transport/index.js';
 
 const BYTES = 32;
 const SECRETS = { member: 'a secret for the benchmark only' };
@@ -34,8 +34,7 @@ if (!(seconds > 0) || !Number.isInteger(reps) || reps < 1) {
 /** @param {string} id @param {readonly number[]} ports */
 function member(id, ports) {
   const members = ['a', 'b', 'c'].map((one, index) => ({ id: one, address: `127.0.0.1:${ports[index]}` }));
-  const incarnation = /** @type {never} */ (1 + 'abc'.indexOf(id));
-  return new TcpTransport({ cell: 'bench', role: 'member', id, incarnation, members, config: CONFIG, secrets: SECRETS });
+  return new TcpTransport({ cell: 'bench', role: 'member', id, identity: new Identity(), members, config: CONFIG, secrets: SECRETS });
 }
 
 if (values.child !== undefined) await echo(values.child, values.ports.split(',').map(Number));

@@ -11,6 +11,7 @@ import { Adoption } from './adoption.ts';
 import { clockTrouble, type MemberReach } from './clock-skew.ts';
 import type { CellCounters } from './counters.ts';
 import { diskFailure } from './disk-failure.ts';
+import { forged } from './forged.ts';
 import { Election, type ElectionOptions } from './election.ts';
 import { unsupported, type Engine, type RunningEngine } from './engine.ts';
 import { closed } from './lease-errors.ts';
@@ -386,7 +387,9 @@ export class Cell extends EventEmitter<CellEvents> {
       this.#updateState();
     },
     message: (peer, bytes, start, end) => {
-      this.#run?.driver.receive(peer, bytes, start, end);
+      const isHeard = this.#run?.driver.receive(peer, bytes, start, end) ?? true;
+      // Of a member it is left unheard; who is sure not to be one leaves.
+      if (!isHeard && peer >= this.#memberIds.length) this.#transport.expel(peer, forged(this.#clientNames.get(peer) ?? ''));
     },
     refused: (who, error) => {
       if (this.#memberIds.includes(who)) this.#refusals.set(who, error);

@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { MAX_TERM_US_MAX, type SuccessionMode } from '../core/index.ts';
-import { compareNames, incarnation, parseDuration, SeededChooser, TenureError, type Incarnation } from '../kernel/index.ts';
+import { compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../kernel/index.ts';
 import { DataDir, SystemClocks } from '../runtime/index.ts';
-import { TcpTransport, type Secret } from '../transport/index.ts';
+import { Identity, TcpTransport, type Secret } from '../transport/index.ts';
 import { Cell } from './cell.ts';
 import { makeEngine } from './engine-options.ts';
 import { unsupported, type EngineConfig } from './engine.ts';
@@ -35,14 +35,15 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
   if (options.dataDir !== undefined && !engine.can.dataDir) {
     throw unsupported(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
   }
-  const dir = await openDataDir(options);
+  const identity = new Identity();
+  const born = identity.incarnation;
+  const dir = await openDataDir(options, born);
   try {
-    const born = dir?.incarnation ?? freshIncarnation();
     const transport = new TcpTransport({
       cell: options.cell,
       role: 'member',
       id: options.self,
-      incarnation: born,
+      identity,
       members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
       config: { ...engine.config, maxTermUs, rateErrorPpm, replication, view: VIEW },
       secrets: secretsOf(options.secret, options.clientSecret),
@@ -71,10 +72,10 @@ function successionOf({ succession = SUCCESSION }: JoinOptions): SuccessionMode 
   throw new TenureError('TENURE_BAD_ARGUMENT', `succession is 'majority' or 'strict', not '${String(succession)}'`);
 }
 
-async function openDataDir({ cell, self, members, dataDir }: JoinOptions): Promise<DataDir | null> {
+async function openDataDir({ cell, self, members, dataDir }: JoinOptions, born: Incarnation): Promise<DataDir | null> {
   // Whoever is no member leaves no trace.
   if (dataDir === undefined || !Object.hasOwn(members, self)) return null;
-  return DataDir.open({ path: dataDir, cell, member: self, firstIncarnation: freshIncarnation() });
+  return DataDir.open({ path: dataDir, cell, member: self, incarnation: born });
 }
 
 /**
@@ -83,14 +84,15 @@ async function openDataDir({ cell, self, members, dataDir }: JoinOptions): Promi
  */
 export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
   const ids = idsOf(options.members);
-  const born = freshIncarnation();
+  const identity = new Identity();
+  const born = identity.incarnation;
   const { cell: cellName, name: node = `client-${born}`, logger, history } = options;
   const timeoutUs = parseDuration(options.timeout ?? CONNECT_TIMEOUT);
   const transport = new TcpTransport({
     cell: options.cell,
     role: 'client',
     id: node,
-    incarnation: born,
+    identity,
     members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
     config: { ...statedByClient(options), view: VIEW },
     secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
@@ -137,9 +139,4 @@ function idsOf(members: Readonly<Record<string, string>> | undefined): string[] 
 
 function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
   return { ...(member === undefined ? {} : { member }), ...(client === undefined ? {} : { client }) };
-}
-
-/** 48 random bits and never 0: fresh at every start (rule 3). */
-function freshIncarnation(): Incarnation {
-  return incarnation(randomBytes(6).readUIntBE(0, 6) + 1);
 }

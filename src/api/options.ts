@@ -49,7 +49,7 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
    * a majority to be up. For platforms that may run two processes of one member at once.
    */
   readonly succession?: SuccessionMode;
-  /** A directory of this member alone. It keeps incarnation and tokens rising across restarts; needs the package `lmdb`. */
+  /** A directory of this member alone. It keeps tokens rising across restarts; needs the package `lmdb`. */
   readonly dataDir?: string;
   /** Keeps every vote in `dataDir` as well, before it is given: a restart then need not be silent. Costs a disk write for each new lease. */
   readonly keepVotes?: boolean;

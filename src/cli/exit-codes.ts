@@ -49,6 +49,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_DATA_DIR_FOREIGN: EXIT.badConfig,
   TENURE_DISK_FAILED: EXIT.internal,
   TENURE_DUPLICATE_MEMBER: EXIT.badConfig,
+  TENURE_FORGED: EXIT.notAllowed,
   TENURE_FRAME_TOO_LARGE: EXIT.usage,
   TENURE_HANDSHAKE_TIMEOUT: EXIT.noQuorum,
   TENURE_HELD: EXIT.conflict,
@@ -78,6 +79,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_WAIT_TIMEOUT: EXIT.waitTimedOut,
   TENURE_WRONG_ADDRESS: EXIT.badConfig,
   TENURE_WRONG_CELL: EXIT.badConfig,
+  TENURE_WRONG_KEY: EXIT.notAllowed,
   TENURE_WRONG_SECRET: EXIT.notAllowed,
 };
 

@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   TENURE_DATA_DIR_FOREIGN: 'a data directory belongs to another member or cell',
   TENURE_DISK_FAILED: 'a member cannot keep what it must keep, and votes no more',
   TENURE_DUPLICATE_MEMBER: 'two processes call themselves the same member',
+  TENURE_FORGED: 'a process sent a message that it may not send',
   TENURE_FRAME_TOO_LARGE: 'a frame is larger than the limit',
   TENURE_HANDSHAKE_TIMEOUT: 'a connection was opened, but the other side did not finish the handshake in time',
   TENURE_HELD: 'another holds the lease',
@@ -52,6 +53,7 @@ export const ERROR_CODES = {
   TENURE_WAIT_TIMEOUT: 'the lease was not free in time',
   TENURE_WRONG_ADDRESS: 'the address of one member leads to another',
   TENURE_WRONG_CELL: 'the other side belongs to another cell',
+  TENURE_WRONG_KEY: 'the other side does not have the key of the incarnation it claims',
   TENURE_WRONG_SECRET: 'the other side does not know the same secret',
 } as const;
 

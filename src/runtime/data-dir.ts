@@ -5,7 +5,7 @@
  */
 import { mkdirSync, realpathSync } from 'node:fs';
 import type * as Lmdb from 'lmdb';
-import { incarnation, TenureError, type Incarnation } from '../kernel/index.ts';
+import { TenureError, type Incarnation } from '../kernel/index.ts';
 import { busy, DirLock } from './dir-lock.ts';
 import type { Disk, DiskAnswer } from './disk.ts';
 import { damageOf } from './lmdb-file.ts';
@@ -15,8 +15,8 @@ export interface DataDirOptions {
   readonly path: string;
   readonly cell: string;
   readonly member: string;
-  /** For the first start: random, so that no two members begin alike. */
-  readonly firstIncarnation: Incarnation;
+  /** Of this start, and of no other. */
+  readonly incarnation: Incarnation;
   /** How much room there is; tests bring a disk that is full. */
   readonly freeBytes?: (path: string) => number;
 }
@@ -38,8 +38,6 @@ interface Identity {
 const openHere = new Set<string>();
 
 export class DataDir implements Disk {
-  /** Above that of every earlier start from this directory, whatever the clocks say. */
-  readonly incarnation: Incarnation;
   /** Whether an earlier life of this member has left something. */
   readonly isKept: boolean;
   readonly #db: Lmdb.RootDatabase<Uint8Array, string>;
@@ -52,7 +50,6 @@ export class DataDir implements Disk {
     db: Lmdb.RootDatabase<Uint8Array, string>,
     lock: DirLock,
     path: string,
-    born: Incarnation,
     isKept: boolean,
     free: (path: string) => number,
   ) {
@@ -60,11 +57,10 @@ export class DataDir implements Disk {
     this.#freeBytes = free;
     this.#db = db;
     this.#lock = lock;
-    this.incarnation = born;
     this.isKept = isKept;
   }
 
-  static async open({ path, cell, member, firstIncarnation, freeBytes: free = freeBytes }: DataDirOptions): Promise<DataDir> {
+  static async open({ path, cell, member, incarnation, freeBytes: free = freeBytes }: DataDirOptions): Promise<DataDir> {
     const lmdb = await loadLmdb();
     const full = makeDir(path);
     if (openHere.has(full)) throw busy(full);
@@ -79,8 +75,8 @@ export class DataDir implements Disk {
       const unbatched = { overlappingSync: false, eventTurnBatching: false };
       db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...unbatched });
       lock = await DirLock.take(db, full);
-      const [born, isKept] = await beBorn(db, full, cell, member, firstIncarnation);
-      return new DataDir(db, lock, full, born, isKept, free);
+      const isKept = await beBorn(db, full, cell, member, incarnation);
+      return new DataDir(db, lock, full, isKept, free);
     } catch (error) {
       await lock?.release();
       await db?.close();
@@ -138,28 +134,25 @@ function makeDir(path: string): string {
   }
 }
 
-/** The incarnation of this start, written down before it is used; and whether there was one before. */
+/** Writes down the incarnation of this start before it is used. True if there was one before. */
 async function beBorn(
   db: Lmdb.RootDatabase<Uint8Array, string>,
   path: string,
   cell: string,
   member: string,
-  first: Incarnation,
-): Promise<[Incarnation, boolean]> {
+  born: Incarnation,
+): Promise<boolean> {
   const found = textAt(db, IDENTITY);
   const identity = found === null ? null : readIdentity(path, found);
   if (identity && (identity.cell !== cell || identity.member !== member)) throw foreign(path, identity, cell, member);
-  const last = Number(textAt(db, INCARNATION) ?? 0);
-  if (!Number.isSafeInteger(last)) throw corrupt(path, 'its last incarnation is no number');
-  // Strictly above the last one; for the rest as random as the first.
-  const born = incarnation(last === 0 ? first : last + 1 + (first % 65_536));
+  if (textAt(db, INCARNATION) === String(born)) throw corrupt(path, 'this very start is in it already');
   await written(
     db.transaction(() => {
       void db.put(IDENTITY, Buffer.from(JSON.stringify({ format: FORMAT, cell, member } satisfies Identity)));
       void db.put(INCARNATION, Buffer.from(String(born)));
     }),
   );
-  return [born, identity !== null];
+  return identity !== null;
 }
 
 async function tellWhenWritten(writing: Promise<boolean>, done: DiskAnswer): Promise<void> {

@@ -93,6 +93,8 @@ export interface Transport {
   flush(): void;
   /** Turns a member away that is up: it goes down and is refused, and where sides dial it is dialled again later. */
   turnAway(member: NodeId, error: TenureError): void;
+  /** Ends the connection of a client that sent what it may not send, and tells it so; it is refused. */
+  expel(client: NodeId, error: TenureError): void;
   /** Null for a number that is no peer, or no more. */
   peerStats(peer: NodeId): PeerStats | null;
 }

@@ -2,5 +2,6 @@
 export * from './contract.ts';
 export * from './memory.ts';
 export * from './tcp/address.ts';
+export { Identity } from './tcp/identity.ts';
 export * from './tcp/options.ts';
 export * from './tcp/transport.ts';

@@ -288,6 +288,13 @@ class MemoryTransport implements Transport {
     this.handlers?.refused(id, error);
   }
 
+  expel(client: NodeId, error: TenureError): void {
+    const target = this.#links.get(client)?.target;
+    if (target === undefined || client < this.hub.members.length) return;
+    this.unlink((other) => other === target, 'refused', error);
+    this.handlers?.refused(target.node.id, error);
+  }
+
   deliver(link: Link | null, batch: Uint8Array): void {
     const from = link?.peer;
     if (link === null || from === undefined || this.#links.get(from) !== link) return;

@@ -37,6 +37,8 @@ export const FAREWELLS = {
   redundant: 4,
   badFrame: 5,
   silent: 6,
+  /** It sent what is no message, or none that it may send. */
+  forged: 7,
 } as const;
 
 export type Farewell = keyof typeof FAREWELLS;

@@ -13,6 +13,8 @@ import { beginFrame, CHALLENGE, endFrame, HANDSHAKE_BYTES_MAX, HELLO, PROOF, REF
 /** "TNUR": a web browser or a port scanner is told apart from a peer by its first bytes. */
 const MAGIC = 0x52554e54;
 export const NONCE_BYTES = 32;
+/** Of the public key from which an incarnation is derived. */
+export const KEY_BYTES = 32;
 
 export interface Versions {
   readonly min: number;
@@ -93,6 +95,7 @@ export interface Hello {
   readonly role: Role;
   readonly id: string;
   readonly incarnation: Incarnation;
+  readonly key: Uint8Array;
   /** The member that was dialled: an address that leads to another one is noticed. */
   readonly to: string;
   readonly config: StatedConfig;
@@ -106,7 +109,15 @@ export interface Challenge {
 export interface Welcome {
   readonly id: string;
   readonly incarnation: Incarnation;
+  readonly key: Uint8Array;
   readonly config: StatedConfig;
+}
+
+export interface Proof {
+  /** That its side knows the secret; empty if it has none. */
+  readonly proof: Uint8Array;
+  /** That its side has the key of its incarnation. */
+  readonly signature: Uint8Array;
 }
 
 export interface Refusal {
@@ -121,6 +132,7 @@ export function writeHello(out: ByteWriter, hello: Hello): void {
   out.u8(hello.role === 'member' ? 1 : 2);
   writeText(out, hello.id);
   out.u53(hello.incarnation);
+  out.raw(hello.key, 0, KEY_BYTES);
   writeText(out, hello.to);
   writeConfig(out, hello.config);
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
@@ -135,11 +147,12 @@ export function readHello(input: ByteReader): Hello | Versions | null {
   const role = input.u8();
   const id = readText(input);
   const who = input.u53();
+  const key = readRaw(input, KEY_BYTES);
   const to = readText(input);
   const config = readConfig(input);
-  if (input.failed || cell === null || id === null || to === null || config === null) return null;
+  if (input.failed || cell === null || id === null || key === null || to === null || config === null) return null;
   if (who === 0 || (role !== 1 && role !== 2)) return null;
-  return { ...opening, cell, role: role === 1 ? 'member' : 'client', id, incarnation: incarnation(who), to, config };
+  return { ...opening, cell, role: role === 1 ? 'member' : 'client', id, incarnation: incarnation(who), key, to, config };
 }
 
 export function writeChallenge(out: ByteWriter, challenge: Challenge): void {
@@ -152,22 +165,25 @@ export function readChallenge(input: ByteReader): Challenge | null {
   return readOpening(input);
 }
 
-/** An empty proof says that its side has no secret. */
-export function writeProof(out: ByteWriter, proof: Uint8Array): void {
+export function writeProof(out: ByteWriter, { proof, signature }: Proof): void {
   const start = beginFrame(out, PROOF);
-  out.u8(proof.length);
-  out.raw(proof, 0, proof.length);
+  for (const bytes of [proof, signature]) {
+    out.u8(bytes.length);
+    out.raw(bytes, 0, bytes.length);
+  }
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
 
-export function readProof(input: ByteReader): Uint8Array | null {
-  return readRaw(input, input.u8());
+export function readProof(input: ByteReader): Proof | null {
+  const [proof, signature] = [readRaw(input, input.u8()), readRaw(input, input.u8())];
+  return proof === null || signature === null ? null : { proof, signature };
 }
 
 export function writeWelcome(out: ByteWriter, welcome: Welcome): void {
   const start = beginFrame(out, WELCOME);
   writeText(out, welcome.id);
   out.u53(welcome.incarnation);
+  out.raw(welcome.key, 0, KEY_BYTES);
   writeConfig(out, welcome.config);
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
@@ -175,9 +191,10 @@ export function writeWelcome(out: ByteWriter, welcome: Welcome): void {
 export function readWelcome(input: ByteReader): Welcome | null {
   const id = readText(input);
   const who = input.u53();
+  const key = readRaw(input, KEY_BYTES);
   const config = readConfig(input);
-  if (input.failed || id === null || who === 0 || config === null) return null;
-  return { id, incarnation: incarnation(who), config };
+  if (input.failed || id === null || who === 0 || key === null || config === null) return null;
+  return { id, incarnation: incarnation(who), key, config };
 }
 
 /** Facts that are no name, or longer than one, are cut: they are for a person to read. */

@@ -437,7 +437,7 @@ const LIMITS: Record<string, Limit> = {
     standard: '',
     cross: () =>
       member({ clientQueuesBytesMax: 2000 }, async (port, a) => {
-        const raws = [await new RawPeer(port).greet(), await new RawPeer(port).greet({ incarnation: incarnation(78) })];
+        const raws = [await new RawPeer(port).greet(), await new RawPeer(port).greet()];
         await a.see(() => a.events.filter(({ kind }) => kind === 'up').length === 2);
         const [up] = a.events.filter(({ kind }) => kind === 'up');
         const peer = nodeId(up?.kind === 'up' ? up.peer : -1);
@@ -451,7 +451,7 @@ const LIMITS: Record<string, Limit> = {
     standard: '',
     cross: async () => {
       const path = mkdtempSync(join(tmpdir(), 'tenure-'));
-      const options = { path, cell: 'x', member: 'a', firstIncarnation: incarnation(1) };
+      const options = { path, cell: 'x', member: 'a', incarnation: incarnation(1) };
       const dir = await DataDir.open({ ...options, freeBytes: () => ROOM_BYTES });
       await dir.close();
       await refused(DataDir.open({ ...options, freeBytes: () => ROOM_BYTES - 1 }), 'TENURE_DATA_DIR');

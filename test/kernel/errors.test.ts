@@ -24,6 +24,7 @@ describe('error codes', () => {
         "TENURE_DATA_DIR_FOREIGN",
         "TENURE_DISK_FAILED",
         "TENURE_DUPLICATE_MEMBER",
+        "TENURE_FORGED",
         "TENURE_FRAME_TOO_LARGE",
         "TENURE_HANDSHAKE_TIMEOUT",
         "TENURE_HELD",
@@ -53,6 +54,7 @@ describe('error codes', () => {
         "TENURE_WAIT_TIMEOUT",
         "TENURE_WRONG_ADDRESS",
         "TENURE_WRONG_CELL",
+        "TENURE_WRONG_KEY",
         "TENURE_WRONG_SECRET",
       ]
     `);

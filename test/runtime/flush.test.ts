@@ -46,7 +46,7 @@ function freshDir(): string {
 }
 
 test('the library flushes with every transaction, and an answer waits for it', async () => {
-  const dir = await DataDir.open({ path: freshDir(), cell: 'test', member: 'a', firstIncarnation: incarnation(1000) });
+  const dir = await DataDir.open({ path: freshDir(), cell: 'test', member: 'a', incarnation: incarnation(1000) });
   const options = opened.at(-1) ?? {};
   for (const flag of ['noSync', 'noMetaSync', 'mapAsync', 'overlappingSync']) expect(options).not.toHaveProperty(flag, true);
   // Its default is to answer before it has flushed, wherever that is thought safe.

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { incarnation, nodeId } from '../../src/kernel/index.ts';
+import { nodeId } from '../../src/kernel/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
-import { Transcript } from '../../src/transport/tcp/proof.ts';
-import type { TcpOptions, TcpTransport } from '../../src/transport/index.ts';
+import { Identity, type TcpOptions, type TcpTransport } from '../../src/transport/index.ts';
 import {
   beginFrame,
   ByteWriter,
@@ -67,7 +66,7 @@ class Scene {
 /** Member `a` with one well-behaved client, and after the test a look whether that one noticed anything. */
 async function scene(options: Partial<TcpOptions>, body: (at: Scene) => Promise<void>): Promise<void> {
   const cell = await TcpCell.of('a', 'b');
-  const { limits: _limits, incarnation: _incarnation, ...plain } = options;
+  const { limits: _limits, identity: _identity, ...plain } = options;
   const at = new Scene(cell, cell.transport('member', 'a', options), cell.transport('client', 'bystander', plain));
   try {
     await at.a.transport.open(at.a);
@@ -114,8 +113,9 @@ describe('a secret', () => {
     const impostor = createServer((socket) => {
       const out = new ByteWriter();
       writeChallenge(out, { versions: VERSIONS, nonce: new Uint8Array(32) });
-      writeWelcome(out, { id: 'a', incarnation: incarnation(5), config: CONFIG });
-      writeProof(out, new Uint8Array(32));
+      const { key, incarnation } = new Identity();
+      writeWelcome(out, { key, incarnation, id: 'a', config: CONFIG });
+      writeProof(out, { proof: new Uint8Array(32), signature: new Uint8Array(64) });
       socket
         .on('error', () => {})
         .resume()
@@ -153,10 +153,7 @@ describe('a secret', () => {
     await scene({ secrets: SECRETS }, async (at) => {
       const raw = new RawPeer(at.port);
       raw.hello();
-      const challenge = await raw.frame(CHALLENGE);
-      const transcript = new Transcript();
-      for (const frame of [...raw.sent, challenge]) transcript.add(frame);
-      raw.say((out) => writeProof(out, transcript.prove(Buffer.from(CLIENT), 'dial')));
+      await raw.prove(CLIENT);
       await at.a.see((event) => event.kind === 'up' && event.info.id === 'raw');
 
       const again = new RawPeer(at.port);
@@ -278,20 +275,49 @@ describe('whoever is configured otherwise', () => {
     await scene({}, async (at) => {
       const raw = await new RawPeer(at.port).greet({ versions: { min: VERSIONS.min, max: VERSIONS.max + 5 } });
       const met = await at.a.see((event) => event.kind === 'up' && event.info.id === 'raw');
-      expect(met).toMatchObject({ info: { version: VERSIONS.max, incarnation: 999 } });
+      expect(met).toMatchObject({ info: { version: VERSIONS.max, incarnation: raw.identity.incarnation } });
       raw.socket.destroy();
     });
   });
 
-  it('cannot speak for the incarnation of a member', async () => {
-    await scene({ incarnation: incarnation(4711) }, async (at) => {
-      const b = await at.enter(at.cell.transport('member', 'b', { incarnation: incarnation(4712) }));
+  it('cannot take over the incarnation of another process, be it a member or a client', async () => {
+    await scene({}, async (at) => {
+      const b = await at.enter(at.cell.transport('member', 'b'));
       await Promise.all([at.a.connected(B), b.connected(A)]);
-      for (const owner of [4711, 4712]) {
-        const raw = await new RawPeer(at.port).greet({ incarnation: incarnation(owner) });
+      const met = at.a.events.flatMap((event) => (event.kind === 'up' ? [event.info] : []));
+      expect(met.map(({ role }) => role).sort()).toEqual(['client', 'member']);
+      for (const { incarnation } of met) {
+        const raw = await new RawPeer(at.port).greet({ incarnation });
         await raw.closed;
-        expect(raw.refusals.map(({ code }) => code)).toEqual(['TENURE_DUPLICATE_MEMBER']);
+        expect(raw.refusals.map(({ code }) => code)).toEqual(['TENURE_WRONG_KEY']);
       }
+    });
+  });
+
+  it('cannot take over an incarnation whose public key it has seen', async () => {
+    await scene({}, async (at) => {
+      const honest = await new RawPeer(at.port).greet();
+      const { key, incarnation } = honest.identity;
+      const thief = await new RawPeer(at.port).greet({ key, incarnation });
+      await thief.closed;
+      expect(thief.refusals.map(({ code }) => code)).toEqual(['TENURE_WRONG_KEY']);
+      // A signature of another handshake is no help either: the nonces differ.
+      const again = new RawPeer(at.port);
+      for (const bytes of honest.sent) again.bytes(bytes);
+      await again.closed;
+      expect(again.refusals.map(({ code }) => code)).toEqual(['TENURE_WRONG_KEY']);
+      expect(honest.socket.destroyed).toBe(false);
+      honest.socket.destroy();
+    });
+  });
+
+  it('replaces its own connection', async () => {
+    await scene({}, async (at) => {
+      const first = await new RawPeer(at.port).greet();
+      const second = await new RawPeer(at.port, first.identity).greet();
+      await first.closed;
+      expect(second.socket.destroyed).toBe(false);
+      second.socket.destroy();
     });
   });
 });
@@ -431,7 +457,7 @@ describe('a peer that was let in', () => {
   it('and comes again has one connection, the newer', async () => {
     await scene({}, async (at) => {
       const { raw, number } = await enter(at);
-      const again = await new RawPeer(at.port).greet();
+      const again = await new RawPeer(at.port, raw.identity).greet();
       expect(await downOf(at, number)).toEqual({ why: 'replaced', code: undefined });
       await raw.closed;
       again.socket.destroy();

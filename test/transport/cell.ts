@@ -1,7 +1,6 @@
 /** A small cell on loopback ports, for the tests of the TCP transport. */
 import { createServer, type AddressInfo } from 'node:net';
-import { incarnation } from '../../src/kernel/index.ts';
-import { TcpTransport, type TcpOptions } from '../../src/transport/index.ts';
+import { Identity, TcpTransport, type TcpOptions } from '../../src/transport/index.ts';
 
 /** Quick enough for tests, and nothing in them measures time. Pings come where a test asks for them. */
 const LIMITS = { backoffMsMin: 5, backoffMsMax: 40, refusedMs: 20, handshakeMs: 2000, lingerMs: 100, pingMs: 60_000 } as const;
@@ -24,7 +23,6 @@ export async function freePort(): Promise<number> {
 
 export class TcpCell {
   readonly members: { id: string; address: string }[];
-  #next = 1;
 
   private constructor(members: { id: string; address: string }[]) {
     this.members = members;
@@ -43,7 +41,7 @@ export class TcpCell {
       cell: 'orders',
       role,
       id,
-      incarnation: incarnation(this.#next++),
+      identity: new Identity(),
       members: this.members,
       config: CONFIG,
       ...options,

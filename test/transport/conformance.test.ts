@@ -25,7 +25,7 @@ describe.each([
     return {
       members: IDS,
       ...LIMITS,
-      node: (role, id, incarnation) => cell.transport(role, id, { ...options, incarnation, limits: LIMITS }),
+      node: (role, id) => cell.transport(role, id, { ...options, limits: LIMITS }),
     };
   });
 });

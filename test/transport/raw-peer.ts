@@ -1,6 +1,7 @@
 /** A peer made of bare bytes: it greets as it should and then does whatever a test wants. */
 import { connect, type Socket } from 'node:net';
-import { incarnation } from '../../src/kernel/index.ts';
+import { Identity } from '../../src/transport/index.ts';
+import { Transcript } from '../../src/transport/tcp/proof.ts';
 import {
   beginFrame,
   ByteReader,
@@ -27,11 +28,13 @@ export class RawPeer {
   messages = 0;
   /** Everything it sent, for whoever wants to say it again. */
   readonly sent: Uint8Array[] = [];
+  readonly identity: Identity;
   /** By kind, the last frame that came, header and all. */
   readonly #frames = new Map<number, Uint8Array>();
   #wake: () => void = () => {};
 
-  constructor(port: number) {
+  constructor(port: number, identity: Identity = new Identity()) {
+    this.identity = identity;
     this.socket = connect({ host: '127.0.0.1', port });
     this.socket.on('error', () => {});
     this.closed = new Promise((resolve) =>
@@ -85,7 +88,8 @@ export class RawPeer {
         cell: 'orders',
         role: 'client',
         id: 'raw',
-        incarnation: incarnation(999),
+        incarnation: this.identity.incarnation,
+        key: this.identity.key,
         to: 'a',
         config: {},
         ...changes,
@@ -95,10 +99,17 @@ export class RawPeer {
 
   async greet(changes: Partial<Hello> = {}): Promise<this> {
     this.hello(changes);
-    await this.frame(CHALLENGE);
-    this.say((out) => writeProof(out, new Uint8Array(0)));
+    await this.prove();
     await this.frame(PROOF);
     return this;
+  }
+
+  /** With the secret, if there is one, and with its key. */
+  async prove(secret?: string): Promise<void> {
+    const transcript = new Transcript();
+    for (const frame of [...this.sent, await this.frame(CHALLENGE)]) transcript.add(frame);
+    const proof = transcript.prove(secret === undefined ? undefined : Buffer.from(secret), 'dial');
+    this.say((out) => writeProof(out, { proof, signature: this.identity.sign(transcript.toSign('dial')) }));
   }
 
   message(body: Uint8Array): Uint8Array {

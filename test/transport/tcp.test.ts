@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { incarnation, nodeId, TenureError } from '../../src/kernel/index.ts';
+import { nodeId, TenureError } from '../../src/kernel/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
-import { isLoopback, parseAddress, type TcpTransport } from '../../src/transport/index.ts';
+import { Identity, isLoopback, parseAddress, type TcpTransport } from '../../src/transport/index.ts';
 import { RoundTrip } from '../../src/transport/tcp/round-trip.ts';
 import { CONFIG, freePort, TcpCell } from './cell.ts';
 
@@ -42,10 +42,11 @@ describe('two members', () => {
     const [a, b] = await opened(cell.transport('member', 'a'), cell.transport('member', 'b', { limits: { refusedMs: 60_000 } }));
     if (!a || !b) throw new Error('not opened');
     await Promise.all([a.connected(B), b.connected(A)]);
-    const [other] = await opened(cell.transport('member', 'b', { listen: `127.0.0.1:${await freePort()}`, incarnation: incarnation(77) }));
+    const identity = new Identity();
+    const [other] = await opened(cell.transport('member', 'b', { listen: `127.0.0.1:${await freePort()}`, identity }));
     if (!other) throw new Error('not opened');
     await other.connected(A);
-    expect((await a.refusal('TENURE_DUPLICATE_MEMBER')).details).toMatchObject({ id: 'b', newer: 77 });
+    expect((await a.refusal('TENURE_DUPLICATE_MEMBER')).details).toMatchObject({ id: 'b', newer: identity.incarnation });
     expect(await b.see(({ kind }) => kind === 'down')).toMatchObject({ why: 'replaced', error: { code: 'TENURE_DUPLICATE_MEMBER' } });
     expect(a.events.filter(({ kind }) => kind === 'up' || kind === 'down').map(({ kind }) => kind)).toEqual(['up', 'down', 'up']);
     other.send(A, 'it is me now');
@@ -140,11 +141,11 @@ describe('closing', () => {
 
   it('is not needed for a process to end', async () => {
     const script = `
-      import { TcpTransport } from './dist/transport/index.js';
+      import { Identity, TcpTransport } from './dist/transport/index.js';
       const members = [{ id: 'a', address: '127.0.0.1:${await freePort()}' }, { id: 'b', address: '127.0.0.1:${await freePort()}' }];
       const config = ${JSON.stringify(CONFIG)};
       const silent = { up() {}, down() {}, message() {}, refused() {} };
-      const [a, b] = ['a', 'b'].map((id, n) => new TcpTransport({ cell: 'x', role: 'member', id, incarnation: n + 1, members, config }));
+      const [a, b] = ['a', 'b'].map((id) => new TcpTransport({ cell: 'x', role: 'member', id, identity: new Identity(), members, config }));
       let ups = 0;
       const met = new Promise((resolve) => { silent.up = () => ++ups === 2 && resolve(); });
       await a.open(silent);

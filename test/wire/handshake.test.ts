@@ -7,6 +7,7 @@ import {
   ByteReader,
   ByteWriter,
   disagreement,
+  KEY_BYTES,
   NONCE_BYTES,
   readChallenge,
   readHello,
@@ -39,9 +40,12 @@ const HELLO: Hello = {
   role: 'member',
   id: 'a',
   incarnation: incarnation(2 ** 52),
+  key: new Uint8Array(KEY_BYTES).fill(9),
   to: 'b',
   config: CONFIG,
 };
+
+const PROVED = { proof: Uint8Array.of(1, 2, 3), signature: Uint8Array.of(4, 5) };
 
 /** The body of the frame that `write` makes, with `more` behind it. */
 function body(write: (out: ByteWriter) => void, more: readonly number[] = []): Uint8Array {
@@ -70,12 +74,12 @@ const MESSAGES = [
     read: readChallenge,
     value: { versions: VERSIONS, nonce: HELLO.nonce },
   },
-  { name: 'proof', write: (out: ByteWriter) => writeProof(out, Uint8Array.of(1, 2, 3)), read: readProof, value: Uint8Array.of(1, 2, 3) },
+  { name: 'proof', write: (out: ByteWriter) => writeProof(out, PROVED), read: readProof, value: PROVED },
   {
     name: 'welcome',
     write: (out: ByteWriter) => writeWelcome(out, HELLO),
     read: readWelcome,
-    value: { id: 'a', incarnation: HELLO.incarnation, config: CONFIG },
+    value: { id: 'a', incarnation: HELLO.incarnation, key: HELLO.key, config: CONFIG },
   },
   {
     name: 'refusal',
@@ -155,11 +159,16 @@ describe('configurations', () => {
     const out = new ByteWriter();
     writeWelcome(out, HELLO);
     const bytes = body((writer) => writeWelcome(writer, HELLO));
-    // The count of fields stands after id and incarnation; one more field follows the known ones.
-    const count = 1 + HELLO.id.length + 8;
+    // The count of fields stands after id, incarnation and key; one more field follows the known ones.
+    const count = 1 + HELLO.id.length + 8 + KEY_BYTES;
     bytes[count] = (bytes[count] ?? 0) + 1;
     const more = [4, ...Buffer.from('next'), 2, 0, 9, 9];
-    expect(read(Uint8Array.from([...bytes, ...more]), readWelcome)).toEqual({ id: 'a', incarnation: HELLO.incarnation, config: CONFIG });
+    expect(read(Uint8Array.from([...bytes, ...more]), readWelcome)).toEqual({
+      id: 'a',
+      incarnation: HELLO.incarnation,
+      key: HELLO.key,
+      config: CONFIG,
+    });
   });
 });
 

@@ -31,10 +31,12 @@ import {
   writeRefusal,
   writeWelcome,
   type Hello,
+  type Proof,
   type Welcome,
 } from '../../wire/index.ts';
 import type { DownReason, PeerInfo } from '../contract.ts';
 import type { Connection, Owner } from './connection.ts';
+import { isProved } from './identity.ts';
 import type { Settings } from './options.ts';
 import { sameProof, Transcript } from './proof.ts';
 import * as refusals from './refusals.ts';
@@ -101,6 +103,17 @@ abstract class Greeting implements Owner {
     this.connection.out.raw(frame, 0, frame.length);
   }
 
+  /** Proves that this side knows the secret, and that it is the process whose incarnation it claims. */
+  protected sayProof(secret: Uint8Array | undefined, side: 'dial' | 'accept'): void {
+    const proof = this.transcript.prove(secret, side);
+    const signature = this.settings.identity.sign(this.transcript.toSign(side));
+    this.say((out) => writeProof(out, { proof, signature }));
+  }
+
+  protected isProved({ incarnation, key }: Hello | Welcome, { signature }: Proof, side: 'dial' | 'accept'): boolean {
+    return isProved(incarnation, key, this.transcript.toSign(side), signature);
+  }
+
   protected refuse({ error, told }: Verdict): false {
     clearTimeout(this.#timer);
     if (this.isWelcomed) writeGoodbye(this.connection.out, 'closing');
@@ -144,9 +157,9 @@ export class Dialling extends Greeting {
 
   /** The socket is connected. */
   begin(): void {
-    const { cell, role, id, incarnation, config } = this.settings;
+    const { cell, role, id, incarnation, key, config } = this.settings;
     const nonce = randomBytes(NONCE_BYTES);
-    this.say((out) => writeHello(out, { versions: VERSIONS, nonce, cell, role, id, incarnation, to: this.#to, config }));
+    this.say((out) => writeHello(out, { versions: VERSIONS, nonce, cell, role, id, incarnation, key, to: this.#to, config }));
     this.connection.flush();
   }
 
@@ -176,21 +189,21 @@ export class Dialling extends Greeting {
     if (version === null) return this.refuse(refusals.otherVersion(this.connection.remote, VERSIONS, challenge.versions));
     this.#version = version;
     this.transcript.addReceived(CHALLENGE, bytes, start, end);
-    const proof = this.transcript.prove(this.settings.secrets[this.settings.role], 'dial');
-    this.say((out) => writeProof(out, proof));
+    this.sayProof(this.settings.secrets[this.settings.role], 'dial');
     this.connection.flush();
     return true;
   }
 
   /** Its identity counts only once the proof over it is good. */
-  #proved(welcome: Welcome, proof: Uint8Array | null): boolean {
+  #proved(welcome: Welcome, proved: Proof | null): boolean {
     const { settings, connection } = this;
     const expected = this.transcript.prove(settings.secrets[settings.role], 'accept');
-    if (proof === null) return this.refuse(refusals.notOurs(connection.remote));
-    if (!sameProof(expected, proof)) {
+    if (proved === null) return this.refuse(refusals.notOurs(connection.remote));
+    if (!sameProof(expected, proved.proof)) {
       const { error } = refusals.otherSecret(connection.remote, { ...this.#asHello(welcome), role: settings.role }, 'its proof is wrong');
       return this.refuse({ error, told: null });
     }
+    if (!this.isProved(welcome, proved, 'accept')) return this.refuse(refusals.otherKey(connection.remote, welcome));
     if (welcome.id !== this.#to) {
       return this.refuse(refusals.otherAddressee(connection.remote, welcome.id, { ...this.#asHello(welcome), id: settings.id }));
     }
@@ -239,8 +252,9 @@ export class Accepting extends Greeting {
   #proved(hello: Hello, bytes: Uint8Array, start: number, end: number): boolean {
     const { settings } = this;
     const { remote } = this.connection;
-    const proof = readProof(this.input);
-    if (proof === null) return this.refuse(refusals.notOurs(remote));
+    const proved = readProof(this.input);
+    if (proved === null) return this.refuse(refusals.notOurs(remote));
+    const { proof } = proved;
     const { member } = settings.secrets;
     // A client may prove the members' secret instead of the clients'.
     const mayProve = hello.role === 'client' && (member !== undefined || settings.insecure);
@@ -253,6 +267,7 @@ export class Accepting extends Greeting {
       const why = proof.length === 0 ? 'it has no secret' : secret === undefined ? 'there is no secret here' : 'its proof is wrong';
       return this.refuse(refusals.otherSecret(remote, hello, why));
     }
+    if (!this.isProved(hello, proved, 'dial')) return this.refuse(refusals.otherKey(remote, hello));
     if (hello.role === 'member') {
       const ids = settings.members.map(({ id }) => id);
       if (!ids.includes(hello.id)) return this.refuse(refusals.unknownMember(remote, hello, ids));
@@ -265,8 +280,7 @@ export class Accepting extends Greeting {
     if (!this.judged(info)) return false;
     this.transcript.addReceived(PROOF, bytes, start, end);
     this.say((out) => writeWelcome(out, settings));
-    const answer = this.transcript.prove(secret, 'accept');
-    this.say((out) => writeProof(out, answer));
+    this.sayProof(secret, 'accept');
     this.connection.flush();
     return this.done(info);
   }

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { encodeName, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { FRAME_BYTES_MAX, type CellConfig, type Role, type StatedConfig } from '../../wire/index.ts';
 import { parseAddress, type Address } from './address.ts';
+import type { Identity } from './identity.ts';
 
 export interface TcpLimits {
   /** The largest message, in and out. */
@@ -66,7 +67,8 @@ export interface TcpOptions {
   readonly role: Role;
   /** For a member one of `members`; for a client any name that tells a person which one it is. */
   readonly id: string;
-  readonly incarnation: Incarnation;
+  /** Made at the start of the process, and never used by another. */
+  readonly identity: Identity;
   /** In the order of the view. Addresses are looked up at every attempt. */
   readonly members: readonly { readonly id: string; readonly address: string }[];
   /** Where a member listens; its own address unless told otherwise. */
@@ -83,7 +85,9 @@ export interface Settings {
   readonly cell: string;
   readonly role: Role;
   readonly id: string;
+  readonly identity: Identity;
   readonly incarnation: Incarnation;
+  readonly key: Uint8Array;
   readonly members: readonly { readonly id: string; readonly address: Address }[];
   /** This member's number; -1 for a client. */
   readonly self: number;
@@ -102,7 +106,7 @@ export const MEMBERS_MAX = 64;
 export const MEMBER_IDS_BYTES_MAX: number = 8 * 1024;
 
 export function settle(options: TcpOptions): Settings {
-  const { cell, role, id, incarnation, members, config } = options;
+  const { cell, role, id, identity, members, config } = options;
   checkText('cell', cell);
   checkText('id', id);
   for (const member of members) checkText('member id', member.id);
@@ -112,7 +116,6 @@ export function settle(options: TcpOptions): Settings {
   if (idBytes > MEMBER_IDS_BYTES_MAX) throw bad(`the ids of all members have ${idBytes} bytes, and ${MEMBER_IDS_BYTES_MAX} are the limit`);
   const twice = ids.find((one, index) => ids.indexOf(one) !== index);
   if (twice !== undefined) throw bad(`member ${twice} is listed twice`);
-  if (!Number.isSafeInteger(incarnation) || incarnation <= 0) throw bad(`an incarnation is a positive safe integer, not ${incarnation}`);
   if (config.engine !== undefined) checkText('engine', config.engine);
   for (const field of ['maxTermUs', 'rateErrorPpm', 'replication', 'view'] as const satisfies readonly (keyof CellConfig)[]) {
     const value = config[field];
@@ -162,7 +165,9 @@ export function settle(options: TcpOptions): Settings {
     cell,
     role,
     id,
-    incarnation,
+    identity,
+    incarnation: identity.incarnation,
+    key: identity.key,
     members: known,
     self,
     listen: listen ?? null,

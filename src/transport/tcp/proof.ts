@@ -28,6 +28,11 @@ export class Transcript {
     for (const frame of this.#frames) hmac.update(frame);
     return hmac.digest();
   }
+
+  /** What a side signs with the key of its incarnation. */
+  toSign(side: 'dial' | 'accept'): Uint8Array {
+    return Buffer.concat([Buffer.from(`tenure identity 2 ${side}\n`), ...this.#frames]);
+  }
 }
 
 /** In a time that says nothing about where they differ. */

@@ -3,7 +3,7 @@
  * next. The side that refuses sends the code and the facts; the other side makes its own sentence of them.
  */
 import { TenureError, type ErrorCode } from '../../kernel/index.ts';
-import type { Disagreement, Hello, Refusal, Versions } from '../../wire/index.ts';
+import type { Disagreement, Hello, Refusal, Versions, Welcome } from '../../wire/index.ts';
 import type { PeerInfo } from '../contract.ts';
 
 type Facts = Readonly<Record<string, string>>;
@@ -55,6 +55,12 @@ export function unknownMember(remote: string, hello: Hello, members: readonly st
 export function myOwnId(remote: string, hello: Hello): Verdict {
   const message = `a process at ${remote} calls itself ${hello.id}, as this one does: give each member an id of its own, and stop one of them`;
   return verdict('TENURE_DUPLICATE_MEMBER', message, { id: hello.id });
+}
+
+/** Whoever takes an incarnation over could release its leases. */
+export function otherKey(remote: string, { id, incarnation }: Hello | Welcome): Verdict {
+  const message = `${id} at ${remote} claims an incarnation whose key it does not have: find out which process that is, and stop it`;
+  return verdict('TENURE_WRONG_KEY', message, { id, incarnation: String(incarnation) });
 }
 
 /** Whoever speaks for another's incarnation could release its leases. */
@@ -118,6 +124,11 @@ export function takenOver(id: string, older: number, newer: number): TenureError
 export function pushedOut(self: string, by: string): TenureError {
   const message = `${by} closed this connection because another process came to it as ${self}: stop one of the two`;
   return new TenureError('TENURE_DUPLICATE_MEMBER', message, { id: self, by });
+}
+
+export function expelled(by: string): TenureError {
+  const message = `${by} closed this connection because of a message that this process may not send: run the same version on both sides`;
+  return new TenureError('TENURE_FORGED', message, { by });
 }
 
 /** What the dialling side says when it was refused. */

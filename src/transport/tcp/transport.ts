@@ -17,7 +17,7 @@ import { Dialler } from './dialler.ts';
 import { Accepting, type Outcome } from './greeting.ts';
 import { settle, type Settings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
-import { cannotListen, crowdedOut, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
+import { cannotListen, crowdedOut, expelled, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
 import { Rota } from './rota.ts';
 
 export class TcpTransport implements Transport {
@@ -121,6 +121,14 @@ export class TcpTransport implements Transport {
     if (!peer?.connection) return;
     peer.part('closing', 'refused', error);
     this.#refused(peer.id, error);
+  }
+
+  expel(client: NodeId, error: TenureError): void {
+    const peer = this.#clients.get(client);
+    const remote = peer?.connection?.remote;
+    if (peer === undefined || remote === undefined) return;
+    peer.part('forged', 'refused', error);
+    this.#refused(remote, error);
   }
 
   peerStats(peer: NodeId): PeerStats | null {
@@ -312,7 +320,7 @@ export class TcpTransport implements Transport {
   };
 
   #parted(peer: Peer, why: DownReason, cause: Error | null, farewell: Farewell | null): void {
-    const error = farewell === 'duplicate' ? pushedOut(this.#settings.id, peer.id) : cause;
+    const error = farewell === 'duplicate' ? pushedOut(this.#settings.id, peer.id) : farewell === 'forged' ? expelled(peer.id) : cause;
     if (this.#clients.delete(peer.number) && this.#clientsByIncarnation.get(peer.info?.incarnation ?? 0) === peer) {
       this.#clientsByIncarnation.delete(peer.info?.incarnation ?? 0);
     }

@@ -6,7 +6,7 @@ import { DataDir } from '../../../dist/runtime/index.js';
 
 const WRITES = 3;
 const marks = openSync(devNull, 'w');
-const dir = await DataDir.open({ path: process.argv[2] ?? '', cell: 'test', member: 'a', firstIncarnation: /** @type {any} */ (1000) });
+const dir = await DataDir.open({ path: process.argv[2] ?? '', cell: 'test', member: 'a', incarnation: /** @type {any} */ (process.pid) });
 for (let i = 0; i < WRITES; i++) {
   writeSync(marks, `ASKED ${i}`);
   await new Promise((done) => dir.write(`key ${i}`, Buffer.from('value'), done));
