@@ -2,11 +2,10 @@
  * Somebody who has a client's secret, and sends whatever well-formed messages it likes over as many connections as it likes. It
  * tells how the members answered: every refusal by its reason, and how many connections they ended.
  */
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PROPOSE, QUERY, QuorumMessage, REASONS, REFUSED, WAIT, WATCH } from '../../dist/core/index.js';
-import { incarnation, nodeId } from '../../dist/kernel/index.js';
-import { TcpTransport } from '../../dist/transport/index.js';
+import { nodeId } from '../../dist/kernel/index.js';
+import { Identity, TcpTransport } from '../../dist/transport/index.js';
 import { ByteReader, quorumCodec } from '../../dist/wire/index.js';
 import { collidingNames } from './colliding-names.mjs';
 import { serve } from './processes.mjs';
@@ -33,12 +32,13 @@ class RawClient {
 
   /** @param {{ cell: string, members: Record<string, string>, clientSecret: string }} reach */
   constructor({ cell, members, clientSecret }) {
-    this.#message.owner = incarnation(randomBytes(6).readUIntBE(0, 6) + 1);
+    const identity = new Identity();
+    this.#message.owner = identity.incarnation;
     this.#transport = new TcpTransport({
       cell,
       role: 'client',
       id: 'attacker',
-      incarnation: this.#message.owner,
+      identity,
       members: Object.entries(members).map(([id, address]) => ({ id, address })),
       config: { view: 1 },
       secrets: { client: clientSecret },
