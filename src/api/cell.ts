@@ -285,7 +285,7 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, hashKey, restarted, kept, firstNumber, succession = SUCCESSION } = this.#surroundings;
+    const { clocks, chooser, hashKey, limits, restarted, kept, firstNumber, succession = SUCCESSION } = this.#surroundings;
     const { driver, core } = engine.run({
       memberKeys,
       replication,
@@ -296,6 +296,7 @@ export class Cell extends EventEmitter<CellEvents> {
       clocks,
       chooser,
       hashKey,
+      limits,
       disk: kept?.disk,
       senderOf: (peer) => this.#peers.get(peer),
       onClockNotice: (kind, us) => this.#observer.stalled(kind, us),

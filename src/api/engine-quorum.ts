@@ -26,8 +26,8 @@ export function quorumEngine(terms: TermOptions): Engine {
     config: { engine: 'quorum' },
     can: ABILITIES,
     run(ground: EngineGround): RunningEngine {
-      const { memberKeys, replication, keeps, hashKey, succession, boot } = ground;
-      const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, succession }, boot);
+      const { memberKeys, replication, keeps, hashKey, limits, succession, boot } = ground;
+      const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession }, boot);
       const driver = new Driver({
         ...ground,
         core,

@@ -80,8 +80,8 @@ function roundEngine({ name, algorithm, text, config, can, timing }: RoundParts)
     config,
     can,
     run(ground: EngineGround): RunningEngine {
-      const { memberKeys, replication, hashKey, boot } = ground;
-      const core = new RoundCore({ engine: name, algorithm, memberKeys, replication, timing, hashKey }, boot);
+      const { memberKeys, replication, hashKey, limits, boot } = ground;
+      const core = new RoundCore({ engine: name, algorithm, memberKeys, replication, timing, hashKey, limits }, boot);
       const driver = new Driver({
         ...ground,
         core,

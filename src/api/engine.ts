@@ -2,7 +2,7 @@
  * What a cell needs of an engine: a core that runs, the timing it keeps, what members must agree on, and what it
  * can do. The engines themselves are `engine-quorum.ts` and `engine-rounds.ts`; everything else here knows only this.
  */
-import type { Boot, Keeps, LeaseCommand, LeaseEvent, Sender, SuccessionMode, Timing } from '../core/index.ts';
+import type { Boot, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing } from '../core/index.ts';
 import { TenureError, type Chooser, type Duration, type HashKey, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { ClockNotice, Clocks, Disk, Driver, Link } from '../runtime/index.ts';
 import type { CellConfig } from '../wire/index.ts';
@@ -77,6 +77,7 @@ export interface EngineGround {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
   readonly hashKey: HashKey;
+  readonly limits: MemberLimits | undefined;
   readonly disk: Disk | undefined;
   /** Who a peer has proved to be; undefined for one that is not connected. */
   readonly senderOf: (peer: NodeId) => Sender | undefined;

@@ -1,5 +1,5 @@
 /** What a cell lives on besides its transport: clocks, chance, and what a member keeps. The testing kit brings its own. */
-import type { Keeps, SuccessionMode } from '../core/index.ts';
+import type { Keeps, MemberLimits, SuccessionMode } from '../core/index.ts';
 import type { Chooser, HashKey } from '../kernel/index.ts';
 import type { Clocks, Disk } from '../runtime/index.ts';
 
@@ -16,6 +16,8 @@ export interface Surroundings {
   readonly succession?: SuccessionMode;
   /** Leases are numbered from here on: 1. Tests begin as after billions of leases. */
   readonly firstNumber?: number;
+  /** What a member keeps for its clients, at most. Tests come to the limits sooner. */
+  readonly limits?: MemberLimits | undefined;
   /** What this member keeps, and where. */
   readonly kept?: Kept | undefined;
 }

@@ -61,7 +61,7 @@ export class TestCell {
   readonly #chooser: Chooser;
   readonly #hub: MemoryHub;
   readonly #isSilent: boolean;
-  readonly #internals: Pick<Surroundings, 'firstNumber' | 'succession'>;
+  readonly #internals: Pick<Surroundings, 'firstNumber' | 'limits' | 'succession'>;
   readonly #disks: Map<string, VirtualDisk> | null;
   /** Everyone who is up, by id. */
   readonly #nodes = new Map<string, Node>();
@@ -72,7 +72,7 @@ export class TestCell {
   /** Test cells are made by `testCell`. Only Tenure's own tests play with its internals. */
   constructor(
     { members = 3, maxTerm = MAX_TERM, silent = false, keepVotes = false, engine = 'quorum', seed = 1 }: TestCellOptions,
-    internals: Pick<Surroundings, 'firstNumber' | 'succession'> = {},
+    internals: Pick<Surroundings, 'firstNumber' | 'limits' | 'succession'> = {},
   ) {
     this.#internals = internals;
     if (!Number.isInteger(members) || members < 1 || members > MEMBERS_MAX) {

@@ -2,6 +2,7 @@
 import type { HashKey, Incarnation } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { QuorumCommand, QuorumEvent } from '../quorum/config.ts';
+import type { MemberLimits } from '../quorum/limits.ts';
 import type { RoundMessage } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
 
@@ -18,6 +19,8 @@ export interface RoundConfig {
   readonly timing: RoundTiming;
   /** For tables whose keys others choose; see `QuorumConfig`. */
   readonly hashKey?: HashKey | undefined;
+  /** What a member keeps for its clients. */
+  readonly limits?: MemberLimits | undefined;
 }
 
 export type RoundStep = Step<RoundMessage, LeaseEvent>;

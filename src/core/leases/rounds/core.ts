@@ -64,7 +64,16 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     this.#acceptor = isMember ? new RoundAcceptor(timing, rules, names, horizon) : null;
     const surroundings = { owner, quorum: electorate.quorum, timing, rules, compare: ballotOrder(rules, timing), horizon };
     const learner = algorithm.teaches
-      ? new RoundLearner({ owner, members: electorate.members, isMember, timing, names, horizon, hashKey: config.hashKey })
+      ? new RoundLearner({
+          owner,
+          members: electorate.members,
+          isMember,
+          timing,
+          names,
+          horizon,
+          hashKey: config.hashKey,
+          watchesMax: config.limits?.watches,
+        })
       : null;
     this.#learner = learner;
     this.#contender = new Contender(surroundings, algorithm, electorate, ballots, names, (name, value, step) =>

@@ -35,6 +35,7 @@ interface LearnerOptions {
   readonly names: NameTable;
   readonly horizon: RoundHorizon;
   readonly hashKey: HashKey | undefined;
+  readonly watchesMax: number | undefined;
 }
 
 /** Our own watches are refreshed at the members with this key. The other keys are names, from 1. */
@@ -56,8 +57,8 @@ export class RoundLearner {
   readonly #message = new RoundMessage();
   #refreshAt: MonoUs = monoUs(Infinity);
 
-  constructor({ owner, members, isMember, timing, names, horizon, hashKey }: LearnerOptions) {
-    this.#audience = new Audience({ keepUs: timing.waiterUs, key: hashKey });
+  constructor({ owner, members, isMember, timing, names, horizon, hashKey, watchesMax }: LearnerOptions) {
+    this.#audience = new Audience({ keepUs: timing.waiterUs, key: hashKey, watchesMax });
     this.#horizon = horizon;
     this.#beliefs = new Beliefs(names);
     this.#owner = owner;
