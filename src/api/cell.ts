@@ -285,18 +285,15 @@ export class Cell extends EventEmitter<CellEvents> {
       const bytes = encodeName(id);
       return hashName(bytes, 0, bytes.length);
     });
-    const { clocks, chooser, hashKey, limits, restarted, kept, firstNumber, succession = SUCCESSION } = this.#surroundings;
+    const { clocks, restarted, kept, firstNumber, succession = SUCCESSION } = this.#surroundings;
     const { driver, core } = engine.run({
+      ...this.#surroundings,
       memberKeys,
       replication,
       boot: { self: nodeId(this.#self), incarnation: this.#incarnation, restarted, diskKept: kept?.isKept ?? false },
       keeps: kept?.keeps ?? 'nothing',
       succession,
       link: this.isMember ? this.#transport : this.#adoption.guard(this.#transport, replication),
-      clocks,
-      chooser,
-      hashKey,
-      limits,
       disk: kept?.disk,
       senderOf: (peer) => this.#peers.get(peer),
       onClockNotice: (kind, us) => this.#observer.stalled(kind, us),

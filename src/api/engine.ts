@@ -77,7 +77,7 @@ export interface EngineGround {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
   readonly hashKey: HashKey;
-  readonly limits: MemberLimits | undefined;
+  readonly limits?: MemberLimits | undefined;
   readonly disk: Disk | undefined;
   /** Who a peer has proved to be; undefined for one that is not connected. */
   readonly senderOf: (peer: NodeId) => Sender | undefined;
