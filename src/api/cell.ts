@@ -8,12 +8,14 @@ import { encodeName, hashName, nodeId, parseDuration, quorumOf, TenureError, typ
 import { KeepAlive, Pacer, type ClockWatchCounts } from '../runtime/index.ts';
 import type { Handlers, Transport } from '../transport/index.ts';
 import { Adoption } from './adoption.ts';
+import { stateOf, type CellEvents, type CellState } from './cell-state.ts';
+import { ClockRates } from './clock-rates.ts';
 import { clockTrouble, type MemberReach } from './clock-skew.ts';
 import type { CellCounters } from './counters.ts';
 import { diskFailure } from './disk-failure.ts';
 import { forged } from './forged.ts';
 import { Election, type ElectionOptions } from './election.ts';
-import { unsupported, type Engine, type RunningEngine } from './engine.ts';
+import { unsupported, type Engine, type LeaseCore, type RunningEngine } from './engine.ts';
 import { closed } from './lease-errors.ts';
 import { LeaseService, type AcquireOptions, type HolderAnswer, type Listing, type TryResult } from './lease-service.ts';
 import type { Lease } from './lease.ts';
@@ -26,21 +28,7 @@ import { TRIPS_A_TERM } from './short-term.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Watch, WatchOptions } from './watch.ts';
 
-/**
- * `silent`: this member votes for nobody yet. `ready`: all members are connected. `degraded`:
- * a majority, but not all. `no-quorum`: fewer, or this node has failed; nothing can be acquired or renewed.
- */
-export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';
-
-interface CellEvents {
-  state: [state: CellState];
-  /** A peer that could not be trusted or understood, or keeps to something else than the others. */
-  refused: [who: string, error: TenureError];
-  /** Something will go wrong unless it is changed; its code says what. */
-  warning: [warning: TenureError];
-  /** It fell silent: it broke one of its own rules, its disk failed, another process has taken its place, or a majority keeps to something else than what this client was told. */
-  failure: [error: TenureError];
-}
+export type { CellState } from './cell-state.ts';
 
 /** What exists once it is known which engine the cell has. */
 interface Running extends RunningEngine {
@@ -48,6 +36,7 @@ interface Running extends RunningEngine {
   readonly leases: LeaseService;
   readonly calls: MemberCalls;
   readonly pacer: Pacer;
+  readonly rates: ClockRates;
 }
 
 export class Cell extends EventEmitter<CellEvents> {
@@ -225,12 +214,13 @@ export class Cell extends EventEmitter<CellEvents> {
     return this.#alive.during(this.#leases().list(prefix, options));
   }
 
-  /** How each member is reached: connection, round trip, clock offset. */
+  /** How each member is reached: connection, round trip, clock offset, the pace of its clock. */
   members(): MemberReach[] {
     return this.#memberIds.map((id, member) => ({
       id,
       self: member === this.#self,
       stats: member === this.#self ? null : this.#transport.peerStats(nodeId(member)),
+      pace: this.#run?.rates.paceOf(member) ?? 'unknown',
     }));
   }
 
@@ -300,15 +290,26 @@ export class Cell extends EventEmitter<CellEvents> {
       onEvent: (event) => this.#heard(event),
       onFailure: (error) => this.#failed(error),
     });
-    const leases = new LeaseService(engine, { driver, core }, clocks, () => this.members(), this.#alive, this.#observer, firstNumber);
-    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, engine.timing);
+    const members = (): MemberReach[] => this.members();
+    const rates = new ClockRates({
+      timing: engine.timing,
+      members,
+      lifeOf: (member) => this.#peers.get(member)?.incarnation,
+      command: (command) => driver.command(command),
+      onOff: (warning) => this.#announce(() => this.emit('warning', this.#observer.clockRate(warning))),
+      onFine: () => this.#observer.clockRateFine(),
+    });
+    const ground = { engine, driver, core, clocks, members, alive: this.#alive, observer: this.#observer, firstNumber };
+    const leases = new LeaseService({ ...ground, clockOff: () => rates.off });
+    const calls = new MemberCalls(driver, this.#transport, this.#memberIds, engine.timing, (member) => rates.paceOf(member));
     const pacer = new Pacer({
       clocks,
       quorum: quorumOf(replication),
-      roundTripsUs: () => this.members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
+      roundTripsUs: () => members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
       onRoundTrip: (rttUs) => this.#pace(rttUs),
+      onLook: () => this.#lookAtClocks(rates, core),
     });
-    this.#run = { engine, driver, core, leases, calls, pacer };
+    this.#run = { engine, driver, core, leases, calls, pacer, rates };
     if (this.#silent) this.#observer.silenceBegan(engine.timing.silenceUs, clocks.mono());
     for (const one of [driver, pacer]) one.start();
     this.#updateState();
@@ -420,18 +421,19 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#isWarned = isShort;
   }
 
+  /** Rates of clocks were read: a node whose own is off neither votes nor acquires, and a member votes again only after a silence. */
+  #lookAtClocks(rates: ClockRates, core: LeaseCore): void {
+    rates.look();
+    if (rates.wasOff && this.isMember) this.#silent = core.silentForUs(this.#surroundings.clocks.mono()) > 0;
+    this.#updateState();
+  }
+
   #updateState(): void {
     const members = this.#memberIds.length;
     let connected = this.isMember ? 1 : 0;
     for (const peer of this.#peers.keys()) if (peer < members) connected++;
-    const state =
-      !this.#run || this.#hasFailed || connected < quorumOf(members)
-        ? 'no-quorum'
-        : this.#silent
-          ? 'silent'
-          : connected < members
-            ? 'degraded'
-            : 'ready';
+    const isWell = this.#run !== null && !this.#hasFailed && this.#run.rates.off === null;
+    const state = stateOf({ isWell, isSilent: this.#silent, connected, members });
     if (state === this.#state) return;
     this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
@@ -448,9 +450,7 @@ export class Cell extends EventEmitter<CellEvents> {
     }
   }
 
-  #isOpen(): boolean {
-    return this.#run !== null && this.#closing === null;
-  }
+  readonly #isOpen = (): boolean => this.#run !== null && this.#closing === null;
 
   #halt(): void {
     this.#run?.driver.stop();

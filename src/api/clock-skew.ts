@@ -1,5 +1,6 @@
 /** Clocks that are further apart than the engine was told: whose they are, and how that is said (rule 13). */
 import { formatDuration, spanUs, TenureError } from '../kernel/index.ts';
+import type { PeerPace } from '../core/index.ts';
 import type { PeerStats } from '../transport/index.ts';
 import type { Engine } from './engine.ts';
 
@@ -8,6 +9,8 @@ export interface MemberReach {
   readonly id: string;
   readonly self: boolean;
   readonly stats: PeerStats | null;
+  /** How fast its monotonic clock runs next to ours. */
+  readonly pace: PeerPace;
 }
 
 /** Whose clocks are certainly further off than they may be: what was measured is right to half a round trip. Empty if nobody's. */

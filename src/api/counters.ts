@@ -2,7 +2,7 @@
  * What one cell or client counts, all the time: a few additions for each lease, no allocation. A snapshot is a
  * plain object whose parts become metrics as they are: counters only rise, histograms are cumulative.
  */
-import type { RefusalReason } from '../core/index.ts';
+import type { PeerPace, RefusalReason } from '../core/index.ts';
 import type { ErrorCode } from '../kernel/index.ts';
 import type { CellState } from './cell.ts';
 
@@ -23,6 +23,8 @@ export interface PeerCounters {
   readonly rttMs: number | null;
   /** Its wall clock minus ours. */
   readonly clockOffsetMs: number | null;
+  /** How fast its monotonic clock runs next to ours. */
+  readonly pace: PeerPace;
   readonly messagesIn: number;
   readonly messagesOut: number;
   /** Messages of one turn share one. */
@@ -61,7 +63,14 @@ export interface CellCounters {
   readonly waiting: number;
   /** How long this member has kept its restart silence; it still does while `state` is `silent`. */
   readonly silenceMs: number;
-  readonly clocks: { readonly stalls: number; readonly stallMsMax: number; readonly sleeps: number; readonly wallSteps: number };
+  /** Stalls, sleeps and steps of this process's clocks, and how often a clock, its own or a member's, was found to run too fast or too slow. */
+  readonly clocks: {
+    readonly stalls: number;
+    readonly stallMsMax: number;
+    readonly sleeps: number;
+    readonly wallSteps: number;
+    readonly ratesOff: number;
+  };
   /** Peers turned away, here or there, by code: every attempt counts. */
   readonly peersRefused: Readonly<Partial<Record<ErrorCode, number>>>;
   /** Every other member. */

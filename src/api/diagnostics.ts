@@ -53,6 +53,8 @@ export interface TenureEvents {
   'tenure:cell:silence': Origin & { readonly silent: boolean; readonly ms: number };
   /** The event loop stood still, the machine slept, or its wall clock was set back. */
   'tenure:cell:stall': Origin & { readonly kind: 'stall' | 'sleep' | 'wall-step'; readonly ms: number };
+  /** The clock of this process or of a member runs too fast or too slow; null when that of this process is fine again. */
+  'tenure:cell:clock-rate': Origin & { readonly error: TenureError | null };
   /** A term is shorter than ten round trips: it may be lost over nothing. Once for each cell. */
   'tenure:cell:short-term': Origin & { readonly termMs: number; readonly rttMs: number };
   /** This node broke one of its own rules and fell silent. */
@@ -77,6 +79,7 @@ export const CHANNELS: { readonly [K in TenureChannel]: Channel } = {
   'tenure:cell:refused': channel('tenure:cell:refused'),
   'tenure:cell:silence': channel('tenure:cell:silence'),
   'tenure:cell:stall': channel('tenure:cell:stall'),
+  'tenure:cell:clock-rate': channel('tenure:cell:clock-rate'),
   'tenure:cell:short-term': channel('tenure:cell:short-term'),
   'tenure:cell:failure': channel('tenure:cell:failure'),
   'tenure:history:failed': channel('tenure:history:failed'),

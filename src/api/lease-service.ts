@@ -31,7 +31,20 @@ const GIVE_BACK_ATTEMPTS = 4;
 export const LEASE_NUMBERS_MAX: number = FIRST_CALL_NUMBER - 1;
 
 const RAN_OUT = 'ran out: no quorum renewed it in time';
+const CLOCK_OFF = "may be over: this process's clock runs otherwise than the members', or stood still";
 const NO_OPTIONS: AcquireOptions = {};
+
+/** What a lease service lives on. */
+interface ServiceGround extends RunningEngine {
+  readonly engine: Engine;
+  readonly clocks: Clocks;
+  readonly members: () => readonly MemberReach[];
+  readonly alive: KeepAlive;
+  readonly observer: Observer;
+  /** Why nothing is acquired or renewed here, if this node's clock is off. */
+  readonly clockOff: () => TenureError | null;
+  readonly firstNumber?: number | undefined;
+}
 
 export class LeaseService implements LeaseSource {
   readonly #engine: Engine;
@@ -40,6 +53,7 @@ export class LeaseService implements LeaseSource {
   readonly #clocks: Clocks;
   readonly #alive: KeepAlive;
   readonly #observer: Observer;
+  readonly #clockOff: () => TenureError | null;
   readonly #requests: Requests;
   readonly #held = new NumberMap<Lease>();
   /** Work of `using` that has not ended, and its end. What it runs under is given back by it and nobody else (rule 6). */
@@ -51,16 +65,9 @@ export class LeaseService implements LeaseSource {
   #nextNumber: number;
   #closed: TenureError | null = null;
 
-  constructor(
-    engine: Engine,
-    { driver, core }: RunningEngine,
-    clocks: Clocks,
-    members: () => readonly MemberReach[],
-    alive: KeepAlive,
-    observer: Observer,
-    firstNumber = 1,
-  ) {
+  constructor({ engine, driver, core, clocks, members, alive, observer, clockOff, firstNumber = 1 }: ServiceGround) {
     this.#nextNumber = firstNumber;
+    this.#clockOff = clockOff;
     this.#observer = observer;
     this.#alive = alive;
     this.#engine = engine;
@@ -70,7 +77,7 @@ export class LeaseService implements LeaseSource {
     const command = (one: LeaseCommand): void => driver.command(one);
     const nextNumber = (): number => this.#number();
     this.#questions = new Questions(command, nextNumber);
-    this.#requests = new Requests({ command, nextNumber, clocks, timing: engine.timing, members, alive, observer });
+    this.#requests = new Requests({ command, nextNumber, clocks, timing: engine.timing, members, alive, observer, clockOff });
   }
 
   /** Waits for the lease; where the engine has queues in order: not overtaken by a request that began after this one was queued at a majority. */
@@ -300,7 +307,7 @@ export class LeaseService implements LeaseSource {
       case 'lost': {
         const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
-        if (lease) this.#lost(lease, lost(lease, RAN_OUT));
+        if (lease) this.#lost(lease, lost(lease, this.#clockOff() ? CLOCK_OFF : RAN_OUT));
         return;
       }
       case 'released': {

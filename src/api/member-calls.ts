@@ -1,5 +1,5 @@
 /** Calls that ask every member: how each stands, and the bootstrap of a brand-new cell. */
-import type { LeaseEvent, MemberStanding, Timing } from '../core/index.ts';
+import type { LeaseEvent, MemberStanding, PeerPace, Timing } from '../core/index.ts';
 import { LEASE_NUMBER_MAX, nodeId, TenureError } from '../kernel/index.ts';
 import type { Transport } from '../transport/index.ts';
 import type { LeaseDriver } from './engine.ts';
@@ -15,6 +15,8 @@ export interface MemberStatus {
   /** Null where nothing was measured: of this very process, and of members that were never connected. */
   readonly roundTripMs: number | null;
   readonly offsetMs: number | null;
+  /** How fast its monotonic clock runs next to ours: by more than the cell was told of, `faster` or `slower`. */
+  readonly pace: PeerPace;
   /** Which start of the member it is; null if it was not reached. */
   readonly incarnation: number | null;
 }
@@ -48,11 +50,19 @@ export class MemberCalls {
   readonly #transport: Transport;
   readonly #memberIds: readonly string[];
   readonly #timing: Timing;
+  readonly #paceOf: (member: number) => PeerPace;
   readonly #calls = new Map<number, { resolve: (answer: Answer) => void; reject: (error: unknown) => void }>();
   #nextNumber = FIRST_CALL_NUMBER;
   #closed: TenureError | null = null;
 
-  constructor(driver: LeaseDriver, transport: Transport, memberIds: readonly string[], timing: Timing) {
+  constructor(
+    driver: LeaseDriver,
+    transport: Transport,
+    memberIds: readonly string[],
+    timing: Timing,
+    paceOf: (member: number) => PeerPace,
+  ) {
+    this.#paceOf = paceOf;
     this.#driver = driver;
     this.#transport = transport;
     this.#memberIds = memberIds;
@@ -87,6 +97,7 @@ export class MemberCalls {
         isNoting,
         roundTripMs: toMs(stats?.rttUs),
         offsetMs: toMs(stats?.offsetUs),
+        pace: this.#paceOf(member),
         incarnation,
       };
     });

@@ -6,8 +6,8 @@
 import type { RefusalReason } from '../core/index.ts';
 import { type ErrorCode, type TenureError } from '../kernel/index.ts';
 import type { ClockWatchCounts } from '../runtime/index.ts';
-import type { PeerStats } from '../transport/index.ts';
 import type { CellState } from './cell.ts';
+import type { MemberReach } from './clock-skew.ts';
 import { LeaseTally, type CellCounters } from './counters.ts';
 import { CHANNELS, type Origin, type TenureEvents } from './diagnostics.ts';
 import { openHistory, type HistoryFile, type HistoryOptions } from './history-file.ts';
@@ -28,7 +28,7 @@ export interface Observed {
   readonly clocks: Readonly<ClockWatchCounts> | null;
   readonly nowUs: number;
   /** All other members. */
-  readonly peers: readonly { readonly id: string; readonly stats: PeerStats | null }[];
+  readonly peers: readonly Omit<MemberReach, 'self'>[];
 }
 
 export class Observer {
@@ -40,6 +40,7 @@ export class Observer {
   #look: () => Observed = () => NOTHING;
   #silentSinceUs: number | null = null;
   #silenceUs = 0;
+  #ratesOff = 0;
 
   /** Tests bring a disk of their own. */
   constructor({ cell, node, incarnation, logger, history }: ObserverOptions, open: typeof openHistory = openHistory) {
@@ -214,6 +215,21 @@ export class Observer {
     });
   }
 
+  /** A clock runs too fast or too slow, this node's or a member's. */
+  clockRate(warning: TenureError): TenureError {
+    this.#ratesOff++;
+    const channel = CHANNELS['tenure:cell:clock-rate'];
+    if (channel.hasSubscribers) channel.publish({ ...this.#origin, error: warning } satisfies TenureEvents['tenure:cell:clock-rate']);
+    this.#log.say('warn', { code: warning.code, ...warning.details }, warning.message);
+    return warning;
+  }
+
+  clockRateFine(): void {
+    const channel = CHANNELS['tenure:cell:clock-rate'];
+    if (channel.hasSubscribers) channel.publish({ ...this.#origin, error: null } satisfies TenureEvents['tenure:cell:clock-rate']);
+    this.#log.say('info', {}, 'the clock of this process runs like the others again');
+  }
+
   failed(error: TenureError): void {
     this.#history?.tell({ kind: 'crashed' });
     this.#failure(error);
@@ -252,13 +268,15 @@ export class Observer {
         stallMsMax: (clocks?.stallUsMax ?? 0) / 1000,
         sleeps: clocks?.sleeps ?? 0,
         wallSteps: clocks?.wallSteps ?? 0,
+        ratesOff: this.#ratesOff,
       },
       peersRefused: Object.fromEntries(this.#peersRefused),
-      peers: peers.map(({ id, stats }) => ({
+      peers: peers.map(({ id, stats, pace }) => ({
         id,
         connected: stats?.connected ?? false,
         rttMs: toMs(stats?.rttUs),
         clockOffsetMs: toMs(stats?.offsetUs),
+        pace,
         messagesIn: stats?.messagesIn ?? 0,
         messagesOut: stats?.messagesOut ?? 0,
         writes: stats?.writes ?? 0,

@@ -61,6 +61,8 @@ interface RequestGround {
   readonly members: () => readonly MemberReach[];
   readonly alive: KeepAlive;
   readonly observer: Observer;
+  /** Why no vote counts here, if this node's clock is off. */
+  readonly clockOff: () => TenureError | null;
 }
 
 export class Requests {
@@ -177,6 +179,8 @@ export class Requests {
   }
 
   #explain(name: string, { reason, unreached }: Refused): TenureError {
+    const off = this.#ground.clockOff();
+    if (off && (reason === 'no-quorum' || reason === 'timeout' || reason === 'silent')) return off;
     const members = this.#ground.members();
     // Whoever waits has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
     const isNothing = reason === 'timeout' && members.length - unreached.length >= quorumOf(members.length);

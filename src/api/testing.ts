@@ -44,6 +44,7 @@ interface Node {
   readonly cell: Cell;
   readonly transport: Transport;
   readonly actor: Actor;
+  readonly clocks: VirtualClocks;
 }
 
 /** A cell of members that are up, connected and, unless told otherwise, past their silence. */
@@ -176,6 +177,12 @@ export class TestCell {
     actor.standsUntilUs = Math.max(actor.standsUntilUs, this.#time.nowUs + parseDuration(duration));
   }
 
+  /** Its clocks run at this rate from here on: 1.3 gains three seconds in ten, 1 is right. Beyond what the cell was told of (0.1), the others notice. */
+  setClockRate(who: Cell, rate: number): void {
+    if (!(rate > 0 && rate < Infinity)) throw new TenureError('TENURE_BAD_ARGUMENT', `a clock's rate is a number above 0, not ${rate}`);
+    this.#nodeOf(who).clocks.setRate(rate);
+  }
+
   /** Its holder loses the lease now, as if it had run out: its signal aborts, and others can have it. */
   loseLease(lease: Lease): void {
     for (const { cell } of this.#nodes.values()) if (cell.lose(lease)) return;
@@ -201,8 +208,9 @@ export class TestCell {
     const actor = new Actor();
     const born = incarnation(++this.#born);
     const role = self < this.memberIds.length ? 'member' : 'client';
-    const transport = this.#hub.transport({ role, id, incarnation: born, schedule: (task) => this.#hop(actor, task) });
     const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#engine.timing));
+    const schedule = (task: () => void): void => this.#hop(actor, task);
+    const transport = this.#hub.transport({ role, id, incarnation: born, schedule, monoUs: () => clocks.mono() });
     const kept = role === 'member' ? this.#keptBy(id, actor) : undefined;
     const cell = new Cell(transport, this.memberIds, self, born, {
       ...this.#internals,
@@ -212,7 +220,7 @@ export class TestCell {
       restarted,
       kept,
     });
-    this.#nodes.set(id, { id, cell, transport, actor });
+    this.#nodes.set(id, { id, cell, transport, actor, clocks });
     cell.begin(this.#engine, this.memberIds.length);
     if (this.#cutOff.has(id)) this.#part(id);
     else this.#join(id);

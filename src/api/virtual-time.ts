@@ -50,10 +50,6 @@ export class VirtualTime {
     return this.#nowUs;
   }
 
-  get wallUs(): number {
-    return EPOCH_US + this.#nowUs;
-  }
-
   /** Plans something; what it returns calls that off. */
   plan(atUs: number, actor: Actor | null, act: () => void): () => void {
     const happening: Happening = { atUs: Math.max(this.#nowUs, atUs), order: this.#order++, actor, act };
@@ -168,6 +164,10 @@ export class VirtualClocks implements Clocks {
   /** How long a call of the code under test is given to be answered by itself. */
   readonly #answerUs: number;
   #cancel: (() => void) | undefined;
+  /** What the monotonic clock showed when its rate was last set, and when that was. */
+  #shownUs = 0;
+  #sinceUs = 0;
+  #rate = 1;
 
   constructor(time: VirtualTime, actor: Actor, answerUs: number) {
     this.#time = time;
@@ -176,16 +176,23 @@ export class VirtualClocks implements Clocks {
   }
 
   mono(): MonoUs {
-    return monoUs(this.#time.nowUs);
+    return monoUs(this.#shownUs + Math.floor((this.#time.nowUs - this.#sinceUs) * this.#rate));
   }
 
   wall(): WallUs {
-    return wallUs(this.#time.wallUs);
+    return wallUs(EPOCH_US + this.mono());
+  }
+
+  /** Both clocks run so much faster, or slower, from here on. What is planned already comes when it was planned for. */
+  setRate(rate: number): void {
+    this.#shownUs = this.mono();
+    this.#sinceUs = this.#time.nowUs;
+    this.#rate = rate;
   }
 
   wakeAt(at: MonoUs, act: () => void): void {
     this.cancel();
-    if (at !== Infinity) this.#cancel = this.#time.plan(at, this.#actor, act);
+    if (at !== Infinity) this.#cancel = this.after(at - this.mono(), act);
     this.#time.answer(this.#answerUs);
   }
 
@@ -195,6 +202,6 @@ export class VirtualClocks implements Clocks {
   }
 
   after(delayUs: number, act: () => void): () => void {
-    return this.#time.plan(this.#time.nowUs + delayUs, this.#actor, act);
+    return this.#time.plan(this.#time.nowUs + Math.ceil(delayUs / this.#rate), this.#actor, act);
   }
 }

@@ -41,6 +41,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_BOOTSTRAP_REFUSED: EXIT.notAllowed,
   TENURE_CANNOT_LISTEN: EXIT.badConfig,
   TENURE_CLOCK_AHEAD: EXIT.noQuorum,
+  TENURE_CLOCK_RATE: EXIT.noQuorum,
   TENURE_CLOCK_SKEW: EXIT.noQuorum,
   TENURE_CLOSED: EXIT.noQuorum,
   TENURE_CONFIG_MISMATCH: EXIT.badConfig,

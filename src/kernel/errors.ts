@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   TENURE_BOOTSTRAP_REFUSED: 'not every member is present and silent',
   TENURE_CANNOT_LISTEN: 'the address of this member cannot be listened on',
   TENURE_CLOCK_AHEAD: 'a clock is further off than anyone believes',
+  TENURE_CLOCK_RATE: 'a clock runs faster or slower than the cell was told',
   TENURE_CLOCK_SKEW: 'clocks are further apart than the cell was told',
   TENURE_CLOSED: 'the cell or client was closed',
   TENURE_CONFIG_MISMATCH: 'two members of a cell are configured differently',

@@ -12,6 +12,8 @@ export interface PacerOptions {
   /** The smoothed round trip to each member, this node's own being 0; null where none was measured. */
   readonly roundTripsUs: () => readonly (number | null)[];
   readonly onRoundTrip: (rttUs: number) => void;
+  /** It is time to look at the members, whether round trips are known or not. */
+  readonly onLook?: () => void;
 }
 
 export class Pacer {
@@ -35,7 +37,8 @@ export class Pacer {
   }
 
   look(): void {
-    const { roundTripsUs, quorum, onRoundTrip } = this.#options;
+    const { roundTripsUs, quorum, onRoundTrip, onLook } = this.#options;
+    onLook?.();
     const known = roundTripsUs().filter((rttUs) => rttUs !== null);
     const rttUs = known.sort((a, b) => a - b)[quorum - 1];
     if (rttUs !== undefined) onRoundTrip(Math.max(1, Math.round(rttUs)));

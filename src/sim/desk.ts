@@ -30,6 +30,13 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
     return this.#world.wallOf(this.#process.node);
   }
 
+  clockOf(node: number): { readonly life: number; readonly monoUs: number } | null {
+    const { population } = this.#world;
+    const process = population.current[node];
+    if (!process || population.clocks[node]?.isAsleep) return null;
+    return { life: process.incarnation, monoUs: this.#world.monoOf(process.node) };
+  }
+
   get healed(): boolean {
     return this.#world.healed;
   }

@@ -26,6 +26,9 @@ export interface FaultPlan {
   ratePpmMax: number;
   /** A clock's rate is drawn anew. */
   rateChangeEveryUs: number;
+  /** One clock at a time leaves the bound, far, and comes back: only where processes compare clocks. */
+  slewEveryUs: number;
+  slewUsMax: number;
   offsetUsMax: number;
   wallStepEveryUs: number;
   wallStepUsMax: number;
@@ -85,6 +88,8 @@ export function noFaults(): FaultPlan {
     uptimeUsMax: 1_000_000_000,
     ratePpmMax: 0,
     rateChangeEveryUs: 0,
+    slewEveryUs: 0,
+    slewUsMax: 0,
     offsetUsMax: 0,
     wallStepEveryUs: 0,
     wallStepUsMax: 0,

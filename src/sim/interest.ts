@@ -16,6 +16,7 @@ export interface WorldCounts {
   stall: number;
   sleep: number;
   'wall-step': number;
+  slew: number;
 
   loss: number;
   duplicate: number;
@@ -42,6 +43,7 @@ export function noCounts(): WorldCounts {
     stall: 0,
     sleep: 0,
     'wall-step': 0,
+    slew: 0,
     loss: 0,
     duplicate: 0,
     cut: 0,
@@ -89,6 +91,14 @@ export const STORAGE_INTERESTS: readonly WorldSometime[] = [
   { name: 'stale-read', description: 'a read found a value that was overwritten already, as a regular register allows' },
   { name: 'early-read', description: 'a read found a value before its write took effect, as a regular register allows' },
   { name: 'write-outlives-writer', description: 'a write took effect after its writer had crashed' },
+];
+
+/** Where clocks leave their bound and processes compare them. */
+export const CLOCK_INTERESTS: readonly Sometime[] = [
+  { name: 'slew', description: 'a clock ran far too fast or too slow for a while' },
+  { name: 'clock-fast', description: 'a process noticed that its clock runs too fast' },
+  { name: 'clock-slow', description: 'a process noticed that its clock runs too slow, and what it held was over' },
+  { name: 'clock-of-member-off', description: "a process noticed that a member's clock is off" },
 ];
 
 /** For every protocol that sends messages. */

@@ -26,6 +26,8 @@ export class Population<Message, Command, Event, Config> {
   readonly #disksKept: boolean[] = [];
   #outliving: { readonly old: SimProcess<Message, Command, Event>; readonly keepsTo: readonly boolean[] } | null = null;
   #someDone = false;
+  /** Whose clocks are beyond the bound. */
+  #slewed: number | null = null;
 
   constructor(world: World<Message, Command, Event, Config>) {
     this.#world = world;
@@ -156,9 +158,26 @@ export class Population<Message, Command, Event, Config> {
 
   /** The machine's quartz gets warmer or colder: its clocks run at another rate, within the same bound. */
   changeRate(node: number): void {
+    if (node !== this.#slewed) this.#setRate(node, this.#drawRatePpm());
+  }
+
+  /** Its clocks run far too fast, or too slow, until then. One machine's at a time. */
+  slew(node: number, untilUs: number): void {
+    const world = this.#world;
+    if (this.#slewed !== null) return;
+    this.#slewed = node;
+    world.counts.slew++;
+    const isFast = world.chooser.below(2) === 0;
+    this.#setRate(node, isFast ? 300_000 + world.chooser.below(2 * MILLION) : world.chooser.below(450_000) - 800_000);
+    world.at(untilUs, () => {
+      this.#slewed = null;
+      this.#setRate(node, this.#drawRatePpm());
+    });
+  }
+
+  #setRate(node: number, ppm: number): void {
     const world = this.#world;
     const clock = this.clocks[node] as MachineClock;
-    const ppm = this.#drawRatePpm();
     clock.setRate(world.nowUs, ppm);
     world.tape?.befell(node, { kind: 'rate', ppm });
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);

@@ -67,6 +67,8 @@ export interface Desk<Command> {
   readonly monoUs: MonoUs;
   readonly wallUs: WallUs;
   readonly healed: boolean;
+  /** What a ping of another node would tell of its monotonic clock, and which of its processes answers; null if none does. */
+  clockOf?(node: number): { readonly life: number; readonly monoUs: number } | null;
   choose(bound: number): number;
   command(command: Command): void;
   after(spanUs: number, tag: number): void;

@@ -55,5 +55,10 @@ export function scheduleStrikes<Message, Command, Event, Config>(world: World<Me
     swayedUs = toUs;
   });
   every(faults.rateChangeEveryUs, () => population.changeRate(anyNode()));
+  every(faults.slewEveryUs, () => {
+    const untilUs = world.nowUs + upTo(faults.slewUsMax);
+    // What is noticed of it is over when the world heals.
+    if (untilUs + world.scenario.termUs / 4 < world.scenario.safetyUs) population.slew(anyNode(), untilUs);
+  });
   if (units > 0) every(faults.unitFailEveryUs, () => storage.fail(chooser.below(units), world.nowUs + upTo(faults.unitFailUsMax)));
 }

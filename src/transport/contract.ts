@@ -7,6 +7,7 @@
  * fresh one for each connection and none ever twice, so that an answer meant for one cannot reach another.
  * No transport carries messages to oneself: whoever drives a core steps it at once.
  */
+import type { ClockReading } from '../core/index.ts';
 import type { Incarnation, NodeId, TenureError } from '../kernel/index.ts';
 import type { ByteWriter, Role, StatedConfig } from '../wire/index.ts';
 
@@ -64,6 +65,8 @@ export interface PeerStats {
   readonly rttUs: number | null;
   /** The peer's wall clock minus ours; right to half a round trip and the clock's own grain. */
   readonly offsetUs: number | null;
+  /** The last readings of both monotonic clocks; null before the first. Ours is that of `performance.now()`, or the transport's own. */
+  readonly clock: ClockReading | null;
   readonly queuedBytes: number;
   readonly messagesIn: number;
   readonly messagesOut: number;

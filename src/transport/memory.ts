@@ -3,6 +3,7 @@
  * Nothing arrives within the turn it was sent in, links can be cut, and the bytes of a message are overwritten
  * after the call that delivered it, so that code which keeps them is found out.
  */
+import type { ClockReading } from '../core/index.ts';
 import { nodeId, TenureError, type Incarnation, type NodeId } from '../kernel/index.ts';
 import {
   beginFrame,
@@ -34,6 +35,8 @@ export interface MemoryNode {
   readonly incarnation: Incarnation;
   /** Runs this node's own tasks, among them what arrives at it, if not the hub: a node that stands still runs none. */
   readonly schedule?: (task: () => void) => void;
+  /** Its monotonic clock, where rates are to be compared. */
+  readonly monoUs?: () => number;
 }
 
 export class MemoryHub {
@@ -237,6 +240,7 @@ class MemoryTransport implements Transport {
       connected: link !== undefined,
       rttUs: link ? 0 : null,
       offsetUs: link ? 0 : null,
+      clock: link ? this.#readingOf(link.target) : null,
       queuedBytes: link?.out.length ?? 0,
       messagesIn: link?.messagesIn ?? 0,
       messagesOut: link?.messagesOut ?? 0,
@@ -245,6 +249,14 @@ class MemoryTransport implements Transport {
       reconnects: Math.max(0, (this.#ups.get(peer) ?? 0) - 1),
       lastError: link ? null : 'lost',
     };
+  }
+
+  /** Both clocks at the same instant. */
+  #readingOf({ node: { monoUs: theirs } }: MemoryTransport): ClockReading | null {
+    const { monoUs: ours } = this.node;
+    if (ours === undefined || theirs === undefined) return null;
+    const nowUs = ours();
+    return { beforeUs: nowUs, afterUs: nowUs, peerUs: theirs() };
   }
 
   *peers(): Iterable<MemoryTransport> {

@@ -162,11 +162,12 @@ export function writePing(out: ByteWriter, sentUs: number): void {
   endFrame(out, start);
 }
 
-export function writePong(out: ByteWriter, sentUs: number, receivedWallUs: number, answeredWallUs: number): void {
+export function writePong(out: ByteWriter, { sentUs, receivedWallUs, answeredWallUs, answeredMonoUs }: Pong): void {
   const start = beginFrame(out, PONG);
   out.u53(sentUs);
   out.u53(receivedWallUs);
   out.u53(answeredWallUs);
+  out.u53(answeredMonoUs);
   endFrame(out, start);
 }
 
@@ -175,11 +176,13 @@ export interface Pong {
   /** On the answering side's wall clock. */
   readonly receivedWallUs: number;
   readonly answeredWallUs: number;
+  /** On its monotonic clock: two of them, from one process, tell how fast that clock runs. */
+  readonly answeredMonoUs: number;
 }
 
 /** What a pong says, or null if the bytes are none. */
 export function readPong(input: ByteReader): Pong | null {
-  const pong = { sentUs: input.u53(), receivedWallUs: input.u53(), answeredWallUs: input.u53() };
+  const pong = { sentUs: input.u53(), receivedWallUs: input.u53(), answeredWallUs: input.u53(), answeredMonoUs: input.u53() };
   return input.failed ? null : pong;
 }
 

@@ -16,6 +16,7 @@ describe('error codes', () => {
         "TENURE_BOOTSTRAP_REFUSED",
         "TENURE_CANNOT_LISTEN",
         "TENURE_CLOCK_AHEAD",
+        "TENURE_CLOCK_RATE",
         "TENURE_CLOCK_SKEW",
         "TENURE_CLOSED",
         "TENURE_CONFIG_MISMATCH",

@@ -12,36 +12,37 @@ const WALL_US = 1_800_000_000_000_000;
 describe('a round trip', () => {
   test('does not count how long the peer held the ping', () => {
     const trip = new RoundTrip();
-    trip.sample({ sentUs: 1000, receivedWallUs: WALL_US, answeredWallUs: WALL_US + 3000 }, 5000, WALL_US);
+    trip.sample({ sentUs: 1000, receivedWallUs: WALL_US, answeredWallUs: WALL_US + 3000, answeredMonoUs: 0 }, 5000, WALL_US);
     expect(trip.rttUs).toBe(1000);
   });
 
   test('is what it took in all where the peer claims to have held it for longer, or its clock stepped back', () => {
     for (const heldUs of [9000, -50]) {
       const trip = new RoundTrip();
-      trip.sample({ sentUs: 1000, receivedWallUs: WALL_US, answeredWallUs: WALL_US + heldUs }, 5000, WALL_US);
+      trip.sample({ sentUs: 1000, receivedWallUs: WALL_US, answeredWallUs: WALL_US + heldUs, answeredMonoUs: 0 }, 5000, WALL_US);
       expect(trip.rttUs).toBe(4000);
     }
   });
 
   test('from the future is left out', () => {
     const trip = new RoundTrip();
-    trip.sample({ sentUs: 9000, receivedWallUs: WALL_US, answeredWallUs: WALL_US }, 5000, WALL_US);
+    trip.sample({ sentUs: 9000, receivedWallUs: WALL_US, answeredWallUs: WALL_US, answeredMonoUs: 0 }, 5000, WALL_US);
     expect(trip.rttUs).toBeNull();
   });
 
   test('is smoothed, and the offset is that of the quickest answer', () => {
     const trip = new RoundTrip();
-    trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US }, 1000, WALL_US + 500);
-    trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US }, 9000, WALL_US + 9000);
+    trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US, answeredMonoUs: 0 }, 1000, WALL_US + 500);
+    trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US, answeredMonoUs: 0 }, 9000, WALL_US + 9000);
     expect(trip.rttUs).toBe(2000);
     expect(trip.offsetUs).toBe(0);
   });
 
   test('forgets a quick answer of long ago', () => {
     const trip = new RoundTrip();
-    trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US }, 100, WALL_US + 50);
-    for (let i = 0; i < 8; i++) trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US }, 1000, WALL_US + 900);
+    trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US, answeredMonoUs: 0 }, 100, WALL_US + 50);
+    for (let i = 0; i < 8; i++)
+      trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US, answeredMonoUs: 0 }, 1000, WALL_US + 900);
     expect(trip.offsetUs).toBe(-400);
   });
 });
@@ -51,11 +52,11 @@ test('what was measured of a peer is not believed of the process that takes its 
   const connection = { out: new ByteWriter(), queuedBytes: 0, writes: 0, flush: () => undefined } as unknown as Connection;
   const info: PeerInfo = { role: 'member', id: 'b', incarnation: incarnation(2), version: 1, config: {}, isAdmin: false };
   const pong = new ByteWriter();
-  for (const us of [0, WALL_US, WALL_US]) pong.u53(us);
+  for (const us of [0, WALL_US, WALL_US, 5]) pong.u53(us);
   peer.attach(connection, info);
   peer.frame(PONG, pong.bytes, 0, pong.length);
   expect(peer.stats().rttUs).not.toBeNull();
   peer.gone('lost', null);
   peer.attach(connection, { ...info, incarnation: incarnation(3) });
-  expect(peer.stats()).toMatchObject({ rttUs: null, offsetUs: null });
+  expect(peer.stats()).toMatchObject({ rttUs: null, offsetUs: null, clock: null });
 });

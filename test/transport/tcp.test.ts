@@ -186,7 +186,11 @@ describe('a round trip', () => {
       [50, 950],
     ] as const) {
       const answered = 1_000_000 + there + AHEAD_US;
-      trip.sample({ sentUs: 0, receivedWallUs: answered, answeredWallUs: answered }, there + back, 1_000_000 + there + back);
+      trip.sample(
+        { sentUs: 0, receivedWallUs: answered, answeredWallUs: answered, answeredMonoUs: 0 },
+        there + back,
+        1_000_000 + there + back,
+      );
     }
     expect(trip.offsetUs).toBe(AHEAD_US);
     expect(trip.rttUs).toBeGreaterThan(200 - 50);
@@ -195,9 +199,9 @@ describe('a round trip', () => {
 
   it('leaves out the time the other side took, and what cannot be', () => {
     const trip = new RoundTrip();
-    trip.sample({ sentUs: 100, receivedWallUs: 0, answeredWallUs: 0 }, 50, 0);
+    trip.sample({ sentUs: 100, receivedWallUs: 0, answeredWallUs: 0, answeredMonoUs: 0 }, 50, 0);
     expect(trip.rttUs).toBeNull();
-    trip.sample({ sentUs: 0, receivedWallUs: 1000, answeredWallUs: 1400 }, 500, 0);
+    trip.sample({ sentUs: 0, receivedWallUs: 1000, answeredWallUs: 1400, answeredMonoUs: 0 }, 500, 0);
     expect(trip.rttUs).toBe(100);
   });
 });

@@ -157,9 +157,9 @@ describe('the small frames', () => {
   };
 
   it('carry instants both ways', () => {
-    const pong = written((out) => writePong(out, 1, 2 ** 50, 2 ** 50 + 1));
+    const pong = written((out) => writePong(out, { sentUs: 1, receivedWallUs: 2 ** 50, answeredWallUs: 2 ** 50 + 1, answeredMonoUs: 7 }));
     expect(pong.kind).toBe(PONG);
-    expect(readPong(pong.reader)).toEqual({ sentUs: 1, receivedWallUs: 2 ** 50, answeredWallUs: 2 ** 50 + 1 });
+    expect(readPong(pong.reader)).toEqual({ sentUs: 1, receivedWallUs: 2 ** 50, answeredWallUs: 2 ** 50 + 1, answeredMonoUs: 7 });
     expect(readPong(written((out) => writePing(out, 5)).reader)).toBeNull();
   });
 

@@ -38,7 +38,7 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
       const cell = await openCell(flags, { needs: 'member' });
       await measured(cell);
       const standings = await cell.status();
-      const members = cell.members().map(({ id, stats }, member) => ({
+      const members = cell.members().map(({ id, stats, pace }, member) => ({
         id,
         address: addresses[id] ?? '',
         connected: stats?.connected ?? false,
@@ -46,6 +46,7 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
         isNoting: standings[member]?.isNoting ?? false,
         rttMs: milliseconds(stats?.rttUs),
         offsetMs: milliseconds(stats?.offsetUs),
+        pace,
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
       }));
       const { engine } = cell;
@@ -68,6 +69,7 @@ interface MemberStatus {
   readonly isNoting: boolean;
   readonly rttMs: number | null;
   readonly offsetMs: number | null;
+  readonly pace: 'unknown' | 'alike' | 'faster' | 'slower';
   readonly error: string | null;
 }
 
@@ -95,7 +97,7 @@ function print(
     `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`,
   );
   const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
-  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, error }) => [
+  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, pace, error }) => [
     bold(id),
     address,
     !connected
@@ -110,9 +112,14 @@ function print(
               ? yellow('silent')
               : green('reached'),
     rttMs === null ? '-' : glance(rttMs),
-    connected ? (offsetMs === null ? '-' : `${offsetMs < 0 ? '-' : '+'}${glance(Math.abs(offsetMs))}`) : dim(error ?? ''),
+    connected ? clockText(offsetMs, pace) : dim(error ?? ''),
   ]);
   process.stdout.write(table([head, ...rows]));
+}
+
+function clockText(offsetMs: number | null, pace: MemberStatus['pace']): string {
+  const offset = offsetMs === null ? '-' : `${offsetMs < 0 ? '-' : '+'}${glance(Math.abs(offsetMs))}`;
+  return pace === 'faster' || pace === 'slower' ? `${offset}, runs ${pace} than ours` : offset;
 }
 
 function finite(ms: number | null | undefined): number | null {

@@ -6,6 +6,7 @@ import { parseEngine, type EngineOptions } from '../../api/index.ts';
 import { RATE_ERROR, RATE_PPM } from '../../api/options.ts';
 import {
   abortMarginUs,
+  rateWindowUs,
   renewAfterUs,
   renewalPatienceUs,
   roundPatienceUs,
@@ -123,6 +124,7 @@ function linesOf({ timing, can, skewUs }: Engine, termUs: number, shortestUs: nu
     if (skewUs > 0) lines.push({ name: 'skewUs', us: skewUs, meaning: 'wall clocks may be apart by this; votes across more do not count' });
   }
   lines.push({ name: 'aheadUsMax', us: timing.aheadUsMax, meaning: 'a ballot further ahead of a node’s own clock is not believed' });
+  lines.push({ name: 'rateWindowUs', us: rateWindowUs(timing), meaning: 'rates of clocks are compared over this long' });
   return [...lines, { name: 'shortestTermUs', us: shortestUs, meaning: 'no term may be shorter, or three renewals would not fit' }];
 }
 

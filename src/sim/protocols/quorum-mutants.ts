@@ -15,7 +15,8 @@ export type Shape =
   | 'orderly'
   | 'comebacks'
   | 'liars'
-  | 'outlived';
+  | 'outlived'
+  | 'slewed';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -276,6 +277,13 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'orderly',
   },
   {
+    name: 'rate-not-watched',
+    rule: 'P10',
+    how: 'A clock runs at twice its rate: the member votes for another while the lease it voted for lives; or at half, and the holder goes on after the end.',
+    without: ['rateWatched'],
+    shape: 'slewed',
+  },
+  {
     name: 'no-jitter',
     rule: 'section 6, with queues off',
     how: 'Contenders that retry at once outbid each other for ever.',
@@ -323,6 +331,7 @@ export function drawShape(chooser: Chooser, mutant: string | null): Shape {
     'liars',
     'liars',
     'outlived',
+    'slewed',
   ] as const;
   return shapes[chooser.below(20)] ?? 'swarm';
 }

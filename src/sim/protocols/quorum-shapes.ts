@@ -19,6 +19,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   comebacks,
   liars,
   outlived,
+  slewed,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -144,4 +145,18 @@ function outlived(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSc
 /** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */
 function orderly(chooser: Chooser, { ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
   return { ...noFaults(), latencyUsMin: 500 + chooser.below(4_000), latencyUsSpread: chooser.below(4_000), ratePpmMax, offsetUsMax };
+}
+
+/** One clock at a time runs far too fast or too slow for a while: whose it is notices, and stops before it does harm. */
+function slewed(chooser: Chooser, { termUs, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(50_000),
+    duplicatePpm: chooser.below(100_000),
+    offsetUsMax,
+    crashEveryUs: chooser.below(2) * (termUs + chooser.below(termUs * 2)),
+    downUsMax: Math.floor(termUs / 4),
+    slewEveryUs: Math.floor(termUs / 2) + chooser.below(termUs),
+    slewUsMax: termUs * 4,
+  };
 }

@@ -6,6 +6,7 @@
 import { decodeName, encodeName, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../core/index.ts';
 import type { Desk, User } from '../protocol.ts';
+import { RateComparing } from './rate-comparing.ts';
 
 /** What a user asks of its core directly. */
 export interface LeaseHolder {
@@ -57,6 +58,8 @@ export interface QuorumHabits {
   readonly wideNumbers?: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
+  /** Clocks leave the bound: everyone compares its own with those of so many members. */
+  readonly compares?: { readonly members: number; readonly rateErrorPpm: number } | undefined;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -81,6 +84,10 @@ interface Handle {
 
 /** A few leases before 32 bits end. */
 const NEAR_2_32 = 2 ** 32 - 8;
+
+/** Of a term: how often rates are compared, and over how much. */
+const RATE_LOOKS = 200;
+const RATE_WINDOWS = 16;
 
 export class QuorumUser implements User<QuorumEvent> {
   readonly #habits: QuorumHabits;
@@ -124,6 +131,8 @@ export class QuorumUser implements User<QuorumEvent> {
       if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / (brief ? 10 : 2)), () => this.#ask(handle));
     }
     this.#bootstrapLater();
+    const { compares } = this.#habits;
+    if (compares) this.#compareRates(new RateComparing(this.#desk, compares.members, compares.rateErrorPpm, maxTermUs / RATE_WINDOWS));
     if (this.#habits.watches && this.#desk.choose(4) === 0) {
       this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
       if (this.#habits.tellsBeliefs) this.#lookAround();
@@ -140,6 +149,13 @@ export class QuorumUser implements User<QuorumEvent> {
         if (token > 0) desk.record({ kind: 'believed', resource: text, token });
       }
       this.#lookAround();
+    });
+  }
+
+  #compareRates(rates: RateComparing): void {
+    this.#later(Math.floor(this.#habits.maxTermUs / RATE_LOOKS), () => {
+      rates.look();
+      this.#compareRates(rates);
     });
   }
 

@@ -25,7 +25,7 @@ import {
   type Referee,
 } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
-import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
+import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Forge } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
@@ -65,6 +65,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   sometimes: [
     ...LEASE_INTERESTS,
     ...WORLD_INTERESTS,
+    ...CLOCK_INTERESTS,
     { name: 'one-round-trip', description: 'an uncontended acquire took one round trip' },
     { name: 'grant-after-split', description: 'a lease was granted after the vote had split' },
     { name: 'queued', description: 'a request stood in line at a quorum' },
@@ -108,7 +109,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const nodes = members + clients + liars;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
-    const tame = !literal && shape !== 'reboots' && shape !== 'outages' && chooser.below(2) === 0;
+    const tame = !literal && shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
     const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
     const faults = shapeFaults(shape, chooser, {
       termUs: TERM_US,
@@ -174,6 +175,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           brief: false,
           wideNumbers: chooser.below(4) === 0,
           tellsBeliefs: false,
+          compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
           silenceUs: timing.silenceUs,
           restless: shape === 'comebacks',
           restarted: false,

@@ -127,6 +127,13 @@ export const PAXOSLEASE_MUTANTS: readonly RoundMutant[] = [
     shape: 'leftovers',
     breaksLiveness: true,
   },
+  {
+    name: 'rate-not-watched',
+    rule: 'P10',
+    how: 'A clock runs at twice its rate: the member votes for another while the lease it voted for lives; or at half, and the owner goes on after the end.',
+    without: ['rateWatched'],
+    shape: 'slewed',
+  },
 ];
 
 export const SKEWED_MUTANTS: readonly RoundMutant[] = [

@@ -25,7 +25,9 @@ export type RoundShape =
   /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
   | 'leftovers'
   /** Anything within the bounds, and clients that lie. */
-  | 'liars';
+  | 'liars'
+  /** One clock at a time runs far too fast or too slow for a while: whose it is notices, and stops before it does harm. */
+  | 'slewed';
 
 const LATENCY_US_MAX = 20_000;
 
@@ -90,6 +92,16 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
         downUsMax: 10_000,
         afterVotePpm: between(200_000, 300_000),
         lastWordsLatePpm: 1_000_000,
+      };
+    case 'slewed':
+      return {
+        ...calm(),
+        offsetUsMax: scale.offsetUsMax,
+        lossPpm: between(0, 50_000),
+        crashEveryUs: chooser.below(2) * between(termUs, termUs * 3),
+        downUsMax: Math.floor(termUs / 4),
+        slewEveryUs: between(Math.floor(termUs / 2), termUs),
+        slewUsMax: termUs * 4,
       };
     case 'punctual': {
       const latencyUsMin = between(3_000, 6_000);

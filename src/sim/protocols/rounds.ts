@@ -24,7 +24,7 @@ import {
   type Referee,
 } from '../../check/index.ts';
 import { roundCodec } from '../../wire/index.ts';
-import { LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
+import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Forge } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
 import { smallerWorlds } from './quorum-smaller.ts';
@@ -134,6 +134,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
     sometimes: [
       ...INTERESTS.filter(({ name }) => !literal || !LITERAL_LACKS.has(name)),
       ...(guards ? [{ name: 'refused-skewed', description: 'a try met clocks that are too far apart' }] : []),
+      ...(variant.shapes.includes('slewed') ? CLOCK_INTERESTS : []),
       ...(engine === 'paxoslease' ? [{ name: 'learned', description: 'a learner was told of a change' }] : []),
     ],
     codec: roundCodec(),
@@ -207,6 +208,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
             brief: isBrief,
             wideNumbers: chooser.below(4) === 0,
             tellsBeliefs,
+            compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
             silenceUs: timing.silenceUs,
             restarted: false,
             bootstraps: false,
@@ -284,7 +286,12 @@ function roundProtocol(variant: Variant): RoundProtocol {
 
 const LITERAL_SHAPES: readonly RoundShape[] = ['long-memory', 'long-memory', 'long-memory', 'long-memory', 'steady', 'restarts'];
 const FLEASE = { engine: 'flease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'perfect', 'restarts', 'liars'] } as const;
-const PAXOSLEASE = { engine: 'paxoslease', clocks: 'relative', skewUs: 0, shapes: ['perfect', 'restarts', 'leftovers', 'liars'] } as const;
+const PAXOSLEASE = {
+  engine: 'paxoslease',
+  clocks: 'relative',
+  skewUs: 0,
+  shapes: ['perfect', 'restarts', 'leftovers', 'liars', 'slewed'],
+} as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts', 'liars'] } as const;
 
 export const flease: RoundProtocol = roundProtocol({

@@ -56,6 +56,8 @@ export const quorumLifting: Lifting<QuorumCommand, QuorumWorld> = {
         return { verb: 'watch', words: command.prefix.length > 0 ? [nameText(command.prefix)] : [] };
       case 'retime':
         return { verb: 'retime', words: [spanText(command.rttUs)] };
+      case 'rate':
+        return { verb: 'paces', words: [command.own, ...command.off.map(String)] };
       case 'proclaim': {
         const { name, meta, lease, number } = command;
         return { verb: 'proclaim', words: [nameText(name), nameText(meta)], about: lease, asks: number };

@@ -5,6 +5,7 @@ import {
   stretch,
   type Keeps,
   type SuccessionMode,
+  type OwnPace,
   type QuorumCommand,
   type QuorumCore,
   type QuorumEvent,
@@ -53,6 +54,7 @@ export const quorumStaging: Staging<QuorumMessage, QuorumCommand, QuorumEvent, Q
     'proclaim NODE NAME TEXT',
     'bootstrap NODE [SPAN]',
     'retime NODE SPAN',
+    'paces NODE fine|fast|slow [MEMBER NUMBERS]',
     '(renew, release, cancel, use and proclaim take "lease N": the Nth acquire of the node, instead of its last of that name)',
   ],
 
@@ -249,6 +251,9 @@ export class QuorumActor implements Actor<QuorumEvent> {
         return;
       case 'retime':
         this.#desk.command({ kind: 'retime', rttUs: parseDuration(name) });
+        return;
+      case 'paces':
+        this.#desk.command({ kind: 'rate', own: paceOf(name), off: words.slice(1).map(Number) });
         return;
       case 'look':
         this.#look(name);
@@ -487,4 +492,9 @@ export function takesNoMore(verb: string, words: readonly string[]): void {
 
 export function unknownVerb(verb: string, verbs: readonly string[]): TenureError {
   return new TenureError('TENURE_BAD_ARGUMENT', `'${verb}' is nothing this protocol's actors do. They do: ${verbs.join('; ')}`);
+}
+
+function paceOf(word: string): OwnPace {
+  if (word === 'fine' || word === 'fast' || word === 'slow') return word;
+  throw new TenureError('TENURE_BAD_ARGUMENT', `a clock runs fine, fast or slow, not '${word}'`);
 }

@@ -27,6 +27,7 @@ const VERBS: readonly string[] = [
   'query NODE NAME',
   'proclaim NODE NAME TEXT',
   'retime NODE SPAN',
+  'paces NODE fine|fast|slow [MEMBER NUMBERS]',
 ];
 const LEARNERS_VERBS: readonly string[] = ['watch NODE [PREFIX]', 'look NODE NAME'];
 const NUMBERED = '(renew, release, cancel, use and proclaim take "lease N": the Nth acquire of the node, instead of its last of that name)';

@@ -67,7 +67,7 @@ export class Peer implements Owner {
         if (input.failed) break;
         // One that pings and never reads must not fill our memory with pongs.
         if (connection.queuedBytes > PONG_QUEUE_MAX) return true;
-        writePong(connection.out, sentUs, receivedUs, wallUs());
+        writePong(connection.out, { sentUs, receivedWallUs: receivedUs, answeredWallUs: wallUs(), answeredMonoUs: monoUs() });
         connection.flush();
         return true;
       }
@@ -130,11 +130,12 @@ export class Peer implements Owner {
   }
 
   stats(): PeerStats {
-    const { rttUs, offsetUs } = this.#roundTrip;
+    const { rttUs, offsetUs, clock } = this.#roundTrip;
     return {
       connected: this.connection !== null,
       rttUs,
       offsetUs,
+      clock,
       queuedBytes: this.connection?.queuedBytes ?? 0,
       messagesIn: this.#messagesIn,
       messagesOut: this.messagesOut,

@@ -1,7 +1,8 @@
 /**
- * What the pongs of one peer tell: a smoothed round trip, and how far its wall clock is from ours. The offset
- * is taken from the quickest of the last few pongs, because a slow one may have waited on either way.
+ * What the pongs of one peer tell: a smoothed round trip, how far its wall clock is from ours, and what both monotonic
+ * clocks showed. The offset is taken from the quickest of the last few pongs, because a slow one may have waited on either way.
  */
+import type { ClockReading } from '../../core/index.ts';
 import type { Pong } from '../../wire/index.ts';
 
 const KEPT = 8;
@@ -11,6 +12,7 @@ const GAIN = 1 / 8;
 export class RoundTrip {
   rttUs: number | null = null;
   offsetUs: number | null = null;
+  clock: ClockReading | null = null;
   readonly #recent: { rttUs: number; offsetUs: number }[] = [];
 
   /** `nowUs` on the clock of the ping, `wallUs` at the same moment. What cannot be true is left out. */
@@ -18,6 +20,7 @@ export class RoundTrip {
     const heldUs = pong.answeredWallUs - pong.receivedWallUs;
     const elapsedUs = nowUs - pong.sentUs;
     if (!(elapsedUs >= 0)) return;
+    this.clock = { beforeUs: pong.sentUs, afterUs: nowUs, peerUs: pong.answeredMonoUs };
     // The peer's clock may have stepped while it held the ping.
     const rttUs = heldUs >= 0 && heldUs <= elapsedUs ? elapsedUs - heldUs : elapsedUs;
     this.rttUs = this.rttUs === null ? rttUs : this.rttUs + (rttUs - this.rttUs) * GAIN;

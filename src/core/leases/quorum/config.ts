@@ -1,6 +1,7 @@
 /** What a quorum core is built with, what it can be told to do, and what it says. */
 import type { BallotTime, HashKey, Incarnation, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
+import type { OwnPace } from '../../rate-watch.ts';
 import type { MemberLimits } from './limits.ts';
 import type { SuccessionMode } from '../succession.ts';
 import type { QuorumMessage } from './messages.ts';
@@ -65,6 +66,11 @@ export type QuorumCommand =
   | { readonly kind: 'retime'; readonly rttUs: number }
   /** A member is connected, maybe anew. */
   | { readonly kind: 'greet'; readonly member: number }
+  /**
+   * How this node's monotonic clock runs next to the members', and whose run otherwise than most. While its own is off it votes for
+   * nobody and counts no vote; if that is slow, what it holds is over. Said again as long as it is so.
+   */
+  | { readonly kind: 'rate'; readonly own: OwnPace; readonly off: readonly number[] }
   | { readonly kind: 'watch'; readonly prefix: Uint8Array }
   | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
 

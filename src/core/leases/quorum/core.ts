@@ -15,6 +15,7 @@ import {
 } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot } from '../../contract.ts';
+import { RateTrust } from '../rate-trust.ts';
 import { Acceptor } from './acceptor.ts';
 import { Census, type LivesView } from '../census.ts';
 import { Roster } from '../roster.ts';
@@ -77,6 +78,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   readonly #lister: Lister;
   readonly #learner: Learner;
   readonly #rollCall: RollCall;
+  readonly #trust = new RateTrust();
   readonly #admission: Admission;
   readonly #census: Census<QuorumMessage, QuorumStep>;
   readonly #succession: Succession | null;
@@ -198,8 +200,14 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         return;
       default:
         // An answer to an earlier life of this node is not for us.
-        if (message.owner === this.#out.owner) this.#answer(from, message, step);
+        if (message.owner === this.#out.owner && !this.#isUnheard(from, message.kind)) this.#answer(from, message, step);
     }
+  }
+
+  /** By clock rates. Releases that were heard, hints and how members stand are no votes. */
+  #isUnheard(from: NodeId, kind: number): boolean {
+    if (!this.#trust.isDeafTo(from)) return false;
+    return kind < LEARNED ? kind !== RELEASED : kind === LISTED || kind === PAGED || kind === IN_LINE;
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -308,6 +316,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case 'retime':
         this.#retime(command.rttUs);
         return;
+      case 'rate':
+        this.#rate(command, step);
+        return;
       case 'watch':
         this.#learner.watch(command.prefix, step);
         return;
@@ -315,6 +326,15 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#learner.unwatch(command.prefix, step);
         return;
     }
+  }
+
+  /** Votes given while its clock was off may end too early: it votes again after a silence, like a member that has forgotten them. */
+  #rate(command: Extract<QuorumCommand, { kind: 'rate' }>, step: QuorumStep): void {
+    if (!this.#out.rules.rateWatched) return;
+    this.#trust.rate(command);
+    if (command.own === 'fine') return;
+    this.#acceptor?.standing.hush(step);
+    if (command.own === 'slow') this.#holder.forfeit(step);
   }
 
   #retime(rttUs: number): void {
@@ -373,6 +393,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       watchers: this.#watchers.snapshot(),
       ballots: this.#out.ballots.last,
       rttUs: this.#out.timing.rttUs,
+      trust: this.#trust.snapshot(),
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
@@ -389,6 +410,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#watchers.restore(told.watchers);
     this.#out.ballots.observe(told.ballots);
     this.#retime(told.rttUs);
+    this.#trust.restore(told.trust);
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
@@ -420,6 +442,7 @@ interface CoreSnapshot {
   readonly watchers: ReturnType<Watchers['snapshot']>;
   readonly ballots: BallotTime;
   readonly rttUs: number;
+  readonly trust: Snapshot;
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
   readonly asker: Snapshot;

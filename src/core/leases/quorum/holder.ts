@@ -22,11 +22,11 @@ import type { QuorumCommand, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
-import { Publications, type PublicationsSnapshot } from './publications.ts';
+import { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
 import { renewAfterUs, renewalPatienceUs } from './timing.ts';
-import type { Releasing, Renewal } from './under-way.ts';
+import type { HolderSnapshot, Releasing, Renewal } from './under-way.ts';
 
 /** Flags of a hold. */
 const KEEP = 1;
@@ -161,6 +161,11 @@ export class Holder {
     if ((holds.flags(id) & IS_WATCHED) !== 0) this.#tellLearners(id, 0, LET_GO, step);
     if (this.#out.rules.stopBeforeRelease) this.#stop(id, step);
     this.#sendRelease(releasing, step);
+  }
+
+  /** By the members' clocks all of it may be over: nothing is held from here on, and nothing given back. */
+  forfeit(step: QuorumStep): void {
+    for (let id = 0; id < this.#names.idLimit; id++) if (this.#holds.has(id)) this.#lose(id, step, false);
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
@@ -351,15 +356,15 @@ export class Holder {
     step.emit({ kind: 'stopped', lease });
   }
 
-  /** Past its deadline: the holder has stopped, so what is left of its votes may go. */
-  #lose(id: number, step: QuorumStep): void {
+  /** Past its deadline the holder has stopped, so what is left of its votes may go. */
+  #lose(id: number, step: QuorumStep, givesBack = true): void {
     const lease = this.#holds.lease(id);
     const ballot = this.#holds.ballot(id) as BallotTime;
     const name = this.#names.toBytes(id);
     const voters = this.#voters(id);
     this.#forget(id, lease);
     step.emit({ kind: 'lost', lease });
-    this.#out.release(voters, lease, name, ballot, QUIET, step);
+    if (givesBack) this.#out.release(voters, lease, name, ballot, QUIET, step);
   }
 
   #forget(id: number, lease: number): void {
@@ -489,11 +494,4 @@ export class Holder {
       this.#due.push(rest.until, rest.lease);
     }
   }
-}
-
-interface HolderSnapshot {
-  readonly published: PublicationsSnapshot;
-  readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
-  readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
-  readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];
 }

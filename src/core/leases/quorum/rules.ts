@@ -55,6 +55,8 @@ export interface QuorumRules {
   readonly promiseYieldsToOwner: boolean;
   /** P10: an acceptor's term is stretched by the rate error. */
   readonly stretchTerm: boolean;
+  /** P10: a node whose clock's rate is off neither votes nor counts votes, and votes of such a member are not counted. */
+  readonly rateWatched: boolean;
   /** Rule 11: validity is computed from the clocks when asked. */
   readonly validByClock: boolean;
   /** Rule 12: votes end by monotonic time. */
@@ -118,6 +120,7 @@ export const ALL_RULES: QuorumRules = {
   renewalNeedsQuorum: true,
   promiseYieldsToOwner: true,
   stretchTerm: true,
+  rateWatched: true,
   validByClock: true,
   votesByMonotonic: true,
   holderWatchesWall: true,

@@ -67,6 +67,8 @@ export class Standing {
   /** The lives of all members with which alone this one will end its silence early. */
   #boundTo: readonly Incarnation[] | null = null;
   #skipped = false;
+  /** Its clock was off: it votes for nobody until then. */
+  #hushedUntil: MonoUs = monoUs(-Infinity);
 
   /** `ended` is called once, before the first vote. */
   constructor({ boot, timing, rules, ledger, succession }: StandingGround, ended: (step: QuorumStep) => void) {
@@ -114,6 +116,7 @@ export class Standing {
 
   /** Whether a request of this node is left without a vote. */
   isSilent(from: NodeId, step: QuorumStep): boolean {
+    if (step.monoUs < this.#hushedUntil) return true;
     if (this.#phase === 'open') return false;
     if (this.#phase === 'silent' && from === this.#boot.self && !this.#rules.silenceCoversOwnVote) return false;
     this.#look(step);
@@ -123,16 +126,17 @@ export class Standing {
 
   /** How long it will still be silent, as far as it knows; Infinity if for ever. */
   silentForUs(mono: MonoUs): number {
+    const hushedUs = Math.max(0, this.#hushedUntil - mono);
     switch (this.#phase) {
       case 'open':
-        return 0;
+        return hushedUs;
       case 'failed':
       case 'outlived':
         return Infinity;
       case 'noting':
         return Math.max(1, this.#owedUs);
       case 'silent':
-        return Math.max(1, this.#until - mono);
+        return Math.max(1, this.#until - mono, hushedUs);
       default:
         return 1;
     }
@@ -141,6 +145,11 @@ export class Standing {
   /** Too few members have noted its life. */
   get isNoting(): boolean {
     return this.#phase === 'noting';
+  }
+
+  /** A silence from here on: whatever it voted for by a clock that was off is over after it, by any other. */
+  hush(step: QuorumStep): void {
+    this.#hushedUntil = monoAfter(step.monoUs, this.#timing.silenceUs);
   }
 
   wake(step: QuorumStep): void {
@@ -290,19 +299,12 @@ export class Standing {
   }
 
   snapshot(): Snapshot {
-    return [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt];
+    return [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt, this.#hushedUntil];
   }
 
   restore(snapshot: Snapshot): void {
-    [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt] = snapshot as unknown as [
-      Phase,
-      MonoUs,
-      WallUs,
-      readonly Incarnation[] | null,
-      boolean,
-      number,
-      MonoUs,
-    ];
+    [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt, this.#hushedUntil] =
+      snapshot as unknown as [Phase, MonoUs, WallUs, readonly Incarnation[] | null, boolean, number, MonoUs, MonoUs];
   }
 }
 

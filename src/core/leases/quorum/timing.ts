@@ -61,6 +61,12 @@ const ABORT_MARGIN = 1 / 10;
 /** So many attempts in a row must fit between the renewal point and the abort margin. */
 const RENEWALS_THAT_FIT = 3;
 
+/** Rates of clocks are judged over this part of the longest term, so that a member falls silent before votes of that term end too early. */
+const RATE_WINDOW = 1 / 2;
+/** Clocks are compared about once a second: over less there is little to judge by, and over more a slow answer matters no more. */
+const RATE_WINDOW_US_MIN = 2_000_000;
+const RATE_WINDOW_US_MAX = 10_000_000;
+
 /** A span on one clock that is sure to cover `termUs` on any other: both may be wrong by ρ, in opposite directions. */
 export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
   return spanUs(Math.ceil((termUs * (PPM + rateErrorPpm)) / (PPM - rateErrorPpm)));
@@ -76,6 +82,11 @@ export function patienceUs({ attemptUs, maxTermUs }: Timing, unanswered: number)
 /** How long a renewal waits for answers: so that another fits before the end. */
 export function renewalPatienceUs({ attemptUs }: Pick<Timing, 'attemptUs'>, termUs: number): SpanUs {
   return spanUs(Math.min(attemptUs, Math.ceil((termUs * (1 - RENEW_AT - ABORT_MARGIN)) / RENEWALS_THAT_FIT)));
+}
+
+/** Over how much of its clock a node compares its rate with the members'. */
+export function rateWindowUs({ maxTermUs }: Pick<Timing, 'maxTermUs'>): SpanUs {
+  return spanUs(Math.min(RATE_WINDOW_US_MAX, Math.max(RATE_WINDOW_US_MIN, Math.floor(maxTermUs * RATE_WINDOW))));
 }
 
 /** When, after its last extension began, a lease is renewed. */

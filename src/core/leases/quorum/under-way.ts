@@ -1,5 +1,6 @@
 /** What a holder has under way: renewals and releases that wait for answers. */
 import type { BallotTime, MonoUs, NodeId, VoterSet, WallUs } from '../../../kernel/index.ts';
+import type { PublicationsSnapshot } from './publications.ts';
 
 export interface Renewal {
   readonly lease: number;
@@ -27,4 +28,12 @@ export interface Releasing {
   until: MonoUs;
   /** Until it is sent again; doubled each time. */
   gapUs: number;
+}
+
+/** All that a holder has. */
+export interface HolderSnapshot {
+  readonly published: PublicationsSnapshot;
+  readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
+  readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
+  readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];
 }

@@ -95,11 +95,13 @@ export class RoundAcceptor {
 
   /** Rule 4: silence after every start, by monotonic time, to everyone. */
   start(restarted: boolean, step: RoundStep): void {
+    if (restarted && this.#rules.restartSilence) this.keepSilent(step);
+    else step.emit({ kind: 'ready', restored: 0 });
+  }
+
+  /** From here on, for as long as after a start. */
+  keepSilent(step: RoundStep): void {
     const { silenceUs, skewUs } = this.#timing;
-    if (!restarted || !this.#rules.restartSilence) {
-      step.emit({ kind: 'ready', restored: 0 });
-      return;
-    }
     this.#isSilent = true;
     this.#silentUntil = monoAfter(step.monoUs, this.#rules.silenceTwoEpsilon ? silenceUs : spanUs(silenceUs - skewUs));
   }

@@ -72,6 +72,19 @@ export class Claims {
     this.#awake.delete(lease);
   }
 
+  /** The numbers of all that are held, which are claims no more. One that is being given back and has stopped is not held. */
+  takeHeld(): number[] {
+    const held = this.#awake.values().filter((claim) => claim.phase === 'holding' || (claim.endsLater && !claim.isStopped));
+    const leases = held.map(({ lease }) => lease);
+    for (const lease of leases) this.#awake.delete(lease);
+    for (let id = 0; id < this.#names.idLimit; id++) {
+      if (!this.#resting.has(id)) continue;
+      leases.push(this.#resting.lease(id));
+      this.#resting.remove(id);
+    }
+    return leases.sort((a, b) => a - b);
+  }
+
   snapshot(): Snapshot {
     const claims = this.#awake.values();
     for (let id = 0; id < this.#names.idLimit; id++) if (this.#resting.has(id)) claims.push(this.#unpack(id));

@@ -26,12 +26,9 @@ import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
-import { backOffUs, pollAgainUs, renewAgainUs } from './rests.ts';
+import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
 import { roundPatienceUs, type Pace } from './timing.ts';
 import { deadlinesOf, endIn, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOf, setDeadline } from './time-left.ts';
-
-/** A try that does not wait gives up after so many rounds. */
-const TRIES_MAX = 4;
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 /** Is told what a look-up is sure of. */
@@ -151,6 +148,11 @@ export class Contender {
       step.emit({ kind: 'stopped', lease });
     }
     this.#sendRelease(claim, step);
+  }
+
+  /** By the members' clocks all of it may be over: nothing is held from here on, and nothing given back. */
+  forfeit(step: RoundStep): void {
+    for (const lease of this.#claims.takeHeld()) step.emit({ kind: 'lost', lease });
   }
 
   /** How long the lease may still be acted under, by both clocks (rules 11, 12); 0 when it is not held. */
@@ -450,11 +452,7 @@ export class Contender {
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {
-    // By the monotonic clock alone: a wall clock that is ahead now may be set back, and the owner go on.
-    const leftUs = claim.deadlineMono - step.monoUs;
-    const untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
-    const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
-    this.#out.release(claim, untilUs, unanswered, step);
+    this.#out.release(claim, step);
     this.#claims.plan(claim, monoUs(Math.min(monoAfter(step.monoUs, this.#surroundings.timing.resendUs), claim.deadlineMono)));
   }
 

@@ -10,6 +10,7 @@ import { PaxosLeaseAlgorithm } from '../paxoslease/algorithm.ts';
 import { NameTable } from '../../tables/index.ts';
 import { META_BYTES_MAX } from '../quorum/limits.ts';
 import { Electorate } from '../quorum/voters.ts';
+import { RateTrust } from '../rate-trust.ts';
 import { RoundAcceptor } from './acceptor.ts';
 import { RoundAdmission } from './admission.ts';
 import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
@@ -36,6 +37,8 @@ import { ALL_ROUND_RULES, type RoundRules } from './rules.ts';
 export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   readonly #config: RoundConfig;
   readonly #boot: Boot;
+  readonly #rules: RoundRules;
+  readonly #trust = new RateTrust();
   /** Who asks for this node. */
   readonly #owner: Incarnation;
   readonly #names: NameTable;
@@ -51,6 +54,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     const isMember = boot.self < memberKeys.length;
     this.#config = config;
     this.#boot = boot;
+    this.#rules = rules;
     this.#owner = owner;
     this.#admission = new RoundAdmission(memberKeys.length, engine === 'flease', rules);
     const names = new NameTable(config.hashKey);
@@ -142,7 +146,8 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         return;
       default:
         // An answer to an earlier life of this node is not for us.
-        if (message.owner === this.#owner) this.#answer(from, message, step);
+        if (message.owner !== this.#owner) return;
+        if (message.kind === ACK_RELEASE || !this.#trust.isDeafTo(from)) this.#answer(from, message, step);
     }
   }
 
@@ -200,6 +205,9 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'retime':
         this.#contender.retime(command.rttUs);
         return;
+      case 'rate':
+        this.#rate(command, step);
+        return;
       case 'unlist':
         return;
       case 'greet':
@@ -210,6 +218,15 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'bootstrap':
         throw this.#unsupported('does not ask members how they stand, nor ends their silence early');
     }
+  }
+
+  /** Votes given while its clock was off may end too early: it votes again after a silence, like a member that has forgotten them. */
+  #rate(command: Extract<LeaseCommand, { kind: 'rate' }>, step: RoundStep): void {
+    if (!this.#rules.rateWatched) return;
+    this.#trust.rate(command);
+    if (command.own === 'fine') return;
+    this.#acceptor?.keepSilent(step);
+    if (command.own === 'slow') this.#contender.forfeit(step);
   }
 
   #teaching(): RoundLearner {
@@ -247,14 +264,16 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   snapshot(): Snapshot {
     return {
       acceptor: this.#acceptor?.snapshot() ?? null,
+      trust: this.#trust.snapshot(),
       contender: this.#contender.snapshot(),
       learner: this.#learner?.snapshot() ?? null,
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const told = snapshot as unknown as { acceptor: Snapshot; contender: Snapshot; learner: Snapshot };
+    const told = snapshot as unknown as { acceptor: Snapshot; trust: Snapshot; contender: Snapshot; learner: Snapshot };
     if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
+    this.#trust.restore(told.trust);
     this.#contender.restore(told.contender);
     if (told.learner !== null) this.#learner?.restore(told.learner);
   }

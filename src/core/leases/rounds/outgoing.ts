@@ -33,11 +33,14 @@ export class Outgoing {
     this.#send(message, claim.voters, step);
   }
 
-  /** The lease ends at `untilUs`, or now if that is 0. */
-  release(claim: Claim, untilUs: number, voters: readonly NodeId[], step: RoundStep): void {
+  /** The lease ends now, or at its deadline: told to the voters that have not answered yet. */
+  release(claim: Claim, step: RoundStep): void {
     const message = this.#compose(RELEASE, claim, claim.written, step);
-    message.untilUs = untilUs;
-    this.#send(message, voters, step);
+    // By the monotonic clock alone: a wall clock that is ahead now may be set back, and the owner go on.
+    const leftUs = claim.deadlineMono - step.monoUs;
+    message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
+    const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
+    this.#send(message, unanswered, step);
   }
 
   /** What may have been written with this ballot is not wanted. Nobody waits for the answer. */

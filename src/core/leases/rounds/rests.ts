@@ -6,6 +6,8 @@ import type { LeaseValue } from './messages.ts';
 import { leftOf } from './time-left.ts';
 
 const BACK_OFF_DOUBLINGS = 5;
+/** A try that does not wait gives up after so many rounds. */
+export const TRIES_MAX = 4;
 
 /** After a round that met others or nobody. */
 export function backOffUs(tries: number, { rules, timing }: Surroundings, step: RoundStep): SpanUs {

@@ -52,6 +52,8 @@ export interface RoundRules {
   readonly votesByMonotonic: boolean;
   /** Rule 12: an owner's lease is over when either of its clocks says so. */
   readonly holderWatchesMono: boolean;
+  /** P10: a node whose clock's rate is off neither votes nor counts votes, and votes of such a member are not counted. */
+  readonly rateWatched: boolean;
   /** Rule 13: a vote counts only if the voter's clock is known to be within the bound. */
   readonly skewGuard: boolean;
   /** Algorithm 4: an acceptor keeps a lease ε beyond its end, by its own clock. PaxosLease: t_e + S goes to acceptors. */
@@ -97,6 +99,7 @@ export const ALL_ROUND_RULES: RoundRules = {
   dropExpired: true,
   votesByMonotonic: true,
   holderWatchesMono: true,
+  rateWatched: true,
   skewGuard: true,
   safetyPeriod: true,
   epsilonWait: true,
