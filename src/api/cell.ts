@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { DiskFailure, LeaseEvent, Sender } from '../core/index.ts';
-import { encodeName, hashName, nodeId, parseDuration, quorumOf, TenureError, type Duration, type Incarnation } from '../kernel/index.ts';
+import { hashText, nodeId, parseDuration, quorumOf, TenureError, type Duration, type Incarnation } from '../kernel/index.ts';
 import { KeepAlive, Pacer, type ClockWatchCounts } from '../runtime/index.ts';
 import type { Handlers, Transport } from '../transport/index.ts';
 import { Adoption } from './adoption.ts';
@@ -271,10 +271,7 @@ export class Cell extends EventEmitter<CellEvents> {
   }
 
   begin(engine: Engine, replication: number): void {
-    const memberKeys = this.#memberIds.map((id) => {
-      const bytes = encodeName(id);
-      return hashName(bytes, 0, bytes.length);
-    });
+    const memberKeys = this.#memberIds.map(hashText);
     const { clocks, restarted, kept, firstNumber, succession = SUCCESSION } = this.#surroundings;
     const { driver, core } = engine.run({
       ...this.#surroundings,

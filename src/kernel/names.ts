@@ -139,6 +139,12 @@ export function hashName(bytes: Uint8Array, start: number, end: number, seed = 0
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/** The same of text: by these hashes members are placed too. */
+export function hashText(text: string): number {
+  const bytes = encodeName(text);
+  return hashName(bytes, 0, bytes.length);
+}
+
 export function equalBytes(a: Uint8Array, aStart: number, aEnd: number, b: Uint8Array, bStart: number, bEnd: number): boolean {
   if (aEnd - aStart !== bEnd - bStart) return false;
   for (let i = aStart, j = bStart; i < aEnd; i++, j++) if (a[i] !== b[j]) return false;
