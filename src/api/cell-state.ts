@@ -32,3 +32,12 @@ export function stateOf({ isWell, isSilent, connected, members }: Condition): Ce
   if (isSilent) return 'silent';
   return connected < members ? 'degraded' : 'ready';
 }
+
+/** A listener that throws must not keep the cell from its work: it would lose connections and timers over it. */
+export function announce(emit: () => void): void {
+  try {
+    emit();
+  } catch (thrown) {
+    process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+  }
+}

@@ -8,7 +8,7 @@ import { hashText, nodeId, parseDuration, quorumOf, TenureError, type Duration, 
 import { KeepAlive, Pacer, type ClockWatchCounts } from '../runtime/index.ts';
 import type { Handlers, Transport } from '../transport/index.ts';
 import { Adoption } from './adoption.ts';
-import { stateOf, type CellEvents, type CellState } from './cell-state.ts';
+import { announce, stateOf, type CellEvents, type CellState } from './cell-state.ts';
 import { ClockRates } from './clock-rates.ts';
 import { clockTrouble, type MemberReach } from './clock-skew.ts';
 import type { CellCounters } from './counters.ts';
@@ -293,7 +293,7 @@ export class Cell extends EventEmitter<CellEvents> {
       members,
       lifeOf: (member) => this.#peers.get(member)?.incarnation,
       command: (command) => driver.command(command),
-      onOff: (warning) => this.#announce(() => this.emit('warning', this.#observer.clockRate(warning))),
+      onOff: (warning) => announce(() => this.emit('warning', this.#observer.clockRate(warning))),
       onFine: () => this.#observer.clockRateFine(),
     });
     const ground = { engine, driver, core, clocks, members, alive: this.#alive, observer: this.#observer, firstNumber };
@@ -336,7 +336,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#failure = error;
     this.#updateState();
     this.#news.emit('news');
-    this.#announce(() => this.emit('failure', error));
+    announce(() => this.emit('failure', error));
   }
 
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
@@ -391,7 +391,7 @@ export class Cell extends EventEmitter<CellEvents> {
       if (this.#memberIds.includes(who)) this.#refusals.set(who, error);
       this.#news.emit('news');
       this.#observer.peerRefused(who, error);
-      this.#announce(() => this.emit('refused', who, error));
+      announce(() => this.emit('refused', who, error));
     },
   };
 
@@ -410,11 +410,11 @@ export class Cell extends EventEmitter<CellEvents> {
     if (!run || run.driver.isStopped) return;
     run.driver.command({ kind: 'retime', rttUs });
     const trouble = clockTrouble(this.members(), run.engine);
-    if (trouble !== null && !this.#isSkewed) this.#announce(() => this.emit('warning', trouble));
+    if (trouble !== null && !this.#isSkewed) announce(() => this.emit('warning', trouble));
     this.#isSkewed = trouble !== null;
     const termUs = run.leases.shortestTermUs;
     const isShort = termUs < TRIPS_A_TERM * rttUs;
-    if (isShort && !this.#isWarned) this.#announce(() => this.emit('warning', this.#observer.shortTerm(termUs, rttUs)));
+    if (isShort && !this.#isWarned) announce(() => this.emit('warning', this.#observer.shortTerm(termUs, rttUs)));
     this.#isWarned = isShort;
   }
 
@@ -435,16 +435,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#observer.state(state, this.#state, this.#closing !== null);
     this.#state = state;
     this.#news.emit('news');
-    this.#announce(() => this.emit('state', state));
-  }
-
-  /** A listener that throws must not keep the cell from its work: it would lose connections and timers over it. */
-  #announce(emit: () => void): void {
-    try {
-      emit();
-    } catch (thrown) {
-      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
-    }
+    announce(() => this.emit('state', state));
   }
 
   readonly #isOpen = (): boolean => this.#run !== null && this.#closing === null;
@@ -472,7 +463,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#updateState();
     // Whoever waits for it to be ready is told, though the state may be the same as before.
     this.#news.emit('news');
-    this.#announce(() => this.emit('failure', error));
+    announce(() => this.emit('failure', error));
   }
 
   #running(): Running {
@@ -492,7 +483,7 @@ export class Cell extends EventEmitter<CellEvents> {
     this.#observer.state('no-quorum', this.#state, true);
     this.#state = 'no-quorum';
     this.#news.emit('news');
-    this.#announce(() => this.emit('state', this.#state));
+    announce(() => this.emit('state', this.#state));
     await this.#observer.close();
   }
 }
