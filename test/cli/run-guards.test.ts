@@ -5,7 +5,8 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cgroup } from '../../src/cli/run/cgroup.ts';
-import { isThere, MembersApart, until, type Run } from './run-kit.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isCalled, isThere, MembersApart, until, type Run } from './run-kit.ts';
 
 const TERM_MS = 3000;
 let cell: MembersApart;
@@ -189,6 +190,46 @@ describe.runIf(isLinux)('a guard that is lost while tenure run lives', () => {
   );
 });
 
+describe.runIf(isLinux)('guards', () => {
+  it.concurrent('that answer are kept, and one that was replaced knows of every renewal', async () =>
+    troubled(IN_GROUP, ['--cgroup', 'off'], async ({ run }) => {
+      const [firstSwitch, lastResort] = [await run.switchPid(), await run.lastResortPid()];
+      await sleep(TERM_MS);
+      expect([isThere(firstSwitch), isThere(lastResort)]).toEqual([true, true]);
+      process.kill(firstSwitch, 'SIGKILL');
+      const second = await run.switchPid(firstSwitch);
+      await sleep(2 * TERM_MS);
+      expect([run.process.exitCode, isThere(second)]).toEqual([null, true]);
+    }));
+
+  it.concurrent('are started as often as they die', async () =>
+    troubled(IN_GROUP, ['--cgroup', 'off'], async ({ run }) => {
+      // More often than one may fail to start.
+      for (let times = 0, pid = await run.switchPid(); times < 7; times++) {
+        // On a busy machine it may have been replaced already.
+        await until(() => isCalled(pid, 'tenure switch') || !isThere(pid));
+        if (isThere(pid)) process.kill(pid, 'SIGKILL');
+        pid = await run.switchPid(pid);
+      }
+      expect(run.process.exitCode).toBe(null);
+    }));
+});
+
+describe('the message of a lost lease', () => {
+  it.concurrent.each([
+    ['off', /nobody of its process group is left, and whoever left the group is out of reach without a cgroup \(--cgroup off\)/],
+    ...(hasCgroup ? [['auto', /; nothing of the command is left \(TENURE_LEASE_LOST\)/] as const] : []),
+  ] as const)('says what is left with --cgroup %s', async (which, says) => {
+    const file = `lost-${which}`;
+    const run = cell.run([`message/${which}`, '--cgroup', which, '--', 'sh', '-c', 'echo ready >> "$0"; exec sleep 1000', cell.file(file)]);
+    await cell.line(file, /^ready$/);
+    run.process.kill('SIGSTOP');
+    await sleep(TERM_MS + TERM_MS / 2);
+    run.process.kill('SIGCONT');
+    expect(await run.ended).toMatchObject({ code: 73, stderr: expect.stringMatching(says) });
+  });
+});
+
 describe.runIf(hasCgroup)('the cgroup of a command', () => {
   const cgroups = (): string => readFileSync('/proc/self/cgroup', 'latin1');
   const own = /^0::(.*)$/m.exec(isLinux ? cgroups() : '')?.[1] ?? '';
@@ -225,5 +266,17 @@ describe.runIf(hasCgroup)('the cgroup of a command', () => {
     const { code } = await cell.run(['enclosed', '--grace', '1s', '--', 'sh', '-c', script, file], { env: { LEFT: left } }).ended;
     expect(code).toBe(6);
     expect(cell.lines('left-behind')).toEqual(['ready', 'told']);
+  });
+
+  it('leaves whoever left the group its grace when tenure run is killed and the leader is gone', async () => {
+    const file = cell.file('stray-grace');
+    const left = `trap 'sleep 0.5; echo told >> "${file}"; exit' TERM; echo ready >> "${file}"; while :; do sleep 0.02; done`;
+    const script = '(setsid sh -c "$LEFT" &); while :; do sleep 0.02; done';
+    const run = cell.run(['stray', '--grace', '1s', '--', 'sh', '-c', script], { env: { LEFT: left } });
+    await cell.line('stray-grace', /^ready$/);
+    const pid = await run.switchPid();
+    await until(() => isCalled(pid, 'tenure switch'));
+    run.process.kill('SIGKILL');
+    expect(await cell.line('stray-grace', /^told$/)).toBe('told');
   });
 });

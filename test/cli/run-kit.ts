@@ -184,6 +184,11 @@ export function isThere(pid: number): boolean {
   return processes().some((listed) => listed.pid === pid && !listed.state.startsWith('Z'));
 }
 
+/** What a process calls itself once it has loaded. */
+export function isCalled(pid: number, name: string): boolean {
+  return processes().some((listed) => listed.pid === pid && listed.words === name);
+}
+
 export function isStopped(pid: number): boolean {
   return processes().some((listed) => listed.pid === pid && listed.state.startsWith('T'));
 }

@@ -1,0 +1,235 @@
+/** The two programs that guard a command of `tenure run`, each alone: what it obeys, when it kills, and whom it leaves alone. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { lastResort } from '../../src/cli/run/last-resort.ts';
+import { FIRED, machineMonoMs, type Order } from '../../src/cli/run/orders.ts';
+import { ProcessGroup } from '../../src/cli/run/process-group.ts';
+import { ROOT } from '../support/tree.ts';
+import { isThere } from './run-kit.ts';
+
+const LATER_MS = 60_000;
+const folder = mkdtempSync(join(tmpdir(), 'tenure-programs-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+/** A command that writes down when it is told to stop, and goes on. */
+class Subject {
+  readonly group: ProcessGroup;
+  readonly #process: ChildProcess;
+  readonly #file = join(folder, String(files++));
+
+  private constructor() {
+    const script = `trap 'echo told >> "$0"' TERM; echo ready >> "$0"; while :; do sleep 0.02; done`;
+    writeFileSync(this.#file, '');
+    this.#process = spawn('sh', ['-c', script, this.#file], { detached: true, stdio: 'ignore' });
+    // Group 0 would be our own.
+    if (this.#process.pid === undefined) throw new Error('sh cannot be started');
+    this.group = new ProcessGroup(this.#process.pid);
+    onTestFinished(() => void this.group.signal('SIGKILL'));
+  }
+
+  static async start(): Promise<Subject> {
+    const subject = new Subject();
+    while (subject.told.length === 0) await sleep(5);
+    return subject;
+  }
+
+  get told(): string[] {
+    return readFileSync(this.#file, 'utf8').split('\n').slice(0, -1);
+  }
+
+  get isThere(): boolean {
+    return isThere(this.group.id);
+  }
+
+  order(changes: Partial<Order> = {}): Order {
+    return {
+      number: 1,
+      group: this.group.id,
+      born: this.group.born,
+      cgroup: null,
+      killAtMonoMs: machineMonoMs() + LATER_MS,
+      killAtWallMs: Date.now() + LATER_MS,
+      graceMs: 100,
+      signal: 'SIGTERM',
+      isTold: false,
+      ...changes,
+    };
+  }
+}
+
+/** A guard under way, and what it has answered. */
+class Program {
+  readonly process: ChildProcess;
+  readonly ended: Promise<number | null>;
+  #answers = '';
+
+  constructor(started: ChildProcess) {
+    this.process = started;
+    started.stdout?.on('data', (text: Buffer) => (this.#answers += text.toString()));
+    this.ended = once(started, 'exit').then(([code]) => code as number | null);
+    onTestFinished(() => void started.kill('SIGKILL'));
+  }
+
+  async answers(number: number): Promise<void> {
+    while (!this.#answers.split('\n').includes(String(number))) await sleep(5);
+  }
+}
+
+const switchOf = (order: Order): Program =>
+  new Program(
+    spawn(process.execPath, [join(ROOT, 'dist/command/switch.js'), JSON.stringify(order)], { stdio: ['pipe', 'pipe', 'inherit'] }),
+  );
+
+describe('the switch', () => {
+  it.each(['killAtMonoMs', 'killAtWallMs'] as const)('kills when %s has come, whatever the other clock says', async (which) => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order({ [which]: 0 }));
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(false);
+  });
+
+  it('gives the command its grace when its input ends', async () => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order());
+    program.process.stdin?.end();
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.told).toEqual(['ready', 'told']);
+    expect(subject.isThere).toBe(false);
+  });
+
+  it('does not tell again what was told', async () => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order({ isTold: true, killAtMonoMs: machineMonoMs() + 1000 }));
+    program.process.stdin?.end();
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.told).toEqual(['ready']);
+  });
+
+  it('leaves when its input has ended and nobody is there', async () => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order({ graceMs: LATER_MS }));
+    await program.answers(1);
+    subject.group.signal('SIGKILL');
+    program.process.stdin?.end();
+    expect(await program.ended).toBe(0);
+  });
+
+  it('obeys the last order, and answers each', async () => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order({ killAtMonoMs: machineMonoMs() + 5000 }));
+    await program.answers(1);
+    program.process.stdin?.write(`${JSON.stringify(subject.order({ number: 2 }))}\n`);
+    await program.answers(2);
+    program.process.stdin?.write(`${JSON.stringify(subject.order({ number: 3, killAtMonoMs: 0 }))}\n`);
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(false);
+  });
+
+  it('does not end by a signal that is meant for the command', async () => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order());
+    await program.answers(1);
+    for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const) program.process.kill(signal);
+    program.process.stdin?.write(`${JSON.stringify(subject.order({ number: 2 }))}\n`);
+    await program.answers(2);
+    expect(program.process.signalCode).toBe(null);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the last resort', () => {
+  /** With the clock of the shell; `start` 2 is one without setpriv. */
+  const programOf = (order: Order, start = 1): Program => {
+    const started = lastResort(order)?.start(order, start);
+    if (!started) throw new Error('there is no last resort here');
+    return new Program(started);
+  };
+  const lineOf = (order: Order): string => `${lastResort(order)?.line(order)}\n`;
+
+  it.each([1, 2])('kills when its input ends, at start %d', async (start) => {
+    const subject = await Subject.start();
+    const program = programOf(subject.order(), start);
+    program.process.stdin?.end();
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(false);
+    expect(subject.told).toEqual(['ready']);
+  });
+
+  it('kills at its time though its input is open', async () => {
+    const subject = await Subject.start();
+    const program = programOf(subject.order({ killAtMonoMs: machineMonoMs() + 300 }));
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(false);
+  });
+
+  it('goes by the last time it was told, and answers', async () => {
+    const subject = await Subject.start();
+    const firstMs = machineMonoMs() + 5000;
+    const program = programOf(subject.order({ killAtMonoMs: firstMs }));
+    await program.answers(1);
+    program.process.stdin?.write(lineOf(subject.order({ number: 2 })));
+    await program.answers(2);
+    program.process.stdin?.write('until');
+    program.process.stdin?.write(' 3');
+    while (machineMonoMs() < firstMs + 500) await sleep(50);
+    expect([subject.isThere, program.process.exitCode]).toEqual([true, null]);
+    program.process.stdin?.write(` 0\n`);
+    expect(await program.ended).toBe(FIRED);
+  });
+
+  it('reads what it was told while it was stopped before it judges', async () => {
+    const subject = await Subject.start();
+    const firstMs = machineMonoMs() + 5000;
+    const program = programOf(subject.order({ killAtMonoMs: firstMs }));
+    await program.answers(1);
+    program.process.kill('SIGSTOP');
+    program.process.stdin?.write(lineOf(subject.order({ number: 2 })));
+    while (machineMonoMs() < firstMs + 500) await sleep(50);
+    program.process.kill('SIGCONT');
+    await program.answers(2);
+    expect([subject.isThere, program.process.exitCode]).toEqual([true, null]);
+  });
+
+  it('drops lines that are no orders', async () => {
+    const subject = await Subject.start();
+    const program = programOf(subject.order());
+    program.process.stdin?.write(`7 0\n\n0\n${lineOf(subject.order({ number: 2 }))}`);
+    await program.answers(2);
+    expect(subject.isThere).toBe(true);
+  });
+
+  it('goes when it is told to, and leaves the command alone', async () => {
+    const subject = await Subject.start();
+    const program = programOf(subject.order());
+    program.process.stdin?.end(lastResort(subject.order())?.farewell ?? '');
+    expect(await program.ended).toBe(0);
+    expect(subject.isThere).toBe(true);
+  });
+
+  it('leaves a group alone whose number went to somebody else', async () => {
+    const subject = await Subject.start();
+    const program = programOf(subject.order({ born: String(Number(subject.group.born) - 1) }));
+    program.process.stdin?.end();
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(true);
+  });
+
+  it('has its clock also where PATH leads elsewhere', async () => {
+    writeFileSync(join(folder, 'timeout'), '#!/bin/sh\nexit 127\n', { mode: 0o755 });
+    const subject = await Subject.start();
+    vi.stubEnv('PATH', folder);
+    const program = programOf(subject.order({ killAtMonoMs: machineMonoMs() + 300 }));
+    vi.unstubAllEnvs();
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(false);
+  });
+
+  it('is nowhere where a group has no birthday', () => {
+    expect(lastResort({ born: null })).toBe(null);
+  });
+});
