@@ -27,6 +27,7 @@ const WIDER = new Map([
   ['core', ['test/core', 'test/sim/scripts.test.ts', 'test/api']],
   ['wire', ['test/wire', 'test/transport']],
   ['transport', ['test/transport', 'test/api']],
+  ['store', ['test/store']],
   ['runtime', ['test/runtime', 'test/api']],
   ['api', ['test/api', 'test/examples']],
 ]);

@@ -78,6 +78,22 @@ describe('the probe', () => {
     await expect(qualify(store)).rejects.toMatchObject({ code: 'TENURE_STORE_UNFIT' });
   });
 
+  test('turns away a store that tells several at once that they have won, though one has', async () => {
+    class Flatterer extends MemoryStore {
+      #underWay = 0;
+
+      override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+        this.#underWay++;
+        const outcome = await super.swap(key, seen, next, options);
+        const isAlone = this.#underWay === 1;
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#underWay--;
+        return isAlone ? outcome : 'won';
+      }
+    }
+    await expect(qualify(new Flatterer())).rejects.toMatchObject({ code: 'TENURE_STORE_UNFIT', message: expect.stringContaining('5 won') });
+  });
+
   test('says that a store does not answer, not that it is unfit', async () => {
     class Silent extends MemoryStore {
       override async swap(_key: string, _seen: Uint8Array | null, _next: Uint8Array | null, _options?: AccessOptions): Promise<Outcome> {
