@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT } from './support/tree.ts';
 
-it.each(['too-many-watches', 'flood', 'colliding-names'])('%s harms nobody else', { timeout: 120_000 }, (attack) => {
+it.each([
+  'too-many-watches',
+  'flood',
+  'colliding-names',
+  'far-ballots',
+  'edge-ballots',
+  'forged-answers',
+  'anothers-name',
+  'taken-over-incarnation',
+])('%s harms nobody else', { timeout: 120_000 }, (attack) => {
   const { stdout, stderr, status } = spawnSync(process.execPath, [join(ROOT, 'bench/attack.mjs'), '--short', '--json', attack], {
     encoding: 'utf8',
   });

@@ -3,7 +3,22 @@
  * tells how the members answered: every refusal by its reason, and how many connections they ended.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { PROPOSE, QUERY, QuorumMessage, REASONS, REFUSED, WAIT, WATCH } from '../../dist/core/index.js';
+import {
+  ACCEPTED,
+  ANSWER,
+  HAS_LEASE,
+  LEARN,
+  LEARNED,
+  PREPARE,
+  PROPOSE,
+  QUERY,
+  QuorumMessage,
+  REASONS,
+  REFUSED,
+  RELEASE,
+  WAIT,
+  WATCH,
+} from '../../dist/core/index.js';
 import { nodeId } from '../../dist/kernel/index.js';
 import { Identity, TcpTransport } from '../../dist/transport/index.js';
 import { ByteReader, quorumCodec } from '../../dist/wire/index.js';
@@ -19,6 +34,9 @@ const AGAIN_MS = 4000;
 const answers = {};
 const count = (/** @type {string} */ what) => (answers[what] = (answers[what] ?? 0) + 1);
 
+/** Whoever was last said to hold something. @type {{ holder: QuorumMessage['owner'], lease: number, token: number } | null} */
+let holder = null;
+
 /** One connection to each member. */
 class RawClient {
   #codec = quorumCodec();
@@ -30,10 +48,16 @@ class RawClient {
   /** @type {TcpTransport} */
   #transport;
 
-  /** @param {{ cell: string, members: Record<string, string>, clientSecret: string }} reach */
-  constructor({ cell, members, clientSecret }) {
-    const identity = new Identity();
-    this.#message.owner = identity.incarnation;
+  /**
+   * @param {{ cell: string, members: Record<string, string>, clientSecret: string }} reach
+   * @param {QuorumMessage['owner']} [claimed] the incarnation of another process, if it claims one
+   */
+  constructor({ cell, members, clientSecret }, claimed) {
+    const own = new Identity();
+    this.own = own.incarnation;
+    this.#message.owner = own.incarnation;
+    const thief = { key: own.key, incarnation: claimed, sign: (/** @type {Uint8Array} */ bytes) => own.sign(bytes) };
+    const identity = claimed === undefined ? own : /** @type {Identity} */ (/** @type {unknown} */ (thief));
     this.#transport = new TcpTransport({
       cell,
       role: 'client',
@@ -45,19 +69,25 @@ class RawClient {
     });
   }
 
+  /** Resolves when it is connected everywhere, or was refused somewhere. */
   async open() {
     const ready = new Promise((/** @type {(value: void) => void} */ resolve) => (this.#ready = resolve));
     await this.#transport.open({
       up: () => {
         if (++this.#up === MEMBERS) this.#ready();
       },
-      down: (_peer, why) => count(`connection ended: ${why}`),
+      down: (_peer, why, error) => count(error !== null && 'code' in error ? String(error.code) : `connection ended: ${why}`),
       message: (_peer, bytes, start, end) => {
         this.#reader.reset(bytes, start, end);
         const message = this.#codec.decode(this.#reader);
         if (message?.kind === REFUSED) count(REASONS[message.reason] ?? '');
+        if (message?.kind === ANSWER && (message.flags & HAS_LEASE) !== 0)
+          holder = { holder: message.holder, lease: message.holderLease, token: message.token };
       },
-      refused: (_who, error) => count(error.code),
+      refused: (_who, error) => {
+        count(error.code);
+        this.#ready();
+      },
     });
     await ready;
   }
@@ -85,6 +115,8 @@ class RawClient {
 const clients = [];
 /** @type {Uint8Array[]} */
 let chosen = [];
+/** A lease that the honest client keeps. */
+const victim = (/** @type {number} */ i) => Buffer.from(`honest/kept/${i % 10}`);
 const bytesOf = (/** @type {string} */ text) => Buffer.from(text);
 const ballot = () => /** @type {QuorumMessage['ballot']} */ (Date.now() * 1000);
 
@@ -152,6 +184,57 @@ serve({
         chosen[i] ?? bytesOf('x'),
       );
     });
+  },
+
+  /** Ballots from the end of time, in every kind of message that carries one. */
+  async far() {
+    const kinds = [PREPARE, PROPOSE, RELEASE, WAIT, LEARN];
+    const far = /** @type {QuorumMessage['ballot']} */ (8_500_000_000_000_000);
+    await overAndOver(100, 200, (client, i) => {
+      const kind = kinds[i % kinds.length] ?? PREPARE;
+      return client.say({ kind, owner: client.own, flags: 0, lease: i + 1, ballot: far, token: far, termUs: 1_000_000 }, victim(i));
+    });
+  },
+
+  /** Ballots at the very edge of what members believe, for names of its own. @param {{ aheadUsMax: number }} details */
+  async edge({ aheadUsMax }) {
+    await overAndOver(100, 200, (client, i) => {
+      const edge = /** @type {QuorumMessage['ballot']} */ (ballot() + aheadUsMax - 1000);
+      return client.say({ kind: PROPOSE, flags: 0, lease: i + 1, ballot: edge, token: edge, termUs: 1000 }, bytesOf(`attack/${i}`));
+    });
+  },
+
+  /** Answers that nobody asked for: refusals with clocks from the end of time, votes, and leases that last for years. */
+  async answer() {
+    const far = /** @type {QuorumMessage['ballot']} */ (8_500_000_000_000_000);
+    const kinds = [REFUSED, ACCEPTED, LEARNED];
+    await overAndOver(3, 200, (client, i) =>
+      client.say(
+        { kind: kinds[i] ?? REFUSED, reason: 4, flags: HAS_LEASE, lease: 1, ballot: far, clock: far, token: far, remainingUs: 1e15 },
+        victim(i),
+      ),
+    );
+  },
+
+  /** Asks who holds a lease of the honest client. */
+  async spy() {
+    while (holder === null) {
+      for (const client of clients) await client.say({ kind: QUERY, flags: 0, lease: 1 }, victim(0));
+      await pause(20);
+    }
+  },
+
+  /** Gives back in the name of whoever holds it. */
+  async release() {
+    const far = /** @type {QuorumMessage['ballot']} */ (ballot() + 60_000_000);
+    await overAndOver(2, 200, (client) =>
+      client.say({ kind: RELEASE, owner: holder?.holder, flags: 0, lease: holder?.lease ?? 0, ballot: far }, victim(0)),
+    );
+  },
+
+  /** Connects as whoever holds it. @param {{ reach: ConstructorParameters<typeof RawClient>[0] }} details */
+  async takeOver({ reach }) {
+    await new RawClient(reach, holder?.holder).open();
   },
 
   answers: () => answers,
