@@ -31,7 +31,7 @@ export class Identity {
 }
 
 /** 53 bits of the key's hash, and never 0: as good as drawn at random, and another for every key. */
-export function incarnationOf(key: Uint8Array): Incarnation {
+function incarnationOf(key: Uint8Array): Incarnation {
   const digest = createHash('sha256').update(key).digest();
   const more = (digest[WORD_BYTES] as number) >>> (8 - MORE_BITS);
   return incarnation(Math.max(1, digest.readUIntBE(0, WORD_BYTES) * 2 ** MORE_BITS + more));
