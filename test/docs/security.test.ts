@@ -11,7 +11,7 @@ it('names for every "cannot" the test that shows it, and only tests that are the
   const tables = page.split(/^\| It cannot .*$/m).slice(1);
   const rows = tables.flatMap((table) => (table.split('\n\n')[0] ?? '').split('\n').filter((line) => line.startsWith('| ')));
   expect(rows.length).toBeGreaterThan(15);
-  for (const row of rows) expect(row.split('|').at(-2), row).toMatch(/`test\//);
+  expect(rows.filter((row) => !(row.split('|').at(-2) ?? '').includes('`test/'))).toEqual([]);
   const named = [...page.matchAll(/`(test\/[\w./-]+)`/g)].map(([, path = '']) => path);
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   const attacks = [...page.matchAll(/`npm run attack -- ([\w-]+)`/g)].map(([, name = '']) => `bench/attacks/${name}.mjs`);
