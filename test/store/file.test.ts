@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
 import { Disk } from '../../src/store/file/disk.ts';
 import { fileNameOf, keyOf, Layout } from '../../src/store/file/layout.ts';
@@ -339,14 +339,14 @@ describe('what is wrong with a directory is told by name', () => {
 });
 
 describe('a file system that is full', () => {
-  const mount = mkdtempSync(join(tmpdir(), 'tenure-full-'));
-  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', mount]).status === 0;
-  afterAll(() => {
-    if (isMounted) spawnSync('umount', [mount]);
-    rmSync(mount, { recursive: true, force: true });
-  });
-
-  test.skipIf(!isMounted)('refuses changes and keeps what is there (needs to mount a tmpfs)', async () => {
+  test('refuses changes and keeps what is there', async ({ skip }) => {
+    const mount = mkdtempSync(join(tmpdir(), 'tenure-full-'));
+    const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', mount]).status === 0;
+    onTestFinished(() => {
+      if (isMounted) spawnSync('umount', [mount]);
+      rmSync(mount, { recursive: true, force: true });
+    });
+    skip(!isMounted, 'a small tmpfs cannot be mounted here');
     const store = await open(mount, { sync: true });
     expect(await store.write('k', bytes('kept'))).toBe('done');
     const fill = async (): Promise<void> => {
