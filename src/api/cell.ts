@@ -456,7 +456,9 @@ export class Cell extends EventEmitter<CellEvents> {
 
   /** What it cannot keep it does not promise: others vote without it. */
   #diskFailed(why: DiskFailure): void {
-    const error = diskFailure(why, this.#running().engine.timing.aheadUsMax);
+    const run = this.#run;
+    if (!run) return;
+    const error = diskFailure(why, run.engine.timing.aheadUsMax);
     this.#failure = error;
     this.#observer.diskFailed(error);
     this.#silent = true;

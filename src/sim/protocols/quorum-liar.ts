@@ -27,6 +27,8 @@ export function quorumForge(resources: readonly Uint8Array[], aheadUsMax: number
     message.holder = numbers.who(message.holder);
     message.holderLease = numbers.small(message.holderLease);
     message.page = numbers.small(message.page);
+    message.print = numbers.small(message.print);
+    message.life = numbers.time(message.life);
     message.count = numbers.small(message.count);
     if (numbers.isChanged) message.flags = ground.choose(FLAGS);
     if (numbers.isChanged) message.reason = ground.choose(REASONS);
