@@ -70,6 +70,13 @@ export interface FaultPlan {
   unitFailUsMax: number;
   /** Reads answer with anything a regular register allows, not with the newest value. */
   weakReads: boolean;
+
+  /** Accesses to the own disk that take terms, or are never answered. */
+  diskHangPpm: number;
+  diskLostAnswerPpm: number;
+  /** A node's own disk fails for a while. */
+  diskFailEveryUs: number;
+  diskFailUsMax: number;
 }
 
 /** A calm world: a little latency, nothing else. */
@@ -119,6 +126,10 @@ export function noFaults(): FaultPlan {
     unitFailEveryUs: 0,
     unitFailUsMax: 0,
     weakReads: false,
+    diskHangPpm: 0,
+    diskLostAnswerPpm: 0,
+    diskFailEveryUs: 0,
+    diskFailUsMax: 0,
   };
 }
 
@@ -198,6 +209,19 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
   }
   faults.weakReads = !one(3);
   return faults;
+}
+
+/** What goes wrong with the nodes' own disks, for protocols that have them: nothing in most worlds, some of it in the others. */
+export function drawDiskFaults(chooser: Chooser, faults: FaultPlan, termUs: number): void {
+  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
+  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  if (one(2)) return;
+  if (one(2)) faults.diskHangPpm = between(1_000, 100_000);
+  if (one(2)) faults.diskLostAnswerPpm = between(2_000, 40_000);
+  if (one(2)) {
+    faults.diskFailEveryUs = between(termUs, termUs * 4);
+    faults.diskFailUsMax = between(1, termUs);
+  }
 }
 
 /** What is left of the faults once the world has healed: latency, and whatever the clocks' rates are. */

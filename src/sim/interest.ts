@@ -30,6 +30,10 @@ export interface WorldCounts {
   'stale-read': number;
   'early-read': number;
   'write-outlives-writer': number;
+
+  'disk-hung': number;
+  'disk-answer-lost': number;
+  'disk-failed': number;
 }
 
 export function noCounts(): WorldCounts {
@@ -55,6 +59,9 @@ export function noCounts(): WorldCounts {
     'stale-read': 0,
     'early-read': 0,
     'write-outlives-writer': 0,
+    'disk-hung': 0,
+    'disk-answer-lost': 0,
+    'disk-failed': 0,
   };
 }
 
@@ -99,6 +106,13 @@ export const CLOCK_INTERESTS: readonly Sometime[] = [
   { name: 'clock-fast', description: 'a process noticed that its clock runs too fast' },
   { name: 'clock-slow', description: 'a process noticed that its clock runs too slow, and what it held was over' },
   { name: 'clock-of-member-off', description: "a process noticed that a member's clock is off" },
+];
+
+/** What happens to accesses of the own disk. */
+export const DISK_INTERESTS: readonly WorldSometime[] = [
+  { name: 'disk-hung', description: 'an access to the own disk took up to some terms' },
+  { name: 'disk-answer-lost', description: 'an access to the own disk was never answered' },
+  { name: 'disk-failed', description: 'the own disk said that an access failed' },
 ];
 
 /** For every protocol that sends messages. */

@@ -183,11 +183,16 @@ export class Population<Message, Command, Event, Config> {
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
   }
 
-  /** Nothing is cut, asleep, stalled or down from here on, and no twin is left. */
+  /** Nothing is cut, asleep, stalled or down from here on, no twin is left, and whoever its disk left in the lurch is started anew on it. */
   heal(): void {
     const world = this.#world;
     for (const process of this.processes) {
-      if (process.alive && this.current[process.node] !== process) {
+      const { index, node, alive } = process;
+      if (alive && world.storage.isStranded(index)) {
+        if (this.current[node] === process) this.current[node] = null;
+        this.#disksKept[node] = true;
+      }
+      if (alive && this.current[node] !== process) {
         this.#end(process);
         world.tape?.did(process, { kind: 'crash' });
       }

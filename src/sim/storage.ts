@@ -1,6 +1,6 @@
 /**
  * Simulated storage: each node's own disk, and shared units of registers. An access takes a while and
- * has its effect at some instant within; its answer may be lost or come far too late; a unit may fail.
+ * has its effect at some instant within; its answer may be lost or come far too late; a unit or a disk may fail.
  *
  * With `weakReads`, a read of a shared unit answers with anything a regular register allows: the order
  * in which writes take effect is the one order of writes that all reads agree on, and a read may find
@@ -64,6 +64,9 @@ export class Storage {
   readonly #units = new Map<UnitId, Map<string, Register>>();
   readonly #disks = new Map<number, Map<string, Register>>();
   readonly #failedUntilUs = new Map<UnitId, number>();
+  readonly #diskFailedUntilUs = new Map<number, number>();
+  /** Processes that an access to their own disk has failed, or never answered: only a new process gets on from there. */
+  readonly #stranded = new Set<number>();
   /** Accesses under way to the own disk. */
   readonly #onDisk = new Set<Access>();
   #places: Place = 0;
@@ -81,8 +84,17 @@ export class Storage {
     this.#failedUntilUs.set(unit, Math.max(untilUs, this.#failedUntilUs.get(unit) ?? 0));
   }
 
+  failDisk(node: number, untilUs: number): void {
+    this.#diskFailedUntilUs.set(node, Math.max(untilUs, this.#diskFailedUntilUs.get(node) ?? 0));
+  }
+
+  isStranded(process: number): boolean {
+    return this.#stranded.has(process);
+  }
+
   repairAll(): void {
     this.#failedUntilUs.clear();
+    this.#diskFailedUntilUs.clear();
   }
 
   wipeDisk(node: number): void {
@@ -91,19 +103,21 @@ export class Storage {
 
   /** Begins an access; null if nothing will ever come of it. `value` is what is written, null for a read. */
   begin(process: number, node: number, unit: UnitId, key: string, op: number, value: Uint8Array | null, nowUs: number): Access | null {
-    const { storageUsMin, storageUsSpread, lateAccessPpm, lostAnswerPpm } = this.faults;
+    const { storageUsMin, storageUsSpread, lateAccessPpm, lostAnswerPpm, diskHangPpm, diskLostAnswerPpm } = this.faults;
     const isShared = unit !== OWN_DISK;
     let durationUs = storageUsMin + this.#chooser.below(storageUsSpread + 1);
-    if (isShared && this.#hits(lateAccessPpm)) {
-      this.#counts['late-access']++;
+    if (this.#hits(isShared ? lateAccessPpm : diskHangPpm)) {
+      this.#counts[isShared ? 'late-access' : 'disk-hung']++;
       durationUs += this.#chooser.below(this.#termUs * 3);
     }
-    const ok = !isShared || (this.#failedUntilUs.get(unit) ?? 0) <= nowUs;
+    const ok = ((isShared ? this.#failedUntilUs.get(unit) : this.#diskFailedUntilUs.get(node)) ?? 0) <= nowUs;
     // A failing unit does the work and says that it failed, or does not do it and says so, or does nothing at all.
     const does = ok ? 'work' : (['work', 'answer', 'nothing'] as const)[this.#chooser.below(3)];
+    const isLost = does === 'nothing' || this.#hits(isShared ? lostAnswerPpm : diskLostAnswerPpm);
+    if (!isShared && (isLost || !ok)) this.#stranded.add(process);
     if (does === 'nothing') return null;
     const effectUs = nowUs + this.#chooser.below(durationUs + 1);
-    const answerUs = isShared && this.#hits(lostAnswerPpm) ? Infinity : nowUs + durationUs;
+    const answerUs = isLost ? Infinity : nowUs + durationUs;
     const register = this.#register(unit, node, key);
     const action = value === null ? 'read' : 'write';
     const write = value === null || does === 'answer' ? null : { value, place: NOT_YET, ended: NOT_YET };
@@ -144,7 +158,7 @@ export class Storage {
       access.found = register.newest?.value ?? null;
     }
     if (access.answerUs !== Infinity) return true;
-    this.#counts['lost-answer']++;
+    this.#counts[unit === OWN_DISK ? 'disk-answer-lost' : 'lost-answer']++;
     register.reads.delete(access);
     return false;
   }
@@ -152,7 +166,7 @@ export class Storage {
   /** The answer arrives. A weak read is settled only now, since writes begun meanwhile are concurrent with it. */
   answer(access: Access): void {
     const { register, write } = access;
-    if (!access.ok) this.#counts['failed-access']++;
+    if (!access.ok) this.#counts[access.unit === OWN_DISK ? 'disk-failed' : 'failed-access']++;
     if (access.unit === OWN_DISK) return;
     if (write !== null) {
       if (access.ok) write.ended = ++this.#places;

@@ -60,5 +60,6 @@ export function scheduleStrikes<Message, Command, Event, Config>(world: World<Me
     // What is noticed of it is over when the world heals.
     if (untilUs + world.scenario.termUs / 4 < world.scenario.safetyUs) population.slew(anyNode(), untilUs);
   });
+  every(faults.diskFailEveryUs, () => storage.failDisk(anyNode(), world.nowUs + upTo(faults.diskFailUsMax)));
   if (units > 0) every(faults.unitFailEveryUs, () => storage.fail(chooser.below(units), world.nowUs + upTo(faults.unitFailUsMax)));
 }

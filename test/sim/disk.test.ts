@@ -93,3 +93,44 @@ describe('the own disk', () => {
     expect(found.filter(Boolean).length).toBeLessThanOrEqual(told.filter(Boolean).length);
   });
 });
+
+describe('an own disk that is not well', () => {
+  /** One node that counts up on its disk, as long as it is answered: what each life was told, and how many lives there were. */
+  const livesWith = (faults: Partial<FaultPlan>): { told: DiskEvent[][]; counts: Record<string, number> } => {
+    const told: DiskEvent[][] = [];
+    const user = (_scenario: unknown, _core: unknown, desk: Desk<number>): User<DiskEvent> => {
+      const heard: DiskEvent[] = [];
+      told.push(heard);
+      return idleUser<DiskEvent>({
+        event: (event) => {
+          heard.push(event);
+          desk.command(heard.length);
+        },
+        healed: () => desk.done(),
+      });
+    };
+    const sometimes = ['disk-hung', 'disk-answer-lost', 'disk-failed'].map((name) => ({ name, description: name }));
+    const world = tinyWorld({ faults: { keepDiskPpm: 1_000_000, ...faults }, safetyUs: 1_000_000 });
+    const run = simulation({ ...tiny<number, DiskEvent>({ plan: () => world, core: diskCore, user }), sometimes }).run(3, null);
+    return { told, counts: run.sometimes };
+  };
+
+  test('leaves a process without an answer, and the healed world has another in its place', () => {
+    const { told, counts } = livesWith({ diskLostAnswerPpm: 1_000_000 });
+    expect(counts['disk-answer-lost']).toBeGreaterThan(0);
+    expect(told[0]).toEqual([]);
+    expect(told.length).toBe(2);
+  });
+
+  test('says that it failed, and the next process finds what is there', () => {
+    const { told, counts } = livesWith({ diskFailEveryUs: 1, diskFailUsMax: 1_000_000 });
+    expect(counts['disk-failed']).toBeGreaterThan(0);
+    expect(told.length).toBe(2);
+  });
+
+  test('that only hangs strands nobody', () => {
+    const { told, counts } = livesWith({ diskHangPpm: 1_000_000 });
+    expect(counts['disk-hung']).toBeGreaterThan(0);
+    expect(told.length).toBe(1);
+  });
+});

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
-import { drawFaults, healedFaults, noFaults, type FaultPlan } from '../../src/sim/index.ts';
+import { drawDiskFaults, drawFaults, healedFaults, noFaults, type FaultPlan } from '../../src/sim/index.ts';
 
 const SCALE = { termUs: 1_000_000, ratePpmMax: 500, offsetUsMax: 9 };
 const PLANS = Array.from({ length: 500 }, (_, seed) => drawFaults(new SeededChooser(seed), SCALE));
@@ -9,8 +9,8 @@ test('every kind of fault is drawn in some worlds and left out in others', () =>
   const calm = noFaults();
   const always = new Set<keyof FaultPlan>(['latencyUsMin', 'latencyUsSpread', 'storageUsMin', 'storageUsSpread', 'offsetUsMax']);
   for (const kind of Object.keys(calm) as (keyof FaultPlan)[]) {
-    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, and members live on, in worlds of a shape.
-    const shaped = ['wallSway', 'outlive', 'slew'].some((prefix) => kind.startsWith(prefix));
+    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, and members live on, in worlds of a shape; own disks are drawn apart.
+    const shaped = ['wallSway', 'outlive', 'slew', 'disk'].some((prefix) => kind.startsWith(prefix));
     if (kind === 'uptimeUsMax' || shaped) continue;
     const drawn = PLANS.filter((plan) => plan[kind] !== calm[kind]).length;
     expect({ kind, drawn: drawn > 0, leftOut: drawn < PLANS.length }).toEqual({ kind, drawn: true, leftOut: !always.has(kind) });
@@ -44,4 +44,18 @@ test('a healed world has latency, clocks that run apart and weak reads, and no f
     const kept = { latencyUsMin, latencyUsSpread, ratePpmMax, offsetUsMax, storageUsMin, storageUsSpread, weakReads };
     expect(healedFaults(plan)).toEqual({ ...noFaults(), ...kept });
   }
+});
+
+test('own disks are well in many worlds, and hang, fail or lose answers in some', () => {
+  const plans = PLANS.map((_, seed) => {
+    const faults = noFaults();
+    drawDiskFaults(new SeededChooser(seed), faults, SCALE.termUs);
+    return faults;
+  });
+  for (const kind of ['diskHangPpm', 'diskLostAnswerPpm', 'diskFailEveryUs'] as const) {
+    const drawn = plans.filter((plan) => plan[kind] > 0).length;
+    expect(drawn).toBeGreaterThan(PLANS.length / 10);
+    expect(drawn).toBeLessThan(PLANS.length / 2);
+  }
+  expect(plans.every(({ diskFailEveryUs, diskFailUsMax }) => diskFailEveryUs > 0 === diskFailUsMax > 0)).toBe(true);
 });

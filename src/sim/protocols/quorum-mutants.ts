@@ -16,11 +16,13 @@ export type Shape =
   | 'comebacks'
   | 'liars'
   | 'outlived'
-  | 'slewed';
+  | 'slewed'
+  | 'slow-disks'
+  | 'refits';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
-  /** The world in which its rule matters most: half of its runs are drawn there. */
+  /** The world in which its rule matters most: most of its runs are drawn there. */
   readonly shape?: Shape;
   /** What its members keep on their disks, where that is the point. */
   readonly keeps?: Keeps;
@@ -152,6 +154,13 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     without: ['renewalNeedsQuorum'],
   },
   {
+    name: 'renewal-revives',
+    rule: 'rule 8',
+    how: 'A quorum answers a renewal after the lease has run out, and its holder, who has stopped, goes on.',
+    without: ['endIsFinal'],
+    shape: 'overtaking',
+  },
+  {
     name: 'promise-blocks-owner',
     rule: 'rule 8',
     how: 'Contenders outbid the holder: its renewals are refused until the lease is lost.',
@@ -201,6 +210,45 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     how: 'A vote is answered before it is on the disk: a restart in between forgets it, and is not silent.',
     without: ['replyAfterWrite'],
     keeps: 'votes',
+  },
+  {
+    name: 'reply-with-the-write-before',
+    rule: 'rule 25',
+    how: 'A vote is answered when the write that was under way is done, which is of what was in its place before: a restart forgets it.',
+    without: ['replyAfterItsWrite'],
+    keeps: 'votes',
+    shape: 'slow-disks',
+  },
+  {
+    name: 'reply-before-head',
+    rule: 'rule 4, with a disk',
+    how: 'A vote is answered before the head says that there is something in its place: a restart does not look there.',
+    without: ['replyAfterHead'],
+    keeps: 'votes',
+    shape: 'slow-disks',
+  },
+  {
+    name: 'older-vote-counts',
+    rule: 'rule 4, with a disk',
+    how: 'A vote for a name was given before the one for the lease before it was off the disk: a restart takes the older, and the newer is forgotten.',
+    without: ['laterVoteCounts'],
+    keeps: 'votes',
+    shape: 'slow-disks',
+  },
+  {
+    name: 'silence-of-now-only',
+    rule: 'rule 4, with a disk',
+    how: 'A member that is started with a shorter maxTerm is silent for that, though it has voted for longer terms.',
+    without: ['silenceOfBefore'],
+    keeps: 'floor',
+    shape: 'refits',
+  },
+  {
+    name: 'restored-owe-nothing',
+    rule: 'rule 4, with a disk',
+    how: 'A member reads its votes back under a shorter maxTerm and notes only that: when it stops keeping votes it is silent for too short.',
+    without: ['silenceOfRestored'],
+    shape: 'refits',
   },
   {
     name: 'restored-vote-expires-early',
@@ -315,37 +363,29 @@ export function isLiteral(mutant: string | null): boolean {
   return mutant === 'literal' || QUORUM_MUTANTS.some(({ name, without }) => name === mutant && without.includes('oneRoundTrip'));
 }
 
-/** Half of a mutant's worlds are of the shape it asks for; of the product's, one in four is of some shape. */
+/** Of the product's worlds, the shapes that are drawn beside the swarm. */
+const SHAPES_DRAWN: readonly Shape[] = [
+  'lockstep',
+  'reboots',
+  'overtaking',
+  'outages',
+  'beginnings',
+  'orderly',
+  'comebacks',
+  'liars',
+  'liars',
+  'outlived',
+  'slewed',
+  'slow-disks',
+  'refits',
+];
+
+/** Three of four worlds of a mutant are of the shape it asks for; of the product's, two in five are of some shape. */
 export function drawShape(chooser: Chooser, mutant: string | null): Shape {
   if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
-  if (asked && chooser.below(2) === 0) return asked;
-  const shapes = [
-    'lockstep',
-    'reboots',
-    'overtaking',
-    'outages',
-    'beginnings',
-    'orderly',
-    'comebacks',
-    'liars',
-    'liars',
-    'outlived',
-    'slewed',
-  ] as const;
-  return shapes[chooser.below(20)] ?? 'swarm';
-}
-
-/** In one of three worlds members have disks of their own, and where they come and go: all of them keep the same, or each what it likes. */
-export function drawKeeps(chooser: Chooser, shape: Shape, members: number, mutant: string | null): Keeps[] {
-  const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.keeps;
-  if (asked) return Array.from({ length: members }, () => asked);
-  const all = (['votes', 'floor', 'mixed'] as const)[chooser.below(shape === 'comebacks' ? 3 : 9)];
-  if (all === undefined) return [];
-  return Array.from(
-    { length: members },
-    () => (all === 'mixed' ? (['votes', 'floor', 'nothing'] as const)[chooser.below(3)] : all) as Keeps,
-  );
+  if (asked && chooser.below(4) > 0) return asked;
+  return SHAPES_DRAWN[chooser.below(29)] ?? 'swarm';
 }
 
 export function drawBootstraps(chooser: Chooser, shape: Shape, mutant: string | null): boolean {

@@ -20,6 +20,8 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   liars,
   outlived,
   slewed,
+  'slow-disks': slowDisks,
+  refits,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -139,6 +141,40 @@ function outlived(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSc
     outliveEveryUs: Math.floor(termUs / 2) + chooser.below(termUs),
     crashEveryUs: chooser.below(2) * termUs * 4,
     downUsMax: Math.floor(termUs / 4),
+  };
+}
+
+/** Disks are slow, much is lost, and members go down as soon as they have voted: whatever was answered before it was written is forgotten. */
+function slowDisks(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    latencyUsMin: 200,
+    latencyUsSpread: 1 + chooser.below(2_000),
+    lossPpm: 40_000 + chooser.below(100_000),
+    latePpm: chooser.below(2) * 30_000,
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: termUs * 2 + chooser.below(termUs * 4),
+    downUsMax: 1 + chooser.below(Math.floor(termUs / 10)),
+    afterVotePpm: 50_000 + chooser.below(250_000),
+    storageUsMin: 1,
+    storageUsSpread: chooser.below(Math.floor(termUs / 40)),
+    // A place that hangs is left alone, and its next vote is in another: both are found by the next life.
+    diskHangPpm: chooser.below(3) * 15_000,
+  };
+}
+
+/** Members are gone for a moment, again and again, and are set up with something else when they are back. */
+function refits(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    lossPpm: chooser.below(150_000),
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: Math.floor(termUs / 10) + chooser.below(Math.floor(termUs / 2)),
+    downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
+    storageUsMin: 1,
+    storageUsSpread: chooser.below(Math.floor(termUs / 50)),
   };
 }
 

@@ -9,6 +9,8 @@ interface CellWorld {
   readonly handles: readonly number[];
   /** What members keep on disks; engines without disks have none. */
   readonly keeps?: readonly unknown[];
+  /** What changes between two lives of a member; engines without disks have none. */
+  readonly refits?: readonly unknown[];
 }
 
 export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>): SmallerScenario<World>[] {
@@ -28,8 +30,11 @@ export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>
   }
   if ((config.keeps ?? []).length > 0) {
     // What kept tokens rising may have been the disks.
-    const forgetful = { ...config, keeps: [], fenced: false };
+    const forgetful = { ...config, keeps: [], refits: [], fenced: false };
     smaller.push({ without: 'what members keep', scenario: { ...scenario, config: forgetful } });
+  }
+  if ((config.refits ?? []).length > 0) {
+    smaller.push({ without: 'what changes between lives', scenario: { ...scenario, config: { ...config, refits: [] } } });
   }
   if (habits.bootstraps) {
     const old = { ...habits, bootstraps: false };

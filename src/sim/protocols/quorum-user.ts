@@ -21,10 +21,14 @@ export interface QuorumHabits {
   readonly handles: number;
   readonly resources: readonly { readonly text: string; readonly bytes: Uint8Array }[];
   readonly maxTermUs: number;
+  /** A term that every member grants, where they differ. */
+  readonly sureTermUs?: number;
   /** Leases are left to run out: no renewal, no release. */
   readonly lapseOnly: boolean;
   /** Until the world heals holders renew with every use, for a moment only, and have something new to say with every other. */
   readonly restless?: boolean;
+  /** Until the world heals leases are not renewed, many are short or held for a moment only, and the next is asked for at once. */
+  readonly hasty?: boolean;
   /** Nobody waits for a lease before the world heals. */
   readonly impatient?: boolean;
   /** Whoever asks waits for terms before it changes its mind. */
@@ -284,6 +288,10 @@ export class QuorumUser implements User<QuorumEvent> {
     return this.#habits.restless === true && !this.#desk.healed;
   }
 
+  get #isHasty(): boolean {
+    return this.#habits.hasty === true && !this.#desk.healed;
+  }
+
   get #speaks(): boolean {
     return this.#habits.speaks ?? this.#habits.extras;
   }
@@ -299,8 +307,8 @@ export class QuorumUser implements User<QuorumEvent> {
     const desk = this.#desk;
     const { maxTermUs, lapseOnly, impatient = false, patient = false, resources, renews, brief } = this.#habits;
     const waits = desk.choose(2) === 0 && !impatient;
-    const keep = !lapseOnly && renews && !brief && desk.choose(2) === 0;
-    const termUs = this.#drawTerm();
+    const keep = !lapseOnly && renews && !brief && !this.#isHasty && desk.choose(2) === 0;
+    const termUs = this.#isHasty && desk.choose(2) === 0 ? Math.ceil(maxTermUs / 8000) * 1000 : this.#drawTerm();
     this.#acquire(
       handle,
       resources[desk.choose(resources.length)] as Resource,
@@ -323,10 +331,10 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   #askHealed(handle: Handle): void {
-    const { rush, trying, resources, maxTermUs, livenessUs, lapseOnly, renews, brief } = this.#habits;
+    const { rush, trying, resources, maxTermUs, sureTermUs = maxTermUs, livenessUs, lapseOnly, renews, brief } = this.#habits;
     if (handle.sinceHealed) return;
     const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
-    this.#acquire(handle, resource, maxTermUs, trying ? 0 : livenessUs, !lapseOnly && renews && !brief);
+    this.#acquire(handle, resource, sureTermUs, trying ? 0 : livenessUs, !lapseOnly && renews && !brief);
   }
 
   #acquire(handle: Handle, resource: Resource, termUs: number, waitUs: number, keep: boolean): void {
@@ -377,7 +385,8 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   #useLater(handle: Handle, lease: number): void {
-    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (this.#habits.brief ? 50 : 3))), () => this.#use(handle, lease));
+    const isBrief = this.#habits.brief || (this.#isHasty && lease % 2 === 0);
+    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (isBrief ? 50 : 3))), () => this.#use(handle, lease));
   }
 
   #use(handle: Handle, lease: number): void {
@@ -392,13 +401,13 @@ export class QuorumUser implements User<QuorumEvent> {
       return;
     }
     if (handle.usesLeft-- > 0) {
-      if (!this.#habits.lapseOnly && (desk.choose(5) === 0 || this.#isRestless)) {
+      if (!this.#habits.lapseOnly && !this.#isHasty && (desk.choose(5) === 0 || this.#isRestless)) {
         const termUs = this.#drawTerm();
         desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: this.#isRestless ? Math.ceil(termUs / 10_000) * 1000 : termUs });
       }
-      if (this.#speaks && !this.#habits.lapseOnly) this.#speak(handle);
+      if (this.#speaks && !this.#habits.lapseOnly && !this.#isHasty) this.#speak(handle);
       this.#useLater(handle, lease);
-    } else if (!this.#habits.lapseOnly && (handle.keep || this.#habits.brief || desk.choose(4) > 0)) {
+    } else if (!this.#habits.lapseOnly && (handle.keep || this.#habits.brief || this.#isHasty || desk.choose(4) > 0)) {
       handle.state = 'letting-go';
       const inUs = this.#habits.releasesLater && desk.choose(4) === 0 ? desk.choose(Math.floor(this.#habits.maxTermUs / 2)) : 0;
       if (inUs > 0) desk.sometimes('release-later');
@@ -459,7 +468,10 @@ export class QuorumUser implements User<QuorumEvent> {
     if (brief && !this.#desk.healed) return;
     if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
     else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
-    else this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
+    else
+      this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#isHasty || this.#desk.choose(2) === 0 ? 50 : 2))), () =>
+        this.#ask(handle),
+      );
   }
 
   /** Never the same twice, and rising. In worlds of wide numbers two in a row have the same lowest 32 bits. */
@@ -468,9 +480,10 @@ export class QuorumUser implements User<QuorumEvent> {
     return this.#habits.wideNumbers ? NEAR_2_32 + (count >> 1) + count * 2 ** 32 : count;
   }
 
-  /** Whole milliseconds, from half of the longest term up. */
+  /** Whole milliseconds, from half of the longest term up; in a healed world only what every member grants. */
   #drawTerm(): number {
-    const maxTermMs = Math.floor(this.#habits.maxTermUs / 1000);
+    const { maxTermUs, sureTermUs = maxTermUs } = this.#habits;
+    const maxTermMs = Math.floor((this.#desk.healed ? sureTermUs : maxTermUs) / 1000);
     return (this.#desk.choose(2) === 0 ? maxTermMs : Math.ceil(maxTermMs / 2) + this.#desk.choose(Math.floor(maxTermMs / 2))) * 1000;
   }
 

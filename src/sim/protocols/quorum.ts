@@ -25,10 +25,12 @@ import {
   type Referee,
 } from '../../check/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
-import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
+import { drawDiskFaults } from '../faults.ts';
+import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
 import type { Forge } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
-import { drawBootstraps, drawKeeps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
+import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './quorum-disks.ts';
+import { drawBootstraps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
 import { quorumForge } from './quorum-liar.ts';
 import { shapeFaults } from './quorum-shapes.ts';
 import { smallerWorlds } from './quorum-smaller.ts';
@@ -52,6 +54,8 @@ export interface QuorumWorld {
   readonly handles: readonly number[];
   /** What each member keeps on its disk. */
   readonly keeps: readonly Keeps[];
+  /** What lives of members are set up with, in turn; none where all are alike. */
+  readonly refits?: readonly Refit[];
   /** Fencing tokens rise for ever here. */
   readonly fenced: boolean;
 }
@@ -66,6 +70,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     ...LEASE_INTERESTS,
     ...WORLD_INTERESTS,
     ...CLOCK_INTERESTS,
+    ...DISK_INTERESTS,
     { name: 'one-round-trip', description: 'an uncontended acquire took one round trip' },
     { name: 'grant-after-split', description: 'a lease was granted after the vote had split' },
     { name: 'queued', description: 'a request stood in line at a quorum' },
@@ -103,8 +108,10 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const literal = isLiteral(mutant);
     const shape = drawShape(chooser, mutant);
     const drawn = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
-    const members = shape === 'comebacks' ? 3 : drawn;
-    const clients = literal || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
+    const members = shape === 'comebacks' || shape === 'slow-disks' ? 3 : drawn;
+    // Who crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote.
+    const hasty = shape === 'slow-disks';
+    const clients = literal || hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
     const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
     const nodes = members + clients + liars;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
@@ -126,13 +133,19 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const rush = shape === 'lockstep';
     // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
     const trying = rush && chooser.below(2) === 0;
-    const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
-    const names = !literal && chooser.below(3) === 0 ? 1 + chooser.below(4) : 1;
+    // Votes that wait for slow disks take longer than the network does, and whoever sets a cell up says so.
+    const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread) + (hasty ? faults.storageUsSpread : 0);
+    // Some have more names than a page of a listing, or the first places of a disk, have room for.
+    const names = literal ? 1 : hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
-    const handles = Array.from({ length: nodes - liars }, (_, node) => (rush ? 1 : literal && node < members ? 0 : 1 + chooser.below(2)));
+    const handles = Array.from({ length: nodes - liars }, (_, node) =>
+      rush ? 1 : (literal || hasty) && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
+    );
     const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
     // The literal variant lets its promises stand for ever: it is judged for safety only.
-    const livenessUs = literal ? 0 : rush ? (handlesInAll + 4) * TERM_US : (handlesInAll * 5 + 15) * TERM_US;
+    const livenessUs = literal
+      ? 0
+      : (rush ? handlesInAll + 4 : (handlesInAll * 5 + 15) * (shape === 'refits' ? REFIT_TERMS_MAX : 1)) * TERM_US;
     // Some cells of five let three members vote on a name (F8).
     const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
@@ -145,10 +158,15 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       faults.twinPpm = 0;
       if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
       else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
+      drawDiskFaults(chooser, faults, TERM_US);
     }
     const succession = faults.outlivedAmongMembers || chooser.below(3) === 0 ? 'strict' : 'majority';
+    const isRefitted = shape === 'refits' && allKept;
+    if (isRefitted) faults.keepDiskPpm = MILLION;
     const bootstraps = !literal && !rush && !orderly && drawBootstraps(chooser, shape, mutant);
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
+    const refits = isRefitted ? drawRefits(chooser, keeps, timing) : [];
+    const tables = { placesMin: 1 << chooser.below(3), leasesPerPage: 1 + chooser.below(4) };
     return {
       nodes,
       ...(liars > 0 ? { liars } : {}),
@@ -159,11 +177,12 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       livenessUs,
       config: {
         members,
-        core: { memberKeys, replication, timing, floorBuckets: 4, ...(literal ? {} : { succession }) },
+        core: { memberKeys, replication, timing, floorBuckets: 4, ...tables, ...(literal ? {} : { succession }) },
         habits: {
           handles: 0,
           resources,
           maxTermUs: TERM_US,
+          sureTermUs: TERM_US,
           lapseOnly: literal,
           rush,
           trying,
@@ -178,6 +197,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
           silenceUs: timing.silenceUs,
           restless: shape === 'comebacks',
+          hasty,
           restarted: false,
           bootstraps,
           isMember: false,
@@ -186,6 +206,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
         orderly,
         handles,
         keeps,
+        refits,
         // With floors that no restart forgets, wall clocks may be anything.
         // A liar’s ballots are ahead of what a member without a disk begins with anew.
         fenced: (tame && liars === 0) || (allKept && faults.keepDiskPpm === MILLION),
@@ -198,15 +219,17 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   core({ config, nodes }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore {
     // Members of a cell that is to be bootstrapped do not know that they are new.
     const restarted = boot.restarted || (config.habits.bootstraps && boot.incarnation <= nodes);
-    const keeps = config.keeps[boot.self] ?? 'nothing';
-    return new QuorumCore({ ...config.core, keeps }, { ...boot, restarted }, rulesOf(mutant));
+    const refit = boot.self < config.members ? refitOf(config.refits, nodes, boot) : null;
+    const { timing, keeps } = refit ?? { timing: config.core.timing, keeps: config.keeps[boot.self] ?? 'nothing' };
+    return new QuorumCore({ ...config.core, timing, keeps }, { ...boot, restarted }, rulesOf(mutant));
   },
 
   user({ config, nodes }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
     // A scenario may be run many times: nobody has asked for anything when its first process starts.
     if (desk.incarnation === 1) config.habits.opened.asked = false;
     const [handles, restarted, isMember] = [config.handles[desk.node] ?? 0, desk.incarnation > nodes, desk.node < config.members];
-    return new QuorumUser({ ...config.habits, handles, restarted, isMember }, core, desk);
+    const { maxTermUs, silenceUs } = (isMember && refitOf(config.refits, nodes, desk)?.timing) || config.core.timing;
+    return new QuorumUser({ ...config.habits, handles, restarted, isMember, maxTermUs, silenceUs }, core, desk);
   },
 
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [

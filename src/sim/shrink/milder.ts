@@ -26,6 +26,9 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['lost answers of storage', ['lostAnswerPpm']],
   ['late accesses to storage', ['lateAccessPpm']],
   ['weak reads', ['weakReads']],
+  ['own disks that hang', ['diskHangPpm']],
+  ['lost answers of own disks', ['diskLostAnswerPpm']],
+  ['own disks that fail', ['diskFailEveryUs', 'diskFailUsMax']],
 ];
 
 export interface Milder {

@@ -73,6 +73,21 @@ class Member {
     }
   }
 
+  /** The oldest access to this place that is not answered yet is answered; the others are still under way. */
+  done(...keys: string[]): void {
+    for (const wanted of keys) {
+      const at = this.pending.findIndex(({ key }) => key === wanted);
+      const [access] = this.pending.splice(at, 1);
+      if (at < 0 || !access)
+        throw new Error(`nothing is under way for ${wanted}, only for ${this.pending.map(({ key }) => key).join(', ')}`);
+      if (access.value !== null) this.disk.set(access.key, access.value);
+      this.#core.completed(
+        { op: access.op, ok: true, value: access.value === null ? (this.disk.get(access.key) ?? null) : null },
+        this.#step(),
+      );
+    }
+  }
+
   pass(us: number): void {
     this.nowUs += us;
     this.wallUs += us;
@@ -240,6 +255,135 @@ describe('a member that keeps its votes', () => {
     // And again when that life was too short to end its silence.
     one.restart('votes');
     expect(one.silentForUs).toBeGreaterThanOrEqual(TERM_US);
+  });
+});
+
+describe('an answer waits', () => {
+  test('for the write that has its vote, not for the one before it in the same place', () => {
+    const one = member('votes');
+    const ballot = one.wallUs + 1;
+    one.propose(1, { ballot });
+    one.settle();
+    one.release(1, ballot);
+    expect(one.propose(2, { ballot: ballot + 10 })).toBe('nothing');
+    // What was under way is that the vote before is over.
+    one.done('vote/0');
+    expect(one.said).toBe('nothing');
+    one.done('vote/0');
+    expect(one.said).toBe('accepted');
+  });
+
+  test('for the write that has its vote, also when the proposal comes twice', () => {
+    const one = member('votes');
+    one.propose(1, { termUs: TERM_US / 2, ballot: WALL_US + 1 });
+    one.done('floor', 'head');
+    const longer = { termUs: TERM_US, ballot: WALL_US + 2, flags: RENEWS };
+    one.propose(1, longer);
+    one.propose(1, longer);
+    one.done('vote/0');
+    expect(one.sent.length).toBe(1);
+    one.done('vote/0');
+    expect(one.sent.length).toBe(3);
+  });
+
+  test('for the head that makes the place of its vote known', () => {
+    const one = member('votes');
+    expect(one.propose(1)).toBe('nothing');
+    one.done('vote/0', 'floor');
+    expect(one.said).toBe('nothing');
+    one.done('head');
+    expect(one.said).toBe('accepted');
+  });
+
+  test('for the head also where another vote has made it grow', () => {
+    const one = member('votes');
+    one.propose(1, { name: 'r0' });
+    one.propose(2, { name: 'r1' });
+    one.done('vote/0', 'vote/1', 'floor');
+    expect(one.sent).toEqual([]);
+    one.done('head');
+    expect(one.sent.map(({ lease }) => lease)).toEqual([1, 2]);
+  });
+
+  test('for the floor its ballot is above', () => {
+    const one = member('floor');
+    expect(one.propose(1)).toBe('nothing');
+    one.done('floor');
+    expect(one.said).toBe('accepted');
+  });
+
+  test('or is none: while too many wait for a disk that hangs, proposals are left alone', () => {
+    const one = member('floor');
+    for (let i = 0; i < 65_536; i++) one.propose(i + 1, { name: `r${i}`, ballot: WALL_US + i + 1 });
+    const ballot = WALL_US + 70_000;
+    expect(one.propose(70_000, { name: 'more', ballot })).toBe('nothing');
+    one.done('floor');
+    expect(one.sent.length).toBe(65_536);
+    expect(one.sent.some(({ lease }) => lease === 70_000)).toBe(false);
+    one.settle();
+    expect(one.propose(70_000, { name: 'more', ballot })).toBe('accepted');
+  });
+});
+
+describe('of what is read back', () => {
+  /** A disk with a vote for a lease that is over and one for the lease after it, both for the same name. */
+  const twoVotes = (older: string, newer: string): Member => {
+    const one = member('votes');
+    one.propose(1, { ballot: WALL_US + 1, meta: 'older', termUs: TERM_US / 10 });
+    one.settle();
+    const before = (one.disk.get('vote/0') as Uint8Array).slice();
+    one.release(1, WALL_US + 1);
+    one.settle();
+    one.propose(2, { ballot: WALL_US + 2, meta: 'newer' });
+    one.settle();
+    const after = (one.disk.get('vote/0') as Uint8Array).slice();
+    one.disk.set(older, before).set(newer, after);
+    one.restart('votes');
+    return one;
+  };
+
+  test.each([
+    ['vote/0', 'vote/1'],
+    ['vote/1', 'vote/0'],
+  ])('the later of two votes for a name counts: %s is of the lease before', (older, newer) => {
+    const one = twoVotes(older, newer);
+    expect(one.metaOf()).toBe('newer');
+    expect(one.events).toContainEqual({ kind: 'ready', restored: 1 });
+    one.pass(TERM_US / 2);
+    expect(one.propose(3, { ballot: WALL_US + TERM_US })).toBe('refused held');
+  });
+
+  test('votes of a life that is no longer accounted for do not count', () => {
+    const one = member('votes');
+    one.propose(1, { name: 'r0' });
+    one.propose(2, { name: 'r1' });
+    one.settle();
+    one.restart('floor');
+    one.pass(TERM_US * 1.1);
+    one.restart('votes');
+    one.pass(TERM_US * 1.1);
+    one.propose(3, { name: 'r0' });
+    one.settle();
+    expect(one.said).toBe('accepted');
+    one.restart('votes');
+    expect(one.events).toContainEqual({ kind: 'ready', restored: 1 });
+  });
+
+  test('a vote is honoured for the term it was given for, not for that of the lease before it', () => {
+    const one = member('votes');
+    one.propose(1);
+    one.settle();
+    // Over, and not swept out yet.
+    one.nowUs += TERM_US * 1.1;
+    one.wallUs += TERM_US * 1.1;
+    one.propose(2, { termUs: TERM_US / 10 });
+    one.settle();
+    expect(one.said).toBe('accepted');
+    one.restart('votes');
+    one.pass(TERM_US / 5);
+    one.propose(3, { ballot: one.wallUs + TERM_US });
+    one.settle();
+    expect(one.said).toBe('accepted');
   });
 });
 

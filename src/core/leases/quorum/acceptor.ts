@@ -7,7 +7,7 @@ import { monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '..
 import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
-import { FLOOR_BUCKETS, type QuorumStep } from './config.ts';
+import { FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from './horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
@@ -65,8 +65,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #given = 0;
 
   constructor({ config, boot, names, watchers, sign, succession, rules }: AcceptorGround) {
-    const keeps = config.keeps ?? 'nothing';
-    this.#ledger = keeps === 'nothing' ? null : new Ledger(this, keeps === 'votes', config.timing.silenceUs, boot.incarnation, rules);
+    this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(this, config, boot.incarnation, rules);
     this.standing = new Standing(
       { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
       (step) => boot.restarted && this.#setFloors(step),
@@ -84,7 +83,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
-    this.#pages = new Pages(names, this, sign);
+    this.#pages = new Pages({ names, rows: this, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
 
   get wakeAt(): MonoUs {
@@ -381,7 +380,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   /** No clock tells how much of it is over: it is honoured in full, from now on. */
   restoreVote(vote: VoteRecord, step: QuorumStep): number {
     const honouredUs = this.#rules.restoredInFull ? vote.spanUs : Math.floor(vote.spanUs / 2);
-    const id = this.#votes.take(vote, step.monoUs + honouredUs);
+    const id = this.#votes.take(vote, step.monoUs + honouredUs, this.#rules.laterVoteCounts);
     this.#scheduleSweep(step);
     return id;
   }

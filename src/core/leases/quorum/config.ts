@@ -26,12 +26,18 @@ export interface QuorumConfig {
   readonly limits?: MemberLimits | undefined;
   /** How a started member takes the place of its earlier life. Without it, whoever starts members sees to it that there is one process of each. */
   readonly succession?: SuccessionMode;
+  /** Places for votes that a member makes known on its disk at first; twice as many whenever they do not suffice. */
+  readonly placesMin?: number;
+  /** How many leases a page of a listing has. */
+  readonly leasesPerPage?: number;
 }
 
 /** `floor`: how high its tokens went. `votes`: that, and every vote, so that a restart need not be silent. */
 export type Keeps = 'nothing' | 'floor' | 'votes';
 
 export const FLOOR_BUCKETS = 4096;
+export const PLACES_MIN = 16;
+export const LEASES_PER_PAGE = 256;
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
 export type QuorumCommand =

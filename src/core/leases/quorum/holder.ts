@@ -276,7 +276,7 @@ export class Holder {
   #extend(renewal: Renewal, step: QuorumStep): void {
     const { id, lease, termUs } = renewal;
     const holds = this.#holds;
-    if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
+    if (this.#out.rules.endIsFinal && this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
       this.#lose(id, step);
       return;
     }

@@ -10,7 +10,7 @@
 import { BALLOT_TIME_MAX, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot } from '../../contract.ts';
 import { LowestSet } from '../../tables/index.ts';
-import type { QuorumStep } from './config.ts';
+import { PLACES_MIN, type QuorumConfig, type QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
 import { decodeFloor, decodeHead, decodeVote, encodeFloor, encodeHead, encodeVote, type Head, type VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
@@ -64,13 +64,13 @@ const ANSWERS_MAX = 65_536;
  */
 const FLOOR_AHEAD = 0.1;
 const FLOOR_FAR_AHEAD = 10;
-const PLACES_MIN = 16;
 const NO_BYTES = new Uint8Array(0);
 
 export class Ledger {
   readonly #view: LedgerView;
   readonly #rules: QuorumRules;
   readonly #keepsVotes: boolean;
+  readonly #placesMin: number;
   readonly #silenceUs: number;
   readonly #life: Incarnation;
   #head: Head;
@@ -88,14 +88,16 @@ export class Ledger {
   #reads = 0;
   #owedUs: number;
 
-  constructor(view: LedgerView, keepsVotes: boolean, silenceUs: number, life: Incarnation, rules: QuorumRules) {
+  constructor(view: LedgerView, { keeps, timing, placesMin }: QuorumConfig, life: Incarnation, rules: QuorumRules) {
+    const { silenceUs } = timing;
     this.#view = view;
     this.#rules = rules;
-    this.#keepsVotes = keepsVotes;
+    this.#keepsVotes = keeps === 'votes';
+    this.#placesMin = placesMin ?? PLACES_MIN;
     this.#silenceUs = silenceUs;
     this.#life = life;
     this.#owedUs = silenceUs;
-    this.#head = { silenceUs, keepsVotes, since: life, places: 0, settled: false, life: 0 };
+    this.#head = { silenceUs, keepsVotes: this.#keepsVotes, since: life, places: 0, settled: false, life: 0 };
   }
 
   /** How long this member has to be silent before it votes; 0 if it remembers all votes. */
@@ -132,7 +134,8 @@ export class Ledger {
   /** The silence is over: from when this is written on, the member may vote. */
   settle(life: number, step: QuorumStep): void {
     // Votes that were read back may have been given for longer terms than there are now.
-    const longestUs = this.#restored > 0 ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
+    const owesMore = this.#restored > 0 && this.#rules.silenceOfRestored;
+    const longestUs = owesMore ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
     this.#head = { ...this.#head, silenceUs: longestUs, settled: true, life: Math.max(life, this.#head.life) };
     this.#write(HEAD, null, step);
   }
@@ -161,8 +164,9 @@ export class Ledger {
     if (this.#keepsVotes) {
       const place = this.#placeOf(id);
       const grows = place >= this.#head.places;
-      if (grows) this.#head = { ...this.#head, places: Math.max(PLACES_MIN, 2 * this.#head.places) };
-      this.#await(HEAD, number, grows, step);
+      if (grows) this.#head = { ...this.#head, places: Math.max(this.#placesMin, 2 * this.#head.places) };
+      if (this.#rules.replyAfterHead) this.#await(HEAD, number, grows, step);
+      else if (grows) this.#write(HEAD, null, step);
       const keptUs = change === 'new' ? 0 : (this.#spans.get(id) ?? 0);
       const changes = change !== null || spanUs > keptUs;
       // A renewal for a shorter term does not end its holder's lease sooner.
@@ -225,7 +229,7 @@ export class Ledger {
       return;
     }
     // Until the silence is over, the disk says what it said before: a life cut short owes it still.
-    this.#owedUs = Math.max(head.silenceUs, this.#silenceUs);
+    this.#owedUs = this.#rules.silenceOfBefore ? Math.max(head.silenceUs, this.#silenceUs) : this.#silenceUs;
     this.#head = { silenceUs: this.#owedUs, keepsVotes: this.#keepsVotes, since: this.#life, places: 0, settled: false, life: head.life };
   }
 
@@ -278,7 +282,7 @@ export class Ledger {
     const writing = this.#writings.get(op);
     if (writing) {
       writing.again = true;
-      if (number !== null) this.#hold(writing.next, number);
+      if (number !== null) this.#hold(this.#rules.replyAfterItsWrite ? writing.next : writing.now, number);
       return;
     }
     const begun: Writing = { again: false, now: [], next: [] };

@@ -15,20 +15,29 @@ export interface RowView {
   toldClock(step: QuorumStep): QuorumMessage['clock'];
 }
 
-const LEASES_PER_PAGE = 256;
 const BYTES_PER_PAGE = 65_536;
 const ROWS_PER_PAGE = 4096;
+
+interface PageGround {
+  readonly names: NameTable;
+  readonly rows: RowView;
+  readonly sign: (end: QuorumMessage, print: number) => void;
+  /** Leases of one page. */
+  readonly leasesMax: number;
+}
 
 export class Pages {
   readonly #names: NameTable;
   readonly #rows: RowView;
-  readonly #sign: (end: QuorumMessage, print: number) => void;
+  readonly #sign: PageGround['sign'];
+  readonly #leasesMax: number;
   readonly #reply = new QuorumMessage();
 
-  constructor(names: NameTable, rows: RowView, sign: (end: QuorumMessage, print: number) => void) {
+  constructor({ names, rows, sign, leasesMax }: PageGround) {
     this.#sign = sign;
     this.#names = names;
     this.#rows = rows;
+    this.#leasesMax = leasesMax;
   }
 
   /** From the row that `message.token` says. A name keeps its row while it is leased, so what is leased throughout is not missed. */
@@ -41,7 +50,7 @@ export class Pages {
     reply.count = 0;
     const end = Math.min(names.idLimit, message.token + ROWS_PER_PAGE);
     let id = message.token;
-    for (let bytes = 0; id < end && reply.count < LEASES_PER_PAGE && bytes < BYTES_PER_PAGE; id++) {
+    for (let bytes = 0; id < end && reply.count < this.#leasesMax && bytes < BYTES_PER_PAGE; id++) {
       if (!this.#begins(id, message)) continue;
       this.#rows.describe(id, reply, step);
       if ((reply.flags & HAS_LEASE) === 0) continue;

@@ -51,6 +51,8 @@ export interface QuorumRules {
   readonly refuseOwnLower: boolean;
   /** Rule 8: a renewal extends only after a fresh quorum. */
   readonly renewalNeedsQuorum: boolean;
+  /** Rule 8: a lease that ran out while it was being renewed stays over. */
+  readonly endIsFinal: boolean;
   /** Rule 8: a promise to a contender never blocks the owner. */
   readonly promiseYieldsToOwner: boolean;
   /** P10: an acceptor's term is stretched by the rate error. */
@@ -71,6 +73,16 @@ export interface QuorumRules {
   readonly tokenAboveFloor: boolean;
   /** Rule 4, with a disk: a vote is on the disk before its answer leaves. */
   readonly replyAfterWrite: boolean;
+  /** Rule 25: an answer waits for the write that has its vote, not for the one before it that is under way. */
+  readonly replyAfterItsWrite: boolean;
+  /** Rule 4, with a disk: an answer waits for the head that makes the place of its vote known. */
+  readonly replyAfterHead: boolean;
+  /** Rule 4, with a disk: of two votes for one name that are read back, the later counts. */
+  readonly laterVoteCounts: boolean;
+  /** Rule 4, with a disk: the silence is the longest that a vote of an earlier life may call for, whatever maxTerm is now. */
+  readonly silenceOfBefore: boolean;
+  /** Rule 4, with a disk: votes that were read back are owed the silence of the life that gave them. */
+  readonly silenceOfRestored: boolean;
   /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
   readonly restoredInFull: boolean;
   /** Rule 7, with a disk: a vote is kept with the longest term it was given for. */
@@ -118,6 +130,7 @@ export const ALL_RULES: QuorumRules = {
   neverShorten: true,
   refuseOwnLower: true,
   renewalNeedsQuorum: true,
+  endIsFinal: true,
   promiseYieldsToOwner: true,
   stretchTerm: true,
   rateWatched: true,
@@ -128,6 +141,11 @@ export const ALL_RULES: QuorumRules = {
   believesNearOnly: true,
   tokenAboveFloor: true,
   replyAfterWrite: true,
+  replyAfterItsWrite: true,
+  replyAfterHead: true,
+  laterVoteCounts: true,
+  silenceOfBefore: true,
+  silenceOfRestored: true,
   restoredInFull: true,
   keptAsLong: true,
   floorKept: true,

@@ -116,10 +116,10 @@ export class Votes {
     };
   }
 
-  /** A vote that was read back. Of two for one name the later counts: it was given after the other had ended. */
-  take({ name, owner, lease, ballot, token, meta }: VoteRecord, expiresAt: number): number {
+  /** A vote that was read back. Of two for one name the later counts, unless told otherwise: it was given after the other had ended. */
+  take({ name, owner, lease, ballot, token, meta }: VoteRecord, expiresAt: number, laterCounts: boolean): number {
     const id = this.#names.intern(name, 0, name.length);
-    if (this.leases.has(id) && this.leases.ballot(id) >= ballot) return -1;
+    if (this.leases.has(id) && ballot > this.leases.ballot(id) !== laterCounts) return -1;
     this.put(id, owner, lease, ballot, token, expiresAt);
     this.#setMeta(id, meta);
     return id;
