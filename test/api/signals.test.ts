@@ -1,6 +1,7 @@
 /** Calls that are given up, and calls that end early: one rule for reasons, and no waiting for members that do not answer. */
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { connect, type Cell } from '../../src/api/index.ts';
+import { connect, observe, type Cell } from '../../src/api/index.ts';
 import { testCell } from '../../src/api/testing.ts';
 
 const reason = new Error('changed my mind');
@@ -51,6 +52,66 @@ describe('every waiting call rejects with the reason of its signal, as it is', (
     await expect(call(client, AbortSignal.abort('a word'))).rejects.toBe('a word');
     await cell.close();
   });
+});
+
+describe('a call that was answered leaves nothing behind', () => {
+  const CALLS: Readonly<Record<string, (cell: Cell, signal: AbortSignal) => Promise<unknown>>> = {
+    ready: (cell, signal) => cell.ready({ signal }),
+    acquire: (cell, signal) => cell.acquire('x', { signal }),
+    tryAcquire: (cell, signal) => cell.tryAcquire('x', { signal }),
+    using: (cell, signal) => cell.using('x', { signal }, () => 'done'),
+    acquireAll: (cell, signal) => cell.acquireAll(['x', 'y'], { signal }),
+    holder: (cell, signal) => cell.holder('x', { signal }),
+    list: (cell, signal) => cell.list('', { signal }),
+    leader: (cell, signal) => cell.elect('x').leader({ signal }),
+    proclaim: async (cell, signal) => (await cell.acquire('x')).proclaim('something', { signal }),
+  };
+
+  test.each(Object.keys(CALLS))('on the signal of %s', async (name) => {
+    const call = CALLS[name] as (typeof CALLS)[string];
+    await using cell = await testCell();
+    const client = await cell.client();
+    const { signal } = new AbortController();
+    await call(client, signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+test('a lease that was granted in the step in which its caller gave up is given back', async () => {
+  await using cell = await testCell({ members: 1 });
+  const member = cell.member('a');
+  const controller = new AbortController();
+  let second: Promise<unknown> = Promise.resolve();
+  // Told in the middle of things: what is asked for here is granted before anybody hears of it.
+  const stop = observe('tenure:lease:granted', () => {
+    stop();
+    second = codeOf(member.acquire('second', { signal: controller.signal }));
+    controller.abort(reason);
+  });
+  await member.acquire('first');
+  await second;
+  expect((await member.holder('second')).holder).toBeNull();
+});
+
+test('a lease that is given back twice is given back when it was given back once', async () => {
+  await using cell = await testCell({ maxTerm: '5s' });
+  const client = await cell.client();
+  const lease = await client.acquire('x');
+  cell.cutOff(client);
+  let isDone = false;
+  void lease.release();
+  void lease.release().then(() => (isDone = true));
+  await cell.advance('1s');
+  expect(isDone).toBe(false);
+  await cell.advance('5s');
+  expect(isDone).toBe(true);
+});
+
+test('a term that is no whole number of milliseconds is never longer than what was asked for', async () => {
+  await using cell = await testCell({ members: 1 });
+  // Its own vote is all it needs, so no time has passed.
+  const lease = await cell.member('a').acquire('x', { term: 1000.9 });
+  expect(lease.remainingMs()).toBe(1000);
 });
 
 describe('a client that nobody answers', () => {

@@ -69,6 +69,13 @@ describe('a data directory', () => {
     expect((await open(path, { incarnation: incarnation(5) })).isKept).toBe(true);
   });
 
+  test('refuses a start whose incarnation an earlier start had', async () => {
+    const path = freshDir();
+    const born = incarnation(4242);
+    await (await DataDir.open({ path, cell: 'test', member: 'a', incarnation: born })).close();
+    await expect(DataDir.open({ path, cell: 'test', member: 'a', incarnation: born })).rejects.toMatchObject({ code: 'TENURE_DATA_DIR' });
+  });
+
   test.each([{ cell: 'other' }, { member: 'b' }])('of another is refused: %o', async (more) => {
     const path = freshDir();
     await (await open(path)).close();

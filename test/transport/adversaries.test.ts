@@ -373,7 +373,7 @@ describe('whoever does not finish the handshake', () => {
   });
 
   it('gives way to newer ones when there are too many', async () => {
-    await scene({ limits: { strangersMax: 3 } }, async (at) => {
+    await scene({ limits: { strangersMax: 3, handshakeMs: 60_000 } }, async (at) => {
       const crowd = Array.from({ length: 6 }, () => new RawPeer(at.port));
       await Promise.all(crowd.slice(0, 2).map((raw) => raw.closed));
       const friend = await at.enter(at.cell.transport('client', 'friend'));

@@ -1,11 +1,6 @@
 /** What pongs tell of a peer: its round trip without the time it held the ping, and its clock from the quickest answer. */
 import { describe, expect, test } from 'vitest';
-import { incarnation, nodeId } from '../../src/kernel/index.ts';
-import type { PeerInfo } from '../../src/transport/index.ts';
-import type { Connection } from '../../src/transport/tcp/connection.ts';
-import { Peer } from '../../src/transport/tcp/peer.ts';
 import { RoundTrip } from '../../src/transport/tcp/round-trip.ts';
-import { ByteWriter, PONG } from '../../src/wire/index.ts';
 
 const WALL_US = 1_800_000_000_000_000;
 
@@ -45,18 +40,4 @@ describe('a round trip', () => {
       trip.sample({ sentUs: 0, receivedWallUs: WALL_US, answeredWallUs: WALL_US, answeredMonoUs: 0 }, 1000, WALL_US + 900);
     expect(trip.offsetUs).toBe(-400);
   });
-});
-
-test('what was measured of a peer is not believed of the process that takes its place', () => {
-  const peer = new Peer(nodeId(1), 'b', { message: () => undefined, parted: () => undefined });
-  const connection = { out: new ByteWriter(), queuedBytes: 0, writes: 0, flush: () => undefined } as unknown as Connection;
-  const info: PeerInfo = { role: 'member', id: 'b', incarnation: incarnation(2), version: 1, config: {}, isAdmin: false };
-  const pong = new ByteWriter();
-  for (const us of [0, WALL_US, WALL_US, 5]) pong.u53(us);
-  peer.attach(connection, info);
-  peer.frame(PONG, pong.bytes, 0, pong.length);
-  expect(peer.stats().rttUs).not.toBeNull();
-  peer.gone('lost', null);
-  peer.attach(connection, { ...info, incarnation: incarnation(3) });
-  expect(peer.stats()).toMatchObject({ rttUs: null, offsetUs: null, clock: null });
 });

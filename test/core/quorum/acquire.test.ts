@@ -460,6 +460,29 @@ describe('a release', () => {
   });
 });
 
+describe('a token', () => {
+  it('stays above the one before it though a release of an older lease comes late', () => {
+    const cell = new Cell({ clients: 2 });
+    const [first, late] = [cell.node(3), cell.node(4)];
+    const old = first.acquire();
+    cell.settle();
+    first.release(old);
+    const copies = cell.flying.filter(ofKind('RELEASE'));
+    cell.settle();
+    cell.pass(TERM_US / 2);
+    const next = first.acquire();
+    cell.settle();
+    first.release(next);
+    cell.settle();
+    for (const copy of copies) cell.hand(copy);
+    // Between the two: its wall clock lags, but not behind the first.
+    late.wallOffsetUs -= TERM_US / 4;
+    late.acquire();
+    cell.settle();
+    expect(late.last('granted').token).toBeGreaterThan(first.last('granted').token);
+  });
+});
+
 describe('cancel', () => {
   it('means that no lease comes of it, whatever votes come late', () => {
     const cell = new Cell({ clients: 1 });
