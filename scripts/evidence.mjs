@@ -1,6 +1,7 @@
 // Writes docs/evidence.md: what was exhausted, what was sampled, and what kills each mutant, from docs/evidence.jsonl,
 // docs/mutants.md and test/scripts. `--check` only compares. `--record sim quorum --runs 5000 --seed 1` runs that
-// command (`sim` or `explore`) with --json and keeps what came of it in docs/evidence.jsonl.
+// command (`sim` or `explore`) with --json and keeps what came of it in docs/evidence.jsonl. `--again explore` does so
+// for every command there, and of the list of worlds below, that has `explore` in it.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +19,20 @@ import { runScript, simulations } from '../dist/sim/index.js';
  * @typedef {{ name: string, rule: string } & Death} Killed
  */
 
+/**
+ * Small worlds that the evidence must have besides those that were recorded by hand: the quorum engine where messages come
+ * twice, proposers try twice, processes have two handles, and clocks drift. Each is searched to its end within a minute or two.
+ */
+const WORLDS = [
+  'explore quorum --acceptors 1 --crashes 1 --duplicates 1 --tries 2 --renewals 0',
+  'explore quorum --acceptors 1 --proposers 1 --attempts 2 --handles 2 --duplicates 1',
+  'explore quorum --acceptors 1 --attempts 2 --handles 2 --crashes 1 --renewals 0 --instants 0',
+  'explore quorum --acceptors 3 --crashes 0 --renewals 0 --no-release --instants 1 --duplicates 1',
+  'explore quorum --acceptors 3 --crashes 0 --renewals 0 --no-release --drift 0.1',
+  'explore quorum --acceptors 1 --crashes 1 --renewals 0 --no-release --tries 2 --drift 0.1',
+  'explore quorum --acceptors 1 --crashes 1 --renewals 1 --duplicates 1 --drift 0.1',
+];
+
 /** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. */
 const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests', 'R1', 'R2', 'R3', 'R4', 'R5']);
 
@@ -30,6 +45,7 @@ const PLANS = 200;
 
 const [option, ...words] = process.argv.slice(2);
 if (option === '--record') record(words);
+else if (option === '--again') again(words.join(' '));
 else if (option === '--check') await check();
 else writeFileSync(PAGE, await page());
 
@@ -75,6 +91,16 @@ function record(args) {
         };
   const entries = [...read().filter((one) => one.command !== command), entry].sort((a, b) => (a.command < b.command ? -1 : 1));
   writeFileSync(DATA, entries.map((one) => `${JSON.stringify(one)}\n`).join(''));
+}
+
+/** @param {string} part */
+function again(part) {
+  const recorded = read().map(({ command }) => command.replace(/^tenure /, ''));
+  for (const command of new Set([...recorded, ...WORLDS])) {
+    if (!command.includes(part)) continue;
+    process.stderr.write(`${command}\n`);
+    record(command.split(' '));
+  }
 }
 
 /** @param {{ property: string }[]} violations */
