@@ -30,6 +30,7 @@ const WIDER = new Map([
   ['store', ['test/store']],
   ['runtime', ['test/runtime', 'test/api']],
   ['api', ['test/api', 'test/examples']],
+  ['cli', ['test/cli/run.test.ts', 'test/cli/run-lost.test.ts', 'test/cli/run-guards.test.ts']],
 ]);
 
 const { values } = parseArgs({
@@ -116,7 +117,7 @@ async function judge(tree, { file, find, replace, tests, title, build = false, e
     } finally {
       writeFileSync(path, text);
       // What was built of it must not stay either.
-      if (net.build) await run(tree, ['node_modules/typescript/bin/tsc', '-b']);
+      if (net.build) await builds(tree);
     }
   };
   if (!(await isSound(tree, named))) return ['broken-net', `${tests.join(' ')} fails without it`];
@@ -138,9 +139,14 @@ function isSound(tree, net) {
 
 /** @param {string} tree @param {Net} net */
 async function passes(tree, { tests, title, build }) {
-  if (build && !(await run(tree, ['node_modules/typescript/bin/tsc', '-b']))) return false;
+  if (build && !(await builds(tree))) return false;
   const named = title === undefined ? [] : ['-t', title];
   return run(tree, ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', `--testTimeout=${TEST_MS_MAX}`, ...named, ...tests]);
+}
+
+/** The commands that tests start are bundled. @param {string} tree */
+async function builds(tree) {
+  return (await run(tree, ['node_modules/typescript/bin/tsc', '-b'])) && run(tree, ['scripts/bundle.mjs']);
 }
 
 /** Whether the command ends well, and in time. @param {string} tree @param {string[]} args @returns {Promise<boolean>} */

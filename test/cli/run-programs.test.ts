@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { lastResort } from '../../src/cli/run/last-resort.ts';
-import { FIRED, machineMonoMs, type Order } from '../../src/cli/run/orders.ts';
+import { ACTS, FIRED, machineMonoMs, type Order } from '../../src/cli/run/orders.ts';
 import { ProcessGroup } from '../../src/cli/run/process-group.ts';
 import { ROOT } from '../support/tree.ts';
 import { isThere } from './run-kit.ts';
@@ -79,6 +79,11 @@ class Program {
   async answers(number: number): Promise<void> {
     while (!this.#answers.split('\n').includes(String(number))) await sleep(5);
   }
+
+  /** Whether it has said that it acts. */
+  get acts(): boolean {
+    return this.#answers.split('\n').includes(ACTS);
+  }
 }
 
 const switchOf = (order: Order): Program =>
@@ -100,7 +105,26 @@ describe('the switch', () => {
     program.process.stdin?.end();
     expect(await program.ended).toBe(FIRED);
     expect(subject.told).toEqual(['ready', 'told']);
-    expect(subject.isThere).toBe(false);
+    expect([subject.isThere, program.acts]).toEqual([false, true]);
+  });
+
+  it('reads what it was told while it was loading, or stopped, before it judges', async () => {
+    const subject = await Subject.start();
+    const program = switchOf(subject.order({ killAtMonoMs: 0 }));
+    const tell = (order: Order): void => void program.process.stdin?.write(`${JSON.stringify(order)}\n`);
+    tell(subject.order({ number: 2 }));
+    await program.answers(2);
+    const thirdMs = machineMonoMs() + 5000;
+    tell(subject.order({ number: 3, killAtMonoMs: thirdMs }));
+    await program.answers(3);
+    program.process.kill('SIGSTOP');
+    tell(subject.order({ number: 4 }));
+    while (machineMonoMs() < thirdMs + 100) await sleep(50);
+    program.process.kill('SIGCONT');
+    await program.answers(4);
+    tell(subject.order({ number: 5 }));
+    await program.answers(5);
+    expect([subject.told, subject.isThere, program.acts]).toEqual([['ready'], true, false]);
   });
 
   it('does not tell again what was told', async () => {
@@ -156,8 +180,17 @@ describe.runIf(process.platform === 'linux')('the last resort', () => {
     const program = programOf(subject.order(), start);
     program.process.stdin?.end();
     expect(await program.ended).toBe(FIRED);
-    expect(subject.isThere).toBe(false);
+    expect([subject.isThere, program.acts]).toEqual([false, true]);
     expect(subject.told).toEqual(['ready']);
+  });
+
+  it('kills also if nobody hears it any more', async () => {
+    const subject = await Subject.start();
+    const program = programOf(subject.order());
+    program.process.stdout?.destroy();
+    program.process.stdin?.end();
+    expect(await program.ended).toBe(FIRED);
+    expect(subject.isThere).toBe(false);
   });
 
   it('kills at its time though its input is open', async () => {

@@ -22,8 +22,9 @@ interface RunFlags extends CellFlags {
 const HELP = `
 The command runs in a session and process group of its own, with our standard input, output and error. Signals are passed on to
 the whole group. When the lease cannot be renewed, the command is told to stop and then killed, before the lease ends; also if
-tenure run itself is killed or stopped. Children that leave the group are ended too where the command has a cgroup (--cgroup). The command finds TENURE_NAME, TENURE_TOKEN, TENURE_HOLDER and TENURE_DEADLINE
-(milliseconds since 1970, of the first grant) in its environment.
+tenure run itself is killed or stopped. Children that leave the group are ended too, where the command has a cgroup (--cgroup).
+The command finds TENURE_NAME, TENURE_TOKEN, TENURE_HOLDER and TENURE_DEADLINE (milliseconds since 1970, of the first grant) in
+its environment.
 
 Examples:
   tenure run nightly -- ./backup.sh                wait for the lease, however long

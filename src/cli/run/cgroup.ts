@@ -16,7 +16,14 @@ export class Cgroup {
   /** A new one, below another or else below that of this process. Throws where that is not allowed, or the kernel is too old to kill it. */
   static below(parent: string = ownCgroup()): Cgroup {
     const made = new Cgroup(join(parent, `tenure-run-${process.pid}-${process.hrtime.bigint().toString(36)}`));
-    mkdirSync(made.path);
+    try {
+      mkdirSync(made.path);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new Error(code === 'ENOENT' ? `there is no ${parent}` : `this user may make no cgroup in ${parent} (${code})`, {
+        cause: error,
+      });
+    }
     // Linux has it since 5.14. In a folder that is no cgroup there is none either.
     if (existsSync(made.#file('cgroup.kill'))) return made;
     made.remove();

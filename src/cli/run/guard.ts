@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TenureError } from '../../kernel/index.ts';
-import { FIRED, type Order } from './orders.ts';
+import { ACTS, FIRED, type Order } from './orders.ts';
 
 /** So many starts in a row that came to nothing are too many. */
 const STARTS_MAX = 5;
@@ -15,7 +15,7 @@ const RESTART_MS = 50;
 /** One that is told to go and does not is stopped or stuck. */
 const FAREWELL_MS = 500;
 
-/** A program that can guard a command. It answers each order with its number, on standard output. */
+/** A program that can guard a command. On standard output it answers each order with its number, and says when it acts. */
 export interface GuardKind {
   readonly name: string;
   /** It knows its order from birth: there is no instant in which nobody does. `start` counts from 1, anew whenever one has answered. */
@@ -29,8 +29,8 @@ export interface GuardKind {
 export interface GuardEvents {
   /** Another has taken the place of one that died or was stuck. */
   onReplaced(): void;
-  /** It had to kill the command. */
-  onFired(): void;
+  /** It tells the command to stop, or kills it. */
+  onActs(): void;
   /** There is none, and none can be started. */
   onHopeless(error: TenureError): void;
 }
@@ -86,27 +86,17 @@ export class Guard {
    * in many containers, it would stay in the list of processes for ever.
    */
   async dismiss(): Promise<void> {
-    await this.#end((dismissed) => (this.#kind.farewell === null ? dismissed.kill('SIGKILL') : this.input?.end(this.#kind.farewell)));
-  }
-
-  /** Dismisses it, but lets it finish what it is about to do. Answers whether it had killed the command. */
-  async hasFired(): Promise<boolean> {
-    return (await this.#end(() => this.input?.end(this.#kind.farewell ?? ''))) === FIRED;
-  }
-
-  /** The exit code; null if there is nobody who could have one. */
-  async #end(send: (dismissed: ChildProcess) => void): Promise<number | null> {
     this.#isDismissed = true;
     clearTimeout(this.#patience);
     const dismissed = this.#process;
-    if (dismissed?.pid === undefined || dismissed.exitCode !== null || dismissed.signalCode !== null) return dismissed?.exitCode ?? null;
-    const gone = once(dismissed, 'exit') as Promise<[code: number | null]>;
+    if (dismissed?.pid === undefined || dismissed.exitCode !== null || dismissed.signalCode !== null) return;
+    const gone = once(dismissed, 'exit');
     dismissed.ref();
-    send(dismissed);
+    if (this.#kind.farewell === null) dismissed.kill('SIGKILL');
+    else this.input?.end(this.#kind.farewell);
     const stuck = setTimeout(() => dismissed.kill('SIGKILL'), FAREWELL_MS);
-    const [code] = await gone;
+    await gone;
     clearTimeout(stuck);
-    return code;
   }
 
   #start(): void {
@@ -125,18 +115,28 @@ export class Guard {
     // Where descriptors have run out, there are no streams.
     const { stdin, stdout } = started as unknown as { stdin?: Socket; stdout?: Socket };
     stdin?.on('error', () => {}).unref();
+    let unread = '';
     stdout?.unref().on('data', (text: Buffer) => {
-      if (this.#process !== started) return;
-      this.#answered = Math.max(this.#answered, Number(text.toString().trim().split('\n').at(-1)));
-      this.#starts = 0;
+      const lines = (unread + text.toString()).split('\n');
+      unread = lines.pop() ?? '';
+      for (const line of lines) this.#hear(line, started);
     });
+  }
+
+  #hear(line: string, from: ChildProcess): void {
+    // Also of one that was replaced just now: it may have been slow, not stuck.
+    if (line === ACTS) this.#events.onActs();
+    else if (this.#process === from) {
+      this.#answered = Math.max(this.#answered, Number(line));
+      this.#starts = 0;
+    }
   }
 
   #gone(which: ChildProcess, code: number | null): void {
     if (this.#isDismissed || this.#process !== which) return;
     this.#process = null;
-    if (code === FIRED) this.#events.onFired();
-    else this.#failed();
+    // It has said so, and its work is done.
+    if (code !== FIRED) this.#failed();
   }
 
   /** Tried again, a few times. */

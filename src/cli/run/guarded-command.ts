@@ -49,7 +49,6 @@ const GATE = 'read -r go <&3 || exit; exec 3<&-; exec "$@"';
 const CLOSE_LOOK_MS = 20;
 /** Whatever a signal number is added to, as shells count. */
 const BY_SIGNAL = 128;
-const KILLED = BY_SIGNAL + constants.signals.SIGKILL;
 /** Who is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
 const STOP_AFTER_MS = 100;
 
@@ -107,13 +106,13 @@ export class GuardedCommand {
       gate?.on('error', () => {});
       gate?.end(this.#hopeless ? '' : 'go\n');
       const end = await ended;
+      // What a guard said before it ended the command is here, but not read yet.
+      await new Promise((resolve) => setImmediate(resolve));
       if (typeof end === 'object') return notStarted(end, command);
       const wasOver = this.#lease.remainingMs() <= 0;
       // If we were stopped, a guard may have told it to stop, and we are late to see why it ended.
       this.#look();
       await this.#endRest();
-      // The end of the command may be seen before that of the guard which killed it.
-      if (end === KILLED && this.#lost === null && (await this.#guards?.haveFired()) === true) this.#guardFired();
       return this.#outcome(end, wasOver);
     } finally {
       // Signals may still come; there is nobody left whom they could mean, and nothing to look after.
@@ -157,8 +156,9 @@ export class GuardedCommand {
     this.forward('SIGCONT');
   }
 
-  /** A guard has killed the command in our place. */
-  #guardFired(): void {
+  /** A guard tells the command to stop in our place, or kills it. Nobody needs to tell it again. */
+  #guardActs(): void {
+    if (this.#killAtMonoMs === Infinity) this.#killAtMonoMs = machineMonoMs() + this.#options.plan.graceMs;
     this.#lose('the lease ran out while tenure run was stopped or stuck');
     this.#look();
   }
@@ -243,7 +243,7 @@ export class GuardedCommand {
     if (this.#guards) this.#guards.tell(order, plan.guardPatienceMs);
     else
       this.#guards = new Guards(order, plan.guardPatienceMs, {
-        onFired: () => this.#guardFired(),
+        onActs: () => this.#guardActs(),
         onHopeless: (error) => this.#cannotGuard(error),
       });
   }

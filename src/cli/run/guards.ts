@@ -10,8 +10,8 @@ import { lastResort } from './last-resort.ts';
 import type { Order } from './orders.ts';
 
 export interface GuardsEvents {
-  /** One of them had to kill the command. */
-  onFired(): void;
+  /** One of them tells the command to stop, or kills it. */
+  onActs(): void;
   /** There is no switch, and none can be started: the command must not go on with nobody to give it its grace. */
   onHopeless(error: TenureError): void;
 }
@@ -21,14 +21,14 @@ export class Guards {
   readonly #lastResort: Guard | null;
 
   constructor(order: Order, patienceMs: number, events: GuardsEvents) {
-    const onFired = (): void => events.onFired();
+    const onActs = (): void => events.onActs();
     const kind = lastResort(order);
     // A new last resort has a new input: a new switch holds it open.
     const onReplaced = (): void => this.#switch.replace();
-    this.#lastResort = kind && new Guard(kind, order, patienceMs, { onFired, onReplaced, onHopeless: () => {} });
+    this.#lastResort = kind && new Guard(kind, order, patienceMs, { onActs, onReplaced, onHopeless: () => {} });
     const switchKind = deadMansSwitch(() => this.#lastResort?.input ?? null);
     this.#switch = new Guard(switchKind, order, patienceMs, {
-      onFired,
+      onActs,
       onReplaced: () => {},
       onHopeless: (error) => events.onHopeless(error),
     });
@@ -42,12 +42,6 @@ export class Guards {
   tell(order: Order, patienceMs: number): void {
     this.#switch.tell(order, patienceMs);
     this.#lastResort?.tell(order, patienceMs);
-  }
-
-  /** Dismisses them, and answers whether one of them has killed the command. */
-  async haveFired(): Promise<boolean> {
-    const fired = await Promise.all([this.#switch.hasFired(), this.#lastResort?.hasFired()]);
-    return fired.includes(true);
   }
 
   /** Resolves when they are gone. */

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import type { GuardKind } from './guard.ts';
-import { FIRED, machineMonoMs, type Order } from './orders.ts';
+import { ACTS, FIRED, machineMonoMs, type Order } from './orders.ts';
 
 const SHELL = '/bin/sh';
 const SETPRIV = '/usr/bin/setpriv';
@@ -20,7 +20,7 @@ const CLOCK = '/proc/uptime';
  * that timeout cut in two does not begin with `until`, and is dropped. Whoever was stopped first reads what was said
  * meanwhile. A group is killed only if it is the one that was meant, and again while anybody is left.
  */
-const SCRIPT = `trap "" HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU
+const SCRIPT = `trap "" HUP INT QUIT PIPE TERM USR1 USR2 TSTP TTIN TTOU
 group=$1 born=$2 cgroup=$3 number=$4 until=$5
 clock() { read -r now rest < ${CLOCK}; now=\${now%.*}\${now#*.}; }
 kill_all() {
@@ -37,6 +37,7 @@ kill_all() {
   return "$none"
 }
 fire() {
+  echo ${ACTS}
   tries=0
   while [ "$tries" -lt 50 ] && kill_all; do
     tries=$((tries + 1))

@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs';
 import { Cgroup } from './cgroup.ts';
 import { CommandProcesses } from './command-processes.ts';
-import { FIRED, machineMonoMs, tellsBeforeMs, type Order } from './orders.ts';
+import { ACTS, FIRED, machineMonoMs, tellsBeforeMs, type Order } from './orders.ts';
 import { ProcessGroup } from './process-group.ts';
 
 /** Clocks are looked at so often: after a sleep of the machine only the wall clock tells. */
@@ -40,19 +40,24 @@ process.stdin.on('data', (text: string) => {
   const lines = (unread + text).split('\n');
   unread = lines.pop() ?? '';
   for (const line of lines) obey(JSON.parse(line) as Order);
+  look();
 });
 process.stdin.on('end', abandon);
 process.stdin.on('error', abandon);
 obey(order);
+lookIn(0);
 
 function obey(told: Order): void {
   order = told;
+  say(String(told.number));
+}
+
+function say(word: string): void {
   try {
-    writeSync(1, `${told.number}\n`);
+    writeSync(1, `${word}\n`);
   } catch {
     // Nobody listens: its end is told by the input.
   }
-  look();
 }
 
 function abandon(): void {
@@ -60,8 +65,13 @@ function abandon(): void {
   look();
 }
 
-function look(): void {
+/** Loading takes its time, and so does being stopped. What was said meanwhile is read first: later orders, above all. */
+function lookIn(ms: number): void {
   clearTimeout(timer);
+  timer = setTimeout(() => setImmediate(look), Math.max(1, ms));
+}
+
+function look(): void {
   const nowMs = machineMonoMs();
   const leftMs = Math.min(order.killAtMonoMs - nowMs, order.killAtWallMs - Date.now(), graceEndsMonoMs - nowMs);
   if (firedMonoMs !== null || leftMs <= 0) {
@@ -73,18 +83,20 @@ function look(): void {
   const isTold = order.isTold || graceEndsMonoMs !== Infinity;
   if (!isTold && tellInMs <= 0) {
     graceEndsMonoMs = nowMs + order.graceMs;
+    say(ACTS);
     command.tellToStop(order.signal);
   }
   const nextMs = Math.min(leftMs, isTold || tellInMs <= 0 ? CLOSE_LOOK_MS : Math.min(tellInMs, LOOK_MS));
-  timer = setTimeout(look, Math.max(1, nextMs));
+  lookIn(nextMs);
 }
 
 /** Kills until nobody is left: a process that was being born may have missed the first. */
 function fire(nowMs: number): void {
+  if (firedMonoMs === null) say(ACTS);
   firedMonoMs ??= nowMs;
   command.kill();
   if (!command.isAlive || nowMs - firedMonoMs > GIVE_UP_MS) leave(FIRED);
-  timer = setTimeout(look, CLOSE_LOOK_MS);
+  lookIn(CLOSE_LOOK_MS);
 }
 
 function leave(code: number): never {
