@@ -23,10 +23,15 @@ export interface LiarGround {
   choose(bound: number): number;
 }
 
-/** Makes up a message, or changes one that was overheard; `overheard` is the forger's to change. */
-export type Forge<Message> = (overheard: Message | null, ground: LiarGround) => Message;
+/** What a liar of some protocol says. What was overheard is the forger's to change. */
+export interface Forger<Message> {
+  /** A message made up, or one that was overheard, changed. */
+  lie(overheard: Message | null, ground: LiarGround): Message;
+  /** The answer that whoever sent this hopes for; null if it asks for none. */
+  pleasing(overheard: Message): Message | null;
+}
 
-/** What was sent lately, by anyone. */
+/** What honest nodes have sent lately. */
 export class Overheard<Message> {
   readonly #codec: Codec<Message>;
   readonly #writer = new ByteWriter();
@@ -45,10 +50,8 @@ export class Overheard<Message> {
     this.#next = (this.#next + 1) % REMEMBERED;
   }
 
-  /** One of them; good until the next is asked for. Null if nothing was sent yet. */
-  recall(choose: (bound: number) => number): Message | null {
-    // Mostly one of the last: those who sent it still wait for the answer.
-    const back = 1 + choose(choose(2) === 0 ? LAST : REMEMBERED);
+  /** The last one is 1 back. Good until the next is asked for; null if there is none. */
+  recall(back: number): Message | null {
     const bytes = this.#ring[(this.#next + REMEMBERED - back) % REMEMBERED];
     if (bytes === undefined) return null;
     this.#reader.reset(bytes, 0, bytes.length);
@@ -62,14 +65,14 @@ export class LyingCore<Message, Command, Event> implements Core<Message, Command
   readonly #nodes: number;
   readonly #everyUs: number;
   readonly #overheard: Overheard<Message>;
-  readonly #forge: Forge<Message>;
+  readonly #forger: Forger<Message>;
 
-  constructor(boot: Boot, nodes: number, everyUs: number, overheard: Overheard<Message>, forge: Forge<Message>) {
+  constructor(boot: Boot, nodes: number, everyUs: number, overheard: Overheard<Message>, forger: Forger<Message>) {
     this.#boot = boot;
     this.#nodes = nodes;
     this.#everyUs = everyUs;
     this.#overheard = overheard;
-    this.#forge = forge;
+    this.#forger = forger;
   }
 
   start(step: Step<Message, Event>): void {
@@ -77,16 +80,31 @@ export class LyingCore<Message, Command, Event> implements Core<Message, Command
   }
 
   wake(step: Step<Message, Event>): void {
+    if (step.choose(3) === 0) this.#please(step);
+    else this.#lie(step);
+    this.#plan(step);
+  }
+
+  #lie(step: Step<Message, Event>): void {
     const ground = { boot: this.#boot, nodes: this.#nodes, wallUs: step.wallUs, choose: (bound: number): number => step.choose(bound) };
     for (let left = 1 + step.choose(BURST_MAX); left > 0; left--) {
-      const overheard = step.choose(4) === 0 ? null : this.#overheard.recall(ground.choose);
-      const lie = this.#forge(overheard, ground);
+      // Mostly one of the last: those who sent it still wait for the answer.
+      const back = 1 + step.choose(step.choose(2) === 0 ? LAST : REMEMBERED);
+      const lie = this.#forger.lie(step.choose(4) === 0 ? null : this.#overheard.recall(back), ground);
       // To one node, or to all.
       const first = step.choose(this.#nodes);
       const to = step.choose(2) === 0 ? 1 : this.#nodes;
       for (let i = 0; i < to; i++) step.send(nodeId((first + i) % this.#nodes), lie);
     }
-    this.#plan(step);
+  }
+
+  /** Answers what was asked last, whoever was asked, as the asker hopes. */
+  #please(step: Step<Message, Event>): void {
+    for (let back = 1; back <= LAST; back++) {
+      const asked = this.#overheard.recall(back);
+      const answer = asked === null ? null : this.#forger.pleasing(asked);
+      if (answer !== null) for (let node = 0; node < this.#nodes; node++) step.send(nodeId(node), answer);
+    }
   }
 
   #plan(step: Step<Message, Event>): void {

@@ -253,9 +253,9 @@ export class Population<Message, Command, Event, Config> {
   #liar(boot: Boot): LyingCore<Message, Command, Event> | null {
     const { protocol, scenario, overheard } = this.#world;
     if (overheard === null || boot.self < scenario.nodes - (scenario.liars ?? 0)) return null;
-    const forge = protocol.forge?.(scenario);
-    invariant(forge !== undefined, 'a world has liars, but its protocol does not say what they send');
-    return new LyingCore(boot, scenario.nodes, Math.floor(scenario.termUs / LIES_PER_TERM), overheard, forge);
+    const forger = protocol.forger?.(scenario);
+    invariant(forger !== undefined, 'a world has liars, but its protocol does not say what they send');
+    return new LyingCore(boot, scenario.nodes, Math.floor(scenario.termUs / LIES_PER_TERM), overheard, forger);
   }
 
   /** What is wrong with a node at the end, though nobody has noticed. */

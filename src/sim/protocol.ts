@@ -7,7 +7,7 @@ import type { Boot, Core } from '../core/index.ts';
 import type { Codec } from '../wire/index.ts';
 import type { HistoryRecord, Referee } from '../check/index.ts';
 import type { FaultPlan } from './faults.ts';
-import type { Forge } from './liar.ts';
+import type { Forger } from './liar.ts';
 
 /** A rule taken out of the core on purpose, to see the referees notice. */
 export interface Mutant {
@@ -116,8 +116,8 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   user(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): User<Event>;
   /** Judges, and observers that call `sometimes` when they see something that must happen sometimes. */
   referees(scenario: Scenario<Config>, sometimes: (name: string) => void): Referee[];
-  /** How liars make up messages in this world. */
-  forge?(scenario: Scenario<Config>): Forge<Message>;
+  /** What liars say in this world. */
+  forger?(scenario: Scenario<Config>): Forger<Message>;
   /** At the end of a world: what is wrong with an honest node whatever it was told, or null. */
   audit?(scenario: Scenario<Config>, core: Node, wallUs: WallUs): string | null;
   /** Messages after which a crash is most instructive. */

@@ -147,8 +147,8 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
 
   send(to: NodeId, message: Message): void {
     if (!this.#takeEffect()) return;
-    const { node } = this.#running as SimProcess<Message, Command, Event>;
-    this.overheard?.note(message);
+    const { node, isAdmin } = this.#running as SimProcess<Message, Command, Event>;
+    if (isAdmin) this.overheard?.note(message);
     const copies = to === node ? 1 : this.network.copies();
     this.trace?.sent(this.#running as SimProcess<Message, Command, Event>, to, copies, () => this.protocol.describeMessage(message));
     const { afterVotePpm, lastWordsLatePpm } = this.faults;

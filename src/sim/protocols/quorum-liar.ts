@@ -1,16 +1,18 @@
 /** What a liar sends in a cell of the quorum engine: any kind of message, any field anything that its codec carries. */
 import { ballotTime, encodeName } from '../../kernel/index.ts';
-import { KIND_NAMES, QuorumMessage } from '../../core/index.ts';
-import type { Forge } from '../liar.ts';
+import { KIND_NAMES, PREPARE, PROPOSE, QUERY, QuorumMessage, RELEASE } from '../../core/index.ts';
+import type { Forger } from '../liar.ts';
 import { LiarNumbers } from './numbers-of-liars.ts';
 
 /** Names nobody else asks for: enough of them that a table which kept them all would be noticed. */
 const NAMES = 100_000;
+/** Whose answers are worth something. */
+const ANSWERED: ReadonlySet<number> = new Set([PREPARE, PROPOSE, RELEASE, QUERY]);
 const FLAGS = 64;
 const REASONS = 11;
 
-export function quorumForge(resources: readonly Uint8Array[], aheadUsMax: number): Forge<QuorumMessage> {
-  return (overheard, ground) => {
+export function quorumForger(resources: readonly Uint8Array[], aheadUsMax: number): Forger<QuorumMessage> {
+  const lie: Forger<QuorumMessage>['lie'] = (overheard, ground) => {
     const numbers = new LiarNumbers(ground, aheadUsMax, overheard === null);
     const message = overheard ?? new QuorumMessage();
     if (overheard === null || numbers.one(4)) message.kind = 1 + ground.choose(KIND_NAMES.length - 1);
@@ -39,4 +41,13 @@ export function quorumForge(resources: readonly Uint8Array[], aheadUsMax: number
     if (numbers.isChanged) message.setMeta(Uint8Array.from({ length: ground.choose(64) }, () => ground.choose(256)));
     return message;
   };
+  const pleasing = (asked: QuorumMessage): QuorumMessage | null => {
+    if (!ANSWERED.has(asked.kind)) return null;
+    // Each question is followed by the kind of its answer.
+    asked.kind++;
+    asked.flags = 0;
+    asked.clock = asked.ballot;
+    return asked;
+  };
+  return { lie, pleasing };
 }

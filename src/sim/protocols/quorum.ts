@@ -27,11 +27,11 @@ import {
 import { quorumCodec } from '../../wire/index.ts';
 import { drawDiskFaults } from '../faults.ts';
 import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
-import type { Forge } from '../liar.ts';
+import type { Forger } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './quorum-disks.ts';
 import { drawBootstraps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './quorum-mutants.ts';
-import { quorumForge } from './quorum-liar.ts';
+import { quorumForger } from './quorum-liar.ts';
 import { shapeFaults } from './quorum-shapes.ts';
 import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
@@ -242,8 +242,8 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     new LeaseObserver(sometimes),
   ],
 
-  forge: ({ config }: QuorumScenario): Forge<QuorumMessage> =>
-    quorumForge(
+  forger: ({ config }: QuorumScenario): Forger<QuorumMessage> =>
+    quorumForger(
       config.habits.resources.map(({ bytes }) => bytes),
       config.core.timing.aheadUsMax,
     ),

@@ -1,20 +1,22 @@
 /** What a liar sends in a cell of Flease or PaxosLease: any kind of message, any field anything that its codec carries. */
 import { ballotTime, encodeName } from '../../kernel/index.ts';
 import { ROUND_NAMES, roundKinds, RoundMessage } from '../../core/index.ts';
-import type { Forge } from '../liar.ts';
+import type { Forger } from '../liar.ts';
 import { LiarNumbers } from './numbers-of-liars.ts';
 
 const NAMES = 100_000;
+/** Whose answers are worth something. */
+const ANSWERED: ReadonlySet<number> = new Set([roundKinds.READ, roundKinds.WRITE, roundKinds.RELEASE]);
 const FLAGS = 64;
 const REASONS = 11;
 
 /** `highestAt` is the ballot of an instant: Flease's are buckets of time. */
-export function roundForge(
+export function roundForger(
   resources: readonly Uint8Array[],
   aheadUsMax: number,
   highestAt: (wallUs: number) => number,
-): Forge<RoundMessage> {
-  return (overheard, ground) => {
+): Forger<RoundMessage> {
+  const lie: Forger<RoundMessage>['lie'] = (overheard, ground) => {
     const numbers = new LiarNumbers(ground, aheadUsMax, overheard === null);
     const message = overheard ?? new RoundMessage();
     const ballot = (heard: number): ReturnType<typeof ballotTime> =>
@@ -45,4 +47,12 @@ export function roundForge(
     if (numbers.isChanged) message.setMeta(Uint8Array.from({ length: ground.choose(64) }, () => ground.choose(256)));
     return message;
   };
+  const pleasing = (asked: RoundMessage): RoundMessage | null => {
+    if (!ANSWERED.has(asked.kind)) return null;
+    // Each question is followed by the kind of its answer, here with no value of another.
+    asked.kind++;
+    asked.flags = 0;
+    return asked;
+  };
+  return { lie, pleasing };
 }

@@ -25,7 +25,7 @@ import {
 } from '../../check/index.ts';
 import { roundCodec } from '../../wire/index.ts';
 import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../interest.ts';
-import type { Forge } from '../liar.ts';
+import type { Forger } from '../liar.ts';
 import type { Desk, Scenario, SimProtocol, Sometime, User } from '../protocol.ts';
 import { smallerWorlds } from './quorum-smaller.ts';
 import { QuorumUser, type QuorumHabits } from './quorum-user.ts';
@@ -38,7 +38,7 @@ import {
   SKEWED_MUTANTS,
   type RoundMutant,
 } from './rounds-mutants.ts';
-import { roundForge } from './rounds-liar.ts';
+import { roundForger } from './rounds-liar.ts';
 import { roundFaults, type RoundShape } from './rounds-worlds.ts';
 
 const TERM_US = 1_000_000;
@@ -248,11 +248,11 @@ function roundProtocol(variant: Variant): RoundProtocol {
       new LeaseObserver(sometimes),
     ],
 
-    forge: ({ config }: RoundScenario): Forge<RoundMessage> => {
+    forger: ({ config }: RoundScenario): Forger<RoundMessage> => {
       const { timing } = config.core;
       const ballots = engine === 'flease' ? new BucketBallots(timing.bucketUs, true) : new PlainBallots();
       const names = config.habits.resources.map(({ bytes }) => bytes);
-      return roundForge(names, timing.aheadUsMax, (wallUs) => ballots.highestAt(Math.max(0, wallUs)));
+      return roundForger(names, timing.aheadUsMax, (wallUs) => ballots.highestAt(Math.max(0, wallUs)));
     },
 
     audit({ config }: RoundScenario, core: RoundCore, wallUs: WallUs): string | null {

@@ -18,7 +18,8 @@ import {
   type QuorumEvent,
 } from '../../../src/core/index.ts';
 import { ballotTime, incarnation, monoUs, nodeId, wallUs } from '../../../src/kernel/index.ts';
-import { Cell, R, TERM_US, TIMING, type Node } from './cell.ts';
+import { ByteReader, quorumCodec } from '../../../src/wire/index.ts';
+import { Cell, R, RTT_US, TERM_US, TIMING, type Node } from './cell.ts';
 
 const DAY_US = 86_400_000_000;
 const FAR = 8_500_000_000_000_000;
@@ -112,6 +113,41 @@ describe('a ballot beyond belief', () => {
     cell.settle();
     expect(honest.holds(lease)).toBe(true);
     expect(honest.last('granted').token).toBeLessThan(cell.node(1).wall + TIMING.aheadUsMax);
+  });
+});
+
+describe('tries of one request', () => {
+  /** Ballots of the proposals that a node has sent for its requests, in order. */
+  function ballotsOf(cell: Cell, node: Node): number[] {
+    const [codec, reader] = [quorumCodec(), new ByteReader()];
+    const sent = cell.sent.filter(({ from, to, kind }) => from === node.id && to === 0 && kind === 'PROPOSE');
+    return sent.map(({ bytes }) => {
+      reader.reset(bytes, 0, bytes.length);
+      return codec.decode(reader)?.ballot ?? 0;
+    });
+  }
+
+  function isRising(numbers: readonly number[]): boolean {
+    return numbers.every((number, i) => i === 0 || number > (numbers[i - 1] ?? 0));
+  }
+
+  it('have each a ballot of their own, also where they had to go to the edge of belief', () => {
+    const cell = new Cell({ clients: 2 });
+    const edge = cell.node(0).wall + TIMING.aheadUsMax - 10 * TERM_US;
+    for (const member of [0, 1, 2]) say(cell, cell.node(member), cell.node(3), RELEASE, { ballot: ballotTime(edge) });
+    cell.drop();
+    const honest = cell.node(4);
+    honest.acquire();
+    // One refusal as too low is heard of each try, no vote ever.
+    for (let i = 0; i < 200; i++) {
+      cell.settle(({ kind }) => kind !== 'ACCEPTED' && kind !== 'IN_LINE' && kind !== 'FREE');
+      cell.drop();
+      cell.pass(RTT_US);
+      honest.wake();
+    }
+    const ballots = ballotsOf(cell, honest);
+    expect(ballots.filter((ballot) => ballot > edge).length).toBeGreaterThan(2);
+    expect(isRising(ballots)).toBe(true);
   });
 });
 

@@ -56,7 +56,10 @@ export class Pursuit {
   startWall: WallUs = 0 as WallUs;
   /** Of the attempt, of the rest or of the next refresh. */
   until: MonoUs = NEVER;
-  /** What voters of this name said that its ballots must be above. */
+  /**
+   * What its next ballot must be above: its own last one, and what voters of this name told. Each try has a ballot of its own: the late
+   * release of an earlier one would wipe the votes of a later one that had the same.
+   */
   above: BallotTime = NO_BALLOT;
   ticket: BallotTime = NO_BALLOT;
   /** Its first ballot. */
@@ -127,6 +130,7 @@ export class Pursuit {
 
   begin(ballot: BallotTime, mono: MonoUs, wall: WallUs): void {
     this.ballot = ballot;
+    this.above = ballot;
     if (this.firstBallot === NO_BALLOT) this.firstBallot = ballot;
     this.startMono = mono;
     this.startWall = wall;

@@ -3,6 +3,7 @@
  * voters, then one WRITE. A round's deadline is data, stored when its first message leaves.
  */
 import {
+  ballotTime,
   encodeName,
   monoUs,
   NO_BALLOT,
@@ -201,6 +202,11 @@ export class Claim {
     claim.round = told.round === null ? null : Round.restore(told.round);
     return claim;
   }
+}
+
+/** A wall clock that was set back far makes ballots begin anew, but not those of one claim: the late release of an earlier round would wipe a later one's votes. */
+export function aboveWritten(ballot: BallotTime, { written }: Claim): BallotTime {
+  return ballotTime(Math.max(ballot, written + 1));
 }
 
 /** Why a round came to nothing, for whoever asked; and the lease that stood in the way, if one was named. */

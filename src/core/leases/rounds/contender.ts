@@ -21,7 +21,7 @@ import type { NameTable } from '../../tables/index.ts';
 import type { Electorate } from '../quorum/voters.ts';
 import type { Algorithm, Surroundings } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
-import { Claim, Round, whyFailed, type Purpose } from './claim.ts';
+import { aboveWritten, Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import { Claims } from './claims.ts';
 import type { LeaseCommand, RoundStep } from './config.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
@@ -136,7 +136,7 @@ export class Contender {
     claim.round = null;
     claim.phase = 'releasing';
     // One ballot for all copies of the release, above whatever was written: an answer to any copy counts.
-    claim.written = this.#ballots.next(step);
+    claim.written = aboveWritten(this.#ballots.next(step), claim);
     claim.endsLater = inUs > 0;
     if (claim.endsLater) {
       endIn(claim, inUs, step);
@@ -245,7 +245,7 @@ export class Contender {
 
   #begin(claim: Claim, purpose: Purpose, step: RoundStep): void {
     const { rules } = this.#surroundings;
-    const ballot = this.#ballots.next(step);
+    const ballot = aboveWritten(this.#ballots.next(step), claim);
     const patienceUs = roundPatienceUs(this.#pace, purpose === 'renew', claim.termUs);
     const until = rules.attemptDeadline ? monoAfter(step.monoUs, patienceUs) : monoUs(Infinity);
     if (purpose === 'take') {
