@@ -88,10 +88,11 @@ interface Handle {
 
 /** A few leases before 32 bits end. */
 const NEAR_2_32 = 2 ** 32 - 8;
-
 /** Of a term: how often rates are compared, and over how much. */
 const RATE_LOOKS = 200;
 const RATE_WINDOWS = 16;
+/** Nobody asks for too long a term or for too much, and clocks are near: only a liar's word could say so, and that is not heard. */
+const LIARS_WORDS: ReadonlySet<string> = new Set(['too-long', 'ahead', 'no-place', 'no-room']);
 
 export class QuorumUser implements User<QuorumEvent> {
   readonly #habits: QuorumHabits;
@@ -247,8 +248,7 @@ export class QuorumUser implements User<QuorumEvent> {
         desk.sometimes('renewal-failed');
         return;
       case 'refused':
-        // Nobody asks for too long a term, and clocks are near: only a liar's word could say so, and that is not heard.
-        if (event.reason !== 'too-long' && event.reason !== 'ahead') desk.sometimes(`refused-${event.reason}`);
+        if (!LIARS_WORDS.has(event.reason)) desk.sometimes(`refused-${event.reason}`);
         desk.abandoned(handle.resource.text, event.lease);
         this.#idle(handle);
         return;
