@@ -426,14 +426,16 @@ function isCounted(kind: number): boolean {
 }
 
 function successionOf(
-  { succession: mode, memberKeys, timing }: QuorumConfig,
+  { succession: mode, memberKeys, timing, keeps = 'nothing' }: QuorumConfig,
   { quorum }: Electorate,
   boot: Boot,
   roster: Roster,
 ): Succession | null {
   if (mode === undefined) return null;
   const { attemptUs: resendUs, refreshUs: resendUsMax } = timing;
-  return new Succession({ mode, members: memberKeys.length, quorum, resendUs, resendUsMax }, boot, roster);
+  // A directory serves one process at a time: whoever has found its own again is alone. A disk that nothing is kept on says nothing of that.
+  const diskKept = boot.diskKept && keeps !== 'nothing';
+  return new Succession({ mode, members: memberKeys.length, quorum, resendUs, resendUsMax }, { ...boot, diskKept }, roster);
 }
 
 interface CoreSnapshot {
