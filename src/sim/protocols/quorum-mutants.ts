@@ -244,13 +244,6 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'refits',
   },
   {
-    name: 'restored-owe-nothing',
-    rule: 'rule 4, with a disk',
-    how: 'A member reads its votes back under a shorter maxTerm and notes only that: when it stops keeping votes it is silent for too short.',
-    without: ['silenceOfRestored'],
-    shape: 'refits',
-  },
-  {
     name: 'restored-vote-expires-early',
     rule: 'rule 4, with a disk',
     how: 'A vote that is read back is taken to be half over, though no clock can tell.',

@@ -134,7 +134,7 @@ export class Ledger {
   /** The silence is over: from when this is written on, the member may vote. */
   settle(life: number, step: QuorumStep): void {
     // Votes that were read back may have been given for longer terms than there are now.
-    const owesMore = this.#restored > 0 && this.#rules.silenceOfRestored;
+    const owesMore = this.#restored > 0;
     const longestUs = owesMore ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
     this.#head = { ...this.#head, silenceUs: longestUs, settled: true, life: Math.max(life, this.#head.life) };
     this.#write(HEAD, null, step);

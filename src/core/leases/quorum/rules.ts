@@ -81,8 +81,6 @@ export interface QuorumRules {
   readonly laterVoteCounts: boolean;
   /** Rule 4, with a disk: the silence is the longest that a vote of an earlier life may call for, whatever maxTerm is now. */
   readonly silenceOfBefore: boolean;
-  /** Rule 4, with a disk: votes that were read back are owed the silence of the life that gave them. */
-  readonly silenceOfRestored: boolean;
   /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
   readonly restoredInFull: boolean;
   /** Rule 7, with a disk: a vote is kept with the longest term it was given for. */
@@ -145,7 +143,6 @@ export const ALL_RULES: QuorumRules = {
   replyAfterHead: true,
   laterVoteCounts: true,
   silenceOfBefore: true,
-  silenceOfRestored: true,
   restoredInFull: true,
   keptAsLong: true,
   floorKept: true,
