@@ -64,9 +64,9 @@ export class Census<Message extends NamedMessage, S extends CensusStep<Message>>
 
   /** False if what came is of an older life than is known by now: it does not count. */
   hear(from: NodeId, vote: Message, step: S): boolean {
-    if ((vote.flags & TELLS_LIVES) === 0 && vote.life === this.#roster.lifeOf(from)) return true;
-    if ((vote.flags & TELLS_LIVES) !== 0) this.#merge(vote, step);
-    if (this.#roster.raise(from, vote.life)) this.#view.begun(from, step);
+    const tellsAll = (vote.flags & TELLS_LIVES) !== 0;
+    if (!tellsAll && vote.life === this.#roster.lifeOf(from)) return true;
+    this.#roster.told(from, vote, tellsAll, (member) => this.#begun(member, step));
     return vote.life === this.#roster.lifeOf(from) || !this.#config.isStrict;
   }
 
@@ -129,11 +129,13 @@ export class Census<Message extends NamedMessage, S extends CensusStep<Message>>
   }
 
   #merge(message: Message, step: S): void {
+    this.#roster.merge(message, (member) => this.#begun(member, step));
+  }
+
+  #begun(member: NodeId, step: S): void {
     const { succession, self } = this.#config;
-    this.#roster.merge(message, (member) => {
-      this.#view.begun(member, step);
-      if (member === self && succession !== null && succession.life > 0) this.#view.outbid(step);
-    });
+    this.#view.begun(member, step);
+    if (member === self && succession !== null && succession.life > 0) this.#view.outbid(step);
   }
 
   snapshot(): Snapshot {

@@ -5,6 +5,10 @@
  * quorum with anyone who knows of the successor.
  *
  * A request carries a fingerprint of the asker's roster; a voter that knows something else sends its whole roster along.
+ *
+ * A member never forgets a life: a successor with a lower number, whose wall clock was set back, is told and goes above. A
+ * client has nobody to tell. It goes by what each member told it last, so that what all members have forgotten is forgotten
+ * by it too: a vote is judged by the voters beside it, and those have spoken since.
  */
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -20,12 +24,15 @@ export class Roster {
   readonly #lives: Float64Array;
   /** Who has the life that is known, where a member said so itself; 0 where that was only passed on. */
   readonly #holders: Float64Array;
+  /** Of a client: what each member told last, a row each. */
+  readonly #rows: Float64Array | null;
   #print = 0;
   #bytes: Uint8Array | null = null;
 
-  constructor(members: number) {
+  constructor(members: number, isOfClient = false) {
     this.#lives = new Float64Array(members);
     this.#holders = new Float64Array(members);
+    this.#rows = isOfClient ? new Float64Array(members * members) : null;
   }
 
   /** 53 bits that differ where rosters do. 0 while no life is known. */
@@ -57,13 +64,41 @@ export class Roster {
   }
 
   /** Takes over what a member knows. `grown` is called for each member of which that is news. */
-  merge({ roster, rosterStart, rosterEnd }: NamedMessage, grown: (member: NodeId) => void): void {
-    const view = new DataView(roster.buffer, roster.byteOffset + rosterStart, rosterEnd - rosterStart);
-    const members = Math.min(this.#lives.length, Math.floor(view.byteLength / BYTES));
-    for (let member = 0; member < members; member++) {
-      const life = view.getFloat64(member * BYTES, true);
-      if (Number.isSafeInteger(life) && this.raise(member as NodeId, life)) grown(member as NodeId);
+  merge(message: NamedMessage, grown: (member: NodeId) => void): void {
+    eachLife(message, this.#lives.length, (member, life) => {
+      if (this.raise(member, life)) grown(member);
+    });
+  }
+
+  /**
+   * A member told the life it is, and perhaps what it knows of all. `begun` is called for each member of which that is news:
+   * also for the one that speaks, if it was another life when it spoke last.
+   */
+  told(from: NodeId, message: NamedMessage, tellsAll: boolean, begun: (member: NodeId) => void): void {
+    const rows = this.#rows;
+    if (rows === null) {
+      if (tellsAll) this.merge(message, begun);
+      if (this.raise(from, message.life)) begun(from);
+      return;
     }
+    const row = rows.subarray(from * this.#lives.length, (from + 1) * this.#lives.length);
+    const isAnother = row[from] !== message.life;
+    // One process never forgets, though its messages overtake each other; another life of it may have forgotten.
+    if (isAnother && tellsAll) row.fill(0);
+    if (tellsAll) eachLife(message, row.length, (member, life) => (row[member] = Math.max(row[member] ?? 0, life)));
+    row[from] = message.life;
+    for (const [member, known] of this.#lives.entries()) {
+      const life = this.#highest(rows, member);
+      this.#lives[member] = life;
+      if (life > known || (isAnother && member === from)) begun(member as NodeId);
+    }
+    this.#changed();
+  }
+
+  #highest(rows: Float64Array, member: number): number {
+    let highest = 0;
+    for (let at = member; at < rows.length; at += this.#lives.length) highest = Math.max(highest, rows[at] ?? 0);
+    return highest;
   }
 
   /** All of it, for a message. */
@@ -87,14 +122,24 @@ export class Roster {
   }
 
   snapshot(): Snapshot {
-    return [[...this.#lives], [...this.#holders]];
+    return [[...this.#lives], [...this.#holders], this.#rows && [...this.#rows]];
   }
 
   restore(snapshot: Snapshot): void {
-    const [lives, holders] = snapshot as unknown as [number[], number[]];
+    const [lives, holders, rows] = snapshot as unknown as [number[], number[], number[] | null];
     this.#lives.set(lives);
     this.#holders.set(holders);
+    if (rows) this.#rows?.set(rows);
     if (lives.some((life) => life > 0)) this.#changed();
+  }
+}
+
+function eachLife({ roster, rosterStart, rosterEnd }: NamedMessage, members: number, take: (member: NodeId, life: number) => void): void {
+  const view = new DataView(roster.buffer, roster.byteOffset + rosterStart, rosterEnd - rosterStart);
+  const told = Math.min(members, Math.floor(view.byteLength / BYTES));
+  for (let member = 0; member < told; member++) {
+    const life = view.getFloat64(member * BYTES, true);
+    if (Number.isSafeInteger(life)) take(member as NodeId, life);
   }
 }
 

@@ -94,7 +94,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
     this.#watchers = new Watchers(config.timing.waiterUs, config.hashKey, config.limits?.watches);
     const isMember = boot.self < config.memberKeys.length;
-    const roster = new Roster(config.memberKeys.length);
+    const roster = new Roster(config.memberKeys.length, boot.self >= config.memberKeys.length);
     const succession = isMember ? successionOf(config, electorate, boot, roster) : null;
     this.#succession = succession;
     const kinds = { note: NOTE, noted: NOTED };
