@@ -136,7 +136,7 @@ describe('a writer that was asleep', () => {
     for (let value = 2; value < 2 + count; value++) await store.write('k', bytes(String(value)));
   };
 
-  test.each([1, 2, 5, 32])('since before %i others wrote has lost, also where it fills the hole they left', async (count) => {
+  test.each([1, 2, 5, 100])('since before %i others wrote has lost, also where it fills the hole they left', async (count) => {
     const [outcome, store] = await sleeper('name', others(count));
     expect([outcome, text(await store.read('k'))]).toEqual(['lost', String(1 + count)]);
     expect(await store.swap('k', bytes(String(1 + count)), bytes('next'))).toBe('won');
@@ -144,8 +144,8 @@ describe('a writer that was asleep', () => {
   });
 
   test('since before too many others wrote does not know, and has changed nothing', async () => {
-    const [outcome, store] = await sleeper('name', others(50));
-    expect([outcome, text(await store.read('k'))]).toEqual(['unknown', '51']);
+    const [outcome, store] = await sleeper('name', others(150));
+    expect([outcome, text(await store.read('k'))]).toEqual(['unknown', '151']);
   });
 
   test('while the key was erased and made anew has lost, and the new life does not see it', async () => {
@@ -169,13 +169,13 @@ describe('a writer that was asleep', () => {
     expect([outcome, text(await store.read('k'))]).toEqual(['won', 'mine']);
   });
 
-  test.each([1, 2, 31])('after it had won, with %i others since, has won', async (count) => {
+  test.each([1, 2, 99])('after it had won, with %i others since, has won', async (count) => {
     const [outcome, store] = await sleeper('settle', others(count));
     expect([outcome, text(await store.read('k'))]).toEqual(['won', String(1 + count)]);
   });
 
   test('after it had won does not know it any more when too many came since, or the key was erased', async () => {
-    expect((await sleeper('settle', others(50)))[0]).toBe('unknown');
+    expect((await sleeper('settle', others(150)))[0]).toBe('unknown');
     expect((await sleeper('settle', async (awake) => void (await awake.write('k', null))))[0]).toBe('unknown');
   });
 });
@@ -185,8 +185,10 @@ describe('processes on one directory', () => {
     readonly child: ChildProcess;
     readonly self: string;
     won: number;
-    /** Tries of which it did not hear. */
+    /** Tries that it told of, and did not live to tell what came of them. */
     open: number;
+    /** Tries that were overtaken so often, or took so long, that nobody knows. */
+    unknown: number;
   }
 
   function count(path: string, self: string): Counting {
@@ -194,11 +196,11 @@ describe('processes on one directory', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));
-    const counting: Counting = { child, self, won: 0, open: 0 };
+    const counting: Counting = { child, self, won: 0, open: 0, unknown: 0 };
     createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.startsWith('try')) counting.open++;
-      else if (!line.startsWith('unknown')) counting.open--;
+      counting.open += line.startsWith('try') ? 1 : -1;
       if (line.startsWith('won')) counting.won++;
+      if (line.startsWith('unknown')) counting.unknown++;
     });
     return counting;
   }
@@ -227,11 +229,11 @@ describe('processes on one directory', () => {
       landed: Record<string, number>;
     };
     expect(total).toBe(Object.values(landed).reduce((sum, one) => sum + one, 0));
-    for (const { self, won, open: unheard } of all) {
+    for (const { self, won, open: unheard, unknown } of all) {
       expect(landed[self] ?? 0).toBeGreaterThanOrEqual(won);
-      expect(landed[self] ?? 0).toBeLessThanOrEqual(won + unheard);
+      expect(landed[self] ?? 0).toBeLessThanOrEqual(won + unheard + unknown);
+      expect(unheard).toBeLessThanOrEqual(1);
     }
-    expect(all.reduce((sum, one) => sum + one.open, 0)).toBeLessThanOrEqual(all.length);
     expect(total).toBeGreaterThan(24 * 3);
     await store.swap('counter', await store.read('counter'), bytes('over'));
     expect(lifeOf(path, 'counter').versions).toHaveLength(1);

@@ -8,7 +8,7 @@ import { fileNameOf } from './layout.ts';
 
 const MARK_BYTES = 8;
 /** How many earlier versions are remembered. A try that learns of more that came after it does not know its own outcome. */
-const MARKS_MAX = 32;
+const MARKS_MAX = 100;
 
 /** Flags, number, length of the key, count of marks. */
 const HEAD_BYTES = 11;
