@@ -171,7 +171,7 @@ describe('every kind of fault happens', () => {
   test.each([
     ['toy', 400],
     ['register', 150],
-    ['quorum', 60],
+    ['quorum', 200],
   ] as const)('in %s', (name, runs) => {
     const counts = new Map<string, number>();
     const candidate = named(name);
