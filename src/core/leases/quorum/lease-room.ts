@@ -24,7 +24,8 @@ export class LeaseRoom {
   /** The client's leases take so many more, or fewer. */
   add(client: number, units: number): void {
     this.#all += units;
-    this.#units[client] = (this.#units[client] ?? 0) + units;
+    if (this.#all === 0) this.#units.length = 0;
+    else this.#units[client] = (this.#units[client] ?? 0) + units;
   }
 
   /** Whether there is room for so many more of any one of so many clients: then none has to be looked up. */
