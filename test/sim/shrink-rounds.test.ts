@@ -46,8 +46,8 @@ describe('a failing seed', { timeout: 120_000 }, () => {
   });
 
   it('of a release that learners hear of late has the word that the product sends sooner in its script', () => {
-    const mutant = 'release-late-to-learners';
-    const shrunk = shrink('paxoslease-skewed', mutant, 'belief', 400);
+    const [mutant, seed] = ['release-late-to-learners', 1812904029345424];
+    const shrunk = shrinkerOf('paxoslease-skewed').shrink(seed, mutant, soon(400)) as Shrunk;
     expect(shrunk.script?.lines.filter((line) => line.startsWith('maybe '))).toHaveLength(1);
     expect(shrunk.script?.lines.find((line) => line.startsWith('maybe '))).toMatch(/^maybe deliver \S+ learn #\d+$/);
     expect(replay('paxoslease-skewed', mutant, shrunk)).toEqual(KEPT);

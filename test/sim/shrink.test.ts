@@ -51,15 +51,8 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
   });
 
-  it('that comes to no end while somebody is down becomes a script in which all are up', () => {
-    const [mutant, seed] = ['silence-by-wall-clock', 5757167145064166];
-    const shrunk = shrinkerOf('quorum').shrink(seed, mutant, soon(40)) as Shrunk;
-    expect(shrunk.script?.violation.message).toContain('time does not go by any more');
-    expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
-  });
-
   it('of which nobody would read the script has none until there is time for a shorter one', () => {
-    const seed = 5466534157018866;
+    const seed = 604908772561250;
     const shrunk = shrinkerOf('quorum').shrink(seed, 'release-by-owner', soon(100)) as Shrunk;
     expect(shrunk.script).toBeNull();
     expect(shrunk.story.length).toBeGreaterThan(500);
@@ -73,7 +66,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
   });
 
   it.each([10, 40, 100])('with processes that live on beside their successors becomes a script that can be run after %i tries', (tries) => {
-    const [mutant, seed] = ['owner-is-node', 7114798164177345];
+    const [mutant, seed] = ['owner-is-node', 489618173663379];
     const shrunk = shrinkerOf('quorum').shrink(seed, mutant, soon(tries)) as Shrunk;
     expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
   });

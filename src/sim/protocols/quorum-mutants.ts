@@ -236,14 +236,6 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'slow-disks',
   },
   {
-    name: 'silence-of-now-only',
-    rule: 'rule 4, with a disk',
-    how: 'A member that is started with a shorter maxTerm is silent for that, though it has voted for longer terms.',
-    without: ['silenceOfBefore'],
-    keeps: 'floor',
-    shape: 'refits',
-  },
-  {
     name: 'restored-vote-expires-early',
     rule: 'rule 4, with a disk',
     how: 'A vote that is read back is taken to be half over, though no clock can tell.',

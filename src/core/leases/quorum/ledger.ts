@@ -229,7 +229,7 @@ export class Ledger {
       return;
     }
     // Until the silence is over, the disk says what it said before: a life cut short owes it still.
-    this.#owedUs = this.#rules.silenceOfBefore ? Math.max(head.silenceUs, this.#silenceUs) : this.#silenceUs;
+    this.#owedUs = Math.max(head.silenceUs, this.#silenceUs);
     this.#head = { silenceUs: this.#owedUs, keepsVotes: this.#keepsVotes, since: this.#life, places: 0, settled: false, life: head.life };
   }
 

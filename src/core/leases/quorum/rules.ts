@@ -79,8 +79,6 @@ export interface QuorumRules {
   readonly replyAfterHead: boolean;
   /** Rule 4, with a disk: of two votes for one name that are read back, the later counts. */
   readonly laterVoteCounts: boolean;
-  /** Rule 4, with a disk: the silence is the longest that a vote of an earlier life may call for, whatever maxTerm is now. */
-  readonly silenceOfBefore: boolean;
   /** Rule 4, with a disk: a vote read back is honoured for its whole term. */
   readonly restoredInFull: boolean;
   /** Rule 7, with a disk: a vote is kept with the longest term it was given for. */
@@ -142,7 +140,6 @@ export const ALL_RULES: QuorumRules = {
   replyAfterItsWrite: true,
   replyAfterHead: true,
   laterVoteCounts: true,
-  silenceOfBefore: true,
   restoredInFull: true,
   keptAsLong: true,
   floorKept: true,
