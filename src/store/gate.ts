@@ -2,6 +2,7 @@
  * How long a caller waits for an access, and what it is told when it waits no longer. One gate stands before each
  * store: it knows whether an access has left, so it can tell "did not happen" from "nobody knows".
  */
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { TenureError } from '../kernel/index.ts';
 import { ACCESS_TIMEOUT_MS, type AccessOptions } from './contract.ts';
 
@@ -131,6 +132,8 @@ export class Gate {
         try {
           resolve(await work(call));
         } catch (error) {
+          // A driver may fail before it has heard that its connection is gone. A caller that tries again at once must not keep it from hearing.
+          await eventLoopTurn();
           reject(error instanceof Error ? error : new Error(String(error)));
         } finally {
           settle();
