@@ -115,7 +115,7 @@ describe('a swap', () => {
       after.add(hands.read('x'));
     }
     expect(after).toEqual(new Set([null, 2]));
-    expect(new Set(told.map(({ ok, isLost, version }) => `${ok} ${isLost} ${version}`))).toEqual(new Set(['false false null']));
+    expect(told.every(({ ok, isLost, version }) => !ok && !isLost && version === null)).toBe(true);
   });
 
   test('of an own disk is a mistake of the core', () => {
