@@ -65,9 +65,14 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
     this.#leave(step);
   }
 
+  /** Throws what the inner core says of a bad argument. */
   command(command: Command, step: Step<OuterMessage, OuterEvent>): void {
     this.#enter(step);
-    this.core.command(command, this);
+    try {
+      this.core.command(command, this);
+    } finally {
+      this.#exit();
+    }
     this.#leave(step);
   }
 
@@ -152,10 +157,14 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
     this.wallUs = step.wallUs;
   }
 
-  /** The inner step is over: the outer core hears what was said, and what comes of its commands, in order. */
-  #leave(step: Step<OuterMessage, OuterEvent>): void {
+  #exit(): void {
     this.#isStepping = false;
     this.#step = null;
+  }
+
+  /** The inner step is over: the outer core hears what was said, and what comes of its commands, in order. */
+  #leave(step: Step<OuterMessage, OuterEvent>): void {
+    this.#exit();
     if (this.#isTelling || this.#events.length === 0) return;
     this.#isTelling = true;
     const events = this.#events;
