@@ -82,7 +82,7 @@ describe('a failing run becomes a script', () => {
   const scriptOf = (mutant: string | null, damage: Partial<FaultPlan>, property: string): readonly string[] => {
     const protocol = tickets(damage);
     const seed = failingSeedOf(simulation(protocol), mutant, property);
-    const shrunk = shrinker({ ...ticketStaging, protocol }, ticketLifting).shrink(seed, mutant, soon(150));
+    const shrunk = shrinker({ ...ticketStaging, protocol }, ticketLifting).shrink(seed, mutant, soon(300));
     const script = shrunk?.script;
     if (!script) throw new Error('there is no script');
     const stage = openStage(ticketStaging, script.settings, mutant);

@@ -140,7 +140,7 @@ function decodeTicket(value: Uint8Array): Ticket | null {
 }
 
 function sumOf(text: string): number {
-  return [...text].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 997, 7);
+  return encodeName(text).reduce((sum, byte) => (sum * 31 + byte) % 997, 7);
 }
 
 function textOf(value: Uint8Array): string {
