@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { Running } from './test/support/running.ts';
 import { Tally } from './test/support/tally.ts';
 
 export default defineConfig({
@@ -8,6 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     include: ['test/**/*.test.ts'],
     maxWorkers: 2,
-    reporters: ['default', new Tally()],
+    globalSetup: ['test/support/leftovers.ts'],
+    reporters: ['default', new Running(), new Tally()],
   },
 });
