@@ -25,7 +25,7 @@ import {
 } from '../../src/core/index.ts';
 import { ExclusionReferee, RegularityReferee, RequestReferee } from '../../src/check/index.ts';
 import { lanesCodec, toyCodec } from '../../src/wire/index.ts';
-import { noFaults, type Actor, type Desk, type Scenario, type SimProtocol, type Staging, type User } from '../../src/sim/index.ts';
+import { noFaults, type Actor, type Desk, type Scenario, type SimProtocol, type StagedProtocol, type User } from '../../src/sim/index.ts';
 
 const TERM_US = 1_000_000;
 const LANES = 4;
@@ -294,7 +294,7 @@ class PairUser implements User<PairEvent> {
   }
 }
 
-export const pairStaging: Staging<PairMessage, PairCommand, PairEvent, null, PairCore> = {
+export const pairStaging: StagedProtocol<PairMessage, PairCommand, PairEvent, null, PairCore> = {
   protocol: pair,
   defaults: {},
   verbs: ['acquire NODE', 'release NODE', 'read NODE', 'write NODE'],

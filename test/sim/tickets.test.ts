@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openStage, simulation, type FaultPlan } from '../../src/sim/index.ts';
 import { shrinker } from '../../src/sim/shrink/shrink.ts';
 import { failingSeedOf, soon } from '../support/shrinking.ts';
-import { ticketLifting, ticketStaging, tickets } from './tickets.ts';
+import { ticketStaging, tickets, ticketToScript } from './tickets.ts';
 
 const RUNS = 120;
 
@@ -82,7 +82,7 @@ describe('a failing run becomes a script', () => {
   const scriptOf = (mutant: string | null, damage: Partial<FaultPlan>, property: string): readonly string[] => {
     const protocol = tickets(damage);
     const seed = failingSeedOf(simulation(protocol), mutant, property);
-    const shrunk = shrinker({ ...ticketStaging, protocol }, ticketLifting).shrink(seed, mutant, soon(300));
+    const shrunk = shrinker({ ...ticketStaging, protocol }, ticketToScript).shrink(seed, mutant, soon(300));
     const script = shrunk?.script;
     if (!script) throw new Error('there is no script');
     const stage = openStage(ticketStaging, script.settings, mutant);

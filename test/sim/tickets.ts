@@ -18,10 +18,10 @@ import {
   type Scenario,
   type Settings,
   type SimProtocol,
-  type Staging,
+  type StagedProtocol,
   type User,
 } from '../../src/sim/index.ts';
-import type { Lifting, Said } from '../../src/sim/shrink/lifting.ts';
+import type { Said, TapeToScript } from '../../src/sim/shrink/tape-to-script.ts';
 
 const TERM_US = 1_000_000;
 const UNIT = 0;
@@ -276,7 +276,7 @@ export function tickets(damage: Partial<FaultPlan> = {}): TicketProtocol {
   };
 }
 
-export const ticketStaging: Staging<never, TicketCommand, TicketEvent, null, TicketCore> = {
+export const ticketStaging: StagedProtocol<never, TicketCommand, TicketEvent, null, TicketCore> = {
   protocol: tickets(),
   defaults: { clients: '2' },
   verbs: ['look NODE', 'take NODE', 'note NODE'],
@@ -315,7 +315,7 @@ export const ticketStaging: Staging<never, TicketCommand, TicketEvent, null, Tic
   },
 };
 
-export const ticketLifting: Lifting<TicketCommand, null> = {
+export const ticketToScript: TapeToScript<TicketCommand, null> = {
   settings: ({ nodes }: Scenario<null>): Settings => ({ clients: String(nodes) }),
   say: ({ kind }: TicketCommand): Said => ({ verb: kind, words: [] }),
   use: (): null => null,
