@@ -140,7 +140,7 @@ describe('a shrunk script', () => {
     let kept: readonly Beat[] = [{ id: 0, atUs: 0, deed: { kind: 'plain', action } }];
     const ppmOf = ([beat]: readonly Beat[]): number =>
       beat?.deed.kind === 'plain' && beat.deed.action.kind === 'rate' ? beat.deed.action.ppm : 0;
-    polish(kept, {}, {}, (changed) => {
+    polish(kept, {}, { defaults: {}, spares: [] }, (changed) => {
       const passes = ppmOf(changed) <= -10_000;
       if (passes) kept = changed;
       return passes;
@@ -156,7 +156,7 @@ describe('a wall clock', () => {
   };
   const setsAfterPolish = (beats: readonly Beat[], clocks: readonly number[]): string[] => {
     let kept = beats;
-    polish(beats, {}, {}, (changed) => {
+    polish(beats, {}, { defaults: {}, spares: [] }, (changed) => {
       const sums = clocks.map((_, node) => actionsOf(changed).reduce((sum, one) => sum + (one.node === node ? one.byUs : 0), 0));
       const passes = sums.every((sum, node) => sum === clocks[node]);
       if (passes) kept = changed;

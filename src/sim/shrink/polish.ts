@@ -17,8 +17,14 @@ const CONVINCING_US = 10_000 * MILLISECOND_US;
 /** Whoever asks goes on with what passes: the last that passed is the outcome. */
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
-export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): void {
-  const simpler = plainSettings(beats, settings, defaults, passes);
+/** What settings are tried: those of the stage, and fewer of the nodes that these count. */
+export interface PlainSettings {
+  readonly defaults: Settings;
+  readonly spares: readonly string[];
+}
+
+export function polish(beats: readonly Beat[], settings: Settings, plain: PlainSettings, passes: Passes): void {
+  const simpler = plainSettings(beats, settings, plain, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
   const passesAll = [
     allAnswers,
@@ -35,8 +41,8 @@ export function polish(beats: readonly Beat[], settings: Settings, defaults: Set
   passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats);
 }
 
-/** Settings as they are by default, and fewer proposers, where that changes nothing. */
-function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): Settings {
+/** Settings as they are by default, and fewer nodes, where that changes nothing. */
+function plainSettings(beats: readonly Beat[], settings: Settings, { defaults, spares }: PlainSettings, passes: Passes): Settings {
   let kept = settings;
   const attempt = (name: string, value: string): boolean => {
     const changed = { ...kept, [name]: value };
@@ -45,7 +51,7 @@ function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Set
     return true;
   };
   for (const [name, value] of Object.entries(defaults)) attempt(name, value);
-  for (const name of ['proposers', 'clients']) {
+  for (const name of spares) {
     for (let count = Number(kept[name] ?? '0') - 1; count >= 0 && attempt(name, String(count)); count--);
   }
   return kept;

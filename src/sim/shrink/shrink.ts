@@ -178,7 +178,7 @@ function shrinkPlay<Command, Config>(
       before = best.beats.length;
       reduceList(best.beats, (shorter) => passes(shorter, best.settings));
       best = doneOf(best);
-      polish(best.beats, best.settings, defaults, passes);
+      polish(best.beats, best.settings, { defaults, spares: lifting.spares ?? [] }, passes);
       best = doneOf(best);
     }
   } catch (error) {

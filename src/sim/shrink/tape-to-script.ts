@@ -26,6 +26,8 @@ export interface Said {
 export interface TapeToScript<Command, Config> {
   /** The stage that is like this world. */
   settings(scenario: Scenario<Config>): Settings;
+  /** Settings that count nodes of which a script may have fewer. */
+  readonly spares?: readonly string[];
   /** Null: the story can do without. */
   say(command: Command): Said | null;
   /** The same from one who wants it all the time that is given here; null if that is not something to wait for. */

@@ -29,6 +29,7 @@ export function votersText(replication: number | undefined, members: number): st
 }
 
 export const leaseTapeToScript: Omit<TapeToScript<LeaseCommand, LeaseWorld>, 'settings'> = {
+  spares: ['proposers'],
   say: sayLease,
   insist: (command: LeaseCommand, forUs: number): Said | null =>
     command.kind === 'acquire' ? sayLease({ ...command, waitUs: forUs }) : null,

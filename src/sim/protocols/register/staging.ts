@@ -27,6 +27,7 @@ export const registerStaging: Staging<RegisterCommand, RegisterEvent, RegisterWo
 
 export const registerTapeToScript: TapeToScript<RegisterCommand, RegisterWorld> = {
   settings: ({ nodes, units }: Scenario<RegisterWorld>): Settings => ({ clients: String(nodes), units: String(units) }),
+  spares: ['clients'],
   say(command: RegisterCommand): Said {
     const unit = command.unit === 0 ? [] : ['unit', String(command.unit)];
     const value = command.kind === 'write' ? [String.fromCharCode(...command.value)] : [];

@@ -30,6 +30,7 @@ export const roundsRegisterTapeToScript: TapeToScript<RoundRegisterCommand, Roun
     stores: String(config.stores),
     clients: String(nodes - config.stores),
   }),
+  spares: ['clients'],
   // A WRITE has the ballot of the READ before it, in the simulator as on the stage.
   say: (command: RoundRegisterCommand): Said => ({
     verb: command.kind,
