@@ -10,7 +10,8 @@ import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/sma
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
 import { quorumWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
 
-const WALKS = 250;
+const SEEDS = [1, 2, 3];
+const WALKS = 84;
 const SLOW = 120_000;
 const STEPS = 45;
 
@@ -52,9 +53,8 @@ function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, 
   return STEPS;
 }
 
-function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>): number {
-  // Of seed 1 one walk of 200 differs: a lease that is lost on the stage can still be used in the explorer. Not understood yet.
-  const chooser = new SeededChooser(2);
+function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, seed: number): number {
+  const chooser = new SeededChooser(seed);
   const pick = <T>(...from: readonly [T, ...T[]]): T => from[chooser.below(from.length)] as T;
   const { name, mutants } = world.staging.protocol;
   let steps = 0;
@@ -86,8 +86,8 @@ function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>): number {
 
 const STEPS_AT_LEAST = WALKS * 10;
 
-describe('what the explorer does happens on a stage, and is judged the same', () => {
-  test('quorum', () => expect(walks(quorumWorld)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
-  test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
-  test('rounds-register', () => expect(walks(roundsRegisterWorld)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+describe.each(SEEDS)('what the explorer does happens on a stage, and is judged the same: walks of seed %i', (seed) => {
+  test('quorum', () => expect(walks(quorumWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test('rounds-register', () => expect(walks(roundsRegisterWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
 });
