@@ -302,8 +302,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     process.alive = false;
     world.storage.crash(process.index);
-    world.holds.closeAllOf(process.index);
-    world.record({ at: world.nowUs, node: process.node, incarnation: process.incarnation, kind: 'crashed' });
+    world.chronicle.crashed(process.node, process.incarnation);
   }
 
   #isAsleep(node: number): boolean {

@@ -3,6 +3,7 @@
  * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
  * A message is known by the step that sent it and its number among that step's messages of the same kind.
  */
+import type { Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { Access, Write } from './storage.ts';
 
@@ -130,16 +131,15 @@ export class Tape<Command> {
     this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok, ...found });
   }
 
-  granted<Message, Event>(process: SimProcess<Message, Command, Event>, request: number, token: number): void {
-    this.#requests.set(`${process.index} ${token}`, request);
-  }
-
-  used<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string, token: number): void {
-    this.did(process, { kind: 'use', resource, request: this.#requests.get(`${process.index} ${token}`) ?? 0 });
-  }
-
-  looked<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string): void {
-    this.did(process, { kind: 'look', resource });
+  /** What an application tells shows what it does: it acts under the lease that answered a request, or looks at what its learner believes. */
+  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: Told): void {
+    const key = (token: number): string => `${process.index} ${token}`;
+    if (told.kind === 'granted') this.#requests.set(key(told.token), told.request);
+    else if (told.kind === 'used') {
+      this.did(process, { kind: 'use', resource: told.resource, request: this.#requests.get(key(told.token)) ?? 0 });
+    } else if (told.kind === 'record' && told.record.kind === 'believed') {
+      this.did(process, { kind: 'look', resource: told.record.resource });
+    }
   }
 
   #origin(kind: string): TapedOrigin {

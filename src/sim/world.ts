@@ -3,20 +3,20 @@
  * happens. It runs one drawn scenario, first under faults, then healed, and shows every record of the
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
-import { NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import { NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Step, UnitId } from '../core/index.ts';
-import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
+import { Sometimes, type HistoryRecord, type Panel } from '../check/index.ts';
+import { Chronicle, type ChronicleClocks, type Told } from './chronicle.ts';
 import type { MachineClock } from './clock.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
 import { healedFaults, type FaultPlan } from './faults.ts';
-import { HoldLedger } from './holds.ts';
 import { noCounts, type WorldCounts } from './interest.ts';
 import { Overheard } from './liar.ts';
 import { MessageSlab } from './message-slab.ts';
 import { Network } from './network.ts';
 import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
-import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
+import type { Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
 import { kindOfMessage, labelOf, type Tape } from './tape.ts';
@@ -27,7 +27,7 @@ const MILLION = 1_000_000;
 const EVENTS_MAX = 10 * MILLION;
 const EVENTS_BETWEEN_LOOKS = 1024;
 
-export class World<Message, Command, Event, Config> implements Step<Message, Event> {
+export class World<Message, Command, Event, Config> implements Step<Message, Event>, ChronicleClocks {
   // The step under way. One object serves all steps: a core may not keep it.
   monoUs: MonoUs = 0 as MonoUs;
   wallUs: WallUs = 0 as WallUs;
@@ -47,10 +47,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   /** Who has no time for a long run says after how many steps it counts as endless, and is asked now and then whether to go on. */
   eventsMax: number = EVENTS_MAX;
   outOfTime: (() => boolean) | null = null;
-  readonly panel: Panel;
+  readonly chronicle: Chronicle;
   readonly sometimes: Sometimes;
   readonly counts: WorldCounts = noCounts();
-  readonly holds: HoldLedger = new HoldLedger();
   readonly network: Network;
   readonly storage: Storage;
   /** What liars hear; null where there are none. */
@@ -89,7 +88,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.trace = trace;
     this.#termUs = termUs;
     this.sometimes = new Sometimes(protocol.sometimes);
-    this.panel = new Panel(protocol.referees(scenario, (name) => this.sometimes.bump(name)));
+    this.chronicle = new Chronicle(
+      protocol.referees(scenario, (name) => this.sometimes.bump(name)),
+      this,
+      (record) => this.#written(record),
+    );
     this.network = new Network(chooser, faults, termUs);
     this.storage = new Storage(chooser, faults, termUs, this.counts);
     this.storage.effected = (access): void => {
@@ -116,7 +119,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#runUntil(safetyUs + livenessUs, () => panel.violationCount > 0 || population.allDone);
     if (panel.violationCount > 0 || this.#isCutShort) return;
     for (const process of this.#current) {
-      if (process && !process.done) this.failLiveness(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
+      if (process && !process.done) this.chronicle.missed(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
     }
     this.population.audit();
     panel.finish(this.nowUs);
@@ -132,9 +135,13 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     return counts;
   }
 
-  /** Progress that was owed did not come. */
-  failLiveness(message: string): void {
-    this.panel.report({ property: 'liveness', at: this.nowUs, message });
+  get panel(): Panel {
+    return this.chronicle.panel;
+  }
+
+  #written(record: HistoryRecord): void {
+    this.trace?.recorded(record);
+    if (record.kind === 'granted') this.grants++;
   }
 
   // ── Step: what a core may do ───────────────────────────────────────────────────────────────────────
@@ -189,7 +196,16 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     if (this.#takeEffect()) this.#inbox.push(event);
   }
 
-  // ── For desks ──────────────────────────────────────────────────────────────────────────────────────
+  // ── For the chronicle and for desks ──────────────────────────────────────────────────────────────────────────────────────
+
+  now(): number {
+    return this.nowUs;
+  }
+
+  /** Nobody sleeps where they do; and when the world has healed they do no more. */
+  get wallsGoBack(): boolean {
+    return this.scenario.faults.wallStepsBack && !this.healed;
+  }
 
   nameOf(node: number): string {
     return this.protocol.nodeName(this.scenario, node);
@@ -213,41 +229,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#queue.schedule(clock.trueWhenMono(due, this.nowUs) + this.#timerLatenessUs(), USER_TIMER, process.index, tag);
   }
 
-  record(record: HistoryRecord): void {
-    this.trace?.recorded(record);
-    this.panel.observe(record);
-    if (record.kind === 'granted') this.grants++;
-  }
-
-  /** How long a holder may still act, by its own clocks. */
-  remainingUs(process: number, deadline: HoldDeadline): number {
-    const { node } = this.#processes[process] as SimProcess<Message, Command, Event>;
-    return Math.min(deadline.monoUs - this.monoOf(node), deadline.wallUs - this.wallOf(node));
-  }
-
-  /**
-   * Writes down the holds of a resource that ended by themselves. While wall clocks are set back, one that ended by the wall
-   * clock alone may be back before its holder looks. Nobody sleeps there, so until the holder says that it is lost it is judged by
-   * the monotonic clock, which is stricter.
-   */
-  settleHolds(resource: string): void {
-    const mayComeBack = this.scenario.faults.wallStepsBack && !this.healed;
-    this.holds.settle(
-      resource,
-      (process, deadline) => this.remainingUs(process, mayComeBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline),
-      (index, token) => {
-        const process = this.#processes[index] as SimProcess<Message, Command, Event>;
-        this.record({
-          at: this.nowUs,
-          node: process.node,
-          incarnation: process.incarnation,
-          kind: 'ended',
-          resource,
-          token,
-          reason: 'deadline',
-        });
-      },
-    );
+  /** What the application of a process tells the history. */
+  tell(process: SimProcess<Message, Command, Event>, told: Told): void {
+    this.tape?.told(process, told);
+    if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
+    else this.chronicle.tell(process.node, process.incarnation, told);
   }
 
   /** Does something at a true instant. */
@@ -270,7 +256,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
         return;
       }
       if (this.events > this.eventsMax) {
-        this.failLiveness(`after ${this.events} steps the run has not come to its end: some core or user acts without letting time pass`);
+        this.chronicle.missed(
+          `after ${this.events} steps the run has not come to its end: some core or user acts without letting time pass`,
+        );
         return;
       }
       switch (queue.kind) {

@@ -33,6 +33,7 @@ function told(record: HistoryRecord): string[] {
   switch (kind) {
     case 'granted':
     case 'used':
+    case 'ended':
     case 'believed':
       return [`${at} ${node} ${kind} ${record.resource} ${record.token}`];
     case 'responded':
@@ -159,6 +160,13 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
       expect(beliefs > 0).toBe(teaches);
     },
   );
+
+  it('where wall clocks are set back, what is over by the wall clock alone is judged as in the world', () => {
+    const scenario = quorum.plan(new SeededChooser(1), null);
+    const settings = (wallStepsBack: boolean): string | undefined =>
+      stageLike(new Tape(() => 0), quorumTapeToScript, { ...scenario, faults: { ...scenario.faults, wallStepsBack } })['back'];
+    expect([settings(true), settings(false)]).toEqual(['yes', 'no']);
+  });
 
   it('nearly always, with crashes in the middle of a step, disks, and members that are bootstrapped', () => {
     let [cut, restored, records, exact] = [0, 0, 0, 0];

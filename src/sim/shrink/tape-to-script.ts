@@ -63,7 +63,8 @@ export function stageLike<Command, Config>(
   lifting: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
 ): Settings {
-  return { ...lifting.settings(scenario), uptime: clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',') };
+  const uptime = clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',');
+  return { ...lifting.settings(scenario), uptime, back: scenario.faults.wallStepsBack ? 'yes' : 'no' };
 }
 
 /** Where progress is not the question there is no good end: a world that has healed goes on like any other. */

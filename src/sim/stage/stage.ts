@@ -15,6 +15,7 @@ import {
 import { OWN_DISK, type Core } from '../../core/index.ts';
 import { ByteReader } from '../../wire/index.ts';
 import { formatRecord, type HistoryRecord, type Violation } from '../../check/index.ts';
+import { Chronicle } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import {
@@ -29,13 +30,12 @@ import {
 } from './actions.ts';
 import { labelOf } from '../tape.ts';
 import type { AnyStage, StageNote } from './any-stage.ts';
-import { Chronicle } from './chronicle.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
 import { Player, type Asked, type Input } from './player.ts';
 import { settle, type Settling } from './settling.ts';
 import { Shelves, type ShelfAccess } from './shelves.ts';
-import { settingSpansUs } from './settings.ts';
+import { settingIsOn, settingSpansUs } from './settings.ts';
 import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
@@ -64,6 +64,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #chronicle: Chronicle;
   readonly #reader = new ByteReader();
   #notes: StageNote[] = [];
+  #isSettling = false;
   nowUs = 0;
 
   constructor(staging: StagedProtocol<Message, Command, Event, Config>, settings: Settings, mutant: string | null) {
@@ -72,7 +73,10 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.scenario = staging.scenario({ ...staging.defaults, ...settings });
     const nodes = Array.from({ length: this.scenario.nodes }, (_, node) => node);
     this.names = nodes.map((node) => staging.nodeName(this.scenario, node));
-    const uptimesUs = settingSpansUs({ ...STAGE_DEFAULTS, ...settings }, 'uptime', nodes.length);
+    const general = { ...STAGE_DEFAULTS, ...settings };
+    const uptimesUs = settingSpansUs(general, 'uptime', nodes.length);
+    const wallsGoBack = settingIsOn(general, 'back');
+    const isSettling = (): boolean => this.#isSettling;
     this.#clocks = nodes.map((node) => new MachineClock(uptimesUs[node] as number, 0, 0));
     this.#players = nodes.map(() => null);
     this.#starts = nodes.map(() => 0);
@@ -80,6 +84,9 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       now: (): number => this.nowUs,
       monoOf: (node: number): MonoUs => this.#monoOf(node),
       wallOf: (node: number): WallUs => this.#wallOf(node),
+      get wallsGoBack(): boolean {
+        return wallsGoBack && !isSettling();
+      },
     };
     const referees = staging.protocol.referees(this.scenario, () => undefined);
     this.#chronicle = new Chronicle(referees, clocks, (record) => {
@@ -401,7 +408,9 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#owed.begin(action);
     const usualUs = this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US;
     const latencyUs = (): number => (action.outOfOrder === true ? 1 + dice.below(usualUs) : usualUs);
+    this.#isSettling = true;
     const { messages, answers, wakes, isStuck } = settle(this.#settling(players), action.byUs, latencyUs);
+    this.#isSettling = false;
     for (const player of players) {
       player.dice = null;
       player.healed = false;

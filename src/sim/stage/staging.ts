@@ -10,8 +10,11 @@ import type { Ways } from './actions.ts';
 /** As in the first line of a script: `stage quorum acceptors=3 proposers=2 term=3s`. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** Settings that every stage has: for how long its machines have been up. */
-export const STAGE_DEFAULTS: Settings = { uptime: '0s' };
+/**
+ * Settings that every stage has: for how long its machines have been up; and whether wall clocks are set back, so that a lease that is over by the wall
+ * clock alone may be back before its holder looks (see `Chronicle`).
+ */
+export const STAGE_DEFAULTS: Settings = { uptime: '0s', back: 'no' };
 
 /** The application on a node of a stage. It acts when told, and tells the history what it was told. */
 export interface Actor<Event> {
