@@ -89,7 +89,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
       const act = stage.do.bind(stage);
       stage.do = (action): ReturnType<typeof act> => {
         const notes = act(action);
-        for (const one of notes) if (one.record) onStage.push(...told(one.record));
+        for (const one of notes) if (one.kind === 'recorded') onStage.push(...told(one.record));
         if (action.kind === 'answer' && action.finding !== undefined) weak++;
         if (action.kind === 'crash' && action.after !== undefined) cut++;
         if (action.kind === 'restart' && action.diskKept) restored++;

@@ -102,18 +102,15 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
   /** What came of a beat is known by it. */
   const keep = (beat: number, notes: readonly StageNote[]): void => {
     const counts = new Map<string, number>();
-    for (const message of sentIn(stage, notes)) {
+    for (const message of sentIn(notes)) {
       const kind = kindOfMessage(message);
       const nth = counts.get(kind) ?? 0;
       counts.set(kind, nth + 1);
       messages.set(keyOf({ beat, kind, nth }), message);
     }
     notes
-      .filter(({ kind }) => kind === 'asked')
-      .forEach(({ text }, nth) => {
-        const [, name = '', access] = /^(\S+) #(\d+):/.exec(text) ?? [];
-        accesses.set(keyOf({ beat, kind: '', nth }), { node: stage.names.indexOf(name), access: Number(access) });
-      });
+      .filter((note) => note.kind === 'asked')
+      .forEach(({ node, access }, nth) => accesses.set(keyOf({ beat, kind: '', nth }), { node, access }));
   };
 
   stage.names.forEach((_, node) => keep(firstStartOf(node), stage.do({ kind: 'start', node })));
@@ -162,10 +159,9 @@ function by(node: number | undefined, action: StageAction): StageAction | null {
   return node !== undefined && 'node' in action ? { ...action, node } : null;
 }
 
-/** What came of the last action is the last of what is under way. */
-export function sentIn(stage: AnyStage, notes: readonly StageNote[]): MessageRef[] {
-  const sent = notes.filter(({ kind }) => kind === 'sent').length;
-  return stage.underWay.slice(stage.underWay.length - sent).map((message) => ({ ...message }));
+/** The messages that came of an action. */
+export function sentIn(notes: readonly StageNote[]): MessageRef[] {
+  return notes.flatMap((note) => (note.kind === 'sent' ? [note.message] : []));
 }
 
 /** Null if it cannot be done now. */

@@ -12,9 +12,9 @@ import {
   type TenureError,
   type WallUs,
 } from '../../kernel/index.ts';
-import { OWN_DISK, type Core } from '../../core/index.ts';
+import type { Core } from '../../core/index.ts';
 import { ByteReader } from '../../wire/index.ts';
-import { formatRecord, type HistoryRecord, type Violation } from '../../check/index.ts';
+import type { Violation } from '../../check/index.ts';
 import { Chronicle } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
@@ -29,7 +29,7 @@ import {
   type StageAction,
 } from './actions.ts';
 import { labelOf } from '../tape.ts';
-import type { AnyStage, StageNote } from './any-stage.ts';
+import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
 import { Player, type Asked, type Input } from './player.ts';
@@ -91,7 +91,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const referees = staging.protocol.referees(this.scenario, () => undefined);
     this.#chronicle = new Chronicle(referees, clocks, (record) => {
       this.#owed.observe(record);
-      this.#note('recorded', formatRecord(record), record);
+      this.#note({ kind: 'recorded', record });
     });
   }
 
@@ -148,12 +148,12 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#notes = [];
     const before = this.violations.length;
     this.#perform(action);
-    for (const { property, message } of this.violations.slice(before)) this.#note('violation', `${property}: ${message}`);
+    for (const violation of this.violations.slice(before)) this.#note({ kind: 'violation', violation });
     return this.#notes;
   }
 
-  #note(kind: StageNote['kind'], text: string, record?: HistoryRecord): void {
-    this.#notes.push({ kind, text, atUs: this.nowUs, ...(record ? { record } : {}) });
+  #note(outcome: Outcome): void {
+    this.#notes.push({ ...outcome, atUs: this.nowUs });
   }
 
   #perform(action: StageAction): void {
@@ -321,7 +321,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     // Whoever crashes in the middle of a step is told nothing any more.
     if (effectsMax === undefined) {
       for (const event of player.events) {
-        this.#note('told', `${this.names[index]} is told: ${this.#staging.protocol.describeEvent(event)}`);
+        this.#note({ kind: 'told', node: index, text: this.#staging.protocol.describeEvent(event) });
       }
     }
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
@@ -334,8 +334,8 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const text = this.#describe(bytes);
     const topic = this.#read(bytes, (message) => this.#staging.protocol.topicOf?.(message)) ?? '';
     const label = labelOf(text);
-    const flight = this.#flights.send({ from, to, label, topic, life: boot.incarnation, bytes });
-    this.#note('sent', `${formatMessageRef(flight, this.names)}: ${text}`);
+    const { ordinal } = this.#flights.send({ from, to, label, topic, life: boot.incarnation, bytes });
+    this.#note({ kind: 'sent', message: { from, to, label, ordinal, topic }, text });
   }
 
   #describe(bytes: Uint8Array): string {
@@ -352,8 +352,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
 
   #ask(player: Player<Message, Command, Event, Config>, asked: Asked): void {
     const { node, access, unit, key, value } = this.#shelves.ask(player.node, player.incarnation, asked);
-    const where = unit === OWN_DISK ? 'its disk' : `unit ${unit}`;
-    this.#note('asked', `${this.names[node]} #${access}: ${value ? 'write' : 'read'} ${key} of ${where}`);
+    this.#note({ kind: 'asked', node, access, action: value ? 'write' : 'read', key, unit });
   }
 
   #access(action: Extract<StageAction, { access: number }>): ShelfAccess {
@@ -416,12 +415,14 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       player.healed = false;
     }
     // Who sent what is told where it matters who gets it when.
-    const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter(({ record }) => record?.kind === 'abandoned').length;
-    const untold = new Set(refused > 0 ? ['renewed', 'abandoned'] : ['renewed']);
-    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && !untold.has(record?.kind ?? ''));
+    const isOf = (kind: string, note: StageNote): boolean => note.kind === 'recorded' && note.record.kind === kind;
+    const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter((note) => isOf('abandoned', note)).length;
+    const untold = refused > 0 ? ['renewed', 'abandoned'] : ['renewed'];
+    this.#notes = this.#notes.filter((note) => note.kind === 'recorded' && !untold.some((kind) => isOf(kind, note)));
     const counts = [`${messages} messages arrive`, ...(answers > 0 ? [`${answers} accesses are answered`] : []), `${wakes} timers fire`];
     if (refused > 0) counts.push(`${refused} requests are refused`);
-    this.#note('settled', `${isStuck ? 'time stands still' : `all goes well for ${formatSpan(action.byUs)}`}: ${counts.join(', ')}`);
+    const how = isStuck ? 'time stands still' : `all goes well for ${formatSpan(action.byUs)}`;
+    this.#note({ kind: 'settled', text: `${how}: ${counts.join(', ')}` });
     const missed = this.#owed.end(action.byUs, (one) => this.#chronicle.holdersOf(one).length > 0);
     if (isStuck) missed.unshift('some core or application acts again and again at one instant: time does not go by any more');
     for (const message of missed) this.#chronicle.missed(message);
