@@ -68,7 +68,7 @@ export class Population<Message, Command, Event, Config> {
     world.counts.crash++;
     world.trace?.crashed(process);
     this.#end(process);
-    world.tape?.did(process, { kind: 'crash' });
+    world.tape?.did(process, { kind: 'crash', node });
     if (this.current[node] !== process) return;
     this.current[node] = null;
     const { downUsMax, keepDiskPpm } = world.faults;
@@ -137,14 +137,14 @@ export class Population<Message, Command, Event, Config> {
     world.trace?.slept(node, untilUs);
     this.#asleepUntilUs[node] = untilUs;
     clock.sleep(world.nowUs);
-    world.tape?.befell(node, { kind: 'sleep' });
+    world.tape?.befell({ kind: 'sleep', node });
     for (const process of this.processes) {
       if (process.node === node && process.alive) process.blockedUntilUs = Math.max(process.blockedUntilUs, untilUs);
     }
     world.at(untilUs, () => {
       if (this.#isAsleep(node)) return;
       clock.awake(world.nowUs);
-      world.tape?.befell(node, { kind: 'awake' });
+      world.tape?.befell({ kind: 'awake', node });
     });
   }
 
@@ -152,7 +152,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     world.counts['wall-step']++;
     world.trace?.wallStepped(node, byUs);
-    world.tape?.befell(node, { kind: 'wall', byUs });
+    world.tape?.befell({ kind: 'set', node, byUs });
     (this.clocks[node] as MachineClock).stepWall(world.nowUs, byUs);
   }
 
@@ -179,7 +179,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     const clock = this.clocks[node] as MachineClock;
     clock.setRate(world.nowUs, ppm);
-    world.tape?.befell(node, { kind: 'rate', ppm });
+    world.tape?.befell({ kind: 'rate', node, ppm });
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
   }
 
@@ -194,14 +194,14 @@ export class Population<Message, Command, Event, Config> {
       }
       if (alive && this.current[node] !== process) {
         this.#end(process);
-        world.tape?.did(process, { kind: 'crash' });
+        world.tape?.did(process, { kind: 'crash', node });
       }
       process.blockedUntilUs = 0;
     }
     for (let node = 0; node < this.current.length; node++) {
       this.#asleepUntilUs[node] = 0;
       (this.clocks[node] as MachineClock).awake(world.nowUs);
-      world.tape?.befell(node, { kind: 'awake' });
+      world.tape?.befell({ kind: 'awake', node });
       const process = this.current[node];
       if (!process) {
         this.#restart(node);
@@ -238,10 +238,11 @@ export class Population<Message, Command, Event, Config> {
     };
     const desk = new SimDesk(world, process);
     process.user = liar === null ? protocol.user(scenario, core, desk) : new LyingUser(liar, desk);
+    const how = !restarted ? 'start' : this.current[node] === null ? 'restart' : 'twin';
     this.processes.push(process);
     this.current[node] = process;
     world.trace?.started(process, boot);
-    world.tape?.did(process, { kind: 'start', node, restarted, diskKept });
+    world.tape?.started(process, diskKept, how);
     world.enter(process);
     core.start(world);
     process.user.start();
@@ -286,7 +287,7 @@ export class Population<Message, Command, Event, Config> {
       const uptimeUs = uptimeUsMax > 0 ? world.chooser.below(uptimeUsMax) : null;
       if (uptimeUs === null) clock.awake(world.nowUs);
       else clock.restartMono(world.nowUs, uptimeUs);
-      world.tape?.befell(node, uptimeUs === null ? { kind: 'awake' } : { kind: 'boot', uptimeUs });
+      world.tape?.befell(uptimeUs === null ? { kind: 'awake', node } : { kind: 'boot', node, uptimeUs });
     }
     const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
     if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {

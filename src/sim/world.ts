@@ -19,7 +19,8 @@ import type { SimProcess } from './process.ts';
 import type { Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
-import { kindOfMessage, labelOf, type Tape } from './tape.ts';
+import { labelOf } from './stage/actions.ts';
+import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -95,10 +96,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     );
     this.network = new Network(chooser, faults, termUs);
     this.storage = new Storage(chooser, faults, termUs, this.counts);
-    this.storage.effected = (access): void => {
-      const { node } = this.#processes[access.process] as SimProcess<Message, Command, Event>;
-      this.tape?.effected(access, node);
-    };
+    this.storage.effected = (access): void => this.tape?.effected(access);
     this.overheard = (scenario.liars ?? 0) > 0 ? new Overheard(protocol.codec) : null;
     this.population = new Population(this);
     this.#slab = new MessageSlab(protocol.codec);
@@ -162,11 +160,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
     if (copies === 0) {
       this.counts.loss++;
-      this.tape?.sent(null, this.#kindOf(to, message));
+      this.tape?.sent(null, this.#label(to, message));
     } else {
       if (copies > 1) this.counts.duplicate++;
       const index = this.#slab.put((this.#running as SimProcess<Message, Command, Event>).index, this.nowUs, message, copies);
-      this.tape?.sent(index, this.#kindOf(to, message));
+      this.tape?.sent(index, this.#label(to, message));
       for (let copy = 0; copy < copies; copy++) {
         let latencyUs = to === node ? 0 : this.network.latencyUs();
         if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
@@ -179,9 +177,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     }
   }
 
-  #kindOf(to: number, message: Message): string {
+  #label(to: number, message: Message): { readonly to: number; readonly label: string; readonly topic: string } {
     const { protocol } = this;
-    return kindOfMessage({ to, label: labelOf(protocol.describeMessage(message)), topic: protocol.topicOf?.(message) ?? '' });
+    return { to, label: labelOf(protocol.describeMessage(message)), topic: protocol.topicOf?.(message) ?? '' };
   }
 
   read(unit: UnitId, key: string, op: number): void {
@@ -322,7 +320,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     process.wakeDueUs = Infinity;
     if (this.monoOf(process.node) >= process.core.wakeAt) {
       this.trace?.woken(process);
-      this.tape?.did(process, { kind: 'wake' });
+      this.tape?.did(process, { kind: 'wake', node: process.node });
       this.enter(process);
       process.core.wake(this);
       this.leave(process);
@@ -394,7 +392,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       }
       const command = outbox.shift() as Command;
       this.trace?.commanded(process, () => this.protocol.describeCommand(command));
-      this.tape?.did(process, { kind: 'command', command });
+      this.tape?.commanded(process, command);
       this.events++;
       process.core.command(command, this);
     }
@@ -447,14 +445,14 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   #begin(unit: UnitId, key: string, op: number, value: Uint8Array | null): void {
     const { index, node } = this.#running as SimProcess<Message, Command, Event>;
     const access = this.storage.begin(index, node, unit, key, op, value, this.nowUs);
-    this.tape?.asked(access);
+    this.tape?.asked(node, access);
     if (access) this.#queue.schedule(access.effectUs, COMPLETE, index, this.#accesses.park(access));
   }
 
   #heal(): void {
     this.healed = true;
     this.trace?.healed();
-    this.tape?.befell(-1, { kind: 'healed' });
+    this.tape?.heal();
     this.faults = healedFaults(this.faults);
     this.network.faults = this.faults;
     this.storage.faults = this.faults;

@@ -25,7 +25,7 @@ import { roundsRegisterStaging, roundsRegisterTapeToScript } from '../../src/sim
 import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { toyStaging, toyTapeToScript } from '../../src/sim/protocols/toy/staging.ts';
 import { perform } from '../../src/sim/shrink/play.ts';
-import { lift, stageLike } from '../../src/sim/shrink/tape-to-script.ts';
+import { stageLike, tapeToPlay } from '../../src/sim/shrink/tape-to-script.ts';
 import { Tape } from '../../src/sim/tape.ts';
 import { World } from '../../src/sim/world.ts';
 import { kitNamed } from '../support/kits.ts';
@@ -91,7 +91,7 @@ function bothWays<Message, Command, Event, Config, Node extends Core<Message, Co
       const chooser = new SeededChooser(seed);
       const scenario = opened.plan(chooser, null);
       const world = new World(opened, scenario, chooser, null, null);
-      const tape = new Tape<Command>(() => world.nowUs);
+      const tape = new Tape<Command>(() => world.nowUs, tapeToScript);
       world.tape = tape;
       world.run();
       const given: Command[] = [];
@@ -124,7 +124,7 @@ function bothWays<Message, Command, Event, Config, Node extends Core<Message, Co
           };
           return stage;
         },
-        lift(tape, tapeToScript, scenario, null),
+        tapeToPlay(tape, tapeToScript, scenario, null),
       );
       return lines;
     },

@@ -23,12 +23,12 @@ import {
   formatAction,
   formatMessageRef,
   formatSpan,
+  labelOf,
   parseAction,
   type AccessRef,
   type MessageRef,
   type StageAction,
 } from './actions.ts';
-import { labelOf } from '../tape.ts';
 import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';

@@ -5,10 +5,10 @@
 import { decodeName, encodeName, NEVER, parseDuration, TenureError } from '../../../kernel/index.ts';
 import type { LeaseCommand, LeaseEvent, OwnPace, Snapshot } from '../../../core/index.ts';
 import type { Desk } from '../../protocol.ts';
-import type { Said } from '../../shrink/tape-to-script.ts';
 import { formatSpan, type Ways } from '../../stage/actions.ts';
 import type { Actor } from '../../stage/staging.ts';
 import { takesNoMore, unknownVerb } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import type { LeaseHolder } from './user.ts';
 
 /** How long a bootstrap waits for members, if nothing is said. */

@@ -1,12 +1,15 @@
 /** What the stages of all lease engines share: who votes, how long messages take, and how a run of the simulator is told there. */
 import type { LeaseCommand } from '../../../core/index.ts';
 import type { Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
-import type { Ways } from '../../stage/actions.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
+import { formatSpan, type Ways } from '../../stage/actions.ts';
 import { settingCount } from '../../stage/settings.ts';
 import type { Settings } from '../../stage/staging.ts';
+import type { Said } from '../../tape.ts';
 import { sayLease } from './actor.ts';
 import type { QuorumHabits } from './user.ts';
+
+type Line = Pick<Said, 'verb' | 'words'>;
 
 /** What the worlds of lease engines have in common. */
 interface LeaseWorld {
@@ -31,8 +34,11 @@ export function votersText(replication: number | undefined, members: number): st
 export const leaseTapeToScript: Omit<TapeToScript<LeaseCommand, LeaseWorld>, 'settings'> = {
   spares: ['proposers'],
   say: sayLease,
-  insist: (command: LeaseCommand, forUs: number): Said | null =>
-    command.kind === 'acquire' ? sayLease({ ...command, waitUs: forUs }) : null,
+  insist({ verb, words }: Line, forUs: number): Line | null {
+    const [name = '', term = '', ...rest] = words;
+    const others = rest[0] === 'wait' ? rest.slice(2) : rest;
+    return verb === 'acquire' ? { verb, words: [name, term, 'wait', formatSpan(forUs), ...others] } : null;
+  },
   ways: ({ config }: Scenario<LeaseWorld>): Ways[] => waysOf(config.habits),
   users: ({ config }: Scenario<LeaseWorld>, node: number): number => config.handles[node] ?? 0,
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),

@@ -3,10 +3,11 @@ import { decodeName, encodeName, TenureError } from '../../../kernel/index.ts';
 import type { PlainClient, RegisterCommand, RegisterEvent, Snapshot } from '../../../core/index.ts';
 import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
 import type { Actor, Settings, Staging } from '../../stage/staging.ts';
 import { ASKER_NAMES, takesNoMore, unknownVerb } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import type { RegisterWorld } from './protocol.ts';
 
 export const registerStaging: Staging<RegisterCommand, RegisterEvent, RegisterWorld, PlainClient> = {

@@ -3,10 +3,11 @@ import { TenureError } from '../../../kernel/index.ts';
 import type { RoundRegisterCommand, RoundRegisterCore, RoundRegisterEvent, Snapshot } from '../../../core/index.ts';
 import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
 import type { Actor, Settings, Staging } from '../../stage/staging.ts';
 import { ASKER_NAMES, shortName, takesNoMore, unknownVerb, VOTER_NAMES } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import { RoundsRegisterClient, type RoundsRegisterWorld } from './protocol.ts';
 
 export const roundsRegisterStaging: Staging<RoundRegisterCommand, RoundRegisterEvent, RoundsRegisterWorld, RoundRegisterCore> = {

@@ -1,9 +1,10 @@
 /** Flease and PaxosLease on a stage, made safe and to the letter: acceptors a, b, c, …, proposers p, q, …, the actor of all lease engines. */
 import type { LeaseCommand, LeaseEvent, RoundCore } from '../../../core/index.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import type { Settings, Staging } from '../../stage/staging.ts';
 import { shortName } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import { LeaseActor } from '../leases/actor.ts';
 import { latencyUs, leaseTapeToScript } from '../leases/staging.ts';
 import type { RoundWorld } from './protocol.ts';

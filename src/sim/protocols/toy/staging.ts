@@ -3,11 +3,12 @@ import { spanUs, wallUs } from '../../../kernel/index.ts';
 import type { Snapshot, ToyCommand, ToyConfig, ToyCore, ToyEvent } from '../../../core/index.ts';
 import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { formatSpan } from '../../stage/actions.ts';
 import { settingCount, settingSpanUs } from '../../stage/settings.ts';
 import type { Actor, Settings, Staging } from '../../stage/staging.ts';
 import { takesNoMore, unknownVerb, VOTER_NAMES } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 
 const RESOURCE = 'the-lease';
 
