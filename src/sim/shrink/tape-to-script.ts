@@ -45,11 +45,11 @@ export interface GoodEnd {
 /** The settings of the stage that is like the world of this tape, whose machines have been up for so long. */
 export function stageLike<Command, Config>(
   { clocks }: Tape<Command>,
-  { settings }: TapeToScript<Command, Config>,
+  lines: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
 ): Settings {
   const uptime = clocks.map(({ monoUs }) => formatSpan(monoUs)).join(',');
-  return { ...settings(scenario), uptime, back: scenario.faults.wallStepsBack ? 'yes' : 'no' };
+  return { ...lines.settings(scenario), uptime, back: scenario.faults.wallStepsBack ? 'yes' : 'no' };
 }
 
 /** The beats of a play, the tape's own and those between them, which are numbered from the end of the tape on. */
