@@ -4,6 +4,7 @@
  * can be scripted and, if it declares a small world, explored.
  */
 import type { Core, Snapshot } from '../../core/index.ts';
+import { noFaults } from '../faults.ts';
 import type { Desk, Scenario, SimProtocol } from '../protocol.ts';
 import type { Ways } from './actions.ts';
 
@@ -42,6 +43,11 @@ export interface Staging<Command, Event, Config, Node> {
   /** Short names: they are what scripts are made of. */
   nodeName(scenario: Scenario<Config>, node: number): string;
   actor(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): Actor<Event>;
+}
+
+/** A world in which nothing happens by itself. */
+export function calmScenario<Config>(nodes: number, termUs: number, config: Config, units = 0): Scenario<Config> {
+  return { nodes, units, faults: noFaults(), termUs, safetyUs: 0, livenessUs: 0, config };
 }
 
 /** A protocol with its staging. */

@@ -1,11 +1,10 @@
 /** Clients of shared storage on a stage: each reads and writes when told, and the script says when a unit answers. */
 import { decodeName, encodeName, TenureError } from '../../../kernel/index.ts';
 import type { PlainClient, RegisterCommand, RegisterEvent, Snapshot } from '../../../core/index.ts';
-import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
 import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
-import type { Actor, Settings, Staging } from '../../stage/staging.ts';
+import { calmScenario, type Actor, type Settings, type Staging } from '../../stage/staging.ts';
 import { ASKER_NAMES, takesNoMore, unknownVerb } from '../../stage/words.ts';
 import type { Said } from '../../tape.ts';
 import type { RegisterWorld } from './protocol.ts';
@@ -17,8 +16,7 @@ export const registerStaging: Staging<RegisterCommand, RegisterEvent, RegisterWo
   scenario(settings: Settings): Scenario<RegisterWorld> {
     const nodes = settingCount(settings, 'clients', 1, ASKER_NAMES.length);
     const units = settingCount(settings, 'units', 1, 99);
-    const config = { units, keys: 1, pauseUsMax: 1, atOnce: 1 };
-    return { nodes, units, faults: noFaults(), termUs: 1_000_000, safetyUs: 0, livenessUs: 0, config };
+    return calmScenario(nodes, 1_000_000, { units, keys: 1, pauseUsMax: 1, atOnce: 1 }, units);
   },
 
   nodeName: (_scenario: Scenario<RegisterWorld>, node: number): string => ASKER_NAMES[node] ?? `n${node}`,
