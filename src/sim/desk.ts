@@ -3,15 +3,22 @@ import type { MonoUs, WallUs } from '../kernel/index.ts';
 import { Teller, type Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { Desk } from './protocol.ts';
-import type { World } from './world.ts';
+import type { Population } from './population.ts';
+import type { Surroundings } from './surroundings.ts';
 
 export class SimDesk<Message, Command, Event, Config> extends Teller implements Desk<Command> {
-  readonly #world: World<Message, Command, Event, Config>;
+  readonly #world: Surroundings<Message, Command, Event, Config>;
+  readonly #population: Population<Message, Command, Event, Config>;
   readonly #process: SimProcess<Message, Command, Event>;
 
-  constructor(world: World<Message, Command, Event, Config>, process: SimProcess<Message, Command, Event>) {
+  constructor(
+    world: Surroundings<Message, Command, Event, Config>,
+    population: Population<Message, Command, Event, Config>,
+    process: SimProcess<Message, Command, Event>,
+  ) {
     super();
     this.#world = world;
+    this.#population = population;
     this.#process = process;
   }
 
@@ -32,9 +39,8 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
   }
 
   clockOf(node: number): { readonly life: number; readonly monoUs: number } | null {
-    const { population } = this.#world;
-    const process = population.current[node];
-    if (!process || population.clocks[node]?.isAsleep) return null;
+    const process = this.#population.current[node];
+    if (!process || this.#population.clocks[node]?.isAsleep) return null;
     return { life: process.incarnation, monoUs: this.#world.monoOf(process.node) };
   }
 
@@ -55,9 +61,8 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
   }
 
   quit(spanUs: number): void {
-    const { population, nowUs } = this.#world;
-    this.#world.at(nowUs + spanUs, () => {
-      if (this.#process.alive) population.crash(this.#process, true);
+    this.#world.at(this.#world.nowUs + spanUs, () => {
+      if (this.#process.alive) this.#population.crash(this.#process, true);
     });
   }
 
@@ -70,6 +75,6 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
   }
 
   done(): void {
-    this.#world.population.done(this.#process);
+    this.#population.done(this.#process);
   }
 }

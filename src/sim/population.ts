@@ -6,10 +6,9 @@
 import { incarnation, invariant, nodeId } from '../kernel/index.ts';
 import type { Boot } from '../core/index.ts';
 import { MachineClock } from './clock.ts';
-import { SimDesk } from './desk.ts';
 import { LyingCore, LyingUser } from './liar.ts';
 import type { SimProcess } from './process.ts';
-import type { World } from './world.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const MILLION = 1_000_000;
 /** How often a liar says something, on average. */
@@ -21,7 +20,7 @@ export class Population<Message, Command, Event, Config> {
   /** The process that gets the messages of each node, if it is up. */
   readonly current: (SimProcess<Message, Command, Event> | null)[] = [];
   readonly clocks: MachineClock[] = [];
-  readonly #world: World<Message, Command, Event, Config>;
+  readonly #world: Surroundings<Message, Command, Event, Config>;
   readonly #asleepUntilUs: number[] = [];
   readonly #disksKept: boolean[] = [];
   #outliving: { readonly old: SimProcess<Message, Command, Event>; readonly keepsTo: readonly boolean[] } | null = null;
@@ -29,7 +28,7 @@ export class Population<Message, Command, Event, Config> {
   /** Whose clocks are beyond the bound. */
   #slewed: number | null = null;
 
-  constructor(world: World<Message, Command, Event, Config>) {
+  constructor(world: Surroundings<Message, Command, Event, Config>) {
     this.#world = world;
   }
 
@@ -236,7 +235,7 @@ export class Population<Message, Command, Event, Config> {
       wakePlan: 0,
       done: false,
     };
-    const desk = new SimDesk(world, process);
+    const desk = world.deskOf(process);
     process.user = liar === null ? protocol.user(scenario, core, desk) : new LyingUser(liar, desk);
     const how = !restarted ? 'start' : this.current[node] === null ? 'restart' : 'twin';
     this.processes.push(process);
@@ -261,11 +260,11 @@ export class Population<Message, Command, Event, Config> {
 
   /** What is wrong with a node at the end, though nobody has noticed. */
   audit(): void {
-    const { protocol, scenario, panel, nowUs } = this.#world;
+    const { protocol, scenario, chronicle, nowUs } = this.#world;
     for (const process of this.current) {
       if (process === null || process.core instanceof LyingCore) continue;
       const fault = protocol.audit?.(scenario, process.core, this.#world.wallOf(process.node)) ?? null;
-      if (fault !== null) panel.report({ property: 'audit', at: nowUs, message: `${this.#world.nameOf(process.node)} ${fault}` });
+      if (fault !== null) chronicle.panel.report({ property: 'audit', at: nowUs, message: `${this.#world.nameOf(process.node)} ${fault}` });
     }
   }
 

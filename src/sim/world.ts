@@ -4,10 +4,11 @@
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
 import { NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
-import type { Step, UnitId } from '../core/index.ts';
+import type { UnitId } from '../core/index.ts';
 import { Sometimes, type HistoryRecord, type Panel } from '../check/index.ts';
 import { Chronicle, type ChronicleClocks, type Told } from './chronicle.ts';
 import type { MachineClock } from './clock.ts';
+import { SimDesk } from './desk.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
 import { healedFaults, type FaultPlan } from './faults.ts';
 import { noCounts, type WorldCounts } from './interest.ts';
@@ -19,6 +20,7 @@ import type { SimProcess } from './process.ts';
 import type { Scenario, SimProtocol } from './protocol.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
+import type { Surroundings } from './surroundings.ts';
 import { labelOf } from './stage/actions.ts';
 import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
@@ -28,7 +30,7 @@ const MILLION = 1_000_000;
 const EVENTS_MAX = 10 * MILLION;
 const EVENTS_BETWEEN_LOOKS = 1024;
 
-export class World<Message, Command, Event, Config> implements Step<Message, Event>, ChronicleClocks {
+export class World<Message, Command, Event, Config> implements ChronicleClocks, Surroundings<Message, Command, Event, Config> {
   // The step under way. One object serves all steps: a core may not keep it.
   monoUs: MonoUs = 0 as MonoUs;
   wallUs: WallUs = 0 as WallUs;
@@ -110,7 +112,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const { nodes, safetyUs, livenessUs } = this.scenario;
     const { panel, population } = this;
     population.startAll(nodes);
-    scheduleStrikes(this);
+    scheduleStrikes(this, population, this.network);
     this.#runUntil(safetyUs, () => panel.violationCount > 0);
     if (panel.violationCount > 0 || livenessUs === 0 || this.#isCutShort) return;
     this.#heal();
@@ -215,6 +217,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
 
   wallOf(node: number): WallUs {
     return (this.#clocks[node] as MachineClock).wallAt(this.nowUs);
+  }
+
+  deskOf(process: SimProcess<Message, Command, Event>): SimDesk<Message, Command, Event, Config> {
+    return new SimDesk(this, this.population, process);
   }
 
   queueCommand(command: Command): void {

@@ -66,7 +66,8 @@ type Action<Message, Access, Act> =
   | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
-  | { readonly kind: 'start' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
+  | { readonly kind: 'start' | 'pause' | 'resume'; readonly node: number }
+  | { readonly kind: 'sleep' | 'awake'; readonly node: number }
   /** At once; or in the middle of its next step, after so many effects: messages, accesses to storage and words to its application. */
   | { readonly kind: 'crash'; readonly node: number; readonly after?: number }
   /** A process is taken for dead and another started in its place; it lives on beside it, gets no more mail, and is called by its name and a prime. */

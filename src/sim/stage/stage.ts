@@ -16,7 +16,6 @@ import type { Core } from '../../core/index.ts';
 import { ByteReader } from '../../wire/index.ts';
 import type { Violation } from '../../check/index.ts';
 import { Chronicle } from '../chronicle.ts';
-import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import {
   bad,
@@ -30,6 +29,7 @@ import {
   type StageAction,
 } from './actions.ts';
 import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
+import { StageClocks } from './clocks.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
 import { Player, type Asked, type Input } from './player.ts';
@@ -49,10 +49,8 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly scenario: Scenario<Config>;
   readonly #staging: StagedProtocol<Message, Command, Event, Config>;
   readonly #mutant: string | null;
-  readonly #clocks: readonly MachineClock[];
+  readonly #clocks: StageClocks;
   readonly #players: (Player<Message, Command, Event, Config> | null)[];
-  /** The machine of each process that lives on beside its successor, counted from the number of nodes on. */
-  readonly #twinsOn: number[] = [];
   readonly #starts: number[];
   readonly #lives = new Set<number>();
   readonly #paused: Set<number> = new Set();
@@ -65,7 +63,6 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #reader = new ByteReader();
   #notes: StageNote[] = [];
   #isSettling = false;
-  nowUs = 0;
 
   constructor(staging: StagedProtocol<Message, Command, Event, Config>, settings: Settings, mutant: string | null) {
     this.#staging = staging;
@@ -77,13 +74,13 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const uptimesUs = settingSpansUs(general, 'uptime', nodes.length);
     const wallsGoBack = settingIsOn(general, 'back');
     const isSettling = (): boolean => this.#isSettling;
-    this.#clocks = nodes.map((node) => new MachineClock(uptimesUs[node] as number, 0, 0));
+    this.#clocks = new StageClocks(uptimesUs);
     this.#players = nodes.map(() => null);
     this.#starts = nodes.map(() => 0);
     const clocks = {
       now: (): number => this.nowUs,
-      monoOf: (node: number): MonoUs => this.#monoOf(node),
-      wallOf: (node: number): WallUs => this.#wallOf(node),
+      monoOf: (node: number): MonoUs => this.#clocks.monoOf(node),
+      wallOf: (node: number): WallUs => this.#clocks.wallOf(node),
       get wallsGoBack(): boolean {
         return wallsGoBack && !isSettling();
       },
@@ -93,6 +90,10 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       this.#owed.observe(record);
       this.#note({ kind: 'recorded', record });
     });
+  }
+
+  get nowUs(): number {
+    return this.#clocks.nowUs;
   }
 
   get violations(): readonly Violation[] {
@@ -140,7 +141,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
 
   wakesInUs(node: number): number {
     const player = this.#players[node];
-    return player ? player.core.wakeAt - this.#monoOf(node) : Infinity;
+    return player ? player.core.wakeAt - this.#clocks.monoOf(node) : Infinity;
   }
 
   /** Does one action, and says what came of it. Throws TENURE_BAD_ARGUMENT, with nothing changed, if it cannot be done now. */
@@ -180,47 +181,21 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#up(action.node, action);
         this.#paused.delete(action.node);
         return;
-      case 'boot':
-        if (this.#players.some((player) => player?.node === action.node)) throw this.#cannot(action, 'a process is up on it');
-        this.#clock(action.node).restartMono(this.nowUs, action.uptimeUs);
-        return;
-      case 'sleep':
-        this.#clock(action.node).sleep(this.nowUs);
-        return;
-      case 'awake':
-        this.#clock(action.node).awake(this.nowUs);
-        return;
       case 'advance':
-        this.nowUs += action.byUs;
-        return;
-      case 'set':
-        this.#clock(action.node).stepWall(this.nowUs, action.byUs);
-        return;
-      case 'rate':
-        this.#clock(action.node).setRate(this.nowUs, action.ppm);
-        return;
-      case 'deliver': {
-        const flight = this.#flights.get(action.message, this.format(action));
-        const player = this.#free(flight.to, action);
-        this.#flights.consume(flight);
-        this.#play(player, { kind: 'receive', from: flight.from, life: flight.life, bytes: flight.bytes }, action.choices);
-        return;
-      }
-      case 'drop':
-        this.#flights.consume(this.#flights.get(action.message, this.format(action)));
+        this.#clocks.nowUs += action.byUs;
         return;
       case 'drop-all':
         this.#flights.dropAll();
         return;
+      case 'deliver':
+      case 'drop':
       case 'delay':
-        this.#flights.get(action.message, this.format(action)).dueUs = this.nowUs + action.byUs;
-        return;
       case 'duplicate':
-        this.#flights.get(action.message, this.format(action)).copies++;
+        this.#carry(action, this.#flights.get(action.message, this.format(action)));
         return;
       case 'wake': {
         const player = this.#free(action.node, action);
-        if (player.core.wakeAt > this.#monoOf(action.node)) throw this.#cannot(action, 'it does not want to be woken yet');
+        if (player.core.wakeAt > this.#clocks.monoOf(action.node)) throw this.#cannot(action, 'it does not want to be woken yet');
         this.#play(player, { kind: 'wake' }, action.choices);
         return;
       }
@@ -242,6 +217,30 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'settle':
         this.#settle(action);
         return;
+      default:
+        if (action.kind === 'boot' && this.#players.some((player) => player?.node === action.node))
+          throw this.#cannot(action, 'a process is up on it');
+        this.#clocks.set(action);
+    }
+  }
+
+  #carry(action: Extract<StageAction, { message: MessageRef }>, flight: Flight): void {
+    switch (action.kind) {
+      case 'deliver': {
+        const player = this.#free(flight.to, action);
+        this.#flights.consume(flight);
+        this.#play(player, { kind: 'receive', from: flight.from, life: flight.life, bytes: flight.bytes }, action.choices);
+        return;
+      }
+      case 'drop':
+        this.#flights.consume(flight);
+        return;
+      case 'delay':
+        flight.dueUs = this.nowUs + action.byUs;
+        return;
+      case 'duplicate':
+        flight.copies++;
+        return;
     }
   }
 
@@ -251,7 +250,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const restarted = action.kind === 'restart';
     if (this.#players[node]) throw this.#cannot(action, 'it is up');
     if (restarted !== (this.#starts[node] as number) > 0) throw this.#cannot(action, restarted ? 'it never was up' : 'it was up before');
-    if (this.#clock(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
+    if (this.#clocks.of(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
     const own = this.#lifeOf(node, action);
     this.#lives.add(own);
     const diskKept = action.kind === 'restart' && action.diskKept;
@@ -282,12 +281,11 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   #twin(node: number, action: Extract<StageAction, { kind: 'twin' }>): void {
     const player = this.#up(node, action);
     if (node >= this.scenario.nodes) throw this.#cannot(action, 'it has been replaced already');
-    if (this.#clock(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
+    if (this.#clocks.of(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
     this.#lifeOf(node, action);
     this.#players[node] = null;
     this.#players.push(player);
-    this.#twinsOn.push(node);
-    this.names.push(`${this.names[node]}${"'".repeat(this.#twinsOn.filter((machine) => machine === node).length)}`);
+    this.names.push(`${this.names[node]}${"'".repeat(this.#clocks.twin(node))}`);
     // What stood still goes on standing still.
     if (this.#paused.delete(node)) this.#paused.add(this.names.length - 1);
     this.#start(node, { ...action, kind: 'restart', diskKept: true });
@@ -307,7 +305,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   #mayAct(node: number, action: StageAction): void {
-    const still = this.#paused.has(node) ? 'paused' : this.#clock(node).isAsleep ? 'asleep' : null;
+    const still = this.#paused.has(node) ? 'paused' : this.#clocks.of(node).isAsleep ? 'asleep' : null;
     if (still !== null) throw this.#cannot(action, `${this.names[node]} is ${still}`);
   }
 
@@ -317,7 +315,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const { node } = player;
     const index = this.#players.indexOf(player);
     const effectsMax = this.#doomed.get(index);
-    player.play(input, this.#monoOf(node), this.#wallOf(node), choices, effectsMax);
+    player.play(input, this.#clocks.monoOf(node), this.#clocks.wallOf(node), choices, effectsMax);
     // Whoever crashes in the middle of a step is told nothing any more.
     if (effectsMax === undefined) {
       for (const event of player.events) {
@@ -400,7 +398,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const dice = new SeededChooser(action.choices?.[0] ?? 0);
     for (const player of players) {
       player.dice = dice;
-      player.monoUs = this.#monoOf(player.node);
+      player.monoUs = this.#clocks.monoOf(player.node);
       player.healed = true;
       player.actor.settling?.(action);
     }
@@ -429,21 +427,14 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   #settling(players: readonly Player<Message, Command, Event, Config>[]): Settling<Flight, ShelfAccess> {
-    const at = (nowUs: number): void => void (this.nowUs = nowUs);
-    const now = (): number => this.nowUs;
     return {
-      get nowUs() {
-        return now();
-      },
-      set nowUs(nowUs: number) {
-        at(nowUs);
-      },
+      clock: this.#clocks,
       flights: this.#flights.all,
       accesses: this.#shelves.underWay,
       wakes: () =>
         players.map(({ node, core, actor }) => {
           const wakeAt = Math.min(core.wakeAt, actor.wakeAt ?? NEVER) as MonoUs;
-          return wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(wakeAt, this.nowUs);
+          return wakeAt === NEVER ? Infinity : this.#clocks.of(node).trueWhenMono(wakeAt, this.nowUs);
         }),
       deliver: (flight) => {
         this.#flights.consume(flight);
@@ -457,23 +448,9 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       answer: (access) => this.#answer(access, true),
       wake: (node) => {
         const player = players[node] as Player<Message, Command, Event, Config>;
-        this.#play(player, { kind: player.core.wakeAt <= this.#monoOf(node) ? 'wake' : 'user' });
+        this.#play(player, { kind: player.core.wakeAt <= this.#clocks.monoOf(node) ? 'wake' : 'user' });
       },
     };
-  }
-
-  // ── Clocks ─────────────────────────────────────────────────────────────────────────────────────────
-
-  #clock(node: number): MachineClock {
-    return this.#clocks[this.#twinsOn[node - this.scenario.nodes] ?? node] as MachineClock;
-  }
-
-  #monoOf(node: number): MonoUs {
-    return this.#clock(node).monoAt(this.nowUs);
-  }
-
-  #wallOf(node: number): WallUs {
-    return this.#clock(node).wallAt(this.nowUs);
   }
 
   #cannot(action: StageAction, why: string): TenureError {

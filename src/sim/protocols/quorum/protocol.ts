@@ -27,8 +27,7 @@ import {
 import { quorumCodec } from '../../../wire/index.ts';
 import { drawDiskFaults, type FaultPlan } from '../../faults.ts';
 import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
-import type { Forger } from '../../liar.ts';
-import type { Desk, Scenario, SimProtocol, User } from '../../protocol.ts';
+import type { Desk, Forger, Scenario, SimProtocol, User } from '../../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './disks.ts';
 import { drawBootstraps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
 import { quorumForger } from './liar.ts';

@@ -26,8 +26,7 @@ import {
 import { roundCodec } from '../../../wire/index.ts';
 import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
 import type { FaultPlan } from '../../faults.ts';
-import type { Forger } from '../../liar.ts';
-import type { Desk, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
+import type { Desk, Forger, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
 import { memberKeysOf, plainHabits } from '../leases/habits.ts';
 import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
 import { LEASE_WORDS } from '../leases/words.ts';
