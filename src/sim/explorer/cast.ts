@@ -7,9 +7,10 @@
 import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
+import type { Told } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
-import { Player, type Input, type Told } from '../stage/player.ts';
+import { Player, type Input } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
 import { PartHashes, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';

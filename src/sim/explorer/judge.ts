@@ -6,8 +6,7 @@
 import { invariant, stateHash, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { HistoryRecord, Referee } from '../../check/index.ts';
 import type { HoldDeadline } from '../protocol.ts';
-import { Chronicle } from '../stage/chronicle.ts';
-import type { Told } from '../stage/player.ts';
+import { Chronicle, type Told } from '../chronicle.ts';
 
 interface Whose {
   readonly node: number;
