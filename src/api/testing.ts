@@ -5,17 +5,17 @@
 import { patienceUs, type Timing } from '../core/index.ts';
 import { incarnation, NO_KEY, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../kernel/index.ts';
 import { MemoryHub, type Transport } from '../transport/index.ts';
-import { Cell } from './cell.ts';
-import { makeEngine } from './engine-options.ts';
-import { unsupported, type Engine, type EngineOptions } from './engine.ts';
-import { MAX_TERM, RATE_ERROR, RATE_PPM, VIEW } from './options.ts';
-import type { Lease } from './lease.ts';
-import type { Kept, Surroundings } from './surroundings.ts';
-import { VirtualDisk } from './virtual-disk.ts';
-import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
+import { Cell } from './cell/cell.ts';
+import { makeEngine } from './engines/index.ts';
+import { unsupported, type Engine, type EngineOptions } from './engines/engine.ts';
+import { MAX_TERM, RATE_ERROR, RATE_PPM, VIEW } from './cell/options.ts';
+import type { Lease } from './leases/lease.ts';
+import type { Kept, Surroundings } from './cell/surroundings.ts';
+import { VirtualDisk } from './testing/virtual-disk.ts';
+import { Actor, VirtualClocks, VirtualTime } from './testing/virtual-time.ts';
 
-export type { Cell } from './cell.ts';
-export type { Lease } from './lease.ts';
+export type { Cell } from './cell/cell.ts';
+export type { Lease } from './leases/lease.ts';
 
 export interface TestCellOptions {
   /** How many members: 3. They are called a, b, c and so on. */

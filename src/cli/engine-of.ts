@@ -1,8 +1,8 @@
 /** The engine that the settings of a member ask for, and with it the timing that follows from them. */
-import { makeEngine } from '../api/engine-options.ts';
-import type { Engine } from '../api/engine.ts';
+import { makeEngine } from '../api/engines/index.ts';
+import type { Engine } from '../api/engines/engine.ts';
 import type { EngineOptions, JoinOptions } from '../api/index.ts';
-import { MAX_TERM, RATE_ERROR, RATE_PPM } from '../api/options.ts';
+import { MAX_TERM, RATE_ERROR, RATE_PPM } from '../api/cell/options.ts';
 import { parseDuration } from '../kernel/index.ts';
 
 export function engineOf({

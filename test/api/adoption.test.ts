@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Adoption, GRACE_US, type Stated } from '../../src/api/adoption.ts';
+import { Adoption, GRACE_US, type Stated } from '../../src/api/cell/adoption.ts';
 import { connect, joinCell, parseEngine, type Cell, type ConnectOptions, type JoinOptions } from '../../src/api/index.ts';
 import { incarnation, monoUs, wallUs, type TenureError } from '../../src/kernel/index.ts';
 import type { Clocks } from '../../src/runtime/index.ts';

@@ -1,9 +1,9 @@
 /** A member whose disk fails: it says so wherever one may look, and nothing else of it ends. */
 import { expect, test } from 'vitest';
-import { Cell } from '../../src/api/cell.ts';
-import { quorumEngine } from '../../src/api/engine-quorum.ts';
+import { Cell } from '../../src/api/cell/cell.ts';
+import { quorumEngine } from '../../src/api/engines/quorum.ts';
 import { observe } from '../../src/api/index.ts';
-import { Observer } from '../../src/api/observer.ts';
+import { Observer } from '../../src/api/observing/observer.ts';
 import { incarnation, NO_KEY, SeededChooser } from '../../src/kernel/index.ts';
 import { SystemClocks, type Disk } from '../../src/runtime/index.ts';
 import { MemoryHub } from '../../src/transport/index.ts';

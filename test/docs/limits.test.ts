@@ -7,13 +7,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GRACE_US } from '../../src/api/adoption.ts';
-import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/options.ts';
-import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/history-file.ts';
+import { GRACE_US } from '../../src/api/cell/adoption.ts';
+import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/cell/options.ts';
+import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/observing/history-file.ts';
 import { connect, joinCell, type Cell, type JoinOptions } from '../../src/api/index.ts';
-import { ACQUIRE_ALL_MAX, LEASE_NUMBERS_MAX } from '../../src/api/lease-service.ts';
+import { ACQUIRE_ALL_MAX, LEASE_NUMBERS_MAX } from '../../src/api/leases/service.ts';
 import { testCell, TestCell } from '../../src/api/testing.ts';
-import { BACKLOG_MAX, Watch } from '../../src/api/watch.ts';
+import { BACKLOG_MAX, Watch } from '../../src/api/watches/watch.ts';
 import {
   ALL_RULES,
   deriveTiming,

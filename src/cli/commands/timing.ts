@@ -1,9 +1,9 @@
 /** `tenure timing`: print every duration an engine derives from the longest term, the rate error, the round trip and the skew of clocks. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { makeEngine } from '../../api/engine-options.ts';
-import type { Engine } from '../../api/engine.ts';
+import { makeEngine } from '../../api/engines/index.ts';
+import type { Engine } from '../../api/engines/engine.ts';
 import { parseEngine, type EngineOptions } from '../../api/index.ts';
-import { RATE_ERROR, RATE_PPM } from '../../api/options.ts';
+import { RATE_ERROR, RATE_PPM } from '../../api/cell/options.ts';
 import {
   abortMarginUs,
   rateWindowUs,
