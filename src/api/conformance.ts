@@ -15,7 +15,8 @@ import {
 } from './conformance/elections.ts';
 import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
 
-export type { LeaseClient, LeasePlace } from './conformance/place.ts';
+export type { LeasePlace } from './conformance/place.ts';
+export type { LeaseClient } from './leases/client.ts';
 
 export interface LeaseServiceConformanceOptions {
   /** Of any test runner: names a test and runs it. */

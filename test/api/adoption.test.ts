@@ -121,7 +121,7 @@ describe('a client', () => {
     for (const replication of [0, 4]) expect(play.states('a', { ...RIGHT, replication })).toEqual(coded('TENURE_UNSUPPORTED'));
     expect(play.states('a', { ...RIGHT, engine: 'flease', algorithm: 4, skewUs: 1_000_000 })).toEqual(coded('TENURE_BAD_TIMING'));
     expect(play.isWaiting).toBe(false);
-    expect(play.adoption.settle()).toBe(false);
+    expect(play.adoption.adoptMost()).toBe(false);
     play.states('b', RIGHT);
     play.passGrace();
     expect(play.adopted?.config).toEqual(RIGHT);

@@ -8,8 +8,8 @@ import { quorumOf, TenureError } from '../../kernel/index.ts';
 import type { Clocks, Link } from '../../runtime/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
 import { disagreement, type Disagreement, type StatedConfig } from '../../wire/index.ts';
-import { engineStated, makeEngine } from '../engines/index.ts';
 import type { Engine } from '../engines/engine.ts';
+import { statedEngine } from '../engines/index.ts';
 
 /** From the first member reached: so long a majority is waited for. */
 export const GRACE_US = 1_000_000;
@@ -70,7 +70,7 @@ export class Adoption {
   }
 
   /** Adopts what most of those reached state, for want of a majority; false if none has stated anything. */
-  settle(): boolean {
+  adoptMost(): boolean {
     const most = this.#adopted ?? this.#most();
     if (most && !this.#adopted) this.#adopt(most);
     return most !== null;
@@ -82,7 +82,7 @@ export class Adoption {
 
   readonly #overdue = (): void => {
     this.#callOff = null;
-    this.settle();
+    this.adoptMost();
   };
 
   /** Why a member may not be up: it states something else than what was adopted. */
@@ -145,8 +145,8 @@ export class Adoption {
 /** What is stated may come from a newer version, which has engines that this one does not know. */
 function understood(id: string, config: StatedConfig, members: number): Stated | TenureError {
   const { maxTermUs, rateErrorPpm, replication } = config;
-  const options = engineStated(config);
-  if (options === null) {
+  const make = statedEngine(config);
+  if (make === null) {
     const engine = config.engine ?? 'nothing';
     const message = `member ${id} has the engine '${engine}', which this version does not know: use the version of the members`;
     return new TenureError('TENURE_UNSUPPORTED', message, { engine });
@@ -155,7 +155,7 @@ function understood(id: string, config: StatedConfig, members: number): Stated |
     return new TenureError('TENURE_UNSUPPORTED', `member ${id} states terms that this version cannot keep: use the version of the members`);
   }
   try {
-    return { engine: makeEngine(options, { maxTermUs, rateErrorPpm }), replication, config };
+    return { engine: make({ maxTermUs, rateErrorPpm }), replication, config };
   } catch (error) {
     if (error instanceof TenureError) return error;
     throw error;

@@ -7,11 +7,14 @@ import { MAX_TERM_US_MAX, type SuccessionMode } from '../../core/index.ts';
 import { compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { DataDir, SystemClocks } from '../../runtime/index.ts';
 import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
-import { Cell } from './cell.ts';
+import type { EngineConfig } from '../engines/engine.ts';
 import { makeEngine } from '../engines/index.ts';
-import { unsupported, type EngineConfig } from '../engines/engine.ts';
+import { termOptions } from '../engines/terms.ts';
+import { unsupported } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
-import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RATE_PPM, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import { Cell } from './cell.ts';
+import { CellNode } from './node.ts';
+import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
 import type { Surroundings } from './surroundings.ts';
 import { TOO_LATE, unreachable, within } from './unreachable.ts';
 
@@ -19,8 +22,7 @@ import { TOO_LATE, unreachable, within } from './unreachable.ts';
 export async function joinCell(options: JoinOptions): Promise<Cell> {
   const ids = idsOf(options.members);
   const self = ids.indexOf(options.self);
-  const maxTermUs = parseDuration(options.maxTerm ?? MAX_TERM);
-  const rateErrorPpm = Math.round((options.rateError ?? RATE_ERROR) * RATE_PPM);
+  const { maxTermUs, rateErrorPpm } = termOptions(options);
   const engine = makeEngine(options.engine ?? 'quorum', { maxTermUs, rateErrorPpm });
   const replication = options.replication ?? ids.length;
   if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
@@ -52,15 +54,16 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     const kept = dir ? { disk: dir, keeps: options.keepVotes ? ('votes' as const) : ('floor' as const), isKept: dir.isKept } : undefined;
     const { cell: name, self: node, logger, history } = options;
     const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
-    const cell = new Cell(transport, ids, self, born, { ...realSurroundings(), kept, succession: successionOf(options) }, observer);
-    cell.begin(engine, replication);
+    const surroundings = { ...realSurroundings(), kept, succession: successionOf(options) };
+    const member = new CellNode({ transport, memberIds: ids, self, incarnation: born, surroundings, observer });
+    member.begin(engine, replication);
     try {
-      await cell.open();
+      await member.connect();
     } catch (error) {
-      await cell.close();
+      await member.close();
       throw error;
     }
-    return cell;
+    return new Cell(member);
   } catch (error) {
     await dir?.close();
     throw error;
@@ -100,17 +103,18 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
   // A client is numbered after the members; its peers know it by the number they gave its connection.
   const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
   const mayBootstrap = options.secret !== undefined || options.clientSecret === undefined;
-  const cell = new Cell(transport, ids, ids.length, born, { ...realSurroundings(), mayBootstrap }, observer);
+  const surroundings = { ...realSurroundings(), mayBootstrap };
+  const client = new CellNode({ transport, memberIds: ids, self: ids.length, incarnation: born, surroundings, observer });
   try {
-    await cell.open();
-    await within(timeoutUs, signal, (either) => cell.begun(either));
+    await client.connect();
+    await within(timeoutUs, signal, (either) => client.begun(either));
   } catch (error) {
-    if (error === TOO_LATE && cell.settle()) return cell;
-    const members = cell.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
-    await cell.close();
+    if (error === TOO_LATE && client.beginWithMost()) return new Cell(client);
+    const members = client.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
+    await client.close();
     throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
   }
-  return cell;
+  return new Cell(client);
 }
 
 /** A client that is told of an engine holds the members to it; how long terms are it learns from them. */

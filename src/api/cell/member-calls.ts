@@ -1,8 +1,9 @@
 /** Calls that ask every member: how each stands, and the bootstrap of a brand-new cell. */
 import type { LeaseEvent, MemberStanding, PeerPace, Timing } from '../../core/index.ts';
-import { LEASE_NUMBER_MAX, nodeId, TenureError } from '../../kernel/index.ts';
+import { nodeId, TenureError } from '../../kernel/index.ts';
 import type { Transport } from '../../transport/index.ts';
-import type { LeaseDriver } from '../engines/engine.ts';
+import type { LeaseDriver } from '../leases/engine.ts';
+import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
 
 export interface MemberStatus {
   readonly id: string;
@@ -31,7 +32,7 @@ interface Known {
 type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
 
 /** Numbers of these calls are apart from those of leases: they have the upper half. */
-export const FIRST_CALL_NUMBER: number = (LEASE_NUMBER_MAX + 1) / 2;
+const FIRST_CALL_NUMBER = LEASE_NUMBERS_MAX + 1;
 /** A status waits so many attempts for members that do not answer. */
 const STATUS_ATTEMPTS = 3;
 const BOOTSTRAP_US = 5_000_000;
@@ -45,28 +46,22 @@ const WHY: Record<NonNullable<MemberStanding['bar']>, string> = {
   outlived: 'was replaced by another process',
 };
 
+interface CallGround {
+  readonly driver: Pick<LeaseDriver, 'command'>;
+  readonly transport: Pick<Transport, 'peerStats'>;
+  readonly memberIds: readonly string[];
+  readonly timing: Timing;
+  readonly paceOf: (member: number) => PeerPace;
+}
+
 export class MemberCalls {
-  readonly #driver: LeaseDriver;
-  readonly #transport: Transport;
-  readonly #memberIds: readonly string[];
-  readonly #timing: Timing;
-  readonly #paceOf: (member: number) => PeerPace;
+  readonly #ground: CallGround;
   readonly #calls = new Map<number, { resolve: (answer: Answer) => void; reject: (error: unknown) => void }>();
   #nextNumber = FIRST_CALL_NUMBER;
   #closed: TenureError | null = null;
 
-  constructor(
-    driver: LeaseDriver,
-    transport: Transport,
-    memberIds: readonly string[],
-    timing: Timing,
-    paceOf: (member: number) => PeerPace,
-  ) {
-    this.#paceOf = paceOf;
-    this.#driver = driver;
-    this.#transport = transport;
-    this.#memberIds = memberIds;
-    this.#timing = timing;
+  constructor(ground: CallGround) {
+    this.#ground = ground;
   }
 
   get isAsked(): boolean {
@@ -74,10 +69,10 @@ export class MemberCalls {
   }
 
   async status(): Promise<MemberStatus[]> {
-    const answer = await this.#ask('status', STATUS_ATTEMPTS * this.#timing.attemptUs, undefined);
-    const told = answer.kind === 'status-told' ? answer.members : [];
+    const answer = await this.#ask('status', STATUS_ATTEMPTS * this.#ground.timing.attemptUs, undefined);
+    const standings = answer.kind === 'status-told' ? answer.members : [];
     return this.connections((member) => {
-      const standing = told.find((one) => one.member === member);
+      const standing = standings.find((one) => one.member === member);
       if (standing === undefined) return { incarnation: null, silentForUs: null };
       const { incarnation, bar, silentForUs } = standing;
       const isOver = bar === 'failed' || bar === 'outlived';
@@ -87,9 +82,9 @@ export class MemberCalls {
 
   /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
   connections(known: (member: number) => Known): MemberStatus[] {
-    return this.#memberIds.map((id, member) => {
+    return this.#ground.memberIds.map((id, member) => {
       const { incarnation, silentForUs, isNoting = false } = known(member);
-      const stats = this.#transport.peerStats(nodeId(member));
+      const stats = this.#ground.transport.peerStats(nodeId(member));
       return {
         id,
         reached: incarnation !== null,
@@ -97,7 +92,7 @@ export class MemberCalls {
         isNoting,
         roundTripMs: toMs(stats?.rttUs),
         offsetMs: toMs(stats?.offsetUs),
-        pace: this.#paceOf(member),
+        pace: this.#ground.paceOf(member),
         incarnation,
       };
     });
@@ -106,8 +101,8 @@ export class MemberCalls {
   async bootstrap(signal: AbortSignal | undefined): Promise<void> {
     const answer = await this.#ask('bootstrap', BOOTSTRAP_US, signal);
     if (answer.kind !== 'bootstrapped') return;
-    const absent = answer.absent.map((member) => this.#memberIds[member] ?? String(member)).join(', ');
-    const barred = answer.barred.map(({ member, bar }) => `${this.#memberIds[member] ?? member} ${bar ? WHY[bar] : ''}`).join(', ');
+    const absent = answer.absent.map((member) => this.#ground.memberIds[member] ?? String(member)).join(', ');
+    const barred = answer.barred.map(({ member, bar }) => `${this.#ground.memberIds[member] ?? member} ${bar ? WHY[bar] : ''}`).join(', ');
     if (absent === '' && barred === '') return;
     const why = [absent && `absent: ${absent}`, barred && `not silent, or not free: ${barred}`].filter(Boolean).join('; ');
     const next = answer.begun
@@ -121,7 +116,7 @@ export class MemberCalls {
   }
 
   /** True if the event was an answer to one of these calls. */
-  tell(event: LeaseEvent): boolean {
+  answered(event: LeaseEvent): boolean {
     if (event.kind !== 'status-told' && event.kind !== 'bootstrapped') return false;
     this.#calls.get(event.lease)?.resolve(event);
     this.#calls.delete(event.lease);
@@ -139,7 +134,7 @@ export class MemberCalls {
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
     const onAbort = (): void => {
-      this.#driver.command({ kind: 'cancel', lease: number });
+      this.#ground.driver.command({ kind: 'cancel', lease: number });
       this.#calls.get(number)?.reject(signal?.reason);
       this.#calls.delete(number);
     };
@@ -147,7 +142,7 @@ export class MemberCalls {
     try {
       return await new Promise<Answer>((resolve, reject) => {
         this.#calls.set(number, { resolve, reject });
-        this.#driver.command({ kind, lease: number, waitUs });
+        this.#ground.driver.command({ kind, lease: number, waitUs });
       });
     } finally {
       signal?.removeEventListener('abort', onAbort);

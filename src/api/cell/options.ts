@@ -2,7 +2,7 @@
 import type { Duration } from '../../kernel/index.ts';
 import type { SuccessionMode } from '../../core/index.ts';
 import type { Secret } from '../../transport/index.ts';
-import type { EngineOptions } from '../engines/engine.ts';
+import type { EngineOptions } from '../engines/index.ts';
 import type { HistoryOptions } from '../observing/history-file.ts';
 import type { Logger } from '../observing/logging.ts';
 
@@ -56,11 +56,5 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
 }
 
 export const VIEW = 1;
-/** Monotonic clocks are slewed: chrony's default `maxslewrate` is 83,333 ppm, and a crystal is off by a few hundred more. */
-export const RATE_ERROR = 0.1;
 export const SUCCESSION: SuccessionMode = 'majority';
-export const MAX_TERM = '15s';
 export const CONNECT_TIMEOUT = '30s';
-/** Timing starts from a round trip like this; it matters only for how patient attempts are. */
-export const RTT_US = 2000;
-export const RATE_PPM = 1_000_000;

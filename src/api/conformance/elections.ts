@@ -1,9 +1,10 @@
 /** What elections, lists and watches of every lease service have to keep: part of the suite in `conformance.ts`. */
 import assert from 'node:assert/strict';
-import type { Leader, Sighting } from '../elections/election.ts';
-import { type Claim, type Kit, type LeaseClient, ROUNDS_MAX } from './place.ts';
-import type { Listing } from '../leases/service.ts';
-import type { Change } from '../watches/watch.ts';
+import type { Leader, Sighting } from '../elections/sightings.ts';
+import type { LeaseClient } from '../leases/client.ts';
+import { type Claim, type Kit, ROUNDS_MAX } from './place.ts';
+import type { Listing } from '../leases/questions.ts';
+import type { Change } from '../watches/feed.ts';
 
 export function claimElections(claim: Claim): void {
   claim('one candidate leads, and when it resigns the next one does', async (kit) => {

@@ -3,12 +3,9 @@
  * real or virtual.
  */
 import assert from 'node:assert/strict';
-import type { Cell } from '../cell/cell.ts';
-import type { HolderAnswer } from '../leases/service.ts';
+import type { LeaseClient } from '../leases/client.ts';
 import type { Lease } from '../leases/lease.ts';
-
-/** What the suite uses of a client. */
-export type LeaseClient = Pick<Cell, 'acquire' | 'tryAcquire' | 'using' | 'holder' | 'elect' | 'list' | 'watch' | 'close' | 'incarnation'>;
+import type { HolderAnswer } from '../leases/questions.ts';
 
 export interface LeasePlace {
   /** The longest term there is. */

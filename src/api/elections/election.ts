@@ -5,9 +5,10 @@
  */
 import { checkName, TenureError, type Duration } from '../../kernel/index.ts';
 import type { Lease } from '../leases/lease.ts';
-import type { AcquireOptions, HolderAnswer } from '../leases/service.ts';
+import type { HolderAnswer } from '../leases/questions.ts';
+import type { AcquireOptions } from '../leases/requests.ts';
 import { Sightings, tellLeader, type Leader } from './sightings.ts';
-import type { Change, WatchOptions } from '../watches/watch.ts';
+import type { Change, WatchOptions } from '../watches/feed.ts';
 
 /** What an election is built on: these calls of a lease service, as they are. */
 export interface ElectionGround {
@@ -28,8 +29,6 @@ export interface CampaignOptions extends ElectionOptions {
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
 }
-
-export type { Leader, Sighting } from './sightings.ts';
 
 export class Election {
   readonly name: string;
@@ -54,7 +53,7 @@ export class Election {
   async leader(options: { signal?: AbortSignal } = {}): Promise<Leader | null> {
     const { holder, certain, meta } = await this.#ground.holder(this.name, options);
     if (certain) return holder && tellLeader(holder, meta);
-    throw new TenureError('TENURE_NO_QUORUM', `too few members answered to know who leads '${this.name}'; ask again, or mend the network`);
+    throw new TenureError('TENURE_NO_QUORUM', `too few answers came to know who leads '${this.name}'; ask again, or mend the network`);
   }
 
   /**

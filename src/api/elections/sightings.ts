@@ -2,8 +2,8 @@
  * Who leads, as an async iterator over a watch of the election's name. It is no generator: one that waits for news cannot
  * be told to stop, and its watch would stay open until there are some.
  */
-import type { HolderInfo } from '../leases/service.ts';
-import type { Change } from '../watches/watch.ts';
+import type { HolderInfo } from '../leases/questions.ts';
+import type { Change } from '../watches/feed.ts';
 
 export interface Leader {
   /** Which start of which process: changes with every restart. */

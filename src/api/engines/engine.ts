@@ -1,42 +1,35 @@
 /**
  * What a cell needs of an engine: a core that runs, the timing it keeps, what members must agree on, and what it
- * can do. The engines themselves are `engine-quorum.ts` and `engine-rounds.ts`; everything else here knows only this.
+ * can do. Everything that is particular to one engine is an `EngineKind`, in a file of its own; `index.ts` lists them.
  */
-import type { Boot, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing } from '../../core/index.ts';
-import { TenureError, type Chooser, type Duration, type HashKey, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
-import type { ClockNotice, Clocks, Disk, Driver, Link } from '../../runtime/index.ts';
-import type { CellConfig } from '../../wire/index.ts';
+import type { Boot, Core, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing } from '../../core/index.ts';
+import type { Chooser, HashKey, MonoUs, NodeId, TenureError } from '../../kernel/index.ts';
+import { Driver, type ClockNotice, type Clocks, type Disk, type Link } from '../../runtime/index.ts';
+import type { CellConfig, Codec, StatedConfig } from '../../wire/index.ts';
+import type { LeaseAbilities, LeaseCore, LeaseEngine } from '../leases/engine.ts';
+import type { TermOptions } from './terms.ts';
 
-export interface FleaseOptions {
-  /** 2: no renewal. 3: with renewal. 4, which is the default: clocks agree only within `skew`. 2 and 3 need clocks that do not differ. */
-  readonly algorithm?: 2 | 3 | 4;
-  /** ε of Algorithm 4: how far the wall clocks of any two processes may be apart. */
-  readonly skew?: Duration;
+/** One engine that a cell can have. `Options` is what a caller may choose of it. */
+export interface EngineKind<Options extends object> {
+  readonly name: string;
+  /** What its options are called. One without options is chosen by its name, the others by `{ name: options }`. */
+  readonly options: readonly (keyof Options & string)[];
+  /** How it is written as text; the first is the example that help shows. */
+  readonly texts: readonly string[];
+  /** How it is written if it shall compare no wall clocks; null if it always does. */
+  readonly clockless: string | null;
+  /** From the parts of its text: what stands after the name, and a skew. Null if it has no such variant. */
+  parse(variant: string | undefined, skew: { skew?: string }): Options | null;
+  /** From what a member states in the handshake. Null if this version has no such variant. */
+  stated(config: StatedConfig, skew: { skew?: number }): Options | null;
+  /** What was chosen, as text, if it needs a skew and was told none. */
+  lackingSkew(options: Options): string | null;
+  /** Throws what cannot work. */
+  make(options: Options, terms: TermOptions): Engine;
 }
 
-export interface PaxosLeaseOptions {
-  /** `relative`, the default: no wall clock at all. `skewed`: clocks agree within `skew`. `perfect`: they do not differ. */
-  readonly clocks?: 'perfect' | 'skewed' | 'relative';
-  /** S: how far the wall clocks of any two processes may be apart. Only with `skewed`. */
-  readonly skew?: Duration;
-}
-
-/** Which protocol grants the leases of a cell. */
-export type EngineOptions = 'quorum' | { readonly flease: FleaseOptions } | { readonly paxoslease: PaxosLeaseOptions };
-
-type EngineName = 'quorum' | 'flease' | 'paxoslease';
-
-/** What not every engine can do. */
-export interface Abilities {
-  /** Whoever waits is served in order, and is told when it stands in line. */
-  readonly ordered: boolean;
-  /** Leases are renewed, and so may say something else of themselves. */
-  readonly renew: boolean;
-  /** Leases are given back as of a later time. */
-  readonly releaseLater: boolean;
-  /** Of any prefix, of one name only, or not at all. */
-  readonly watch: 'prefix' | 'name' | 'none';
-  readonly list: boolean;
+/** What not every engine can do for its cell. */
+export interface CellAbilities extends LeaseAbilities {
   /** Members say how they stand. Where they do not, only connections are known. */
   readonly status: boolean;
   readonly bootstrap: boolean;
@@ -46,23 +39,15 @@ export interface Abilities {
 /** What an engine states in the handshake, besides what all engines do. */
 export type EngineConfig = Pick<CellConfig, 'engine' | 'algorithm' | 'clocks' | 'skewUs'>;
 
-/** What the timing of every engine rests on. */
-export interface TermOptions {
-  readonly maxTermUs: number;
-  readonly rateErrorPpm: number;
-  /** A usual round trip, where one is known before any was measured. */
-  readonly rttUs?: number;
-}
-
-export interface Engine {
-  readonly name: EngineName;
+/** An engine as it was chosen, with its timing. */
+export interface Engine extends LeaseEngine {
   /** With its parameters, as `parseEngine` reads it. */
   readonly text: string;
   readonly timing: Timing;
   /** How far clocks may be apart; 0 where that does not matter. */
   readonly skewUs: number;
   readonly config: EngineConfig;
-  readonly can: Abilities;
+  readonly can: CellAbilities;
   run(ground: EngineGround): RunningEngine;
 }
 
@@ -87,28 +72,26 @@ export interface EngineGround {
 }
 
 /** The driver of whichever core it is. */
-export type LeaseDriver = Pick<
+type CellDriver = Pick<
   Driver<unknown, LeaseCommand, LeaseEvent>,
   'command' | 'receive' | 'start' | 'stop' | 'isStopped' | 'monoUs' | 'clockCounts'
 >;
 
-export interface LeaseCore {
-  /** How long a lease may still be acted under; 0 when it is not held. */
-  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
+export interface CellCore extends LeaseCore {
   /** How long this member still votes for nobody. */
   silentForUs(mono: MonoUs): number;
 }
 
 export interface RunningEngine {
-  readonly driver: LeaseDriver;
-  readonly core: LeaseCore;
+  readonly driver: CellDriver;
+  readonly core: CellCore;
 }
 
-/** What a caller may miss in an engine. Commands have words of their own for what to do instead. */
-export type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater';
-
-/** `what` is what it cannot do, `instead` what to do. */
-export function unsupported({ name: engine }: Pick<Engine, 'name'>, missing: Missing, what: string, instead: string): TenureError {
-  const details = { engine, missing, what };
-  return new TenureError('TENURE_UNSUPPORTED', `the engine '${engine}' ${what}: ${instead}, or choose another engine`, details);
+/** `codec` is called once for each side: messages to oneself are decoded while others may be in use. */
+export function drive<Message>(
+  ground: EngineGround,
+  core: Core<Message, LeaseCommand, LeaseEvent> & CellCore,
+  codec: () => Codec<Message>,
+): RunningEngine {
+  return { core, driver: new Driver({ ...ground, core, codec: codec(), ownCodec: codec(), self: ground.boot.self }) };
 }

@@ -1,42 +1,47 @@
 /**
- * From what a user or a member says to an engine: options of `joinCell`, text on a command line, and what a member
- * states in the handshake, from which a client learns what it talks to.
+ * The engines that a cell can have, in the only list there is, and the ways to one: options of `joinCell`, text on a
+ * command line, and what a member states in the handshake, from which a client learns what it talks to.
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { StatedConfig } from '../../wire/index.ts';
-import { quorumEngine } from './quorum.ts';
-import { fleaseEngine, paxosLeaseEngine } from './rounds.ts';
-import type { Engine, EngineOptions, FleaseOptions, PaxosLeaseOptions, TermOptions } from './engine.ts';
+import type { Engine, EngineKind } from './engine.ts';
+import { flease, type FleaseOptions } from './flease.ts';
+import { paxoslease, type PaxosLeaseOptions } from './paxoslease.ts';
+import { quorum } from './quorum.ts';
+import type { TermOptions } from './terms.ts';
 
-const WAYS = "'quorum', { flease: { algorithm, skew } } or { paxoslease: { clocks, skew } }";
+const ENGINES: readonly EngineKind<object>[] = [quorum, flease, paxoslease];
 
-export function makeEngine(options: EngineOptions, terms: TermOptions): Engine {
-  if (options === 'quorum') return quorumEngine(terms);
-  // Options come from plain JavaScript as well.
-  if (typeof options === 'object' && options !== null && Object.keys(options).length === 1) {
-    if ('flease' in options && isObject(options.flease)) return fleaseEngine(options.flease, terms);
-    if ('paxoslease' in options && isObject(options.paxoslease)) return paxosLeaseEngine(options.paxoslease, terms);
-  }
-  throw new TenureError('TENURE_BAD_ARGUMENT', `engine is ${WAYS}; not ${JSON.stringify(options)}`);
+/** Which protocol grants the leases of a cell. */
+export type EngineOptions = 'quorum' | { readonly flease: FleaseOptions } | { readonly paxoslease: PaxosLeaseOptions };
+
+/** How engines are written, an example of each. */
+export const ENGINE_EXAMPLES: readonly string[] = ENGINES.flatMap(({ texts }) => texts.slice(0, 1));
+
+/** How engines are written that compare no wall clocks. */
+export const CLOCKLESS_ENGINES: readonly string[] = ENGINES.flatMap(({ clockless }) => clockless ?? []);
+
+/** Whether a text begins with the name of an engine; `parseEngine` says what else is wrong with it. */
+export function isEngineNamed(text: string): boolean {
+  return ENGINES.some(({ name }) => text === name || text.startsWith(`${name}:`));
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
+export function makeEngine(engine: EngineOptions, terms: TermOptions): Engine {
+  const { kind, options } = chosen(engine);
+  return kind.make(options, terms);
 }
 
-/** What a member states, as options; null if this version knows no such engine. */
-export function engineStated({ engine, algorithm, clocks, skewUs }: StatedConfig): EngineOptions | null {
-  const skew = skewUs === undefined ? {} : { skew: skewUs / 1000 };
-  switch (engine) {
-    case 'quorum':
-      return 'quorum';
-    case 'flease':
-      return algorithm === 2 || algorithm === 3 || algorithm === 4 ? { flease: { algorithm, ...skew } } : null;
-    case 'paxoslease':
-      return clocks === 'perfect' || clocks === 'skewed' || clocks === 'relative' ? { paxoslease: { clocks, ...skew } } : null;
-    default:
-      return null;
-  }
+/** What was chosen, as text, if it needs to be told of a skew and was not. */
+export function lackingSkew(engine: EngineOptions): string | null {
+  const { kind, options } = chosen(engine);
+  return kind.lackingSkew(options);
+}
+
+/** The engine that a member states, still to be made; null if this version knows no such engine. */
+export function statedEngine(config: StatedConfig): ((terms: TermOptions) => Engine) | null {
+  const kind = ENGINES.find(({ name }) => name === config.engine);
+  const options = kind?.stated(config, config.skewUs === undefined ? {} : { skew: config.skewUs / 1000 });
+  return kind && options ? (terms) => kind.make(options, terms) : null;
 }
 
 /** Reads `quorum`, `flease:4,skew=500ms`, `paxoslease:skewed,skew=200ms`: the name, then what its options are, skew by name. */
@@ -50,29 +55,32 @@ export function parseEngine(text: string): EngineOptions {
     else if (value === undefined && variant === undefined && part !== '') variant = part;
     else throw badText(text);
   }
-  const bound = skew === undefined ? {} : { skew };
-  switch (name) {
-    case 'quorum':
-      if (rest !== undefined) break;
-      return 'quorum';
-    case 'flease':
-      if (variant !== undefined && !/^[234]$/.test(variant)) break;
-      return {
-        flease: { ...(variant === undefined ? {} : { algorithm: Number(variant) as NonNullable<FleaseOptions['algorithm']> }), ...bound },
-      };
-    case 'paxoslease':
-      if (variant !== undefined && !/^(?:perfect|skewed|relative)$/.test(variant)) break;
-      return {
-        paxoslease: { ...(variant === undefined ? {} : { clocks: variant as NonNullable<PaxosLeaseOptions['clocks']> }), ...bound },
-      };
-  }
-  throw badText(text);
+  const kind = ENGINES.find((one) => one.name === name);
+  const options = kind?.parse(variant, skew === undefined ? {} : { skew });
+  if (!kind || !options) throw badText(text);
+  // The list above and the type beside it say the same.
+  return (kind.options.length === 0 ? name : { [name]: options }) as EngineOptions;
 }
 
 function badText(text: string): TenureError {
-  return new TenureError(
-    'TENURE_BAD_ARGUMENT',
-    `'${text}' is no engine: write quorum, flease:4,skew=500ms or flease:2 or flease:3, paxoslease:relative, paxoslease:perfect or paxoslease:skewed,skew=200ms`,
-    { input: text },
-  );
+  const texts = either(ENGINES.flatMap((kind) => kind.texts));
+  return new TenureError('TENURE_BAD_ARGUMENT', `'${text}' is no engine: write ${texts}`, { input: text });
+}
+
+/** Options come from plain JavaScript as well. */
+function chosen(engine: unknown): { kind: EngineKind<object>; options: object } {
+  const [name, options] = typeof engine === 'string' ? [engine, {}] : onlyEntry(engine);
+  const kind = ENGINES.find((one) => one.name === name && (one.options.length === 0) === (typeof engine === 'string'));
+  if (kind && typeof options === 'object' && options !== null) return { kind, options };
+  const usage = ENGINES.map((one) => (one.options.length === 0 ? `'${one.name}'` : `{ ${one.name}: { ${one.options.join(', ')} } }`));
+  throw new TenureError('TENURE_BAD_ARGUMENT', `engine is ${either(usage)}; not ${JSON.stringify(engine)}`);
+}
+
+function onlyEntry(value: unknown): [string?, unknown?] {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return (entries.length === 1 && entries[0]) || [];
+}
+
+export function either(ways: readonly string[]): string {
+  return ways.length < 2 ? ways.join('') : `${ways.slice(0, -1).join(', ')} or ${ways.at(-1)}`;
 }

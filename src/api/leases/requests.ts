@@ -2,13 +2,11 @@
  * Requests for leases that were not answered yet: what was asked, how to call it off, and what becomes of each.
  * The lease that comes of one is the lease service's.
  */
-import type { LeaseCommand, LeaseEvent, RefusalReason, Timing } from '../../core/index.ts';
-import { checkName, encodeName, NumberMap, parseDuration, quorumOf, TenureError, type Duration } from '../../kernel/index.ts';
+import type { LeaseCommand, LeaseEvent, RefusalReason } from '../../core/index.ts';
+import { checkName, encodeName, NumberMap, parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
-import { tellOffsets, type MemberReach } from '../cell/clock-skew.ts';
 import type { Lease } from './lease.ts';
-import { explain } from './errors.ts';
-import type { Observer } from '../observing/observer.ts';
+import type { LeaseObserver } from '../observing/lease-observer.ts';
 import { tellHolder, type HolderInfo } from './questions.ts';
 
 export interface AcquireOptions {
@@ -32,7 +30,7 @@ export type TryResult =
       readonly remainingMsMax: number;
     };
 
-type Refused = Extract<LeaseEvent, { kind: 'refused' }>;
+export type Refused = Extract<LeaseEvent, { kind: 'refused' }>;
 
 /** A request that was not answered yet. */
 export interface Asking {
@@ -57,12 +55,11 @@ interface RequestGround {
   readonly command: (command: LeaseCommand) => void;
   readonly nextNumber: () => number;
   readonly clocks: Clocks;
-  readonly timing: Timing;
-  readonly members: () => readonly MemberReach[];
+  readonly maxTermUs: number;
   readonly alive: KeepAlive;
-  readonly observer: Observer;
-  /** Why no vote counts here, if this node's clock is off. */
-  readonly clockOff: () => TenureError | null;
+  readonly observer: LeaseObserver;
+  /** Why a request came to nothing, and what to do next, in the words of whatever grants leases. */
+  readonly explain: (name: string, refused: Refused) => TenureError;
 }
 
 export class Requests {
@@ -81,14 +78,14 @@ export class Requests {
 
   /** Of all terms asked for; the longest there is before any was. */
   get shortestTermUs(): number {
-    return Math.min(this.#shortestTermUs, this.#ground.timing.maxTermUs);
+    return Math.min(this.#shortestTermUs, this.#ground.maxTermUs);
   }
 
   /** Throws what is wrong with the arguments: within the executor of a promise, that is its rejection. */
   ask(name: string, options: AcquireOptions, waitUs: number, isTry: boolean, answered: Asking['answered'], failed: Asking['failed']): void {
     const { signal, meta, onQueued } = options;
     const nameBytes = this.#nameBytes(name);
-    const termUs = options.term === undefined ? this.#ground.timing.maxTermUs : wholeMs(parseDuration(options.term));
+    const termUs = options.term === undefined ? this.#ground.maxTermUs : wholeMs(parseDuration(options.term));
     signal?.throwIfAborted();
     const number = this.#ground.nextNumber();
     const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
@@ -121,7 +118,7 @@ export class Requests {
     const asking = this.#cameToNothing(event.lease, reason);
     if (!asking) return;
     if (!asking.isTry || (reason !== 'held' && reason !== 'queued' && reason !== 'contended')) {
-      asking.failed(this.#explain(asking.name, event));
+      asking.failed(this.#ground.explain(asking.name, event));
       return;
     }
     const holder = event.holder ? tellHolder(event.holder) : null;
@@ -176,16 +173,6 @@ export class Requests {
     if (this.#encoded.size >= ENCODED_MAX) this.#encoded.clear();
     this.#encoded.set(name, bytes);
     return bytes;
-  }
-
-  #explain(name: string, { reason, unreached }: Refused): TenureError {
-    const off = this.#ground.clockOff();
-    if (off && (reason === 'no-quorum' || reason === 'timeout' || reason === 'silent')) return off;
-    const members = this.#ground.members();
-    // Whoever waits has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
-    const isNothing = reason === 'timeout' && members.length - unreached.length >= quorumOf(members.length);
-    const missing = isNothing ? '' : unreached.map((member) => members[member]?.id ?? String(member)).join(', ');
-    return explain(name, reason, missing, reason === 'skewed' || reason === 'ahead' ? tellOffsets(members) : '');
   }
 }
 

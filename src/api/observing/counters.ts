@@ -4,7 +4,7 @@
  */
 import type { PeerPace, RefusalReason } from '../../core/index.ts';
 import type { ErrorCode } from '../../kernel/index.ts';
-import type { CellState } from '../cell/cell.ts';
+import type { CellState } from '../cell/state.ts';
 
 /** The upper bounds of the buckets of all histograms, in milliseconds. Longer times are in the count only. */
 export const BUCKETS_MS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000] as const;

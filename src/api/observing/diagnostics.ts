@@ -6,7 +6,7 @@
 import { channel, subscribe, unsubscribe, type Channel } from 'node:diagnostics_channel';
 import type { RefusalReason } from '../../core/index.ts';
 import type { TenureError } from '../../kernel/index.ts';
-import type { CellState } from '../cell/cell.ts';
+import type { CellState } from '../cell/state.ts';
 
 /** Whose event it is: of every payload. */
 export interface Origin {

@@ -61,7 +61,7 @@ export class HistoryFile {
   }
 
   /** One record, stamped now. Cheap: nothing is written before this turn of the event loop is over. */
-  tell(entry: HistoryEntry): void {
+  append(entry: HistoryEntry): void {
     if (this.#isOver) {
       this.dropped++;
       return;

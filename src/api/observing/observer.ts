@@ -1,24 +1,15 @@
 /**
  * All that is told about one cell or client while it works, in one place: counters, diagnostics channels, the log
- * and the history file. The lease service and the cell say what happened; who hears of it is decided here. On the way
- * of a lease this costs a few additions; objects are made only for those who listen.
+ * and the history file. The cell says what happened; who hears of it is decided here. Leases have an observer of their own.
  */
-import type { RefusalReason } from '../../core/index.ts';
-import { type ErrorCode, type TenureError } from '../../kernel/index.ts';
+import type { ErrorCode, TenureError } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
-import type { CellState } from '../cell/cell.ts';
 import type { MemberReach } from '../cell/clock-skew.ts';
-import { LeaseTally, type CellCounters } from './counters.ts';
-import { CHANNELS, type Origin, type TenureEvents } from './diagnostics.ts';
-import { openHistory, type HistoryFile, type HistoryOptions } from './history-file.ts';
-import type { Lease } from '../leases/lease.ts';
-import { Log, type Logger } from './logging.ts';
-import { shortTerm } from '../cell/short-term.ts';
-
-export interface ObserverOptions extends Origin {
-  readonly logger?: Logger | undefined;
-  readonly history?: string | HistoryOptions | undefined;
-}
+import type { CellState } from '../cell/state.ts';
+import type { CellCounters } from './counters.ts';
+import type { openHistory } from './history-file.ts';
+import { LeaseObserver } from './lease-observer.ts';
+import { Outlets, type OutletOptions } from './outlets.ts';
 
 /** What an observer asks of its cell when it is asked itself. */
 export interface Observed {
@@ -32,10 +23,8 @@ export interface Observed {
 }
 
 export class Observer {
-  readonly #origin: Origin;
-  readonly #log: Log;
-  readonly #history: HistoryFile | null;
-  readonly #tally = new LeaseTally();
+  readonly leases: LeaseObserver;
+  readonly #outlets: Outlets;
   readonly #peersRefused = new Map<ErrorCode, number>();
   #look: () => Observed = () => NOTHING;
   #silentSinceUs: number | null = null;
@@ -43,10 +32,9 @@ export class Observer {
   #ratesOff = 0;
 
   /** Tests bring a disk of their own. */
-  constructor({ cell, node, incarnation, logger, history }: ObserverOptions, open: typeof openHistory = openHistory) {
-    this.#origin = { cell, node, incarnation };
-    this.#log = new Log(logger, { cell, node });
-    this.#history = history === undefined ? null : open(history, this.#origin, (error) => this.#historyFailed(error));
+  constructor(options: OutletOptions, open?: typeof openHistory) {
+    this.#outlets = new Outlets(options, open);
+    this.leases = new LeaseObserver(this.#outlets);
   }
 
   /** Whom it observes. */
@@ -54,135 +42,25 @@ export class Observer {
     this.#look = look;
   }
 
-  // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────
-
-  requested(name: string, request: number): void {
-    this.#tally.requests++;
-    this.#history?.tell({ kind: 'requested', resource: name, request });
-    const channel = CHANNELS['tenure:lease:requested'];
-    if (channel.hasSubscribers) {
-      channel.publish({ ...this.#origin, name, request } satisfies TenureEvents['tenure:lease:requested']);
-    }
-  }
-
-  /** It stands in line at a quorum. */
-  queued(name: string, request: number): void {
-    this.#history?.tell({ kind: 'queued', resource: name, request });
-  }
-
-  granted(lease: Lease, termUs: number, waitUs: number, queued: boolean): void {
-    this.#tally.grants++;
-    if (queued) this.#tally.queuedGrants++;
-    this.#tally.waitMs.add(waitUs);
-    const { name, token, number: request } = lease;
-    const channel = CHANNELS['tenure:lease:granted'];
-    const isLogged = this.#log.wants('debug');
-    if (!this.#history && !channel.hasSubscribers && !isLogged) return;
-    const remainingMs = lease.remainingMs();
-    const remainingUs = Math.floor(remainingMs * 1000);
-    // One that had run out before it could be handed over was never had.
-    if (remainingUs > 0) this.#history?.tell({ kind: 'granted', resource: name, request, token, remainingUs });
-    else this.#history?.tell({ kind: 'abandoned', resource: name, request });
-    if (channel.hasSubscribers) {
-      channel.publish({
-        ...this.#origin,
-        name,
-        request,
-        token,
-        termMs: termUs / 1000,
-        remainingMs,
-        waitMs: waitUs / 1000,
-        queued,
-      } satisfies TenureEvents['tenure:lease:granted']);
-    }
-    if (isLogged) this.#log.say('debug', { name, token, waitMs: waitUs / 1000 }, 'lease granted');
-  }
-
-  /** The request came to nothing. */
-  refused(name: string, request: number, reason: RefusalReason, waitUs: number): void {
-    this.#tally.refusals[reason]++;
-    this.#history?.tell({ kind: 'abandoned', resource: name, request });
-    const channel = CHANNELS['tenure:lease:refused'];
-    const waitMs = waitUs / 1000;
-    if (channel.hasSubscribers) {
-      channel.publish({ ...this.#origin, name, request, reason, waitMs } satisfies TenureEvents['tenure:lease:refused']);
-    }
-    if (this.#log.wants('debug')) this.#log.say('debug', { name, reason, waitMs }, 'lease refused');
-  }
-
-  renewed(lease: Lease): void {
-    this.#tally.renewals++;
-    const channel = CHANNELS['tenure:lease:renewed'];
-    if (!this.#history && !channel.hasSubscribers) return;
-    const { name, token } = lease;
-    const remainingMs = lease.remainingMs();
-    const remainingUs = Math.floor(remainingMs * 1000);
-    if (remainingUs > 0) this.#history?.tell({ kind: 'renewed', resource: name, token, remainingUs });
-    if (channel.hasSubscribers)
-      channel.publish({ ...this.#origin, name, token, remainingMs } satisfies TenureEvents['tenure:lease:renewed']);
-  }
-
-  renewalFailed(lease: Lease): void {
-    this.#tally.renewalFailures++;
-    const channel = CHANNELS['tenure:lease:renewal-failed'];
-    const isLogged = this.#log.wants('debug');
-    if (!channel.hasSubscribers && !isLogged) return;
-    const { name, token } = lease;
-    const remainingMs = lease.remainingMs();
-    if (channel.hasSubscribers) {
-      channel.publish({ ...this.#origin, name, token, remainingMs } satisfies TenureEvents['tenure:lease:renewal-failed']);
-    }
-    if (isLogged) this.#log.say('debug', { name, token, remainingMs }, 'lease not renewed yet; trying again');
-  }
-
-  lost(lease: Lease, holdUs: number, error: TenureError): void {
-    this.#tally.losses++;
-    this.#tally.holdMs.add(holdUs);
-    const { name, token } = lease;
-    const holdMs = holdUs / 1000;
-    this.#history?.tell({ kind: 'ended', resource: name, token, reason: error.code === 'TENURE_LEASE_LOST' ? 'deadline' : 'lost' });
-    const channel = CHANNELS['tenure:lease:lost'];
-    if (channel.hasSubscribers)
-      channel.publish({ ...this.#origin, name, token, holdMs, error } satisfies TenureEvents['tenure:lease:lost']);
-    this.#log.say('warn', { code: error.code, name, token, holdMs }, error.message);
-  }
-
-  /** Its holder has stopped. To be called before anybody else can hear of it. */
-  released(lease: Lease, holdUs: number): void {
-    this.#tally.releases++;
-    this.#tally.holdMs.add(holdUs);
-    const { name, token } = lease;
-    const holdMs = holdUs / 1000;
-    this.#history?.tell({ kind: 'ended', resource: name, token, reason: 'released' });
-    const channel = CHANNELS['tenure:lease:released'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, name, token, holdMs } satisfies TenureEvents['tenure:lease:released']);
-    if (this.#log.wants('debug')) this.#log.say('debug', { name, token, holdMs }, 'lease released');
-  }
-
-  // ── The cell ───────────────────────────────────────────────────────────────────────────────────────
-
   state(state: CellState, before: CellState, isClosing: boolean): void {
-    const channel = CHANNELS['tenure:cell:state'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, state, before } satisfies TenureEvents['tenure:cell:state']);
+    this.#outlets.publish('tenure:cell:state', { state, before });
     // On the way up it passes through lesser states: that is nothing to warn of.
     const isFine = isClosing || ASCENDING.indexOf(state) > ASCENDING.indexOf(before);
-    this.#log.say(isFine ? 'info' : 'warn', { state, before }, isClosing ? 'left the cell' : STATES[state]);
+    this.#outlets.log.say(isFine ? 'info' : 'warn', { state, before }, isClosing ? 'left the cell' : STATES[state]);
   }
 
   peer(peer: string, connected: boolean, reason: string | null, isMember: boolean): void {
-    if (connected) this.#log.welcome(peer);
-    const channel = CHANNELS['tenure:cell:peer'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, peer, connected, reason } satisfies TenureEvents['tenure:cell:peer']);
+    const { log } = this.#outlets;
+    if (connected) log.welcome(peer);
+    this.#outlets.publish('tenure:cell:peer', { peer, connected, reason });
     const level = isMember ? 'info' : 'debug';
-    if (this.#log.wants(level))
-      this.#log.say(level, reason === null ? { peer } : { peer, reason }, connected ? 'connected' : 'disconnected');
+    if (log.wants(level)) log.say(level, reason === null ? { peer } : { peer, reason }, connected ? 'connected' : 'disconnected');
   }
 
   peerRefused(peer: string, error: TenureError): void {
     this.#peersRefused.set(error.code, (this.#peersRefused.get(error.code) ?? 0) + 1);
-    const channel = CHANNELS['tenure:cell:refused'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, peer, error } satisfies TenureEvents['tenure:cell:refused']);
-    this.#log.refusal(peer, error);
+    this.#outlets.publish('tenure:cell:refused', { peer, error });
+    this.#outlets.log.refusal(peer, error);
   }
 
   silenceBegan(silenceUs: number, nowUs: number): void {
@@ -198,63 +76,62 @@ export class Observer {
   }
 
   #silence(silent: boolean, us: number, message: string): void {
-    const channel = CHANNELS['tenure:cell:silence'];
     const ms = us / 1000;
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, silent, ms } satisfies TenureEvents['tenure:cell:silence']);
-    this.#log.say('info', { silent, ms }, message);
+    this.#outlets.publish('tenure:cell:silence', { silent, ms });
+    this.#outlets.log.say('info', { silent, ms }, message);
   }
 
   /** Called in the middle of a step: whoever hears of it may want to do something, and hears of it after. */
   stalled(kind: 'stall' | 'sleep' | 'wall-step', us: number): void {
-    const channel = CHANNELS['tenure:cell:stall'];
-    if (!channel.hasSubscribers && !this.#log.wants('warn')) return;
+    if (!this.#outlets.hears('tenure:cell:stall') && !this.#outlets.log.wants('warn')) return;
     queueMicrotask(() => {
       const ms = us / 1000;
-      channel.publish({ ...this.#origin, kind, ms } satisfies TenureEvents['tenure:cell:stall']);
-      this.#log.say('warn', { kind, ms }, STALLS[kind]);
+      this.#outlets.publish('tenure:cell:stall', { kind, ms });
+      this.#outlets.log.say('warn', { kind, ms }, STALLS[kind]);
     });
   }
 
   /** A clock runs too fast or too slow, this node's or a member's. */
-  clockRate(warning: TenureError): TenureError {
+  clockRate(warning: TenureError): void {
     this.#ratesOff++;
-    const channel = CHANNELS['tenure:cell:clock-rate'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, error: warning } satisfies TenureEvents['tenure:cell:clock-rate']);
-    this.#log.say('warn', { code: warning.code, ...warning.details }, warning.message);
-    return warning;
+    this.#outlets.publish('tenure:cell:clock-rate', { error: warning });
+    this.#outlets.log.say('warn', { code: warning.code, ...warning.details }, warning.message);
   }
 
   clockRateFine(): void {
-    const channel = CHANNELS['tenure:cell:clock-rate'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, error: null } satisfies TenureEvents['tenure:cell:clock-rate']);
-    this.#log.say('info', {}, 'the clock of this process runs like the others again');
+    this.#outlets.publish('tenure:cell:clock-rate', { error: null });
+    this.#outlets.log.say('info', {}, 'the clock of this process runs like the others again');
   }
 
-  failed(error: TenureError): void {
-    this.#history?.tell({ kind: 'crashed' });
-    this.#failure(error);
+  /** A term that was asked for is short for the round trips there are. */
+  shortTerm(warning: TenureError, termUs: number, rttUs: number): void {
+    const [termMs, rttMs] = [termUs / 1000, rttUs / 1000];
+    this.#outlets.publish('tenure:cell:short-term', { termMs, rttMs });
+    this.#outlets.log.say('warn', { termMs, rttMs }, warning.message);
   }
 
   noting(message: string): void {
-    this.#log.say('warn', {}, message);
+    this.#outlets.log.say('warn', {}, message);
+  }
+
+  /** It is over: the history says so. */
+  failed(error: TenureError): void {
+    this.#outlets.history?.append({ kind: 'crashed' });
+    this.diskFailed(error);
   }
 
   /** It votes no more, and lives on: what it holds is told of as before. */
   diskFailed(error: TenureError): void {
-    this.#failure(error);
-  }
-
-  #failure(error: TenureError): void {
-    const channel = CHANNELS['tenure:cell:failure'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, error } satisfies TenureEvents['tenure:cell:failure']);
-    this.#log.say('error', { code: error.code }, error.message);
+    this.#outlets.publish('tenure:cell:failure', { error });
+    this.#outlets.log.say('error', { code: error.code }, error.message);
   }
 
   counters(): CellCounters {
     const { state, held, waiting, clocks, nowUs, peers } = this.#look();
-    const { waitMs, holdMs, refusals, ...tally } = this.#tally;
+    const { origin, history } = this.#outlets;
+    const { waitMs, holdMs, refusals, ...tally } = this.leases.tally;
     return {
-      ...this.#origin,
+      ...origin,
       state,
       ...tally,
       refusals: { ...refusals },
@@ -284,30 +161,14 @@ export class Observer {
         queuedBytes: stats?.queuedBytes ?? 0,
         reconnects: stats?.reconnects ?? 0,
       })),
-      historyRecords: this.#history?.records ?? 0,
-      historyDropped: this.#history?.dropped ?? 0,
+      historyRecords: history?.records ?? 0,
+      historyDropped: history?.dropped ?? 0,
     };
-  }
-
-  /** A term that was asked for is short for the round trips there are. */
-  shortTerm(termUs: number, rttUs: number): TenureError {
-    const warning = shortTerm(termUs, rttUs);
-    const [termMs, rttMs] = [termUs / 1000, rttUs / 1000];
-    const channel = CHANNELS['tenure:cell:short-term'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, termMs, rttMs } satisfies TenureEvents['tenure:cell:short-term']);
-    this.#log.say('warn', { termMs, rttMs }, warning.message);
-    return warning;
   }
 
   /** The last of the history is written. */
   async close(): Promise<void> {
-    await this.#history?.close();
-  }
-
-  #historyFailed(error: TenureError): void {
-    const channel = CHANNELS['tenure:history:failed'];
-    if (channel.hasSubscribers) channel.publish({ ...this.#origin, error } satisfies TenureEvents['tenure:history:failed']);
-    this.#log.say('error', { code: error.code, details: error.details }, error.message);
+    await this.#outlets.history?.close();
   }
 }
 

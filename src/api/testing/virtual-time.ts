@@ -39,7 +39,7 @@ export class VirtualTime {
   #answersUntilUs = 0;
   readonly #isAsked: () => boolean;
   #advances: Promise<void> = Promise.resolve();
-  #idle: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   /** `isAsked` tells whether any call waits for its answer. */
   constructor(isAsked: () => boolean) {
@@ -72,9 +72,9 @@ export class VirtualTime {
   }
 
   /** Resolves when nothing is left that happens by itself. */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#idle.push(resolve);
+      this.#waiters.push(resolve);
       this.#turnSoon();
     });
   }
@@ -117,9 +117,9 @@ export class VirtualTime {
         this.#turnSoon();
         return;
       }
-      const idle = this.#idle;
-      this.#idle = [];
-      for (const resolve of idle) resolve();
+      const waiters = this.#waiters;
+      this.#waiters = [];
+      for (const resolve of waiters) resolve();
     });
   }
 
