@@ -6,7 +6,7 @@ export type { MemberStatus } from './cell/member-calls.ts';
 export type { ConnectOptions, JoinOptions } from './cell/options.ts';
 export type { CellState } from './cell/state.ts';
 export type { CampaignOptions, Election, ElectionGround, ElectionOptions, Leadership } from './elections/election.ts';
-export type { Leader, Sighting } from './elections/sightings.ts';
+export type { Leader, LeaderChange } from './elections/leader-changes.ts';
 export type { FleaseOptions } from './engines/flease.ts';
 export { parseEngine, type EngineOptions } from './engines/index.ts';
 export type { PaxosLeaseOptions } from './engines/paxoslease.ts';

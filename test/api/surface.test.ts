@@ -28,7 +28,7 @@ async function objects(): Promise<Record<string, object>> {
     TryResult: result,
     Election: election,
     Leadership: leadership,
-    Sightings: election.observe(),
+    LeaderChanges: election.observe(),
     Watch: client.watch(),
     HolderAnswer: await client.holder('x'),
     Listing: await client.list(),

@@ -1,4 +1,4 @@
-/** A cell as one process sees it: leases, and what can be asked of the members and told of this process. */
+/** A cell as one process sees it: a client of leases, and what can be asked of the members and told of this process. */
 import { EventEmitter } from 'node:events';
 import { parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
@@ -33,7 +33,6 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.isMember;
   }
 
-  /** Changes with every start: what holds leases is this, not the process's name. */
   get incarnation(): number {
     return this.#node.incarnation;
   }
@@ -85,17 +84,14 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.alive.during(calls.bootstrap(signal));
   }
 
-  /** Waits for the lease, in order; it is renewed until it is released. Not re-entrant: who holds it and asks again waits like any other. */
   acquire(name: string, options?: AcquireOptions): Promise<Lease> {
     return this.#node.isOpen ? this.#node.open().leases.acquire(name, options) : Promise.reject(closed());
   }
 
-  /** Takes the lease if it is free, and says who holds it if not. */
   tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
     return this.#node.isOpen ? this.#node.open().leases.tryAcquire(name, options) : Promise.reject(closed());
   }
 
-  /** Runs `work` under the lease. Its own error always comes out; if the lease was lost though it succeeded, `TENURE_LEASE_LOST` with the `result`. */
   using<T>(name: string, work: Work<T>): Promise<T>;
   using<T>(name: string, options: AcquireOptions, work: Work<T>): Promise<T>;
   async using<T>(name: string, ...rest: [Work<T>] | [AcquireOptions, Work<T>]): Promise<T> {
@@ -103,27 +99,22 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.alive.during(this.#node.open().leases.using(name, options, work));
   }
 
-  /** Takes all of them, or none. */
   async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
     return this.#node.alive.during(this.#node.open().leases.acquireAll(names, options));
   }
 
-  /** An election: candidates, a leader, and those who want to know who leads. */
   elect(name: string, options?: ElectionOptions): Election {
     return new Election(this, name, options);
   }
 
-  /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
   watch(prefix?: string, options?: WatchOptions): Watch {
     return this.#node.open().leases.watch(prefix, options);
   }
 
-  /** Asks a quorum who holds the lease. */
   async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
     return this.#node.alive.during(this.#node.open().leases.holder(name, options));
   }
 
-  /** Asks a quorum who holds what, under a prefix or at all. */
   async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
     return this.#node.alive.during(this.#node.open().leases.list(prefix, options));
   }
@@ -140,15 +131,9 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
 
   /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
   get clockCounts(): Readonly<ClockWatchCounts> | null {
-    return this.#node.run?.clockCounts ?? null;
+    return this.#node.run?.driver.clockCounts ?? null;
   }
 
-  /**
-   * Ends every waiting call with TENURE_CLOSED, aborts the signals of what is held, gives it back and leaves. Work under
-   * `using` is waited for up to its deadline, or for `timeout`: what has not stopped by then keeps its lease, which runs
-   * out. What was acquired by hand is given back at once: you have stopped. If members do not answer it leaves after a
-   * moment. Any number of calls.
-   */
   async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
     return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
   }

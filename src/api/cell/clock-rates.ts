@@ -54,7 +54,7 @@ export class ClockRates {
     const isOff = verdict.own !== 'fine';
     const wasOff = this.#off !== null;
     // Set before the core hears of it: what it loses over this is lost for this reason.
-    if (isOff) this.#off = this.#tellOwn(verdict.own === 'slow');
+    if (isOff) this.#off = this.#ownClockOff(verdict.own === 'slow');
     else this.#off = null;
     // While the own clock is off the core is told again and again: its silence begins anew each time.
     if (isOff || wasOff || verdict.off.join() !== before.off.join()) this.#ground.command({ kind: 'rate', ...verdict });
@@ -62,7 +62,7 @@ export class ClockRates {
       this.#wasOff = true;
       this.#ground.onOff(this.#off);
     } else if (wasOff && !isOff) this.#ground.onFine();
-    for (const member of verdict.off) if (!before.off.includes(member)) this.#ground.onOff(this.#tellPeer(member));
+    for (const member of verdict.off) if (!before.off.includes(member)) this.#ground.onOff(this.#memberClockOff(member));
   }
 
   /** The members that are connected. */
@@ -79,7 +79,7 @@ export class ClockRates {
     return present;
   }
 
-  #tellOwn(isSlow: boolean): TenureError {
+  #ownClockOff(isSlow: boolean): TenureError {
     const members = this.#ground.members();
     const others = members.filter((_, member) => this.paceOf(member) === (isSlow ? 'faster' : 'slower')).map(({ id }) => id);
     const ends = isSlow ? 'what it held is over, ' : '';
@@ -92,7 +92,7 @@ export class ClockRates {
     );
   }
 
-  #tellPeer(member: number): TenureError {
+  #memberClockOff(member: number): TenureError {
     const { id = String(member) } = this.#ground.members()[member] ?? {};
     const pace = this.paceOf(member);
     return new TenureError(

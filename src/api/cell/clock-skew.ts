@@ -16,11 +16,11 @@ export interface MemberReach {
 /** Whose clocks are certainly further off than they may be: what was measured is right to half a round trip. Empty if nobody's. */
 function skewedMembers(members: readonly MemberReach[], skewUs: number): string {
   const isOff = ({ offsetUs, rttUs }: PeerStats): boolean => offsetUs !== null && Math.abs(offsetUs) - (rttUs ?? 0) / 2 > skewUs;
-  return tellOffsets(members.filter(({ stats }) => stats !== null && isOff(stats)));
+  return offsetsText(members.filter(({ stats }) => stats !== null && isOff(stats)));
 }
 
 /** `b is 400ms ahead, c is 90ms behind`, as measured from here. */
-export function tellOffsets(members: readonly MemberReach[]): string {
+export function offsetsText(members: readonly MemberReach[]): string {
   return members
     .flatMap(({ id, stats }) => {
       const offsetUs = stats?.offsetUs ?? null;

@@ -66,3 +66,20 @@ export function shortTerm(termUs: number, rttUs: number): TenureError {
     { termUs, rttUs },
   );
 }
+
+/** A member that a client could not reach. */
+export interface Unreached {
+  readonly id: string;
+  readonly address: string;
+  /** What the last attempt met; null if none has ended yet. */
+  readonly why: string | null;
+}
+
+export function unreachable(cell: string, members: readonly Unreached[], timeoutUs: SpanUs): TenureError {
+  const reasons = members.map(({ id, address, why }) => `${id} (${address}): ${why ?? 'no answer yet'}`).join('; ');
+  return new TenureError(
+    'TENURE_UNREACHABLE',
+    `no member of cell ${cell} was reached within ${formatDuration(timeoutUs)}. ${reasons}. Start them, or correct their addresses`,
+    { unreached: members.map(({ id }) => id).join(', '), reasons },
+  );
+}

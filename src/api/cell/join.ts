@@ -13,10 +13,13 @@ import { termOptions } from '../engines/terms.ts';
 import { unsupported } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
 import { Cell } from './cell.ts';
+import { unreachable } from './failures.ts';
 import { CellNode } from './node.ts';
 import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
 import type { Surroundings } from './surroundings.ts';
-import { TOO_LATE, unreachable, within } from './unreachable.ts';
+
+/** Longer timers fire at once. */
+const TIMEOUT_MS_MAX = 2 ** 30;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
@@ -105,14 +108,19 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
   const mayBootstrap = options.secret !== undefined || options.clientSecret === undefined;
   const surroundings = { ...realSurroundings(), mayBootstrap };
   const client = new CellNode({ transport, memberIds: ids, self: ids.length, incarnation: born, surroundings, observer });
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), Math.min(TIMEOUT_MS_MAX, timeoutUs / 1000));
   try {
     await client.connect();
-    await within(timeoutUs, signal, (either) => client.begun(either));
+    await client.begun(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
   } catch (error) {
-    if (error === TOO_LATE && client.beginWithMost()) return new Cell(client);
+    const isLate = late.signal.aborted && !signal?.aborted;
+    if (isLate && client.beginWithMost()) return new Cell(client);
     const members = client.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
     await client.close();
-    throw error === TOO_LATE ? unreachable(cellName, members, timeoutUs) : error;
+    throw isLate ? unreachable(cellName, members, timeoutUs) : error;
+  } finally {
+    clearTimeout(timer);
   }
   return new Cell(client);
 }

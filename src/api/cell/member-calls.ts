@@ -4,6 +4,7 @@ import { nodeId, TenureError } from '../../kernel/index.ts';
 import type { Transport } from '../../transport/index.ts';
 import type { LeaseDriver } from '../leases/engine.ts';
 import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
+import { onAbort } from '../signals.ts';
 
 export interface MemberStatus {
   readonly id: string;
@@ -133,19 +134,18 @@ export class MemberCalls {
     if (this.#closed) throw this.#closed;
     signal?.throwIfAborted();
     const number = this.#nextNumber++;
-    const onAbort = (): void => {
+    const calm = onAbort(signal, (reason) => {
       this.#ground.driver.command({ kind: 'cancel', lease: number });
-      this.#calls.get(number)?.reject(signal?.reason);
+      this.#calls.get(number)?.reject(reason);
       this.#calls.delete(number);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
+    });
     try {
       return await new Promise<Answer>((resolve, reject) => {
         this.#calls.set(number, { resolve, reject });
         this.#ground.driver.command({ kind, lease: number, waitUs });
       });
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      calm();
     }
   }
 }

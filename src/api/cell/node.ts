@@ -7,7 +7,7 @@ import { EventEmitter } from 'node:events';
 import type { DiskFailure, LeaseEvent } from '../../core/index.ts';
 import { nodeId, quorumOf, type Incarnation, type TenureError } from '../../kernel/index.ts';
 import { KeepAlive } from '../../runtime/index.ts';
-import type { Handlers, Transport } from '../../transport/index.ts';
+import type { Handlers } from '../../transport/index.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { CellCounters } from '../observing/counters.ts';
@@ -19,17 +19,7 @@ import { closed, diskFailure, forged, replaced, talksToReplaced, waitsToBeNoted 
 import { Peers } from './peers.ts';
 import { Running } from './running.ts';
 import { announce, stateOf, type CellEvents, type CellState } from './state.ts';
-import type { Surroundings } from './surroundings.ts';
-
-export interface NodeOptions {
-  readonly transport: Transport;
-  readonly memberIds: readonly string[];
-  /** Its number among the members; that of a client is above all of theirs. */
-  readonly self: number;
-  readonly incarnation: Incarnation;
-  readonly surroundings: Surroundings;
-  readonly observer?: Observer;
-}
+import type { NodeOptions } from './surroundings.ts';
 
 type Phase =
   /** A client that does not know yet which engine the cell has. */
@@ -74,7 +64,7 @@ export class CellNode {
       state: this.#state,
       held: this.run?.leases.held ?? 0,
       waiting: this.run?.leases.waiting ?? 0,
-      clocks: this.run?.clockCounts ?? null,
+      clocks: this.run?.driver.clockCounts ?? null,
       nowUs: surroundings.clocks.mono(),
       peers: this.members().filter((member) => !member.self),
     }));
@@ -142,7 +132,7 @@ export class CellNode {
     const { memberIds, transport } = this.#options;
     return memberIds.map((id, member) => {
       const self = this.isSelf(member);
-      return { id, self, stats: self ? null : transport.peerStats(nodeId(member)), pace: this.run?.paceOf(member) ?? 'unknown' };
+      return { id, self, stats: self ? null : transport.peerStats(nodeId(member)), pace: this.run?.rates.paceOf(member) ?? 'unknown' };
     });
   }
 
@@ -210,7 +200,7 @@ export class CellNode {
       if (this.#phase.kind === 'reaching') this.#adoption.reached();
       this.#news.emit('news');
       if (isMember) this.run?.leases.noteGap();
-      if (isMember && this.isMember) this.run?.greet(peer);
+      if (isMember && this.isMember) this.run?.driver.command({ kind: 'greet', member: peer });
       this.#updateState();
     },
     down: (peer, why) => {
@@ -221,7 +211,7 @@ export class CellNode {
       this.#updateState();
     },
     message: (peer, bytes, start, end) => {
-      const isHeard = this.run?.receive(peer, bytes, start, end) ?? true;
+      const isHeard = this.run?.driver.receive(peer, bytes, start, end) ?? true;
       // A member's message is left unheard; a peer that is sure not to be a member is closed.
       if (!isHeard && !this.#peers.isMember(peer)) this.#options.transport.expel(peer, forged(this.#peers.nameOf(peer)));
     },

@@ -2,7 +2,7 @@
 import type { RefusalReason } from '../../core/index.ts';
 import { quorumOf, TenureError, type ErrorCode } from '../../kernel/index.ts';
 import type { Refused } from '../leases/requests.ts';
-import { tellOffsets, type MemberReach } from './clock-skew.ts';
+import { offsetsText, type MemberReach } from './clock-skew.ts';
 
 const NONE = 'none';
 
@@ -58,7 +58,7 @@ export function explainRefusal(
   // A waiter has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
   const isNothing = reason === 'timeout' && members.length - unreached.length >= quorumOf(members.length);
   const missing = isNothing ? '' : unreached.map((member) => members[member]?.id ?? String(member)).join(', ');
-  const offsets = reason === 'skewed' || reason === 'ahead' ? tellOffsets(members) : '';
+  const offsets = reason === 'skewed' || reason === 'ahead' ? offsetsText(members) : '';
   const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE, offsets);
   if (reason === 'skewed' || reason === 'ahead') return new TenureError(code, message, { offsets });
   const isTelling = reason === 'no-quorum' || (reason === 'timeout' && missing !== '');

@@ -2,10 +2,9 @@
  * All that exists of a node once it is known which engine its cell has: the core on its driver, leases, calls to
  * members, and the watch over round trips and clocks.
  */
-import type { LeaseEvent, PeerPace } from '../../core/index.ts';
-import { hashText, nodeId, quorumOf, type Incarnation, type TenureError } from '../../kernel/index.ts';
-import { Pacer, type ClockWatchCounts, type KeepAlive, type Link } from '../../runtime/index.ts';
-import type { Transport } from '../../transport/index.ts';
+import type { LeaseEvent } from '../../core/index.ts';
+import { hashText, nodeId, quorumOf, type TenureError } from '../../kernel/index.ts';
+import { Pacer, type KeepAlive, type Link } from '../../runtime/index.ts';
 import type { Engine, RunningEngine } from '../engines/engine.ts';
 import { LeaseService } from '../leases/service.ts';
 import type { Observer } from '../observing/observer.ts';
@@ -16,19 +15,14 @@ import { MemberCalls } from './member-calls.ts';
 import { SUCCESSION } from './options.ts';
 import type { Peers } from './peers.ts';
 import { explainRefusal } from './refusals.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { NodeOptions } from './surroundings.ts';
 
 const RAN_OUT = 'ran out: no quorum renewed it in time';
 const CLOCK_OFF = "may be over: this process's clock runs otherwise than the members', or stood still";
 
-export interface RunningGround {
+export interface RunningGround extends NodeOptions {
   readonly engine: Engine;
   readonly replication: number;
-  readonly memberIds: readonly string[];
-  readonly self: number;
-  readonly incarnation: Incarnation;
-  readonly surroundings: Surroundings;
-  readonly transport: Transport;
   /** Where the core sends its messages. */
   readonly link: Link;
   readonly peers: Peers;
@@ -44,11 +38,12 @@ export interface RunningGround {
 
 export class Running {
   readonly engine: Engine;
+  readonly driver: RunningEngine['driver'];
+  readonly core: RunningEngine['core'];
   readonly leases: LeaseService;
   readonly calls: MemberCalls;
   readonly rates: ClockRates;
   readonly #ground: RunningGround;
-  readonly #run: RunningEngine;
   readonly #pacer: Pacer;
   readonly #skew = new Onset();
   readonly #shortTerm = new Onset();
@@ -58,8 +53,9 @@ export class Running {
     const { engine, replication, surroundings, observer, members, alive, transport, memberIds } = ground;
     const { clocks, firstNumber } = surroundings;
     this.engine = engine;
-    this.#run = engine.run(engineGround(ground));
-    const { driver } = this.#run;
+    const { driver, core } = engine.run(engineGround(ground));
+    this.driver = driver;
+    this.core = core;
     this.rates = new ClockRates({
       timing: engine.timing,
       members,
@@ -72,8 +68,9 @@ export class Running {
       onFine: () => observer.clockRateFine(),
     });
     this.leases = new LeaseService({
-      ...this.#run,
       engine,
+      driver,
+      core,
       clocks,
       alive,
       observer: observer.leases,
@@ -81,7 +78,7 @@ export class Running {
       explain: (name, refused) => explainRefusal(name, refused, members(), this.rates.off),
       loss: () => (this.rates.off ? CLOCK_OFF : RAN_OUT),
     });
-    this.calls = new MemberCalls({ driver, transport, memberIds, timing: engine.timing, paceOf: (member) => this.paceOf(member) });
+    this.calls = new MemberCalls({ driver, transport, memberIds, timing: engine.timing, paceOf: (member) => this.rates.paceOf(member) });
     this.#pacer = new Pacer({
       clocks,
       quorum: quorumOf(replication),
@@ -95,11 +92,11 @@ export class Running {
   }
 
   start(): void {
-    for (const one of [this.#run.driver, this.#pacer]) one.start();
+    for (const one of [this.driver, this.#pacer]) one.start();
   }
 
   stop(): void {
-    this.#run.driver.stop();
+    this.driver.stop();
     this.#pacer.stop();
   }
 
@@ -113,26 +110,8 @@ export class Running {
     if (!this.calls.answered(event)) this.leases.hear(event);
   }
 
-  /** False if it is no message, or none that the peer may send. */
-  receive(...message: Parameters<RunningEngine['driver']['receive']>): boolean {
-    return this.#run.driver.receive(...message);
-  }
-
-  /** Another member is up: each tells the other which life it is. */
-  greet(member: number): void {
-    this.#run.driver.command({ kind: 'greet', member });
-  }
-
   silentForUs(): number {
-    return this.#run.core.silentForUs(this.#ground.surroundings.clocks.mono());
-  }
-
-  paceOf(member: number): PeerPace {
-    return this.rates.paceOf(member);
-  }
-
-  get clockCounts(): Readonly<ClockWatchCounts> {
-    return this.#run.driver.clockCounts;
+    return this.core.silentForUs(this.#ground.surroundings.clocks.mono());
   }
 
   get isAsked(): boolean {
@@ -145,9 +124,8 @@ export class Running {
    */
   #pace(rttUs: number): void {
     const { engine, members, observer, warn } = this.#ground;
-    const { driver } = this.#run;
-    if (driver.isStopped) return;
-    driver.command({ kind: 'retime', rttUs });
+    if (this.driver.isStopped) return;
+    this.driver.command({ kind: 'retime', rttUs });
     const trouble = clockTrouble(members(), engine);
     if (this.#skew.begins(trouble !== null) && trouble) warn(trouble);
     const termUs = this.leases.shortestTermUs;

@@ -1,7 +1,19 @@
-/** What a cell lives on besides its transport: clocks, chance, and what a member keeps. The testing kit brings its own. */
+/** What a node of a cell is given: which it is, its transport, clocks, chance, and what a member keeps. The testing kit brings its own. */
 import type { Keeps, MemberLimits, SuccessionMode } from '../../core/index.ts';
-import type { Chooser, HashKey } from '../../kernel/index.ts';
+import type { Chooser, HashKey, Incarnation } from '../../kernel/index.ts';
 import type { Clocks, Disk } from '../../runtime/index.ts';
+import type { Transport } from '../../transport/index.ts';
+import type { Observer } from '../observing/observer.ts';
+
+export interface NodeOptions {
+  readonly transport: Transport;
+  readonly memberIds: readonly string[];
+  /** Its number among the members; that of a client is above all of theirs. */
+  readonly self: number;
+  readonly incarnation: Incarnation;
+  readonly surroundings: Surroundings;
+  readonly observer?: Observer;
+}
 
 export interface Surroundings {
   readonly clocks: Clocks;

@@ -1,6 +1,6 @@
 /** What elections, lists and watches of every lease service have to keep: part of the suite in `conformance.ts`. */
 import assert from 'node:assert/strict';
-import type { Leader, Sighting } from '../elections/sightings.ts';
+import type { Leader, LeaderChange } from '../elections/leader-changes.ts';
 import type { LeaseClient } from '../leases/client.ts';
 import { type Claim, type Kit, ROUNDS_MAX } from './place.ts';
 import type { Listing } from '../leases/questions.ts';
@@ -124,9 +124,9 @@ export function claimLostElections(claim: Claim): void {
 export function claimWatches(claim: Claim): void {
   claim('who observes an election sees each leader, what it says, and when there is none', async (kit) => {
     const [one, two] = await kit.clients();
-    const sightings = new Heard<Sighting>(kit, two.elect(kit.name).observe());
-    await sightings.until((sighting) => sighting.kind === 'leader' && sighting.leader === null);
-    const seen = (token: number, text: string): Promise<unknown> => sightings.until((sighting) => isLeader(sighting, token, text));
+    const changes = new Heard<LeaderChange>(kit, two.elect(kit.name).observe());
+    await changes.until((change) => change.kind === 'leader' && change.leader === null);
+    const seen = (token: number, text: string): Promise<unknown> => changes.until((change) => isLeader(change, token, text));
     const first = await kit.outcome(one.elect(kit.name).campaign({ value: 'one' }));
     await seen(first.token, 'one');
     await kit.outcome(first.proclaim('still one'));
@@ -134,17 +134,17 @@ export function claimWatches(claim: Claim): void {
     // An election whose name only begins like it is another one.
     await kit.outcome(one.elect(`${kit.name}/x`).campaign({ value: 'another' }));
     await kit.outcome(first.resign());
-    await sightings.until((sighting) => sighting.kind === 'leader' && sighting.leader === null);
+    await changes.until((change) => change.kind === 'leader' && change.leader === null);
     const second = await kit.outcome(two.elect(kit.name).campaign({ value: 'two' }));
     await seen(second.token, 'two');
-    assert.ok(sightings.all.every((sighting) => sighting.kind === 'gap' || sighting.leader?.text !== 'another'));
+    assert.ok(changes.all.every((change) => change.kind === 'gap' || change.leader?.text !== 'another'));
   });
 
   claim('who begins to observe later sees the leader at once', async (kit) => {
     const [one, two] = await kit.clients();
     const leadership = await kit.outcome(one.elect(kit.name).campaign({ value: 'one' }));
-    const sightings = new Heard<Sighting>(kit, two.elect(kit.name).observe());
-    const [first] = (await sightings.until(({ kind }) => kind === 'leader')).filter(({ kind }) => kind === 'leader');
+    const changes = new Heard<LeaderChange>(kit, two.elect(kit.name).observe());
+    const [first] = (await changes.until(({ kind }) => kind === 'leader')).filter(({ kind }) => kind === 'leader');
     assert.ok(first && isLeader(first, leadership.token, 'one'));
   });
 
@@ -184,11 +184,11 @@ export function claimPrefixWatches(claim: Claim): void {
     await kit.outcome(one.acquire(`other/${kit.name}`));
     const changes = new Heard<Change>(kit, two.watch(`${kit.name}/`));
     const present = await changes.until(({ kind }) => kind === 'current');
-    assert.deepEqual(present.filter(isChange).map(tellChange), [`${kit.name}/held ${held.token} me`]);
+    assert.deepEqual(present.filter(isChange).map(changeText), [`${kit.name}/held ${held.token} me`]);
     const later = await kit.outcome(one.acquire(`${kit.name}/later`));
     await changes.until((change) => isChange(change) && change.holder?.token === later.token);
     await kit.outcome(held.proclaim('still me'));
-    await changes.until((change) => isChange(change) && tellChange(change) === `${kit.name}/held ${held.token} still me`);
+    await changes.until((change) => isChange(change) && changeText(change) === `${kit.name}/held ${held.token} still me`);
     await kit.outcome(held.release());
     await changes.until((change) => isChange(change) && change.name === `${kit.name}/held` && change.holder === null);
   });
@@ -201,8 +201,8 @@ export function claimLists(claim: Claim): void {
     const a = await kit.outcome(two.acquire(`${kit.name}/a`));
     await kit.outcome(one.acquire(`${kit.name}-other`));
     const { leases } = await listed(kit, two, `${kit.name}/`);
-    const told = leases.map(({ name, holder, meta }) => [name, holder.token, holder.incarnation, Buffer.from(meta ?? []).toString()]);
-    assert.deepEqual(told, [
+    const rows = leases.map(({ name, holder, meta }) => [name, holder.token, holder.incarnation, Buffer.from(meta ?? []).toString()]);
+    assert.deepEqual(rows, [
       [`${kit.name}/a`, a.token, two.incarnation, ''],
       [`${kit.name}/b`, b.token, one.incarnation, 'about b'],
     ]);
@@ -258,12 +258,12 @@ function isChange(change: Change): change is Extract<Change, { kind: 'change' }>
   return change.kind === 'change';
 }
 
-function tellChange({ name, holder, meta }: Extract<Change, { kind: 'change' }>): string {
+function changeText({ name, holder, meta }: Extract<Change, { kind: 'change' }>): string {
   return `${name} ${holder?.token} ${Buffer.from(meta ?? []).toString()}`;
 }
 
-function isLeader(sighting: Sighting, token: number, text: string): boolean {
-  return sighting.kind === 'leader' && sighting.leader?.token === token && sighting.leader.text === text;
+function isLeader(change: LeaderChange, token: number, text: string): boolean {
+  return change.kind === 'leader' && change.leader?.token === token && change.leader.text === text;
 }
 
 /** What an iterator told so far. */

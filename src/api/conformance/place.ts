@@ -48,24 +48,24 @@ export class Kit {
 
   /** What comes of a promise while time passes, a moment at a time. */
   async outcome<T>(promise: Promise<T>, withinMs: number = PATIENCE_MS): Promise<T> {
-    let isSettled = false;
-    const settled = (): void => {
-      isSettled = true;
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
     };
-    promise.then(settled, settled);
-    for (let passedMs = 0; !isSettled && passedMs < withinMs; passedMs += MOMENT_MS) await this.place.pass(MOMENT_MS);
-    assert.ok(isSettled, `nothing came of it within ${withinMs} ms`);
+    promise.then(end, end);
+    for (let passedMs = 0; !isOver && passedMs < withinMs; passedMs += MOMENT_MS) await this.place.pass(MOMENT_MS);
+    assert.ok(isOver, `nothing came of it within ${withinMs} ms`);
     return promise;
   }
 
   async isPending(promise: Promise<unknown>, forMs: number): Promise<boolean> {
-    let isSettled = false;
-    const settled = (): void => {
-      isSettled = true;
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
     };
-    promise.then(settled, settled);
+    promise.then(end, end);
     await this.place.pass(forMs);
-    return !isSettled;
+    return !isOver;
   }
 
   async refusal(promise: Promise<unknown>, code: string): Promise<void> {

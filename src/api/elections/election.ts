@@ -7,7 +7,7 @@ import { checkName, TenureError, type Duration } from '../../kernel/index.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer } from '../leases/questions.ts';
 import type { AcquireOptions } from '../leases/requests.ts';
-import { Sightings, tellLeader, type Leader } from './sightings.ts';
+import { LeaderChanges, asLeader, type Leader } from './leader-changes.ts';
 import type { Change, WatchOptions } from '../watches/feed.ts';
 
 /** What an election is built on: these calls of a lease service, as they are. */
@@ -52,7 +52,7 @@ export class Election {
   /** Asks a quorum who leads: null if nobody. Throws TENURE_NO_QUORUM if too few answered to know. */
   async leader(options: { signal?: AbortSignal } = {}): Promise<Leader | null> {
     const { holder, certain, meta } = await this.#ground.holder(this.name, options);
-    if (certain) return holder && tellLeader(holder, meta);
+    if (certain) return holder && asLeader(holder, meta);
     throw new TenureError('TENURE_NO_QUORUM', `too few answers came to know who leads '${this.name}'; ask again, or mend the network`);
   }
 
@@ -60,8 +60,8 @@ export class Election {
    * Tells who leads, now and whenever it changes: another leader, another value, none. As with `watch`, changes
    * are hints, and where some may have been missed there is a gap.
    */
-  observe({ signal }: { signal?: AbortSignal } = {}): Sightings {
-    return new Sightings(() => this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) }));
+  observe({ signal }: { signal?: AbortSignal } = {}): LeaderChanges {
+    return new LeaderChanges(() => this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) }));
   }
 }
 

@@ -14,6 +14,7 @@ import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupported } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
+import { onAbort } from '../signals.ts';
 import { VirtualDisk } from './virtual-disk.ts';
 import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
@@ -130,15 +131,14 @@ export class TestCell {
     const untilUs = this.#time.nowUs + parseDuration(duration);
     signal?.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const wake = this.#time.plan(untilUs, null, () => {
-        signal?.removeEventListener('abort', onAbort);
+      const callOff = this.#time.plan(untilUs, null, () => {
+        calm();
         resolve();
       });
-      const onAbort = (): void => {
-        wake();
-        reject(signal?.reason as Error);
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const calm = onAbort(signal, (reason) => {
+        callOff();
+        reject(reason);
+      });
     });
   }
 

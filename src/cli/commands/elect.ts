@@ -1,7 +1,7 @@
 /** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look who leads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import type { Cell, Election, Leadership, Sighting } from '../../api/index.ts';
+import type { Cell, Election, Leadership, LeaderChange } from '../../api/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
 import { aMomentForAll, openCell } from '../connection.ts';
@@ -175,7 +175,7 @@ class Told {
     this.#say({ event, token }, `${paint(event)} ${bold(this.#name)}, token ${token}`);
   }
 
-  sighting(sighting: Sighting): void {
+  sighting(sighting: LeaderChange): void {
     const { bold, dim, red } = paletteFor(process.stdout);
     if (sighting.kind === 'gap') this.#say({ event: 'gap' }, red('gap: who leads is not known right now'));
     else if (sighting.leader === null) this.#say({ event: 'leader', leader: null }, `nobody leads ${bold(this.#name)}`);

@@ -15,32 +15,32 @@ export interface Leader {
   readonly text: string;
 }
 
-export type Sighting =
+export type LeaderChange =
   /** `leader` is null when there is none. */
   | { readonly kind: 'leader'; readonly leader: Leader | null }
   /** Something may have been missed, and who leads is not known. It is told as soon as it is. */
   | { readonly kind: 'gap' };
 
-type Result = IteratorResult<Sighting, undefined>;
+type Result = IteratorResult<LeaderChange, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
-export class Sightings implements AsyncIterableIterator<Sighting, undefined> {
+export class LeaderChanges implements AsyncIterableIterator<LeaderChange, undefined> {
   readonly #open: () => AsyncIterableIterator<Change, undefined>;
   #watch: AsyncIterableIterator<Change, undefined> | null = null;
   #isKnown = false;
   #isOver = false;
-  /** Several that wait are told one after the other. */
-  #told: Promise<unknown> = Promise.resolve();
+  /** Several readers that wait are answered one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
 
-  /** Sightings are made by `observe`. The watch begins with the first question. */
+  /** LeaderChanges are made by `observe`. The watch begins with the first question. */
   constructor(open: () => AsyncIterableIterator<Change, undefined>) {
     this.#open = open;
   }
 
   next(): Promise<Result> {
-    const told = this.#told.then(() => this.#next());
-    this.#told = told.catch(() => undefined);
-    return told;
+    const next = this.#last.then(() => this.#next());
+    this.#last = next.catch(() => undefined);
+    return next;
   }
 
   async return(): Promise<Result> {
@@ -68,23 +68,23 @@ export class Sightings implements AsyncIterableIterator<Sighting, undefined> {
         throw error;
       }
       if (result.done) break;
-      const sighting = this.#see(result.value);
-      if (sighting) return { done: false, value: sighting };
+      const seen = this.#see(result.value);
+      if (seen) return { done: false, value: seen };
     }
     this.#isOver = true;
     return DONE;
   }
 
   /** Null if it is nothing new. */
-  #see(change: Change): Sighting | null {
+  #see(change: Change): LeaderChange | null {
     if (change.kind === 'current' && this.#isKnown) return null;
     this.#isKnown = change.kind !== 'gap';
     if (change.kind === 'gap') return { kind: 'gap' };
-    return { kind: 'leader', leader: change.kind === 'change' && change.holder ? tellLeader(change.holder, change.meta) : null };
+    return { kind: 'leader', leader: change.kind === 'change' && change.holder ? asLeader(change.holder, change.meta) : null };
   }
 }
 
-export function tellLeader({ incarnation, token }: HolderInfo, meta: Uint8Array | null): Leader {
+export function asLeader({ incarnation, token }: HolderInfo, meta: Uint8Array | null): Leader {
   const value = meta ?? new Uint8Array(0);
   return { incarnation, token, value, text: new TextDecoder().decode(value) };
 }
