@@ -49,7 +49,7 @@ export class Election {
     return new Leadership(await this.#ground.acquire(this.name, { ...this.#options, ...options, ...meta }));
   }
 
-  /** Asks a quorum who leads: null if nobody. Throws TENURE_NO_QUORUM if too few answered to know. */
+  /** Asks who leads: null if nobody. Throws TENURE_NO_QUORUM if too few answered to know. */
   async leader(options: { signal?: AbortSignal } = {}): Promise<Leader | null> {
     const { holder, certain, meta } = await this.#ground.holder(this.name, options);
     if (certain) return holder && asLeader(holder, meta);
@@ -104,7 +104,7 @@ export class Leadership {
     return this.#lease.remainingMs();
   }
 
-  /** Says something else of itself and stays the leader. Resolves when a quorum has it: whoever asks from then on is told. */
+  /** Says something else of itself and stays the leader. Resolves when whoever asks from then on is told. */
   proclaim(value: Uint8Array | string, options: { signal?: AbortSignal } = {}): Promise<void> {
     return this.#lease.proclaim(value, options);
   }

@@ -5,15 +5,14 @@
  */
 import { abortMarginUs } from '../../core/index.ts';
 import { parseDuration, type Duration, type TenureError } from '../../kernel/index.ts';
+import type { Clocks } from '../../runtime/index.ts';
 import { lost } from './errors.ts';
 
 /** What a lease asks of whoever gave it. */
 export interface LeaseSource {
   /** How long it may still be acted under, by both clocks; 0 when it is over. */
   remainingUs(lease: HeldLease): number;
-  monoUs(): number;
-  /** Runs `act` once, after so long; what it returns calls that off. */
-  after(delayUs: number, act: () => void): () => void;
+  readonly clocks: Pick<Clocks, 'mono' | 'after'>;
   release(lease: HeldLease): Promise<void>;
   /** Gives it back as of a later time; resolves when that has come. */
   releaseLater(lease: HeldLease, afterUs: number): Promise<void>;
@@ -81,7 +80,7 @@ export class HeldLease {
   }
 
   get deadline(): number {
-    return this.#source.monoUs() / 1000 + this.remainingMs();
+    return this.#source.clocks.mono() / 1000 + this.remainingMs();
   }
 
   get valid(): boolean {
@@ -169,6 +168,6 @@ export class HeldLease {
       return;
     }
     // A renewal moves the deadline on; whether one came is seen when the timer fires.
-    this.#disarm = this.#source.after(leftUs, () => this.#armAbort());
+    this.#disarm = this.#source.clocks.after(leftUs, () => this.#armAbort());
   }
 }

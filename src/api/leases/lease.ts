@@ -46,7 +46,7 @@ export class Lease {
   }
 
   /**
-   * Gives it back. You must have stopped before you call this. Resolves when a quorum has forgotten it, or it has run out; calling again is harmless.
+   * Gives it back. You must have stopped before you call this. Resolves when others can have it, or it has run out; calling again is harmless.
    * With `after`, you may go on until then: the deadline is then at the latest, it is renewed no more, and others can have it without hearing from you
    * again. Resolves when that time has come. Not every engine can: TENURE_UNSUPPORTED.
    */
@@ -55,7 +55,7 @@ export class Lease {
   }
 
   /**
-   * Replaces the metadata, without giving the lease up. Resolves when a quorum has it: whoever asks from then on
+   * Replaces the metadata, without giving the lease up. Resolves when whoever asks from then on
    * is told. If the lease ends first it rejects with TENURE_LEASE_LOST, and others may have been told or not.
    */
   proclaim(meta: Uint8Array | string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {

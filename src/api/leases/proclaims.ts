@@ -1,4 +1,4 @@
-/** Proclaims under way: holders that changed what they say of themselves and wait until a quorum has it. */
+/** Proclaims under way: holders that changed what they say of themselves and wait until it can be relied on that others are told. */
 import { onAbort } from '../signals.ts';
 
 interface Proclaim {
@@ -30,7 +30,7 @@ export class Proclaims {
     }
   }
 
-  /** A quorum has this one: those before it are overtaken, and done. */
+  /** Others are told this one: those before it are overtaken, and done. */
   done(lease: number, number: number): void {
     for (const [other, proclaim] of this.#open) if (proclaim.lease === lease && other <= number) proclaim.resolve();
   }

@@ -43,6 +43,7 @@ export interface ServiceGround {
 }
 
 export class LeaseService implements LeaseSource {
+  readonly clocks: Clocks;
   readonly #ground: ServiceGround;
   readonly #requests: Requests;
   readonly #held = new NumberMap<HeldLease>();
@@ -58,6 +59,7 @@ export class LeaseService implements LeaseSource {
     this.#ground = ground;
     const { engine, driver, clocks, alive, observer, explain, firstNumber = 1 } = ground;
     this.#nextNumber = firstNumber;
+    this.clocks = clocks;
     const command = (one: LeaseCommand): void => driver.command(one);
     const nextNumber = (): number => this.#number();
     const { maxTermUs, attemptUs } = engine.timing;
@@ -100,7 +102,7 @@ export class LeaseService implements LeaseSource {
 
   acquireAll(names: readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease[]> {
     return acquireAll(names, options, {
-      clocks: this.#ground.clocks,
+      clocks: this.clocks,
       acquire: (name, one) => this.acquire(name, one),
       giveBack: (leases) => this.#releases.giveBack(leases.map(heldBehind)),
     });
@@ -132,17 +134,9 @@ export class LeaseService implements LeaseSource {
   // ── For leases ─────────────────────────────────────────────────────────────────────────────────────
 
   remainingUs({ grant: { number, nameBytes } }: HeldLease): number {
-    const { driver, core, clocks } = this.#ground;
+    const { driver, core } = this.#ground;
     if (driver.isStopped) return 0;
-    return core.remainingUs(number, nameBytes, clocks.mono(), clocks.wall());
-  }
-
-  monoUs(): number {
-    return this.#ground.clocks.mono();
-  }
-
-  after(delayUs: number, act: () => void): () => void {
-    return this.#ground.clocks.after(delayUs, act);
+    return core.remainingUs(number, nameBytes, this.clocks.mono(), this.clocks.wall());
   }
 
   release(lease: HeldLease): Promise<void> {
@@ -347,7 +341,7 @@ export class LeaseService implements LeaseSource {
   }
 
   #heldUs({ grant }: HeldLease): number {
-    return this.monoUs() - grant.grantedUs;
+    return this.clocks.mono() - grant.grantedUs;
   }
 
   #checkOpen(): void {

@@ -60,7 +60,7 @@ export class LeaseObserver {
     const waitMs = waitUs / 1000;
     this.tally.refusals[reason]++;
     history?.append({ kind: 'abandoned', resource: name, request });
-    this.#outlets.publish('tenure:lease:refused', { name, request, reason, waitMs });
+    if (this.#outlets.hears('tenure:lease:refused')) this.#outlets.publish('tenure:lease:refused', { name, request, reason, waitMs });
     if (log.wants('debug')) log.say('debug', { name, reason, waitMs }, 'lease refused');
   }
 

@@ -35,7 +35,7 @@ export interface FeedSource {
 
 /** A reader that is so many changes behind is told of a gap instead. */
 export const BACKLOG_MAX = 10_000;
-/** When too few members answered to say what is held, they are asked again after this. */
+/** When the answer was not certain, what is held is asked again after this. */
 const ASK_AGAIN_US = 1_000_000;
 const DONE: ChangeResult = { done: true, value: undefined };
 
@@ -50,7 +50,7 @@ export class WatchFeed {
   #presentRead = 0;
   readonly #backlog: Change[] = [];
   #waiting: { readonly resolve: (result: ChangeResult) => void; readonly reject: (error: unknown) => void }[] = [];
-  /** Names heard of since the members were asked what is held: the answer may be older. */
+  /** Names heard of since it was asked what is held: the answer may be older. */
   #heard: Set<string> | null = null;
   #askAgain: (() => void) | null = null;
   #ended = false;
