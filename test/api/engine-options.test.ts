@@ -1,6 +1,8 @@
 /** Engines by name: what can be asked for, what is refused, and that all sides of a cell have the same one. */
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ENGINES, isEngineNamed, lackingSkew, makeEngine, statedEngine } from '../../src/api/engines/index.ts';
+import { termOptions } from '../../src/api/engines/terms.ts';
 import { connect, joinCell, parseEngine, type Cell, type EngineOptions, type JoinOptions } from '../../src/api/index.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
 import { freePorts } from './real-cell.ts';
@@ -36,6 +38,30 @@ describe('parseEngine', () => {
     'Quorum',
   ])("refuses '%s'", (text) => {
     expect(() => parseEngine(text)).toThrow(coded('TENURE_BAD_ARGUMENT', { input: text }));
+  });
+});
+
+describe('every engine of the list', () => {
+  const terms = termOptions({});
+
+  it.each(ENGINES.flatMap(({ texts }) => texts))('%s is the same as text, as options and as a member states it', (text) => {
+    const engine = makeEngine(parseEngine(text), terms);
+    expect(engine.text).toBe(text);
+    const stated = statedEngine(engine.config)?.(terms);
+    expect(stated).toMatchObject({ text, config: engine.config, can: engine.can, timing: engine.timing });
+  });
+
+  it('has a name of its own, a way to be written, and says what it lacks', () => {
+    expect(new Set(ENGINES.map(({ name }) => name)).size).toBe(ENGINES.length);
+    for (const { name, texts, clockless } of ENGINES) {
+      expect(texts.length).toBeGreaterThan(0);
+      for (const text of clockless === null ? texts : [...texts, clockless]) {
+        expect(isEngineNamed(text) && text.startsWith(name)).toBe(true);
+        const bare = text.replace(/,skew=.*/, '');
+        expect(lackingSkew(parseEngine(bare))).toBe(bare === text ? null : bare);
+      }
+      if (clockless !== null) expect(makeEngine(parseEngine(clockless), terms).skewUs).toBe(0);
+    }
   });
 });
 

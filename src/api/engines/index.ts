@@ -10,7 +10,7 @@ import { paxoslease, type PaxosLeaseOptions } from './paxoslease.ts';
 import { quorum } from './quorum.ts';
 import type { TermOptions } from './terms.ts';
 
-const ENGINES: readonly EngineKind<object>[] = [quorum, flease, paxoslease];
+export const ENGINES: readonly EngineKind<object>[] = [quorum, flease, paxoslease];
 
 /** Which protocol grants the leases of a cell. */
 export type EngineOptions = 'quorum' | { readonly flease: FleaseOptions } | { readonly paxoslease: PaxosLeaseOptions };
