@@ -119,7 +119,7 @@ describe('a client', () => {
     const play = new Play('a', 'b', 'c');
     expect(play.states('a', { ...RIGHT, engine: 'raft' })).toEqual(coded('TENURE_UNSUPPORTED', { engine: 'raft' }));
     for (const replication of [0, 4]) expect(play.states('a', { ...RIGHT, replication })).toEqual(coded('TENURE_UNSUPPORTED'));
-    expect(play.states('a', { ...RIGHT, engine: 'flease', algorithm: 4, skewUs: 1_000_000 })).toEqual(coded('TENURE_BAD_TIMING'));
+    expect(play.states('a', { ...RIGHT, engine: 'flease:4,skew=1s' })).toEqual(coded('TENURE_BAD_TIMING'));
     expect(play.isWaiting).toBe(false);
     expect(play.adoption.adoptMost()).toBe(false);
     play.states('b', RIGHT);
@@ -172,7 +172,7 @@ describe('of three members on real sockets', { timeout: 20_000 }, () => {
     ['maxTermUs', { maxTerm: '1s' }, {}],
     ['rateErrorPpm', { rateError: 0.01 }, {}],
     ['engine', { engine: parseEngine('paxoslease') }, {}],
-    ['skewUs', { engine: parseEngine('flease:4,skew=100ms') }, { engine: parseEngine('flease:4,skew=200ms') }],
+    ['engine', { engine: parseEngine('flease:4,skew=100ms') }, { engine: parseEngine('flease:4,skew=200ms') }],
   ])('the first has another %s: a client works with the others and says so', async (field, odd, right) => {
     const { join, client: open } = await threeMembers();
     const [, b] = await Promise.all([join('a', odd), join('b', right), join('c', right)]);

@@ -9,7 +9,7 @@ import type { Clocks, Link } from '../../runtime/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
 import { disagreement, type Disagreement, type StatedConfig } from '../../wire/index.ts';
 import type { Engine } from '../engines/engine.ts';
-import { statedEngine } from '../engines/index.ts';
+import { knownEngine, makeEngine } from '../engines/index.ts';
 
 /** From the first member reached: so long a majority is waited for. */
 export const GRACE_US = 1_000_000;
@@ -145,9 +145,9 @@ export class Adoption {
 /** What is stated may come from a newer version, which has engines that this one does not know. */
 function understood(id: string, config: StatedConfig, members: number): Stated | TenureError {
   const { maxTermUs, rateErrorPpm, replication } = config;
-  const make = statedEngine(config);
-  if (make === null) {
-    const engine = config.engine ?? 'nothing';
+  const { engine = 'nothing' } = config;
+  const options = knownEngine(engine);
+  if (options === null) {
     const message = `member ${id} has the engine '${engine}', which this version does not know: use the version of the members`;
     return new TenureError('TENURE_UNSUPPORTED', message, { engine });
   }
@@ -155,7 +155,7 @@ function understood(id: string, config: StatedConfig, members: number): Stated |
     return new TenureError('TENURE_UNSUPPORTED', `member ${id} states terms that this version cannot keep: use the version of the members`);
   }
   try {
-    return { engine: make({ maxTermUs, rateErrorPpm }), replication, config };
+    return { engine: makeEngine(options, { maxTermUs, rateErrorPpm }), replication, config };
   } catch (error) {
     if (error instanceof TenureError) return error;
     throw error;

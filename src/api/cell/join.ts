@@ -7,7 +7,6 @@ import { MAX_TERM_US_MAX, type SuccessionMode } from '../../core/index.ts';
 import { compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { DataDir, SystemClocks } from '../../runtime/index.ts';
 import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
-import type { EngineConfig } from '../engines/engine.ts';
 import { makeEngine } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupported } from '../leases/engine.ts';
@@ -50,7 +49,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
       id: options.self,
       identity,
       members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
-      config: { ...engine.config, maxTermUs, rateErrorPpm, replication, view: VIEW },
+      config: { engine: engine.text, maxTermUs, rateErrorPpm, replication, view: VIEW },
       secrets: secretsOf(options.secret, options.clientSecret),
       ...(options.listen === undefined ? {} : { listen: options.listen }),
     });
@@ -126,9 +125,9 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
 }
 
 /** A client that is told of an engine holds the members to it; how long terms are it learns from them. */
-function statedByClient({ engine }: ConnectOptions): Partial<EngineConfig> {
+function statedByClient({ engine }: ConnectOptions): { engine?: string } {
   if (engine === undefined) return {};
-  return makeEngine(engine, { maxTermUs: MAX_TERM_US_MAX, rateErrorPpm: 0 }).config;
+  return { engine: makeEngine(engine, { maxTermUs: MAX_TERM_US_MAX, rateErrorPpm: 0 }).text };
 }
 
 function realSurroundings(): Surroundings {

@@ -5,7 +5,7 @@
 import type { Boot, Core, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing } from '../../core/index.ts';
 import type { Chooser, HashKey, MonoUs, NodeId, TenureError } from '../../kernel/index.ts';
 import { Driver, type ClockNotice, type Clocks, type Disk, type Link } from '../../runtime/index.ts';
-import type { CellConfig, Codec, StatedConfig } from '../../wire/index.ts';
+import type { Codec } from '../../wire/index.ts';
 import type { LeaseAbilities, LeaseCore, LeaseEngine } from '../leases/engine.ts';
 import type { TermOptions } from './terms.ts';
 
@@ -20,8 +20,6 @@ export interface EngineKind<Options extends object> {
   readonly clockless: string | null;
   /** From the parts of its text: what stands after the name, and a skew. Null if it has no such variant. */
   parse(variant: string | undefined, skew: { skew?: string }): Options | null;
-  /** From what a member states in the handshake. Null if this version has no such variant. */
-  stated(config: StatedConfig, skew: { skew?: number }): Options | null;
   /** What was chosen, as text, if it needs a skew and was told none. */
   lackingSkew(options: Options): string | null;
   /** Throws what cannot work. */
@@ -36,17 +34,13 @@ export interface CellAbilities extends LeaseAbilities {
   readonly dataDir: boolean;
 }
 
-/** What an engine states in the handshake, besides what all engines do. */
-export type EngineConfig = Pick<CellConfig, 'engine' | 'algorithm' | 'clocks' | 'skewUs'>;
-
 /** An engine as it was chosen, with its timing. */
 export interface Engine extends LeaseEngine {
-  /** With its parameters, as `parseEngine` reads it. */
+  /** With its parameters, as `parseEngine` reads it and members state it in the handshake. The same engine has always the same text. */
   readonly text: string;
   readonly timing: Timing;
   /** How far clocks may be apart; 0 where that does not matter. */
   readonly skewUs: number;
-  readonly config: EngineConfig;
   readonly can: CellAbilities;
   run(ground: EngineGround): RunningEngine;
 }

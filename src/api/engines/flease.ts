@@ -28,7 +28,6 @@ export const flease: EngineKind<FleaseOptions> = {
     const algorithm = /^\d$/.test(variant) ? Number(variant) : null;
     return isAlgorithm(algorithm) ? { algorithm, ...skew } : null;
   },
-  stated: ({ algorithm }, skew) => (isAlgorithm(algorithm) ? { algorithm, ...skew } : null),
   lackingSkew: ({ algorithm = 4, skew }) => (algorithm === 4 && skew === undefined ? 'flease:4' : null),
   make({ algorithm = 4, skew }, terms) {
     if (!isAlgorithm(algorithm)) throw badOption(`flease has the algorithms 2, 3 and 4, not ${String(algorithm)}`);
@@ -37,7 +36,6 @@ export const flease: EngineKind<FleaseOptions> = {
       name: 'flease',
       algorithm,
       variant: algorithm,
-      stated: { algorithm },
       can: { ...ROUND_ABILITIES, renew: algorithm !== 2 },
       timing: deriveRoundTiming({ rttUs: RTT_US, ...terms, clocks: 'absolute', skewUs, skewsInSilence: 2 }),
     });

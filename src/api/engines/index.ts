@@ -3,7 +3,6 @@
  * command line, and what a member states in the handshake, from which a client learns what it talks to.
  */
 import { TenureError } from '../../kernel/index.ts';
-import type { StatedConfig } from '../../wire/index.ts';
 import type { Engine, EngineKind } from './engine.ts';
 import { flease, type FleaseOptions } from './flease.ts';
 import { paxoslease, type PaxosLeaseOptions } from './paxoslease.ts';
@@ -37,15 +36,16 @@ export function lackingSkew(engine: EngineOptions): string | null {
   return kind.lackingSkew(options);
 }
 
-/** The engine that a member states, still to be made; null if this version knows no such engine. */
-export function statedEngine(config: StatedConfig): ((terms: TermOptions) => Engine) | null {
-  const kind = ENGINES.find(({ name }) => name === config.engine);
-  const options = kind?.stated(config, config.skewUs === undefined ? {} : { skew: config.skewUs / 1000 });
-  return kind && options ? (terms) => kind.make(options, terms) : null;
-}
-
 /** Reads `quorum`, `flease:4,skew=500ms`, `paxoslease:skewed,skew=200ms`: the name, then what its options are, skew by name. */
 export function parseEngine(text: string): EngineOptions {
+  const engine = knownEngine(text);
+  if (engine !== null) return engine;
+  const texts = either(ENGINES.flatMap((kind) => kind.texts));
+  throw new TenureError('TENURE_BAD_ARGUMENT', `'${text}' is no engine: write ${texts}`, { input: text });
+}
+
+/** The same of what a member states, which may come from a newer version: null if this one knows no such engine. */
+export function knownEngine(text: string): EngineOptions | null {
   const [, name = '', rest] = /^([a-z]+)(?::(.*))?$/.exec(text) ?? [];
   let variant: string | undefined;
   let skew: string | undefined;
@@ -53,18 +53,13 @@ export function parseEngine(text: string): EngineOptions {
     const [, value] = /^skew=(.+)$/.exec(part) ?? [];
     if (value !== undefined && skew === undefined) skew = value;
     else if (value === undefined && variant === undefined && part !== '') variant = part;
-    else throw badText(text);
+    else return null;
   }
   const kind = ENGINES.find((one) => one.name === name);
   const options = kind?.parse(variant, skew === undefined ? {} : { skew });
-  if (!kind || !options) throw badText(text);
+  if (!kind || !options) return null;
   // The list above and the type beside it say the same.
   return (kind.options.length === 0 ? name : { [name]: options }) as EngineOptions;
-}
-
-function badText(text: string): TenureError {
-  const texts = either(ENGINES.flatMap((kind) => kind.texts));
-  return new TenureError('TENURE_BAD_ARGUMENT', `'${text}' is no engine: write ${texts}`, { input: text });
 }
 
 /** Options come from plain JavaScript as well. */

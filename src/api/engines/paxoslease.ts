@@ -24,7 +24,6 @@ export const paxoslease: EngineKind<PaxosLeaseOptions> = {
   texts: ['paxoslease:relative', 'paxoslease:perfect', 'paxoslease:skewed,skew=200ms'],
   clockless: 'paxoslease:relative',
   parse: (variant, skew) => (variant === undefined ? skew : isTrust(variant) ? { clocks: variant, ...skew } : null),
-  stated: ({ clocks }, skew) => (isTrust(clocks) ? { clocks, ...skew } : null),
   lackingSkew: ({ clocks, skew }) => (clocks === 'skewed' && skew === undefined ? 'paxoslease:skewed' : null),
   make({ clocks = 'relative', skew }, terms) {
     if (!isTrust(clocks)) throw badOption(`paxoslease has the clocks 'perfect', 'skewed' and 'relative', not '${String(clocks)}'`);
@@ -34,7 +33,6 @@ export const paxoslease: EngineKind<PaxosLeaseOptions> = {
       name: 'paxoslease',
       algorithm: 4,
       variant: clocks,
-      stated: { clocks },
       can: { ...ROUND_ABILITIES, watch: 'name' },
       timing: deriveRoundTiming({ rttUs: RTT_US, ...terms, clocks: compared, skewUs, skewsInSilence: 1 }),
     });

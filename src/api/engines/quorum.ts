@@ -21,7 +21,6 @@ export const quorum: EngineKind<object> = {
   texts: ['quorum'],
   clockless: 'quorum',
   parse: (variant, { skew }) => (variant === undefined && skew === undefined ? {} : null),
-  stated: () => ({}),
   lackingSkew: () => null,
   make(_options, terms) {
     const timing = deriveTiming({ rttUs: RTT_US, ...terms });
@@ -30,7 +29,6 @@ export const quorum: EngineKind<object> = {
       text: 'quorum',
       timing,
       skewUs: 0,
-      config: { engine: 'quorum' },
       can: ABILITIES,
       run(ground) {
         const { memberKeys, replication, keeps, hashKey, limits, succession, boot } = ground;

@@ -5,7 +5,7 @@
 import { RoundCore, type RoundConfig } from '../../core/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError, type Duration } from '../../kernel/index.ts';
 import { roundCodec } from '../../wire/index.ts';
-import { drive, type CellAbilities, type Engine, type EngineConfig } from './engine.ts';
+import { drive, type CellAbilities, type Engine } from './engine.ts';
 
 export const ROUND_ABILITIES: CellAbilities = {
   ordered: false,
@@ -22,18 +22,15 @@ interface RoundParts extends Pick<Engine, 'can'>, Pick<RoundConfig, 'algorithm' 
   readonly name: RoundConfig['engine'];
   /** As it is written after the name. */
   readonly variant: string | number;
-  /** The same for the handshake. */
-  readonly stated: Omit<EngineConfig, 'engine' | 'skewUs'>;
 }
 
-export function roundEngine({ name, algorithm, variant, stated, can, timing }: RoundParts): Engine {
+export function roundEngine({ name, algorithm, variant, can, timing }: RoundParts): Engine {
   const { skewUs } = timing;
   return {
     name,
     text: `${name}:${variant}${skewUs > 0 ? `,skew=${formatDuration(spanUs(skewUs))}` : ''}`,
     timing,
     skewUs,
-    config: { engine: name, ...stated, ...(skewUs > 0 ? { skewUs } : {}) },
     can,
     run(ground) {
       const { memberKeys, replication, hashKey, limits, boot } = ground;

@@ -95,7 +95,7 @@ export class TestCell {
     this.#disks = keepVotes ? new Map() : null;
     this.#hub = new MemoryHub({
       members: this.memberIds,
-      config: { ...this.#engine.config, ...terms, replication: members, view: VIEW },
+      config: { engine: this.#engine.text, ...terms, replication: members, view: VIEW },
       schedule: (task) => this.#hop(null, task),
     });
   }
