@@ -4,7 +4,7 @@
  */
 import type { HoldDeadline } from './protocol.ts';
 
-interface Hold {
+export interface Hold {
   readonly process: number;
   readonly token: number;
   deadline: HoldDeadline;
@@ -51,6 +51,11 @@ export class HoldLedger {
       holds.splice(i, 1);
       expired(hold.process, hold.token);
     }
+  }
+
+  /** Every open hold with its resource. */
+  *entries(): Generator<[resource: string, hold: Hold]> {
+    for (const [resource, holds] of this.#holds) for (const hold of holds) yield [resource, hold];
   }
 
   /** The process is gone and holds nothing any more. */

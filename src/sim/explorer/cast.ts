@@ -106,12 +106,16 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     this.postHashes = new PartHashes(this.renumberings.length);
   }
 
+  nowAt(instant: number): number {
+    return instant * this.world.tickUs;
+  }
+
   monoOf(node: number, instant: number): MonoUs {
-    return (this.#clocks[node] as MachineClock).monoAt(instant * this.world.tickUs);
+    return (this.#clocks[node] as MachineClock).monoAt(this.nowAt(instant));
   }
 
   wallOf(node: number, instant: number): WallUs {
-    return (this.#clocks[node] as MachineClock).wallAt(instant * this.world.tickUs);
+    return (this.#clocks[node] as MachineClock).wallAt(this.nowAt(instant));
   }
 
   incarnationOf({ node, life }: NodeState): number {

@@ -376,13 +376,10 @@ export class Universe<Message, Command, Event, Config> {
     const known = Math.max(past, this.#judge.nothing);
     if (this.#isPastHashed[known] !== true) {
       const cast = this.#cast;
+      const renamed = this.#judge.renamings(known);
       this.#pastHashes.set(known, (i) => {
         const to = cast.renumberings[i] as readonly number[];
-        return this.#judge.renamed(
-          known,
-          (node) => to[node] ?? node,
-          (life) => cast.renamedLife(life, to),
-        );
+        return renamed({ node: (node) => to[Number(node)] ?? node, incarnation: (life) => cast.renamedLife(life, to) });
       });
       this.#isPastHashed[known] = true;
     }

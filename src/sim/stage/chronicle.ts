@@ -2,8 +2,8 @@
  * Turns what actors tell into a history, and shows it to the referees: holds are closed when their
  * holder's own clocks have passed, before anything else is written down of the resource.
  */
-import type { MonoUs, WallUs } from '../../kernel/index.ts';
-import { Panel, type HistoryRecord, type Referee } from '../../check/index.ts';
+import type { Json, MonoUs, WallUs } from '../../kernel/index.ts';
+import { inOrder, Panel, whoSeen, type HistoryRecord, type Perspective, type Referee, type WhoMemory } from '../../check/index.ts';
 import { HoldLedger } from '../holds.ts';
 import type { HoldDeadline } from '../protocol.ts';
 import type { Told } from './player.ts';
@@ -14,8 +14,13 @@ export interface ChronicleClocks {
   wallOf(node: number): WallUs;
 }
 
-/** Is shown each record as it is written; a grant or renewal with its deadline. */
-type Written = (record: HistoryRecord, deadline: HoldDeadline | null) => void;
+/** Is shown each record as it is written. */
+type Written = (record: HistoryRecord) => void;
+
+interface ChronicleMemory {
+  readonly panel: Json;
+  readonly holds: readonly (readonly [resource: string, who: WhoMemory, token: number, monoUs: number, wallUs: number])[];
+}
 
 export class Chronicle {
   readonly panel: Panel;
@@ -51,10 +56,10 @@ export class Chronicle {
         const remainingUs = this.#remainingUs(node, deadline);
         this.settle(resource);
         if (told.kind === 'granted') {
-          this.#write({ ...who, kind: 'granted', resource, request: told.request, token, remainingUs }, deadline);
+          this.#write({ ...who, kind: 'granted', resource, request: told.request, token, remainingUs });
           this.#ledger.open(resource, incarnation, token, deadline);
         } else {
-          this.#write({ ...who, kind: 'renewed', resource, token, remainingUs }, deadline);
+          this.#write({ ...who, kind: 'renewed', resource, token, remainingUs });
           if (hold) hold.deadline = deadline;
         }
         return;
@@ -94,6 +99,32 @@ export class Chronicle {
     );
   }
 
+  settleAll(): void {
+    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.settle(resource);
+  }
+
+  /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
+  snapshot(seen: Perspective): Json {
+    const holds = [...this.#ledger.entries()].map(([resource, { process, token, deadline }]): ChronicleMemory['holds'][number] => [
+      resource,
+      whoSeen({ node: this.#nodes.get(process) ?? 0, incarnation: process }, seen),
+      token,
+      deadline.monoUs,
+      deadline.wallUs,
+    ]);
+    return { panel: this.panel.snapshot(seen), holds: inOrder(holds) };
+  }
+
+  /** Of a chronicle that was just built for the same referees. */
+  restore(memory: Json): void {
+    const { panel, holds } = memory as unknown as ChronicleMemory;
+    this.panel.restore(panel, this.#clocks.now());
+    for (const [resource, [node, incarnation], token, monoUs, wallUs] of holds) {
+      this.#nodes.set(incarnation, Number(node));
+      this.#ledger.open(resource, incarnation, token, { monoUs: monoUs as MonoUs, wallUs: wallUs as WallUs });
+    }
+  }
+
   /** The nodes that hold a resource by their own clocks, at this instant. */
   holdersOf(resource: string): number[] {
     this.settle(resource);
@@ -104,8 +135,8 @@ export class Chronicle {
     return Math.min(deadline.monoUs - this.#clocks.monoOf(node), deadline.wallUs - this.#clocks.wallOf(node));
   }
 
-  #write(record: HistoryRecord, deadline: HoldDeadline | null = null): void {
-    this.#written(record, deadline);
+  #write(record: HistoryRecord): void {
+    this.#written(record);
     this.panel.observe(record);
   }
 }
