@@ -204,8 +204,8 @@ function explore(habit: Habit, isPlanted: boolean): Exploration {
     tidy: (core) => core,
     isDead: () => false,
   };
-  const { usual, explore: run } = exploring(world);
-  return run(usual, null, LIMITS);
+  const planted = exploring(world);
+  return planted.explore(planted.usual, null, LIMITS);
 }
 
 describe.each<readonly [name: string, habit: (isPlanted: boolean) => Habit, property: string]>([

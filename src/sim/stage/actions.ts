@@ -22,6 +22,11 @@ export interface AccessRef {
   readonly access: number;
 }
 
+/** A read may be answered with a write of its own choice; null is that nothing was written. */
+export interface AnswerRef extends AccessRef {
+  readonly finding?: AccessRef | null;
+}
+
 /** Numbers the core draws in this step, in order; what is not listed is 0. */
 interface Choosing {
   readonly choices?: readonly number[];
@@ -59,7 +64,7 @@ export type StageAction =
    * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
    * nothing written; if that is not said, it finds the last one that took effect.
    */
-  | ({ readonly kind: 'answer'; readonly finding?: AccessRef | null } & AccessRef & Choosing)
+  | ({ readonly kind: 'answer' } & AnswerRef & Choosing)
   /** Everything a node asks of storage is answered, oldest first, until nothing is left. */
   | ({ readonly kind: 'answer-all'; readonly node: number } & Choosing)
   /** It is said to have failed; it has had no effect unless it took effect before. */

@@ -1,6 +1,6 @@
 /** A stage as whoever plays on it sees it, whatever its protocol. */
 import type { HistoryRecord, Violation } from '../../check/index.ts';
-import type { MessageRef, StageAction } from './actions.ts';
+import type { AnswerRef, MessageRef, StageAction } from './actions.ts';
 
 /** What came of an action, for people, in the order in which it came. */
 export interface StageNote {
@@ -27,6 +27,8 @@ export interface AnyStage {
   describe(message: MessageRef): string;
   /** The oldest message under way with just these bytes. */
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
+  /** The access that a process calls by this number, and the write to answer it with if it shall find this; a process that is gone is null. Null: there is none. */
+  accessOf(node: number, incarnation: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null;
   /** The nodes that hold a resource, by their own clocks. */
   holdersOf(resource: string): readonly number[];
   isUp(node: number): boolean;

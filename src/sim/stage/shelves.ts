@@ -3,7 +3,7 @@
  * answers it. A read may be answered with anything a regular register allows, as in the simulator's `storage.ts`.
  */
 import { OWN_DISK } from '../../core/index.ts';
-import type { AccessRef } from './actions.ts';
+import type { AccessRef, AnswerRef } from './actions.ts';
 import type { Asked } from './player.ts';
 
 /** A place in the order of all beginnings, effects and answers. */
@@ -92,6 +92,18 @@ export class Shelves {
     if (finding === null) return oldest === 0;
     const found = writeOf(access, finding);
     return found !== null && found.place >= oldest;
+  }
+
+  /** The access that a process knows by this number, and with it a write of this value, if it is to find that. */
+  refOf(node: number, isIts: (life: number) => boolean, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const found = this.#accesses.find((one) => one.node === node && one.op === op && isIts(one.incarnation));
+    if (!found) return null;
+    const ref = { node, access: found.access };
+    if (finding === undefined) return ref;
+    if (finding === null) return { ...ref, finding };
+    const text = finding.join(' ');
+    const write = found.register.writes.find((one) => one.value.join(' ') === text && this.mayFind(found, one.by));
+    return write ? { ...ref, finding: write.by } : null;
   }
 
   /** The process is gone: what it wrote to its own disk took effect before, or never will. */

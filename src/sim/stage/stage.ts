@@ -24,6 +24,7 @@ import {
   formatSpan,
   parseAction,
   type AccessRef,
+  type AnswerRef,
   type MessageRef,
   type StageAction,
 } from './actions.ts';
@@ -347,6 +348,12 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const { node, access, unit, key, value } = this.#shelves.ask(player.node, player.incarnation, asked);
     const where = unit === OWN_DISK ? 'its disk' : `unit ${unit}`;
     this.#note('asked', `${this.names[node]} #${access}: ${value ? 'write' : 'read'} ${key} of ${where}`);
+  }
+
+  accessOf(node: number, ownLife: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const isIts = (life: number): boolean =>
+      ownLife === null ? this.#players.every((player) => player?.incarnation !== life) : life === ownLife;
+    return this.#shelves.refOf(node, isIts, op, finding);
   }
 
   #access(action: Extract<StageAction, { access: number }>): ShelfAccess {
