@@ -35,7 +35,7 @@ const WORLDS = [
   'explore register --mutant cached-read',
 ];
 
-/** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. Where regularity is all that is judged, it is explored. */
+/** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. Registers without leases are explored, too. */
 const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests', 'R1', 'R2', 'R3', 'R4', 'R5']);
 
 /** @param {string} path */
@@ -184,7 +184,7 @@ function properties(names, sampled, explored, killed, scripts) {
     const broken = clean.filter(({ properties: found }) => found.includes(name)).length > 0;
     const killers = killed.filter(({ broken: found }) => found.includes(name)).map(({ name: mutant }) => `\`${mutant}\``);
     const shown = scripts.filter(({ mutant, breaks }) => mutant === null && breaks === name).map((script) => link(script));
-    const isExplored = EXPLORED.has(name) || (name === 'regularity' && names.length === 1);
+    const isExplored = EXPLORED.has(name) || (name === 'regularity' && !names.includes('exclusion'));
     const worldsOf = !isExplored ? 'not explored' : exhausted.length > 0 ? `${exhausted.length}, ${number(states)} states, clean` : 'none';
     const sample = runs === 0 ? 'none' : `${number(runs)} runs, ${broken ? '**broken**' : 'clean'}`;
     return `| ${name} | ${worldsOf} | ${sample} | ${[...killers, ...shown].join(', ') || 'none'} |`;
