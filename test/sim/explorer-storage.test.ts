@@ -93,11 +93,19 @@ describe('the register of the simulator, with everything that can happen to two 
 function findings(storage: StorageStates, id: StorageId): (string | null)[] {
   return storage
     .moves(id)
-    .flatMap(({ kind, value, finding }) => (kind === 'answer' && finding !== undefined ? [value && String.fromCharCode(...value)] : []));
+    .flatMap(({ kind, completion: { value }, finding }) =>
+      kind === 'answer' && finding !== undefined ? [value && String.fromCharCode(...value)] : [],
+    );
 }
 
-const write = (op: number, text: string, unit = 0) => ({ op, unit, key: 'k', value: Uint8Array.from(text, (one) => one.charCodeAt(0)) });
-const read = (op: number, unit = 0) => ({ op, unit, key: 'k', value: null });
+const write = (op: number, text: string, unit = 0) => ({
+  action: 'write' as const,
+  op,
+  unit,
+  key: 'k',
+  value: Uint8Array.from(text, (one) => one.charCodeAt(0)),
+});
+const read = (op: number, unit = 0) => ({ action: 'read' as const, op, unit, key: 'k' });
 
 class Shelf {
   readonly storage = new StorageStates();
@@ -132,7 +140,9 @@ describe('a read of a shared unit', () => {
     const byOp = (op: number): (string | null)[] =>
       shelf.storage
         .moves(shelf.id)
-        .flatMap((one) => (one.op === op && one.kind === 'answer' ? [one.value && String.fromCharCode(...one.value)] : []));
+        .flatMap((one) =>
+          one.op === op && one.kind === 'answer' ? [one.completion.value && String.fromCharCode(...one.completion.value)] : [],
+        );
     expect(byOp(1)).toEqual([null, 'a']);
     expect(byOp(2)).toEqual(['a']);
   });
@@ -177,7 +187,7 @@ describe('what is left of storage', () => {
     shelf.do('effect', 0, 1);
     expect(shelf.storage.moves(shelf.id)).toEqual([]);
     shelf.ask(0, read(5, OWN_DISK));
-    expect(shelf.storage.moves(shelf.id).map(({ kind, value }) => [kind, value])).toEqual([
+    expect(shelf.storage.moves(shelf.id).map(({ kind, completion }) => [kind, completion.value])).toEqual([
       ['answer', null],
       ['fail', null],
     ]);
@@ -191,6 +201,6 @@ describe('what is left of storage', () => {
       .do('effect', 0, 2)
       .do('fail', 0, 2);
     shelf.ask(0, read(3, OWN_DISK));
-    expect(shelf.storage.moves(shelf.id)[0]?.value).toEqual(Uint8Array.of(98));
+    expect(shelf.storage.moves(shelf.id)[0]?.completion.value).toEqual(Uint8Array.of(98));
   });
 });

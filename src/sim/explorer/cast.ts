@@ -9,7 +9,8 @@ import type { Boot, Completion, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
-import { Player, type Asked, type Input, type Told } from '../stage/player.ts';
+import type { AccessRequest } from '../registers.ts';
+import { Player, type Input, type Told } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
 import { PartHashes, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
@@ -53,7 +54,7 @@ export interface Post {
 export interface Outcome {
   readonly state: number;
   readonly sent: readonly number[];
-  readonly asked: readonly Asked[];
+  readonly asked: readonly AccessRequest[];
   /** The same for equal lists; 0 for an empty one. */
   readonly askedId: number;
   readonly told: readonly Told[];
@@ -204,7 +205,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
       state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
       sent: player.sent.map(({ to, bytes }) => this.#post(player.boot, to, bytes)),
       asked,
-      askedId: asked.length === 0 ? 0 : this.#listId(asked.map(({ value, ...rest }) => ({ ...rest, value: value && [...value] }))),
+      askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plain)),
       told,
       toldId: told.length === 0 ? 0 : this.#listId(told as unknown as Json),
     };
@@ -291,12 +292,18 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   }
 
   /** The input by which a node learns what came of an access. */
-  completion(op: number, ok: boolean, value: Uint8Array | null): number {
-    const key = `${op} ${ok} ${value?.join(',') ?? 'nothing'}`;
+  completion(completion: Completion): number {
+    const key = stateHash(plain(completion));
     const known = this.#completionIds.get(key);
     if (known !== undefined) return known;
-    const id = FIRST_COMPLETION + this.#completions.push({ op, ok, value }) - 1;
+    const id = FIRST_COMPLETION + this.#completions.push(completion) - 1;
     this.#completionIds.set(key, id);
     return id;
   }
+}
+
+/** With bytes as lists. */
+function plain(told: object): Json {
+  const fields = Object.entries(told).map(([name, value]: [string, unknown]) => [name, value instanceof Uint8Array ? [...value] : value]);
+  return Object.fromEntries(fields) as Json;
 }

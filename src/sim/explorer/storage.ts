@@ -3,10 +3,10 @@
  * any time, or never; a read of a shared unit finds whatever a regular register allows, as on a stage. A state is plain data and as small as its
  * future: of the changes that took effect those that a read may still find, in their order, and of their answers the last in that order.
  */
-import { invariant, stateHash, type Json } from '../../kernel/index.ts';
-import { OWN_DISK } from '../../core/index.ts';
+import { invariant, stateHash, TenureError, type Json } from '../../kernel/index.ts';
+import { OWN_DISK, type Completion } from '../../core/index.ts';
 import { inOrder, type Perspective } from '../../check/index.ts';
-import type { Asked } from '../stage/player.ts';
+import type { AccessRequest } from '../registers.ts';
 
 /** The number of a state of storage. 0: nothing was written, nothing is under way. */
 export type StorageId = number;
@@ -61,7 +61,7 @@ export interface StorageMove {
   /** What a read of a shared unit finds; undefined where there is no choice. */
   readonly finding: Uint8Array | null | undefined;
   /** What the process is told. */
-  readonly value: Uint8Array | null;
+  readonly completion: Completion;
   readonly next: StorageId;
 }
 
@@ -94,12 +94,14 @@ export class StorageStates {
   }
 
   /** A node has begun accesses; `askedId` is a number for the list, for remembering. */
-  ask(id: StorageId, node: number, incarnation: number, asked: readonly Asked[], askedId: number): StorageId {
+  ask(id: StorageId, node: number, incarnation: number, asked: readonly AccessRequest[], askedId: number): StorageId {
     const key = `${id} ${node} ${incarnation} ${askedId}`;
     const known = this.#asks.get(key);
     if (known !== undefined) return known;
     const { registers, accesses } = this.#states[id] as State;
-    const begun = asked.map(({ op, unit, key: name, value }): Access => {
+    const begun = asked.map((request): Access => {
+      const { op, unit, key: name } = request;
+      const value = valueOf(request);
       const disk = unit === OWN_DISK ? node : null;
       const floor = findRegister(registers, { disk, unit, key: name })?.floor ?? PAST;
       return { node, incarnation, op, disk, unit, key: name, value: value && textOf(value), at: value === null ? floor : null };
@@ -137,7 +139,7 @@ export class StorageStates {
       incarnation,
       op,
       finding: access.disk === null && access.value === null && kind === 'answer' ? bytesOf(found ?? null) : undefined,
-      value: kind === 'answer' && access.value === null ? bytesOf(found ?? null) : null,
+      completion: completionOf(access, kind !== 'fail', found ?? null),
       next: this.#intern(next),
     });
     if (access.value === null) {
@@ -244,6 +246,20 @@ function forgetting(state: State): State {
     registers: inOrder(registers as unknown as Json[]) as unknown as Register[],
     accesses: inOrder(accesses as unknown as Json[]) as unknown as Access[],
   };
+}
+
+/** What is written; null for a read. */
+function valueOf(request: AccessRequest): Uint8Array | null {
+  if (request.action === 'read') return null;
+  if (request.action === 'write') return request.value;
+  throw new TenureError('TENURE_UNSUPPORTED', `the explorer reads and writes storage, but knows no ${request.action}`);
+}
+
+/** As the stage tells it: the version of a record on a shared unit is its bytes. */
+function completionOf({ op, disk, value: written }: Access, ok: boolean, found: Text | null): Completion {
+  const value = ok && written === null ? bytesOf(found) : null;
+  const version = !ok || disk !== null ? null : written === null ? value : bytesOf(written);
+  return { op, ok, isLost: false, value, version, keys: null };
 }
 
 function textOf(bytes: Uint8Array): Text {

@@ -214,7 +214,7 @@ export class Universe<Message, Command, Event, Config> {
       this.#store(move.next);
       if (isFailure) this.next[FAILURES] = (state[FAILURES] as number) + 1;
       const isTold = move.kind !== 'effect' && move.incarnation !== null;
-      const isClean = !isTold || this.#take(move.node, cast.completion(move.op, !isFailure, move.value));
+      const isClean = !isTold || this.#take(move.node, cast.completion(move.completion));
       if (!this.#show(() => ({ kind: 'storage', move }), !isClean, visit)) return false;
     }
     return true;
