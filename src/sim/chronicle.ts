@@ -2,8 +2,8 @@
  * Turns what users and actors tell into a history, and shows it to the referees: the same in worlds and on stages. A hold is closed
  * when its holder's own clocks have passed, before anything else is written down of the resource.
  */
-import { wallUs, type MonoUs, type WallUs } from '../kernel/index.ts';
-import { Panel, type HistoryRecord, type Referee } from '../check/index.ts';
+import { wallUs, type Json, type MonoUs, type WallUs } from '../kernel/index.ts';
+import { inOrder, Panel, whoSeen, type HistoryRecord, type Perspective, type Referee, type WhoMemory } from '../check/index.ts';
 import { HoldLedger, type Hold } from './holds.ts';
 import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
 
@@ -71,8 +71,13 @@ export interface ChronicleClocks {
   readonly wallsGoBack?: boolean;
 }
 
-/** Is shown each record as it is written; a grant or renewal with its deadline. */
-type Written = (record: HistoryRecord, deadline: HoldDeadline | null) => void;
+/** Is shown each record as it is written. */
+type Written = (record: HistoryRecord) => void;
+
+interface ChronicleMemory {
+  readonly panel: Json;
+  readonly holds: readonly (readonly [resource: string, who: WhoMemory, token: number, monoUs: number, wallUs: number])[];
+}
 
 export class Chronicle {
   readonly panel: Panel;
@@ -102,13 +107,13 @@ export class Chronicle {
     switch (told.kind) {
       case 'granted': {
         const { request, deadline } = told;
-        this.#write({ ...who, kind: 'granted', resource, request, token, remainingUs: this.#remainingUs(node, deadline) }, deadline);
+        this.#write({ ...who, kind: 'granted', resource, request, token, remainingUs: this.#remainingUs(node, deadline) });
         this.#ledger.open(resource, { node, incarnation, token, deadline });
         return;
       }
       case 'renewed': {
         const { deadline } = told;
-        this.#write({ ...who, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, deadline) }, deadline);
+        this.#write({ ...who, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, deadline) });
         if (hold) hold.deadline = deadline;
         return;
       }
@@ -141,6 +146,34 @@ export class Chronicle {
     }
   }
 
+  settleAll(): void {
+    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.settle(resource);
+  }
+
+  /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
+  snapshot(seen: Perspective): Json {
+    const holds = [...this.#ledger.entries()].map(
+      ([resource, { node, incarnation, token, deadline }]): ChronicleMemory['holds'][number] => [
+        resource,
+        whoSeen({ node, incarnation }, seen),
+        token,
+        deadline.monoUs,
+        deadline.wallUs,
+      ],
+    );
+    return { panel: this.panel.snapshot(seen), holds: inOrder(holds) };
+  }
+
+  /** Of a chronicle that was just built for the same referees. */
+  restore(memory: Json): void {
+    const { panel, holds } = memory as unknown as ChronicleMemory;
+    this.panel.restore(panel, this.#clocks.now());
+    for (const [resource, [node, incarnation], token, monoUs, wall] of holds) {
+      const deadline = { monoUs: monoUs as MonoUs, wallUs: wall as WallUs };
+      this.#ledger.open(resource, { node: Number(node), incarnation, token, deadline });
+    }
+  }
+
   /** The nodes that hold a resource by their own clocks, at this instant. */
   holdersOf(resource: string): number[] {
     this.settle(resource);
@@ -157,8 +190,8 @@ export class Chronicle {
     return Math.min(deadline.monoUs - this.#clocks.monoOf(node), deadline.wallUs - this.#clocks.wallOf(node));
   }
 
-  #write(record: HistoryRecord, deadline: HoldDeadline | null = null): void {
-    this.#written(record, deadline);
+  #write(record: HistoryRecord): void {
+    this.#written(record);
     this.panel.observe(record);
   }
 }

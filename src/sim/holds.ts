@@ -51,6 +51,11 @@ export class HoldLedger {
     return passed.reverse();
   }
 
+  /** Every open hold with its resource. */
+  *entries(): Generator<[resource: string, hold: Hold]> {
+    for (const [resource, holds] of this.#holds) for (const hold of holds) yield [resource, hold];
+  }
+
   /** The process is gone and holds nothing any more. */
   closeAllOf(incarnation: number): void {
     for (const [resource, holds] of this.#holds) {

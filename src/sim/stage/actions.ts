@@ -51,6 +51,11 @@ export interface Asking {
   readonly about: number | null;
 }
 
+/** A read may be answered with a write of its own choice; null is that nothing was written. */
+export interface AnswerRef<Access = number> extends AccessRef<Access> {
+  readonly finding?: AccessRef<Access> | null;
+}
+
 /** Numbers the core draws in this step, in order; what is not listed is 0. */
 interface Choosing {
   readonly choices?: readonly number[];
@@ -90,8 +95,7 @@ type Action<Message, Access, Act> =
    * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
    * nothing written; if that is not said, it finds the last one that took effect. A list may name or leave out keys that come or go meanwhile.
    */
-  | ({ readonly kind: 'answer'; readonly finding?: AccessRef<Access> | null; readonly listing?: readonly string[] } & AccessRef<Access> &
-      Choosing)
+  | ({ readonly kind: 'answer'; readonly listing?: readonly string[] } & AnswerRef<Access> & Choosing)
   /** A write takes effect at another key than its own. */
   | ({ readonly kind: 'misdirect'; readonly to: string } & AccessRef<Access>)
   /** A change that took effect does so once more, whether it was answered or not; a swap only if it finds again what it has seen. */

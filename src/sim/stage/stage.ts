@@ -18,7 +18,17 @@ import type { Violation } from '../../check/index.ts';
 import { Chronicle } from '../chronicle.ts';
 import type { Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
-import { bad, formatAction, formatMessageRef, formatSpan, labelOf, parseAction, type MessageRef, type StageAction } from './actions.ts';
+import {
+  bad,
+  formatAction,
+  formatMessageRef,
+  formatSpan,
+  labelOf,
+  parseAction,
+  type AnswerRef,
+  type MessageRef,
+  type StageAction,
+} from './actions.ts';
 import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
 import { StageClocks } from './clocks.ts';
 import { Owed } from './owed.ts';
@@ -350,6 +360,12 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   #ask(player: Player<Message, Command, Event, Config>, request: AccessRequest): void {
     const { node, access } = this.#storage.ask(player.node, player.incarnation, request);
     this.#note({ kind: 'asked', node, access, action: request.action, key: request.key, unit: request.unit });
+  }
+
+  accessOf(node: number, ownLife: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const isIts = (life: number): boolean =>
+      ownLife === null ? this.#players.every((player) => player?.incarnation !== life) : life === ownLife;
+    return this.#storage.refOf(node, isIts, op, finding);
   }
 
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {

@@ -22,6 +22,7 @@ import {
   OrderReferee,
   RegularityReferee,
   RequestReferee,
+  Unjudged,
   type Referee,
 } from '../../../check/index.ts';
 import { quorumCodec } from '../../../wire/index.ts';
@@ -125,7 +126,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
     ...(config.fenced ? [new FencingReferee()] : []),
-    ...(config.orderly ? [new OrderReferee()] : []),
+    config.orderly ? new OrderReferee() : new Unjudged(['queued'], 'waiters keep their order only while they answer in time'),
     new DeadlineReferee(),
     new RequestReferee(),
     new RegularityReferee(),

@@ -41,6 +41,12 @@ export const registerTapeToScript: TapeToScript<RegisterCommand, RegisterWorld> 
   use: (): null => null,
 };
 
+export interface RegisterActorSnapshot {
+  readonly ops: number;
+  /** Of the operations under way. */
+  readonly registers: readonly (readonly [op: number, register: string])[];
+}
+
 class RegisterActor implements Actor<RegisterEvent> {
   readonly #units: number;
   readonly #desk: Desk<RegisterCommand>;
@@ -105,7 +111,7 @@ class RegisterActor implements Actor<RegisterEvent> {
   }
 
   restore(snapshot: Snapshot): void {
-    const { ops, registers } = snapshot as unknown as { ops: number; registers: [number, string][] };
+    const { ops, registers } = snapshot as unknown as RegisterActorSnapshot;
     this.#ops = ops;
     this.#registers = new Map(registers);
   }

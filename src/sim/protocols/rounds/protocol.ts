@@ -21,6 +21,7 @@ import {
   FencingReferee,
   RegularityReferee,
   RequestReferee,
+  Unjudged,
   type Referee,
 } from '../../../check/index.ts';
 import { roundCodec } from '../../../wire/index.ts';
@@ -238,12 +239,16 @@ function roundProtocol(variant: Variant): RoundProtocol {
     referees: ({ config, liars = 0 }: RoundScenario, sometimes: (name: string) => void): Referee[] => [
       new ExclusionReferee(),
       ...(config.agrees ? [new FencingReferee()] : []),
-      ...(config.habits.tellsBeliefs ? [new BeliefReferee(config.releasesHeard)] : []),
+      config.habits.tellsBeliefs
+        ? new BeliefReferee(config.releasesHeard)
+        : new Unjudged(['believed'], 'learners of this world promise nothing'),
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
       // A liar may write back what a holder of Flease said of itself before.
-      ...(config.habits.speaks && !(engine === 'flease' && liars > 0) ? [new RegularityReferee()] : []),
+      config.habits.speaks && !(engine === 'flease' && liars > 0)
+        ? new RegularityReferee()
+        : new Unjudged(['invoked', 'responded'], 'what holders say of themselves is no register here'),
       new LeaseObserver(sometimes),
     ],
 
