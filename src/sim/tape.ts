@@ -4,8 +4,9 @@
  */
 import type { Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
+import type { Change } from './regular-register.ts';
 import { kindOfMessage, type Origin, type OriginAction } from './stage/actions.ts';
-import type { Access, Write } from './storage.ts';
+import type { Access } from './storage.ts';
 
 /** What an actor on the stage is told to do instead of a command. */
 export interface Said {
@@ -77,7 +78,7 @@ export class Tape<Command> {
   /** By place in the world's slab: the message that is there now. */
   readonly #messages: Origin[] = [];
   readonly #accesses = new Map<Access, { readonly node: number; readonly access: Origin }>();
-  readonly #writes = new Map<Write, { readonly node: number; readonly access: Origin }>();
+  readonly #changes = new Map<Change, { readonly node: number; readonly access: Origin }>();
   /** The request that each token answered, and the step that made each request. */
   readonly #requests = new Map<string, number>();
   readonly #askedIn = new Map<string, number>();
@@ -114,8 +115,9 @@ export class Tape<Command> {
     this.#add(node, index, action);
   }
 
-  befell(action: Extract<OriginAction, { node: number }>): void {
-    this.#add(action.node, -1, action);
+  /** Of a machine; or, without a node, of shared storage. */
+  befell(action: OriginAction): void {
+    this.#add('node' in action ? action.node : -1, -1, action);
   }
 
   heal(): void {
@@ -140,19 +142,23 @@ export class Tape<Command> {
   }
 
   completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
-    const { ok, foundWeakly: weakly } = access;
+    const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
     const asked = this.#accesses.get(access) as { readonly node: number; readonly access: Origin };
-    // `finding` is the write that a weak read found, or null: nothing.
-    const finding = weakly === undefined ? {} : { finding: weakly && (this.#writes.get(weakly) as typeof asked) };
-    this.did(process, ok ? { kind: 'answer', ...asked, ...finding } : { kind: 'fail', ...asked });
+    const change = weakly && this.#changes.get(weakly);
+    // What damage left is known by no access: it is found where it is the newest. Null: nothing was found.
+    const finding = weakly === undefined || (weakly !== null && change === undefined) ? {} : { finding: change ?? null };
+    const listing = isListedWeakly && keys ? { listing: keys } : {};
+    this.did(process, ok ? { kind: 'answer', ...asked, ...finding, ...listing } : { kind: 'fail', ...asked });
   }
 
-  /** An access to storage took effect; whether anybody is told is another matter. */
-  effected(access: Access): void {
+  /** An access to storage took effect, at its own key or astray, or once more; whether anybody is told is another matter. */
+  effected(access: Access, isAgain: boolean): void {
+    const { change, astray, request } = access;
     const asked = this.#accesses.get(access);
-    // A failing unit may answer a write without doing it.
-    if (!asked || (access.action === 'write' && access.write === null)) return;
-    this.befell({ kind: 'effect', ...asked });
+    // A failing unit may answer a change without making it.
+    if (!asked || (change === null && request.action !== 'read' && request.action !== 'list')) return;
+    if (isAgain) this.befell({ kind: 'repeat', ...asked });
+    else this.befell(astray === undefined ? { kind: 'effect', ...asked } : { kind: 'misdirect', ...asked, to: astray });
   }
 
   /** The step under way sends a message; null if it is lost. */
@@ -166,7 +172,7 @@ export class Tape<Command> {
     const origin = { node, access: this.#origin('') };
     if (!access) return;
     this.#accesses.set(access, origin);
-    if (access.write) this.#writes.set(access.write, origin);
+    if (access.change) this.#changes.set(access.change, origin);
   }
 
   /** The core drew a number. */

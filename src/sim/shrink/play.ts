@@ -63,6 +63,8 @@ class Props {
         return message ? { ...action, message } : null;
       }
       case 'effect':
+      case 'misdirect':
+      case 'repeat':
       case 'fail': {
         const access = this.#accesses.get(keyOf(action.access));
         return access ? { ...action, ...access } : null;

@@ -120,7 +120,7 @@ function playAsItWas(beats: BeatList, before: readonly TapedStep[], all: readonl
 
 /** Where its process then left something on its disk, the crash is told after it. */
 function canBeCutOff({ action }: TapedStep, next: TapedStep | undefined): boolean {
-  if (next?.action.kind === 'effect') return false;
+  if (next?.action.kind === 'effect' || next?.action.kind === 'misdirect') return false;
   // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
   return action.kind === 'act' ? action.about === null : ['deliver', 'wake', 'answer', 'fail'].includes(action.kind);
 }
@@ -149,7 +149,7 @@ function askFor<Command, Config>(
   for (const step of after) {
     const { action, atUs, process } = step;
     if (!step.isCommand) {
-      if (atUs === well.atUs && !['deliver', 'wake', 'answer', 'fail', 'effect'].includes(action.kind)) beats.keep(step);
+      if (atUs === well.atUs && !['deliver', 'wake', 'answer', 'fail', 'effect', 'misdirect'].includes(action.kind)) beats.keep(step);
       continue;
     }
     if (action.kind !== 'act') continue;

@@ -1,6 +1,7 @@
 /** A stage as whoever plays on it sees it, whatever its protocol. */
 import type { UnitId } from '../../core/index.ts';
 import type { HistoryRecord, Violation } from '../../check/index.ts';
+import type { AccessRequest } from '../registers.ts';
 import type { AccessRef, MessageRef, StageAction } from './actions.ts';
 
 /** One thing that came of an action. */
@@ -8,7 +9,7 @@ export type Outcome =
   | { readonly kind: 'sent'; readonly message: MessageRef; readonly text: string }
   /** A core told its application something. */
   | { readonly kind: 'told'; readonly node: number; readonly text: string }
-  | ({ readonly kind: 'asked'; readonly action: 'read' | 'write'; readonly key: string; readonly unit: UnitId } & AccessRef)
+  | ({ readonly kind: 'asked'; readonly action: AccessRequest['action']; readonly key: string; readonly unit: UnitId } & AccessRef)
   | { readonly kind: 'recorded'; readonly record: HistoryRecord }
   /** How it went while all went well. */
   | { readonly kind: 'settled'; readonly text: string }
