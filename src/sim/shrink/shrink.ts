@@ -65,7 +65,7 @@ export interface Shrinker {
 
 export function shrinker<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
   staging: StagedProtocol<Message, Command, Event, Config, Node>,
-  lifting: TapeToScript<Command, Config>,
+  teller: TapeToScript<Command, Config>,
 ): Shrinker {
   // As in `simulation`: each core goes back only to the protocol that built it.
   const protocol = staging.protocol as unknown as SimProtocol<Message, Command, Event, Config>;
@@ -83,8 +83,8 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
         const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
         return (
           shrinkPlay(
-            tapeOf(protocol, run, mutant, lifting),
-            lifting,
+            tapeOf(protocol, run, mutant, teller),
+            teller,
             run,
             { ...staging.defaults, ...STAGE_DEFAULTS },
             watch,
@@ -138,14 +138,14 @@ function tapeOf<Message, Command, Event, Config>(
 
 function shrinkPlay<Command, Config>(
   tape: Tape<Command>,
-  lifting: TapeToScript<Command, Config>,
+  teller: TapeToScript<Command, Config>,
   { scenario, violation, events, eventsMax }: ReducedWorld<Config>,
   defaults: Settings,
   watch: ReductionWatch,
   open: Opens,
   tellings: readonly Telling[],
 ): ShrunkScript | null {
-  const settings = stageLike(tape, lifting, scenario);
+  const settings = stageLike(tape, teller, scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
   /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {
@@ -154,9 +154,9 @@ function shrinkPlay<Command, Config>(
   };
   const isEndless = events > eventsMax;
   let first: Performance | null = null;
-  for (const end of violation.property === 'liveness' ? goodEnds(tape, lifting, scenario, violation.at, isEndless) : [null]) {
+  for (const end of violation.property === 'liveness' ? goodEnds(tape, teller, scenario, violation.at, isEndless) : [null]) {
     if (first && watch.outOfTime()) break;
-    first = play(tapeToPlay(tape, lifting, scenario, end), settings);
+    first = play(tapeToPlay(tape, teller, scenario, end), settings);
     if (first.violation?.property === violation.property) break;
   }
   if (first?.violation?.property !== violation.property) return null;
@@ -187,7 +187,7 @@ function shrinkPlay<Command, Config>(
       before = best.beats.length;
       reduceList(best.beats, (shorter) => passes(shorter, best.settings));
       best = doneOf(best);
-      polish(best.beats, best.settings, { defaults, spares: lifting.spares ?? [] }, passes);
+      polish(best.beats, best.settings, { defaults, spares: teller.spares ?? [] }, passes);
       best = doneOf(best);
     }
   } catch (error) {
@@ -210,14 +210,14 @@ function shrinkPlay<Command, Config>(
  */
 function* goodEnds<Command, Config>(
   { healed }: Tape<Command>,
-  lifting: TapeToScript<Command, Config>,
+  teller: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
   missedUs: number,
   isEndless: boolean,
 ): Generator<GoodEnd> {
   const ways = [
     null,
-    ...[true, false].flatMap((latecomersToo) => (lifting.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo }))),
+    ...[true, false].flatMap((latecomersToo) => (teller.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo }))),
   ];
   if (isEndless) {
     for (const one of ways) yield { from: { stuckUs: missedUs }, ways: one };

@@ -273,14 +273,9 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       const spanUs = parseDuration(text.replace(/^[+-]/, ''));
       return { kind: verb, node: node(), byUs: text.startsWith('-') ? -spanUs : spanUs };
     }
-    case 'rate': {
-      const [, digits] = /^([+-]?\d+)ppm$/.exec(words[1] ?? '') ?? [];
+    case 'rate':
       noMoreThan(2, words, line);
-      if (digits === undefined) throw bad(line, 'a rate is a whole number of parts per million, written like 1000ppm');
-      const ppm = Number(digits);
-      if (Math.abs(ppm) >= RATE_PPM_MAX) throw bad(line, `a clock runs fast or slow by less than ${RATE_PPM_MAX}ppm`);
-      return { kind: verb, node: node(), ppm };
-    }
+      return { kind: verb, node: node(), ppm: parseRate(words[1] ?? '', line) };
     case 'answer':
       if (words[1] !== 'all') return { kind: verb, ...parseAccess(words, names, line), ...parseFindings(words.slice(2), names, line) };
       noMoreThan(2, words, line);
@@ -302,6 +297,13 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       if (verb === '') throw bad(line, 'there is nothing in it');
       return { kind: 'act', verb, node: node(), words: words.slice(1) };
   }
+}
+
+function parseRate(text: string, line: string): number {
+  const [, digits] = /^([+-]?\d+)ppm$/.exec(text) ?? [];
+  if (digits === undefined) throw bad(line, 'a rate is a whole number of parts per million, written like 1000ppm');
+  if (Math.abs(Number(digits)) >= RATE_PPM_MAX) throw bad(line, `a clock runs fast or slow by less than ${RATE_PPM_MAX}ppm`);
+  return Number(digits);
 }
 
 function parseSettle(text: string): StageAction {
