@@ -113,6 +113,7 @@ interface AcceptorSnapshot {
   readonly promises: readonly (readonly [name: string, ballot: number, owner: number, until: number])[];
   readonly floors: readonly number[];
   readonly sweepAt: number;
+  readonly changes: Snapshot;
 }
 
 /** It rests, and this world lets it try no more. */
@@ -133,6 +134,9 @@ function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapsho
   return !isAwaited && message.clock <= ballots;
 }
 
+/** When votes began and ran out matters to those who ask questions, and here nobody does. */
+const NO_CHANGES: Snapshot = [[], [], null, null];
+
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
@@ -146,7 +150,7 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
     floors = [base, Math.max(first, ballot)];
   }
   const promises = acceptor.promises.filter(([, , , until]) => mono < until);
-  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } };
+  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity, changes: NO_CHANGES } };
 }
 
 /** Proposers are named in the votes and promises of acceptors, and in the refusals a proposer remembers. */
