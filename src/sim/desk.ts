@@ -1,6 +1,6 @@
 /** The desk of one process's user: its commands and timers, and what it tells the history. */
 import type { MonoUs, WallUs } from '../kernel/index.ts';
-import type { HistoryRecord } from '../check/index.ts';
+import { isOfQuestion, type HistoryRecord } from '../check/index.ts';
 import type { SimProcess } from './process.ts';
 import type { Desk, DistributiveOmit, HoldDeadline } from './protocol.ts';
 import type { World } from './world.ts';
@@ -99,6 +99,8 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
 
   record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
     const { node, incarnation } = this.#process;
+    // What has ended by its holder's own clocks is over for whoever asks, too.
+    if (isOfQuestion(record.kind)) for (const resource of this.#world.holds.resources) this.#world.settleHolds(resource);
     if (record.kind === 'believed') this.#world.tape?.looked(this.#process, record.resource);
     this.#world.record({ at: this.#world.nowUs, node, incarnation, ...record });
   }

@@ -24,6 +24,10 @@ export class HoldLedger {
     return this.#holds.get(resource)?.find((hold) => hold.process === process && hold.token === token);
   }
 
+  get resources(): string[] {
+    return [...this.#holds.keys()];
+  }
+
   /** Whoever has an open hold, past its deadline or not. */
   holdersOf(resource: string): number[] {
     return (this.#holds.get(resource) ?? []).map(({ process }) => process);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import {
   AgreementReferee,
+  AnswerReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -62,10 +63,12 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader): { referees: Refere
   const referees: Referee[] = [new DeadlineReferee(), new RequestReferee()];
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
+    // Liars ask for leases and tell nobody.
+    referees.push(new AnswerReferee(false));
     referees.push(...lemmaReferees());
     return { referees, notJudged: [] };
   }
-  const notJudged = ['regularity', 'agreement', 'total-order', 'R1 to R5'];
+  const notJudged = ['certain answers', 'regularity', 'agreement', 'total-order', 'R1 to R5'];
   if (clockBoundUs === undefined) {
     notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
   } else {

@@ -16,6 +16,7 @@ import {
   type QuorumMessage,
 } from '../../core/index.ts';
 import {
+  AnswerReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -198,6 +199,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
           silenceUs: timing.silenceUs,
           restless: shape === 'comebacks',
           hasty,
+          curious: shape === 'curious',
           restarted: false,
           bootstraps,
           isMember: false,
@@ -232,12 +234,13 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     return new QuorumUser({ ...config.habits, handles, restarted, isMember, maxTermUs, silenceUs }, core, desk);
   },
 
-  referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
+  referees: ({ config, liars = 0 }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
     ...(config.fenced ? [new FencingReferee()] : []),
     ...(config.orderly ? [new OrderReferee()] : []),
     new DeadlineReferee(),
     new RequestReferee(),
+    new AnswerReferee(liars === 0),
     new RegularityReferee(),
     new LeaseObserver(sometimes),
   ],

@@ -114,7 +114,115 @@ describe('a certain answer', () => {
   });
 });
 
+describe('nobody is certain', () => {
+  test('not when the asker slept: its monotonic clock stood still while a vote ran out', () => {
+    const { cell } = renewedAtTheLastMoment();
+    const asker = cell.node(4);
+    cell.pass(2_000);
+    asker.query();
+    ask(cell, 4, 2);
+    cell.deliver(to(2));
+    cell.deliver(ofKind('ACCEPTED'));
+    cell.pass(RUN_OUT_US - 2_000);
+    asker.monoOffsetUs -= RUN_OUT_US - 2_000;
+    cell.pass(1_000);
+    ask(cell, 4, 0);
+    for (const { certain } of asker.said('answered')) expect(certain).toBe(false);
+  });
+
+  test('not by a member whose silence ended since the question began', () => {
+    const cell = new Cell({ clients: 2 });
+    const [holder, asker] = [cell.node(3), cell.node(4)];
+    const lease = holder.acquire();
+    cell.settle(not(to(2)));
+    cell.drop();
+    cell.node(0).restart();
+    // The holder goes on by the vote of 1, and that of 2 which is on its way.
+    cell.run(TIMING.silenceUs - 20_000, not(to(0, 2)));
+    cell.drop();
+    const again = holder.acquire();
+    expect([holder.holds(lease), again]).toEqual([false, 2]);
+    cell.drop();
+    asker.query();
+    ask(cell, 4, 2);
+    cell.run(25_000, not(ofKind('QUERY', 'PROPOSE', 'RELEASE')));
+    ask(cell, 4, 0);
+    for (const { certain } of asker.said('answered')) expect(certain).toBe(false);
+    asker.query();
+    cell.settle(not(ofKind('PROPOSE')));
+    expect(asker.last('answered')).toMatchObject({ certain: true, holder: null });
+  });
+
+  test('though split votes of several tries are there, if none of them can be a quorum', () => {
+    const cell = new Cell({ clients: 3 });
+    cell.node(3).acquire();
+    cell.deliver(to(0));
+    cell.drop();
+    cell.node(4).acquire();
+    cell.deliver(to(1));
+    cell.drop(ofKind('PROPOSE', 'ACCEPTED', 'REFUSED'));
+    cell.node(5).query();
+    cell.settle(ofKind('QUERY', 'ANSWER'));
+    expect(cell.node(5).last('answered')).toMatchObject({ certain: true, holder: null });
+  });
+});
+
 describe('a list', () => {
+  test.each(['dead', 'replaced'])('is not certain if a vote under its prefix ran out since it began, and its row is %s', (gone) => {
+    const { cell } = renewedAtTheLastMoment();
+    const asker = cell.node(4);
+    cell.pass(2_000);
+    asker.list();
+    ask(cell, 4, 2);
+    cell.pass(RUN_OUT_US - 2_000);
+    if (gone === 'replaced') {
+      const other = cell.node(1).acquire();
+      cell.deliver((packet) => packet.kind === 'PROPOSE' && packet.from === 1 && packet.to === 0);
+      cell.node(1).cancel(other);
+      cell.deliver((packet) => packet.kind === 'RELEASE' && packet.to === 0);
+    }
+    ask(cell, 4, 0);
+    expect(asker.said('listed')).toEqual([]);
+    cell.node(1).down = true;
+    cell.run(4 * TIMING.attemptUs, ofKind('nothing'));
+    expect(asker.last('listed')).toMatchObject({ certain: false, leases: [] });
+  });
+
+  test('is certain if only votes under other prefixes ran out', () => {
+    const { cell } = renewedAtTheLastMoment();
+    cell.pass(2_000);
+    cell.node(4).list('other/');
+    ask(cell, 4, 2);
+    cell.pass(RUN_OUT_US - 2_000);
+    ask(cell, 4, 0);
+    expect(cell.node(4).last('listed')).toMatchObject({ certain: true, leases: [] });
+  });
+
+  test('is not sure of a lease that began while it went on, and is the next time', () => {
+    const cell = new Cell({ clients: 2 });
+    cell.node(4).list();
+    cell.pass(1_000);
+    cell.node(3).acquire();
+    cell.deliver(ofKind('PROPOSE'));
+    cell.pass(1_000);
+    for (const member of [0, 1, 2]) ask(cell, 4, member);
+    expect(cell.node(4).last('listed')).toMatchObject({ certain: true, leases: [{ certain: false }] });
+    cell.node(4).list();
+    cell.settle();
+    expect(cell.node(4).last('listed')).toMatchObject({ certain: true, leases: [{ certain: true }] });
+  });
+
+  test('waits for nobody once enough have told, and all that they told is certain', () => {
+    const cell = new Cell({ clients: 2 });
+    cell.node(3).acquire();
+    cell.settle();
+    cell.pass(1_000);
+    cell.node(2).down = true;
+    cell.node(4).list();
+    cell.settle();
+    expect(cell.node(4).last('listed')).toMatchObject({ certain: true, leases: [{ certain: true }] });
+  });
+
   test('has a lease that is held throughout, though it was told to last less long than the list took', () => {
     const cell = new Cell({ clients: 2 });
     const lease = cell.node(3).acquire({ termUs: 20_000, keep: true });
