@@ -3,7 +3,7 @@
  * holder's own clocks have passed, before anything else is written down of the resource.
  */
 import type { MonoUs, WallUs } from '../../kernel/index.ts';
-import { Panel, type HistoryRecord, type Referee } from '../../check/index.ts';
+import { isOfQuestion, Panel, type HistoryRecord, type Referee } from '../../check/index.ts';
 import { HoldLedger } from '../holds.ts';
 import type { HoldDeadline } from '../protocol.ts';
 import type { Told } from './player.ts';
@@ -35,6 +35,7 @@ export class Chronicle {
     this.#nodes.set(incarnation, node);
     const who = { at: this.#clocks.now(), node, incarnation };
     if (told.kind === 'record') {
+      if (isOfQuestion(told.record.kind)) for (const resource of this.#ledger.resources) this.settle(resource);
       this.#write({ ...who, ...told.record });
       return;
     }
