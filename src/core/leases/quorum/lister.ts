@@ -28,7 +28,9 @@ interface Asked {
   page: number;
   from: number;
   tries: number;
-  /** The names of this page so far: copies count once. */
+  /** The newest sending of this page that was heard of. */
+  sending: number;
+  /** The names of it so far: copies count once. */
   names: Set<string>;
   /** How many there are and where the next page begins, once its end was told. */
   end: { readonly count: number; readonly next: number } | null;
@@ -67,6 +69,7 @@ export class Lister {
       page: 0,
       from: 0,
       tries: 0,
+      sending: 0,
       names: new Set(),
       end: null,
       until: step.monoUs,
@@ -87,6 +90,8 @@ export class Lister {
     const listing = this.#listings.get(message.lease);
     const asked = listing?.asked[from];
     if (!listing || !asked || asked.state !== 'asked' || asked.page !== message.page || step.monoUs >= asked.until) return;
+    if (message.sending < asked.sending) return;
+    if (message.sending > asked.sending) begin(asked, message.sending);
     if (message.kind === LISTED) this.#note(listing, asked, message, step);
     else {
       asked.end = { count: message.count, next: message.token };
@@ -121,8 +126,7 @@ export class Lister {
   #ask(number: number, listing: Listing, asked: Asked, step: QuorumStep): void {
     asked.page++;
     asked.tries++;
-    asked.names.clear();
-    asked.end = null;
+    begin(asked, 0);
     asked.until = monoAfter(step.monoUs, this.#out.timing.attemptUs);
     this.#due.push(asked.until, number);
     const message = this.#out.compose(LIST, number, listing.prefix);
@@ -236,6 +240,13 @@ export class Lister {
       for (const { state, until } of asked) if (state === 'asked') this.#due.push(until, number);
     }
   }
+}
+
+/** Nothing is heard yet of this sending of its page. */
+function begin(asked: Asked, sending: number): void {
+  asked.sending = sending;
+  asked.names.clear();
+  asked.end = null;
 }
 
 interface ListingSnapshot {

@@ -112,6 +112,8 @@ export class QuorumMessage extends NamedMessage {
   page = 0;
   /** How many leases were on it. */
   count = 0;
+  /** Which sending of the page: what belongs to two of them is not put together. Rises. */
+  sending = 0;
   /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
 }

@@ -49,6 +49,8 @@ export class Pages {
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.page = message.page;
+    // A request that came twice is answered twice: by the clock of this member the answers are told apart, unless they are the same.
+    reply.sending = Math.max(0, Math.floor(step.monoUs));
     reply.count = 0;
     const end = Math.min(names.idLimit, message.token + ROWS_PER_PAGE);
     let id = message.token;
