@@ -67,6 +67,31 @@ export interface Believed extends Happened {
   token: number;
 }
 
+/** A question to a quorum: who holds a name, or what is held under a prefix. Known by node, incarnation and `query`. */
+export interface Queried extends Happened {
+  kind: 'queried';
+  query: number;
+  scope: 'name' | 'prefix';
+  /** The name or the prefix. */
+  resource: string;
+}
+/** The answer about one name. A list has one for each lease on it, before `listed`. */
+export interface Answered extends Happened {
+  kind: 'answered';
+  query: number;
+  resource: string;
+  certain: 'yes' | 'no';
+  /** The holder's incarnation; absent if it is nobody. */
+  holder?: number;
+  token?: number;
+}
+/** The list is complete. */
+export interface Listed extends Happened {
+  kind: 'listed';
+  query: number;
+  certain: 'yes' | 'no';
+}
+
 /** Registers. An operation is known by node, incarnation and `op`; `value` null is "never written". */
 export interface Invoked extends Happened {
   kind: 'invoked';
@@ -141,6 +166,9 @@ export type HistoryRecord =
   | Used
   | Ended
   | Believed
+  | Queried
+  | Answered
+  | Listed
   | Invoked
   | Responded
   | Asked
@@ -153,3 +181,8 @@ export type HistoryRecord =
   | Crashed;
 
 export type RecordKind = HistoryRecord['kind'];
+
+/** Whether it is about a question, and so about everything that is held at that instant. */
+export function isOfQuestion(kind: RecordKind): boolean {
+  return kind === 'queried' || kind === 'answered' || kind === 'listed';
+}

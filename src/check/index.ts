@@ -1,5 +1,6 @@
 /** The history's schema, its text form, and the referees that judge it. */
 export * from './agreement.ts';
+export * from './answers.ts';
 export * from './belief.ts';
 export * from './deadline.ts';
 export * from './exclusion.ts';

@@ -56,6 +56,16 @@ const request: FieldOf<number, false> = {
   means: 'the number of the request, unique within the incarnation',
 };
 const token: FieldOf<number, false> = { accepts: 'number', optional: false, means: 'the fencing token' };
+const query: FieldOf<number, false> = {
+  accepts: 'count',
+  optional: false,
+  means: 'the number of the question, unique within the incarnation',
+};
+const certain: FieldOf<'yes' | 'no', false> = {
+  accepts: { yes: 'it was so at some instant since the question', no: 'it may be so' },
+  optional: false,
+  means: 'whether the answer is certain',
+};
 const register: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'which register' };
 const op: FieldOf<number, false> = {
   accepts: 'count',
@@ -116,6 +126,25 @@ export const HISTORY_SCHEMA: HistorySchema = {
     },
   },
   believed: { means: 'a learner, asked at this instant, believes that this lease holds', fields: { resource, token } },
+  queried: {
+    means: 'a question to a majority began: who holds this, or what is held under this',
+    fields: {
+      query,
+      scope: { accepts: { name: 'one name', prefix: 'all names with the prefix' }, optional: false, means: 'what it is about' },
+      resource: { accepts: 'text', optional: false, means: 'the name, or the prefix' },
+    },
+  },
+  answered: {
+    means: 'a question was answered; of a list, one lease that is on it',
+    fields: {
+      query,
+      resource,
+      certain,
+      holder: { accepts: 'count', optional: true, means: 'the incarnation that holds it; absent if nobody does' },
+      token: { accepts: 'number', optional: true, means: 'the fencing token; absent if nobody holds it' },
+    },
+  },
+  listed: { means: 'a list is complete', fields: { query, certain } },
   invoked: {
     means: 'an operation on a register began',
     fields: {

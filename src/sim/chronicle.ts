@@ -3,7 +3,16 @@
  * when its holder's own clocks have passed, before anything else is written down of the resource.
  */
 import { wallUs, type Json, type MonoUs, type WallUs } from '../kernel/index.ts';
-import { inOrder, Panel, whoSeen, type HistoryRecord, type Perspective, type Referee, type WhoMemory } from '../check/index.ts';
+import {
+  inOrder,
+  isOfQuestion,
+  Panel,
+  whoSeen,
+  type HistoryRecord,
+  type Perspective,
+  type Referee,
+  type WhoMemory,
+} from '../check/index.ts';
 import { HoldLedger, type Hold } from './holds.ts';
 import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
 
@@ -94,6 +103,8 @@ export class Chronicle {
   tell(node: number, incarnation: number, told: Told): void {
     const who = { at: this.#clocks.now(), node, incarnation };
     if (told.kind === 'record') {
+      // What has ended by its holder's own clocks is over for whoever asks, too.
+      if (isOfQuestion(told.record.kind)) this.settleAll();
       this.#write({ ...who, ...told.record });
       return;
     }

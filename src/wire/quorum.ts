@@ -57,6 +57,10 @@ const PAGE = 512;
 const PRINT = 1024;
 /** Which life of a member says this. */
 const LIFE = 2048;
+/** For how long it has been as the message tells. */
+const STEADY = 4096;
+/** Which sending of a page. */
+const SENDING = 8192;
 
 const FIELDS: readonly number[] = fieldTable();
 
@@ -70,7 +74,7 @@ function fieldTable(): number[] {
   fields[RELEASE] = BALLOT | NAME;
   fields[RELEASED] = BALLOT | CLOCK;
   fields[QUERY] = PRINT | NAME;
-  fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | META;
+  fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | STEADY | META;
   fields[WAIT] = BALLOT | NAME;
   fields[UNWAIT] = NAME;
   fields[FREE] = CLOCK;
@@ -78,8 +82,8 @@ function fieldTable(): number[] {
   fields[LEARN] = BALLOT | TOKEN | TERM | NAME | META;
   fields[LEARNED] = BALLOT | LEASE_TOLD | NAME | META;
   fields[LIST] = TOKEN | PAGE | PRINT | PREFIX;
-  fields[LISTED] = BALLOT | PAGE | LEASE_TOLD | NAME | META;
-  fields[PAGED] = TOKEN | PAGE | CLOCK | LIFE;
+  fields[LISTED] = BALLOT | PAGE | SENDING | LEASE_TOLD | LIFE | STEADY | NAME | META;
+  fields[PAGED] = TOKEN | PAGE | SENDING | CLOCK | LIFE | STEADY;
   fields[STATUS] = 0;
   fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
   fields[BIND] = fields[GO] = META;
@@ -116,6 +120,8 @@ class QuorumCodec implements Codec<QuorumMessage> {
       if (!(fields & REASON)) out.u53(message.remainingUs);
     }
     if (fields & CLOCK) out.u53(message.clock);
+    if (fields & STEADY) out.u53(message.steadyUs);
+    if (fields & SENDING) out.u53(message.sending);
     if (fields & PRINT) out.u53(message.print);
     if (fields & LIFE) writeLife(message, TELLS_LIVES, out);
     if (fields & (NAME | PREFIX)) writeName(message, out);
@@ -149,6 +155,8 @@ class QuorumCodec implements Codec<QuorumMessage> {
       message.holderLease = 0;
     }
     message.clock = ballotTime(fields & CLOCK ? input.u53() : 0);
+    message.steadyUs = fields & STEADY ? input.u53() : 0;
+    message.sending = fields & SENDING ? input.u53() : 0;
     message.print = fields & PRINT ? input.u53() : 0;
     if ((fields & LIFE) === 0) message.noLife();
     else if (!readLife(message, TELLS_LIVES, input)) return null;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Random, stateHash } from '../../src/kernel/index.ts';
 import {
   AgreementReferee,
+  AnswerReferee,
   asItIs,
   BeliefReferee,
   DeadlineReferee,
@@ -38,6 +39,7 @@ const REFEREES: readonly (readonly [name: string, build: () => Referee])[] = [
   ['total order that forgets', () => new TotalOrderReferee(2)],
   ['regularity', () => new RegularityReferee()],
   ['regularity that gives up', () => new RegularityReferee(1)],
+  ['certain answers', () => new AnswerReferee()],
   ['wall clocks', () => new WallClockReferee(5)],
   ...lemmaReferees().map(({ property }, index) => [property, () => lemmaReferees()[index] as Referee] as const),
 ];
@@ -55,6 +57,8 @@ class Writer {
   #grants: { node: number; incarnation: number; resource: string; token: number; request: number }[] = [];
   #requests: { node: number; incarnation: number; resource: string; request: number }[] = [];
   #operations: { node: number; incarnation: number; op: number; register: string; action: 'read' | 'write' }[] = [];
+
+  #questions: { node: number; incarnation: number; query: number }[] = [];
 
   constructor(random: Random) {
     this.#random = random;
@@ -99,6 +103,18 @@ class Writer {
         return { ...hold, kind, remainingUs: 20 };
       case 'ended':
         return { ...hold, kind, reason: this.#pick(['released', 'lost', 'deadline'] as const) ?? 'lost' };
+      case 'queried': {
+        const asked = { ...who, query: ++this.#op };
+        this.#questions.push(asked);
+        return { ...asked, kind, scope: this.#pick(['name', 'prefix'] as const) ?? 'name', resource };
+      }
+      case 'answered':
+      case 'listed': {
+        const asked = this.#pick(this.#questions) ?? { ...who, query: 0 };
+        if (kind === 'listed') return { ...asked, kind, certain: 'yes' };
+        const named = this.#below(3) === 0 ? {} : { holder: hold.incarnation, token: hold.token };
+        return { ...asked, kind, resource: hold.resource, certain: 'yes', ...named };
+      }
       case 'believed':
         return { ...who, kind, resource: hold.resource, token: hold.token };
       case 'invoked':
@@ -130,6 +146,7 @@ class Writer {
         this.#requests = this.#requests.filter((one) => one.node !== node);
         this.#grants = this.#grants.filter((one) => one.node !== node);
         this.#operations = this.#operations.filter((one) => one.node !== node);
+        this.#questions = this.#questions.filter((one) => one.node !== node);
         return { ...who, kind };
     }
   }

@@ -32,6 +32,18 @@ export function start(node: number | string, incarnation = 1) {
       reason,
     }),
     believed: (resource: string, token: number): Untimed => ({ ...who, kind: 'believed', resource, token }),
+    asks: (query: number, resource: string): Untimed => ({ ...who, kind: 'queried', query, scope: 'name', resource }),
+    lists: (query: number, prefix = ''): Untimed => ({ ...who, kind: 'queried', query, scope: 'prefix', resource: prefix }),
+    /** Of whom and with which token; nobody if nothing is said. */
+    answered: (query: number, resource: string, of?: readonly [holder: number, token: number], certain: 'yes' | 'no' = 'yes'): Untimed => ({
+      ...who,
+      kind: 'answered',
+      query,
+      resource,
+      certain,
+      ...(of ? { holder: of[0], token: of[1] } : {}),
+    }),
+    listed: (query: number, certain: 'yes' | 'no' = 'yes'): Untimed => ({ ...who, kind: 'listed', query, certain }),
     reads: (op: number, register = 'x'): Untimed => ({ ...who, kind: 'invoked', register, op, action: 'read' }),
     writes: (op: number, value: string, register = 'x'): Untimed => ({ ...who, kind: 'invoked', register, op, action: 'write', value }),
     gets: (op: number, value: string | null, register = 'x'): Untimed => ({ ...who, kind: 'responded', register, op, value }),

@@ -16,7 +16,7 @@ export interface HolderInfo {
 
 export interface HolderAnswer {
   readonly holder: HolderInfo | null;
-  /** False if too few members answered to be sure. */
+  /** True if it was so at some instant between question and answer. False if too few members answered, or the lease changed hands meanwhile. */
   readonly certain: boolean;
   readonly meta: Uint8Array | null;
 }
@@ -24,7 +24,7 @@ export interface HolderAnswer {
 export interface ListedLease {
   readonly name: string;
   readonly holder: HolderInfo;
-  /** False if too few of those who vote on the name answered: it may be held. */
+  /** As of an answer to a question about this name alone. */
   readonly certain: boolean;
   readonly meta: Uint8Array | null;
 }
@@ -32,7 +32,7 @@ export interface ListedLease {
 export interface Listing {
   /** In the order of their names. */
   readonly leases: readonly ListedLease[];
-  /** False if too few members answered: leases may be missing. */
+  /** True if every lease that was held from beginning to end is listed. False if too few members answered, or leases ran out meanwhile: some may be missing. */
   readonly certain: boolean;
 }
 
@@ -46,6 +46,8 @@ interface Question {
 
 /** A question that found no certain answer is asked again so often. */
 const QUESTIONS_AGAIN = 2;
+/** Of the leases on a list, so many that are not certain are asked about one by one. */
+const ASKED_SINGLY_MAX = 256;
 
 export class Questions {
   readonly #command: (command: LeaseCommand) => void;
@@ -61,7 +63,7 @@ export class Questions {
     return this.#open.size;
   }
 
-  /** Asks again if too few answered in time. */
+  /** Asks again if the answer is not certain: too few answered in time, or a vote for it began or ran out meanwhile. */
   async holder(name: string, signal: AbortSignal | undefined): Promise<HolderAnswer> {
     const nameBytes = encodeName(name);
     for (let again = QUESTIONS_AGAIN; ; again--) {
@@ -75,18 +77,29 @@ export class Questions {
   async list(prefix: string, signal: AbortSignal | undefined): Promise<Listing> {
     const bytes = encodePrefix(prefix);
     let answer = await this.#askList(bytes, signal);
-    // What has just begun or ended is at some members only.
-    for (let again = QUESTIONS_AGAIN; again > 0 && answer.leases.some(({ certain }) => !certain); again--) {
-      answer = await this.#askList(bytes, signal);
-    }
-    const leases = answer.leases.map(({ name, holder, certain, meta }): ListedLease => ({
+    for (let again = QUESTIONS_AGAIN; again > 0 && !answer.certain; again--) answer = await this.#askList(bytes, signal);
+    const told = answer.leases.map(({ name, holder, certain, meta }): ListedLease => ({
       name: tellName(name),
       holder: tellHolder(holder),
       certain,
       meta,
     }));
+    const leases = await this.#makeSure(told, signal);
     leases.sort((a, b) => compareNames(a.name, b.name));
     return { leases, certain: answer.certain };
+  }
+
+  /** What has just begun or ended is at some members only: by now it may be certain. */
+  async #makeSure(told: ListedLease[], signal: AbortSignal | undefined): Promise<ListedLease[]> {
+    const unsure = told.filter(({ certain }) => !certain);
+    if (unsure.length === 0 || unsure.length > ASKED_SINGLY_MAX) return told;
+    const answers = await Promise.all(unsure.map(async ({ name }) => ({ name, answer: await this.holder(name, signal) })));
+    const certain = new Map(answers.filter(({ answer }) => answer.certain).map(({ name, answer }) => [name, answer]));
+    return told.flatMap((lease): ListedLease[] => {
+      const answer = certain.get(lease.name);
+      if (!answer) return [lease];
+      return answer.holder ? [{ name: lease.name, holder: answer.holder, certain: true, meta: answer.meta }] : [];
+    });
   }
 
   async #askList(prefix: Uint8Array, signal: AbortSignal | undefined): Promise<Extract<Answer, { kind: 'listed' }>> {

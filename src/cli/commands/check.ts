@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import {
   AgreementReferee,
+  AnswerReferee,
   BeliefReferee,
   DeadlineReferee,
   ExclusionReferee,
@@ -66,6 +67,9 @@ const WAITERS = 'it is kept while they answer in time, which no history says';
 /** Nobody can judge these without a common clock. */
 const ONE_CLOCK_KINDS: readonly RecordKind[] = [
   'believed',
+  'queried',
+  'answered',
+  'listed',
   'invoked',
   'responded',
   'asked',
@@ -83,11 +87,12 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<
   const notJudged = kinds.has('queued') ? [`the order of waiters (${WAITERS})`] : [];
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
-    referees.push(new BeliefReferee(false), ...lemmaReferees());
+    // Liars ask for leases and tell nobody.
+    referees.push(new AnswerReferee(false), new BeliefReferee(false), ...lemmaReferees());
     return { referees, notJudged };
   }
   referees.push(new Unjudged(ONE_CLOCK_KINDS, 'their order is the order of clocks'));
-  notJudged.push(...(kinds.has('believed') ? ['belief'] : []), 'regularity', 'agreement', 'total-order', 'R1 to R5');
+  notJudged.push(...(kinds.has('believed') ? ['belief'] : []), 'certain answers', 'regularity', 'agreement', 'total-order', 'R1 to R5');
   if (clockBoundUs === undefined) {
     notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
   } else {

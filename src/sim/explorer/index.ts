@@ -78,7 +78,10 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
           return { ...before, waiting: 1, exhausted: false };
         }
         const cast = new Cast<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
-        const judge = new Judge(() => protocol.referees(cast.scenario, () => undefined), cast);
+        const judge = new Judge(() => {
+          const referees = protocol.referees(cast.scenario, () => undefined);
+          return world.judgedBy?.(referees) ?? referees;
+        }, cast);
         const { path, ...result } = search(new Universe(cast, judge), {
           ...limits,
           maxStates: limits.maxStates - before.states,

@@ -17,14 +17,14 @@ export interface InstantClocks {
 export type PastId = number;
 
 export class Judge {
-  readonly #referees: () => Referee[];
+  readonly #referees: () => readonly Referee[];
   readonly #clocks: InstantClocks;
   /** What each remembers, with instants counted from the present of whoever asks. */
   readonly #pasts: Json[] = [];
   readonly #ids = new Map<string, PastId>();
   readonly #answers = new Map<string, PastId>();
 
-  constructor(referees: () => Referee[], clocks: InstantClocks) {
+  constructor(referees: () => readonly Referee[], clocks: InstantClocks) {
     this.#referees = referees;
     this.#clocks = clocks;
     this.#intern(new Chronicle(referees(), this.#clocksAt(0)).snapshot(asItIs(0)));

@@ -4,6 +4,7 @@
  */
 import type { MonoUs } from '../../kernel/index.ts';
 import type { Core, Snapshot } from '../../core/index.ts';
+import type { Referee } from '../../check/index.ts';
 import type { Settings, StagedProtocol } from '../stage/staging.ts';
 import type { BoundsOf, Budgets } from './bounds.ts';
 
@@ -50,6 +51,8 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   misfit?(bounds: Own): string | null;
   /** The stage it plays on. */
   settings(bounds: Own, mutant: string | null): Settings;
+  /** Which of the protocol's referees judge here; all of them, unless told. */
+  judgedBy?(referees: readonly Referee[]): readonly Referee[];
   /** True time between two instants. */
   readonly tickUs: number;
   /** By how much each node's clocks are off, in parts per million. */

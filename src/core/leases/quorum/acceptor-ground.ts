@@ -20,6 +20,7 @@ export interface AcceptorSnapshot {
   readonly sweepAt: MonoUs;
   readonly sweepFrom: number;
   readonly votes: number;
+  readonly changes: Snapshot;
 }
 
 /** What an acceptor is built on. */

@@ -3,10 +3,11 @@
  * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
  * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
  */
-import { monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoUs, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
+import { Changes } from './changes.ts';
 import { FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from './horizon.ts';
@@ -16,7 +17,6 @@ import {
   AHEAD,
   ANSWER,
   FOR_PREPARE,
-  HAS_LEASE,
   HELD,
   LOW,
   NO_ROOM,
@@ -33,19 +33,20 @@ import {
   TOO_LONG,
   WATCHED,
 } from './messages.ts';
-import { Pages, type RowView } from './pages.ts';
+import { Pages } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, textOf } from './snapshots.ts';
 import { SILENT_US_MAX, Standing } from './standing.ts';
 import { Sweep } from './sweep.ts';
+import { Telling } from './telling.ts';
 import { stretch, type Timing } from './timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
-export class Acceptor implements LeaseView, LedgerView, RowView {
+export class Acceptor implements LeaseView, LedgerView {
   readonly standing: Standing;
   readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
@@ -54,6 +55,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   readonly #votes: Votes;
   readonly #leases: LeaseTable;
   readonly #floors: Floors;
+  readonly #changes: Changes;
+  readonly #telling: Telling;
   readonly #watchers: Watchers;
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
@@ -79,11 +82,21 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#sweep = new Sweep(config.timing.maxTermUs);
     this.#horizon = new Horizon(config.timing.aheadUsMax);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
+    this.#changes = new Changes(config.timing.maxTermUs);
     this.#watchers = watchers;
     const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
     this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
-    this.#pages = new Pages({ names, rows: this, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
+    this.#telling = new Telling({
+      names,
+      votes: this.#votes,
+      changes: this.#changes,
+      standing: this.standing,
+      horizon: this.#horizon,
+      rules,
+      isLive: (id, step) => this.isLive(id, step),
+    });
+    this.#pages = new Pages({ names, rows: this.#telling, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
 
   get wakeAt(): MonoUs {
@@ -189,12 +202,13 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const reply = this.#reply;
     if (this.standing.isSilent(from, step)) return;
-    const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
+    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
+    const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     reply.kind = ANSWER;
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.clock = this.#horizon.told(step);
-    this.describe(id, reply, step);
+    this.#telling.describe(id, hash, reply, step);
     this.#sign(reply, message.print);
     step.send(from, reply);
   }
@@ -235,11 +249,12 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#sweep.go(this.#names.idLimit, (id) => {
       if (this.#leases.has(id) && !this.isLive(id, step)) this.#remove(id, step);
     });
+    this.#changes.forget(step.monoUs);
     this.#scheduleSweep(step);
   }
 
   #scheduleSweep(step: QuorumStep): void {
-    if (this.#leases.count > 0) this.#sweep.plan(this.#names.idLimit, step.monoUs);
+    if (this.#leases.count > 0 || !this.#changes.isEmpty) this.#sweep.plan(this.#names.idLimit, step.monoUs);
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
@@ -248,6 +263,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
     // Looked up anew: seeing to a queue may have let the name go since.
     const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
+    if (this.#leases.has(id)) this.#telling.ranOut(id, step);
+    this.#changes.began(hash, step.monoUs);
     this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
     this.#votes.keepMeta(id, message);
     this.#scheduleSweep(step);
@@ -259,11 +276,13 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
   #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
     const expiresAt = this.#expiry(message, step);
+    if (this.#leases.token(id) !== message.token) this.#changes.began(this.#names.hashOf(id), step.monoUs);
     return this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(this.#leases.expiresAt(id), expiresAt) : expiresAt);
   }
 
   #remove(id: number, step: QuorumStep): void {
     if (this.#rules.tokenAboveFloor) this.#floors.raise(this.#names.hashOf(id), this.#leases.ballot(id) as BallotTime);
+    if (!this.isLive(id, step)) this.#telling.ranOut(id, step);
     this.#ledger?.drop(id, step);
     this.#votes.remove(id);
     this.#waiting.leaseChanged(id, step);
@@ -321,7 +340,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #prepareLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
     if (this.#promises.blocks(id, message, step)) return;
     this.#promises.make(message, step);
-    this.#tellLease(id, step);
+    this.#telling.lease(id, this.#reply, step);
     const reply = this.#reply;
     reply.kind = PROMISED;
     reply.owner = message.owner;
@@ -354,11 +373,13 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
       sweepAt: this.#sweep.at,
       sweepFrom: this.#sweep.from,
       votes: this.#given,
+      changes: this.#changes.snapshot(),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, standing, ledger, floors, clock, sweepAt, sweepFrom, votes } = snapshot as unknown as AcceptorSnapshot;
+    const { rows, promises, queues, standing, ledger, floors, clock, sweepAt, sweepFrom, votes, changes } =
+      snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
     this.#promises.restore(promises);
     this.#waiting.restore(queues);
@@ -369,6 +390,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#sweep.at = sweepAt;
     this.#sweep.from = sweepFrom;
     this.#given = votes;
+    this.#changes.restore(changes);
   }
 
   // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────
@@ -381,6 +403,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   restoreVote(vote: VoteRecord, step: QuorumStep): number {
     const honouredUs = this.#rules.restoredInFull ? vote.spanUs : Math.floor(vote.spanUs / 2);
     const id = this.#votes.take(vote, step.monoUs + honouredUs, this.#rules.laterVoteCounts);
+    if (id >= 0) this.#changes.began(this.#names.hashOf(id), step.monoUs);
     this.#scheduleSweep(step);
     return id;
   }
@@ -442,7 +465,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   #refuse(from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
-    this.#tellLease(id, step);
+    this.#telling.lease(id, this.#reply, step);
     this.#reply.reason = reason;
     if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
     // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
@@ -469,26 +492,5 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     reply.clock = clock;
     if (kind === ACCEPTED || kind === PROMISED) this.#sign(reply, message.print);
     step.send(from, reply);
-  }
-
-  /** All there is to know of the live lease, for those who ask. */
-  describe(id: number, reply: QuorumMessage, step: QuorumStep): void {
-    this.#tellLease(id, step, reply);
-    const isTold = (reply.flags & HAS_LEASE) !== 0;
-    reply.ballot = isTold ? (this.#leases.ballot(id) as BallotTime) : NO_BALLOT;
-    reply.setMeta(isTold ? this.#votes.metaOf(id) : undefined);
-  }
-
-  /** Fills in what this acceptor knows of the live lease, if there is one. The message is used again and again: nothing of another lease stays in it. */
-  #tellLease(id: number, step: QuorumStep, reply: QuorumMessage = this.#reply): void {
-    reply.flags = 0;
-    reply.remainingUs = 0;
-    if (id < 0 || !this.isLive(id, step)) return;
-    const leases = this.#leases;
-    reply.flags = HAS_LEASE;
-    reply.holder = this.#votes.ownerOf(id);
-    reply.holderLease = leases.lease(id);
-    reply.token = leases.token(id);
-    reply.remainingUs = Math.max(0, Math.ceil(leases.expiresAt(id) - (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs)));
   }
 }

@@ -1,45 +1,34 @@
 /**
- * Exact questions: who holds this? A quorum of acceptors is asked and the answers are timed by the
- * asker. At most one lease can have a quorum of votes, so a quorum of answers names the only possible
- * holder, or nobody.
+ * Exact questions: who holds this? The voters of a name are asked, and what they tell is timed by the asker. At most one
+ * lease can have a quorum of votes at one instant, so a quorum that had the same vote when the question began names the
+ * only possible holder; and if nobody could have had one, that is certain too.
  */
-import { encodeName, monoAfter, VoterSet, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { HolderHint, QuorumStep } from './config.ts';
+import type { QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
+import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
-import { textOf, voterSet } from './snapshots.ts';
-import { stretch } from './timing.ts';
-
-interface Told {
-  readonly owner: Incarnation;
-  readonly lease: number;
-  readonly token: number;
-  meta: Uint8Array;
-  /** Of the vote that brought the metadata. */
-  ballot: BallotTime;
-  remainingUs: number;
-  count: number;
-}
+import { textOf } from './snapshots.ts';
 
 interface Question {
   readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
-  readonly answered: VoterSet;
-  readonly told: Told[];
+  readonly told: Map<NodeId, Told>;
+  readonly since: Since;
   readonly until: MonoUs;
 }
 
-type QuestionSnapshot = [
-  number,
-  string,
-  readonly NodeId[],
-  readonly number[],
-  readonly (Omit<Told, 'meta'> & { meta: number[] })[],
-  MonoUs,
-];
+interface QuestionSnapshot {
+  readonly number: number;
+  readonly name: string;
+  readonly voters: readonly NodeId[];
+  readonly told: readonly (readonly [NodeId, boolean, (Omit<ToldVote, 'meta'> & { readonly meta: readonly number[] }) | null])[];
+  readonly since: Since;
+  readonly until: MonoUs;
+}
 
 export class Asker {
   readonly #out: Outgoing;
@@ -56,12 +45,13 @@ export class Asker {
     return this.#due.nextAt;
   }
 
-  ask(question: number, name: Uint8Array, step: QuorumStep): void {
+  ask(number: number, name: Uint8Array, step: QuorumStep): void {
     const voters = this.#out.votersOf(name);
-    const until = monoAfter(step.monoUs, this.#out.timing.attemptUs);
-    this.#questions.set(question, { name, voters, answered: new VoterSet(), told: [], until });
-    this.#due.push(until, question);
-    this.#out.compose(QUERY, question, name);
+    const { monoUs: mono, wallUs } = step;
+    const until = monoAfter(mono, this.#out.timing.attemptUs);
+    this.#questions.set(number, { name, voters, told: new Map(), since: { monoUs: mono, wallUs }, until });
+    this.#due.push(until, number);
+    this.#out.compose(QUERY, number, name);
     this.#out.sendTo(voters, step);
   }
 
@@ -70,86 +60,69 @@ export class Asker {
     if (!question || !question.voters.includes(from)) return;
     // The deadline is data (rule 1): what comes late says nothing of now.
     if (step.monoUs >= question.until) {
-      this.#conclude(message.lease, question, step);
+      this.#conclude(message.lease, question, this.#find(question), step);
       return;
     }
-    if (!question.answered.add(from)) return;
-    if ((message.flags & HAS_LEASE) !== 0) note(question, message, this.#out.rules.newestMeta);
-    const { quorum } = this.#out.electorate;
-    const unheard = question.voters.length - question.answered.size;
-    const most = mostTold(question);
-    // Decided when one lease has a quorum, or none can have it any more.
-    if ((most?.count ?? 0) >= quorum || (most?.count ?? 0) + unheard < quorum) this.#conclude(message.lease, question, step);
+    if (question.told.has(from)) return;
+    question.told.set(from, this.#hear(question, message, step));
+    const finding = this.#find(question);
+    if (finding.certain || question.told.size === question.voters.length) this.#conclude(message.lease, question, finding, step);
+  }
+
+  /** The voter has begun another life: what an older one said counts no more. */
+  uncount(voter: NodeId): void {
+    for (const { told } of this.#questions.values()) told.delete(voter);
   }
 
   wake(step: QuorumStep): void {
     for (let number = this.#due.take(step.monoUs); number >= 0; number = this.#due.take(step.monoUs)) {
       const question = this.#questions.get(number);
-      if (question) this.#conclude(number, question, step);
+      if (question) this.#conclude(number, question, this.#find(question), step);
     }
+  }
+
+  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): Told {
+    const { timing, rules } = this.#out;
+    const isSteady = !rules.atOneInstant || covers(message.steadyUs, since, step, timing.rateErrorPpm);
+    return { isSteady, vote: (message.flags & HAS_LEASE) === 0 ? null : voteIn(message, timing.rateErrorPpm, step) };
+  }
+
+  #find({ voters, told }: Question): Finding {
+    const { electorate, rules } = this.#out;
+    return findingOf([...told.values()], { voters: voters.length, quorum: electorate.quorum, byToken: rules.atOneInstant });
+  }
+
+  #conclude(number: number, { name }: Question, { votes, certain }: Finding, step: QuorumStep): void {
+    this.#questions.delete(number);
+    const vote = newestOf(votes, this.#out.rules.newestMeta);
+    const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOf(votes, step) };
+    if (holder && vote && certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, vote.ballot, vote.meta, step);
+    step.emit({ kind: 'answered', lease: number, holder, certain, meta: vote && vote.meta.length > 0 ? vote.meta : null });
   }
 
   snapshot(): Snapshot {
     return [...this.#questions]
       .sort(([a], [b]) => a - b)
-      .map(([number, { name, voters, answered, told, until }]) => [
+      .map(([number, { name, voters, told, since, until }]) => ({
         number,
-        textOf(name),
+        name: textOf(name),
         voters,
-        answered.toArray(),
-        told.map(({ meta, ...rest }) => ({ ...rest, meta: [...meta] })),
+        told: [...told]
+          .sort(([a], [b]) => a - b)
+          .map(([voter, { isSteady, vote }]) => [voter, isSteady, vote && { ...vote, meta: [...vote.meta] }]),
+        since: { ...since },
         until,
-      ]);
+      }));
   }
 
   restore(snapshot: Snapshot): void {
-    for (const [number, text, voters, answered, told, until] of snapshot as unknown as QuestionSnapshot[]) {
-      const heard = told.map(({ meta, ...rest }) => ({ ...rest, meta: Uint8Array.from(meta) }));
-      this.#questions.set(number, { name: encodeName(text), voters, answered: voterSet(answered), told: heard, until });
+    for (const { number, name, voters, told, since, until } of snapshot as unknown as QuestionSnapshot[]) {
+      const heard = told.map(([voter, isSteady, vote]): [NodeId, Told] => [
+        voter,
+        { isSteady, vote: vote && { ...vote, meta: Uint8Array.from(vote.meta) } },
+      ]);
+      this.#questions.set(number, { name: encodeName(name), voters, told: new Map(heard), since, until });
       this.#due.push(until, number);
     }
   }
-
-  #conclude(number: number, question: Question, step: QuorumStep): void {
-    this.#questions.delete(number);
-    const { quorum } = this.#out.electorate;
-    const unheard = question.voters.length - question.answered.size;
-    const most = mostTold(question);
-    const possible = most && most.count + unheard >= quorum ? most : null;
-    const certain = possible ? possible.count >= quorum : unheard < quorum;
-    const { rateErrorPpm } = this.#out.timing;
-    const holder: HolderHint | null = possible
-      ? { owner: possible.owner, token: possible.token, remainingUsMax: stretch(possible.remainingUs, rateErrorPpm) }
-      : null;
-    if (holder && certain && possible) this.#learner.found(question.name, holder, possible.ballot, possible.meta, step);
-    step.emit({ kind: 'answered', lease: number, holder, certain, meta: possible && possible.meta.length > 0 ? possible.meta : null });
-  }
-}
-
-function note(question: Question, message: QuorumMessage, newest: boolean): void {
-  const known = question.told.find(({ owner, lease }) => owner === message.holder && lease === message.holderLease);
-  if (known) {
-    known.count++;
-    known.remainingUs = Math.max(known.remainingUs, message.remainingUs);
-    // A quorum that has what was proclaimed shares a voter with every quorum that answers.
-    if (newest && message.ballot > known.ballot) {
-      known.ballot = message.ballot;
-      known.meta = message.meta.slice(message.metaStart, message.metaEnd);
-    }
-    return;
-  }
-  const meta = message.meta.slice(message.metaStart, message.metaEnd);
-  question.told.push({
-    owner: message.holder,
-    lease: message.holderLease,
-    token: message.token,
-    meta,
-    ballot: message.ballot,
-    remainingUs: message.remainingUs,
-    count: 1,
-  });
-}
-
-function mostTold(question: Question): Told | null {
-  return question.told.reduce<Told | null>((most, told) => (most && most.count >= told.count ? most : told), null);
 }

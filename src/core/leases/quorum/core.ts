@@ -363,6 +363,8 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       if (this.#out.rules.newestLives) {
         this.#proposer.uncount(member);
         this.#holder.uncount(member);
+        this.#asker.uncount(member);
+        this.#lister.uncount(member);
       }
       if (this.#succession?.forgottenBy(member, step)) this.#acceptor?.standing.forgotten(step);
     },
@@ -422,7 +424,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
 
 /** Whether older lives are to be left out: it counts towards a quorum. */
 function isCounted(kind: number): boolean {
-  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === PAGED;
+  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === LISTED || kind === PAGED;
 }
 
 function successionOf(

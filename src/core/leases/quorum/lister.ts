@@ -1,30 +1,25 @@
 /**
  * Questions about many names: what is leased under a prefix? Every member is asked, page by page, and what they
- * tell is put together here: a lease is listed if a quorum of its voters told of it, and listed as possible if
- * those who were not heard could make it one. The list is no snapshot: what begins or ends meanwhile may be on it or not.
+ * tell is put together here: a lease is certain if a quorum of its voters had voted for it when the list began, and listed as
+ * possible if that cannot be ruled out. The list is no snapshot: what begins or ends meanwhile may be on it or not.
  */
-import { monoAfter, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { ListedLease, QuorumStep } from './config.ts';
 import { DueHeap } from './due-heap.ts';
+import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
 import { textOf } from './snapshots.ts';
-import { stretch } from './timing.ts';
 
 /** So often a page is asked for before its member counts as not heard. */
 const TRIES_PER_PAGE = 3;
 
 /** What one voter told of one name. */
-interface Told {
-  readonly owner: Incarnation;
-  readonly lease: number;
-  readonly token: number;
-  readonly ballot: BallotTime;
-  /** It cannot last longer here. */
-  readonly until: MonoUs;
-  readonly meta: Uint8Array;
+interface Heard {
+  readonly vote: ToldVote;
+  readonly isSteady: boolean;
 }
 
 interface Asked {
@@ -33,18 +28,23 @@ interface Asked {
   page: number;
   from: number;
   tries: number;
-  /** The names of this page so far: copies count once. */
+  /** The newest sending of this page that was heard of. */
+  sending: number;
+  /** The names of it so far: copies count once. */
   names: Set<string>;
   /** How many there are and where the next page begins, once its end was told. */
   end: { readonly count: number; readonly next: number } | null;
   until: MonoUs;
+  /** No vote under the prefix has run out there since the list began, as far as it has told. */
+  isQuiet: boolean;
 }
 
 interface Listing {
   readonly prefix: Uint8Array;
+  readonly since: Since;
   readonly asked: readonly Asked[];
   /** By name, then by member: what each told last. */
-  readonly told: Map<string, { readonly name: Uint8Array; readonly by: Map<NodeId, Told> }>;
+  readonly told: Map<string, { readonly name: Uint8Array; readonly by: Map<NodeId, Heard> }>;
 }
 
 export class Lister {
@@ -69,11 +69,14 @@ export class Lister {
       page: 0,
       from: 0,
       tries: 0,
+      sending: 0,
       names: new Set(),
       end: null,
       until: step.monoUs,
+      isQuiet: true,
     }));
-    const listing: Listing = { prefix, asked, told: new Map() };
+    const since = { monoUs: step.monoUs, wallUs: step.wallUs };
+    const listing: Listing = { prefix, since, asked, told: new Map() };
     this.#listings.set(number, listing);
     for (const one of asked) this.#ask(number, listing, one, step);
   }
@@ -87,8 +90,13 @@ export class Lister {
     const listing = this.#listings.get(message.lease);
     const asked = listing?.asked[from];
     if (!listing || !asked || asked.state !== 'asked' || asked.page !== message.page || step.monoUs >= asked.until) return;
+    if (message.sending < asked.sending) return;
+    if (message.sending > asked.sending) begin(asked, message.sending);
     if (message.kind === LISTED) this.#note(listing, asked, message, step);
-    else asked.end = { count: message.count, next: message.token };
+    else {
+      asked.end = { count: message.count, next: message.token };
+      if (!this.#isSteady(listing, message, step)) asked.isQuiet = false;
+    }
     if (asked.end === null || asked.names.size < asked.end.count) return;
     asked.tries = 0;
     // A next page that does not go on would be asked for for ever.
@@ -108,7 +116,7 @@ export class Lister {
       if (!listing) continue;
       for (const asked of listing.asked) {
         if (asked.state !== 'asked' || step.monoUs < asked.until) continue;
-        if (asked.tries >= TRIES_PER_PAGE || this.#isEnough(listing)) asked.state = 'unheard';
+        if (asked.tries >= TRIES_PER_PAGE || this.#isEnough(listing, ({ state }) => state === 'done')) asked.state = 'unheard';
         else this.#ask(number, listing, asked, step);
       }
       this.#concludeIfDone(number, listing, step);
@@ -118,8 +126,7 @@ export class Lister {
   #ask(number: number, listing: Listing, asked: Asked, step: QuorumStep): void {
     asked.page++;
     asked.tries++;
-    asked.names.clear();
-    asked.end = null;
+    begin(asked, 0);
     asked.until = monoAfter(step.monoUs, this.#out.timing.attemptUs);
     this.#due.push(asked.until, number);
     const message = this.#out.compose(LIST, number, listing.prefix);
@@ -129,89 +136,103 @@ export class Lister {
     step.send(asked.member, message);
   }
 
+  /** The voter has begun another life: what an older one said counts no more. */
+  uncount(voter: NodeId): void {
+    for (const { asked, told } of this.#listings.values()) {
+      const one = asked[voter];
+      if (!one || (one.page === 1 && one.names.size === 0 && one.end === null)) continue;
+      one.state = 'unheard';
+      for (const { by } of told.values()) by.delete(voter);
+    }
+  }
+
   #note(listing: Listing, asked: Asked, message: QuorumMessage, step: QuorumStep): void {
     const name = message.name.slice(message.nameStart, message.nameEnd);
     const text = textOf(name);
     if (asked.names.has(text) || (message.flags & HAS_LEASE) === 0) return;
     asked.names.add(text);
     if (!this.#out.votersOf(name).includes(asked.member)) return;
-    const known = listing.told.get(text) ?? { name, by: new Map<NodeId, Told>() };
+    const known = listing.told.get(text) ?? { name, by: new Map<NodeId, Heard>() };
     listing.told.set(text, known);
-    known.by.set(asked.member, {
-      owner: message.holder,
-      lease: message.holderLease,
-      token: message.token,
-      ballot: message.ballot,
-      until: monoAfter(step.monoUs, stretch(message.remainingUs, this.#out.timing.rateErrorPpm)),
-      meta: message.meta.slice(message.metaStart, message.metaEnd),
-    });
+    const vote = voteIn(message, this.#out.timing.rateErrorPpm, step);
+    known.by.set(asked.member, { vote, isSteady: this.#isSteady(listing, message, step) });
+  }
+
+  #isSteady({ since }: Listing, { steadyUs }: QuorumMessage, step: QuorumStep): boolean {
+    const { rules, timing } = this.#out;
+    return !rules.atOneInstant || covers(steadyUs, since, step, timing.rateErrorPpm);
   }
 
   /** Whether for every name a quorum of its voters is among those who told all they have. */
-  #isEnough(listing: Listing): boolean {
+  #isEnough({ asked }: Listing, isTold: (one: Asked) => boolean): boolean {
     const { size, quorum } = this.#out.electorate;
-    const missing = listing.asked.filter(({ state }) => state !== 'done').length;
-    return missing <= size - quorum;
+    return asked.filter((one) => !isTold(one)).length <= size - quorum;
   }
 
+  /** All were heard, or the others could tell nothing that matters. */
   #concludeIfDone(number: number, listing: Listing, step: QuorumStep): void {
-    if (listing.asked.some(({ state }) => state === 'asked')) return;
+    const certain = this.#isEnough(listing, ({ state, isQuiet }) => state === 'done' && isQuiet);
+    const isWaiting = listing.asked.some(({ state }) => state === 'asked');
+    if (isWaiting && !certain) return;
+    const found = [...listing.told.values()].map(({ name, by }) => ({ name, finding: this.#find(name, by, listing) }));
+    if (isWaiting && found.some(({ finding }) => !finding.certain)) return;
     this.#listings.delete(number);
-    const leases: ListedLease[] = [];
-    for (const { name, by } of listing.told.values()) {
-      const lease = this.#judge(name, [...by.values()], listing, step);
-      if (lease) leases.push(lease);
-    }
-    step.emit({ kind: 'listed', lease: number, leases, certain: this.#isEnough(listing) });
+    const leases = found.flatMap(({ name, finding }) => this.#lease(name, finding, step) ?? []);
+    step.emit({ kind: 'listed', lease: number, leases, certain });
   }
 
-  #judge(name: Uint8Array, told: readonly Told[], listing: Listing, step: QuorumStep): ListedLease | null {
-    const { quorum } = this.#out.electorate;
+  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): Finding {
+    const { electorate, rules } = this.#out;
     const voters = this.#out.votersOf(name);
-    const unheard = voters.filter((voter) => listing.asked[voter]?.state !== 'done').length;
-    let most: readonly Told[] = [];
-    for (const { owner, lease } of told) {
-      const same = told.filter((other) => other.owner === owner && other.lease === lease);
-      if (same.length > most.length) most = same;
-    }
-    const newest = most.toSorted((a, b) => b.ballot - a.ballot)[0];
-    const remainingUsMax = Math.max(0, ...most.map(({ until }) => until - step.monoUs));
-    if (!newest || remainingUsMax === 0 || most.length + unheard < quorum) return null;
-    const holder = { owner: newest.owner, token: newest.token, remainingUsMax };
-    const certain = most.length >= quorum;
-    if (certain) this.#learner.found(name, holder, newest.ballot, newest.meta, step);
-    return {
-      name,
-      holder,
-      certain,
-      meta: newest.meta.length > 0 ? newest.meta : null,
-    };
+    const told = voters.flatMap((voter): Told[] => {
+      const heard = by.get(voter);
+      if (heard) return [heard];
+      const one = asked[voter];
+      return one?.state === 'done' ? [{ vote: null, isSteady: one.isQuiet }] : [];
+    });
+    return findingOf(told, { voters: voters.length, quorum: electorate.quorum, byToken: rules.atOneInstant });
+  }
+
+  /** What was told to last less long than the list took may have been renewed since: it stays. */
+  #lease(name: Uint8Array, { votes, certain }: Finding, step: QuorumStep): ListedLease | null {
+    const newest = newestOf(votes, true);
+    if (!newest) return null;
+    const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOf(votes, step) };
+    if (certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, newest.ballot, newest.meta, step);
+    return { name, holder, certain, meta: newest.meta.length > 0 ? newest.meta : null };
   }
 
   snapshot(): Snapshot {
     const inOrder = [...this.#listings].sort(([a], [b]) => a - b);
-    return inOrder.map(([number, { prefix, asked, told }]) => ({
+    return inOrder.map(([number, { prefix, since, asked, told }]) => ({
       number,
       prefix: [...prefix],
+      since: { ...since },
       asked: asked.map(({ names, ...rest }) => ({ ...rest, names: [...names].sort() })),
       told: [...told]
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([text, { name, by }]) => ({
           text,
           name: [...name],
-          by: [...by].sort(([a], [b]) => a - b).map(([member, { meta, ...rest }]) => ({ member, ...rest, meta: [...meta] })),
+          by: [...by]
+            .sort(([a], [b]) => a - b)
+            .map(([member, { vote, isSteady }]) => ({ member, isSteady, vote: { ...vote, meta: [...vote.meta] } })),
         })),
     }));
   }
 
   restore(snapshot: Snapshot): void {
-    for (const { number, prefix, asked, told } of snapshot as unknown as ListingSnapshot[]) {
+    for (const { number, prefix, since, asked, told } of snapshot as unknown as ListingSnapshot[]) {
       this.#listings.set(number, {
         prefix: Uint8Array.from(prefix),
+        since,
         asked: asked.map(({ names, ...rest }) => ({ ...rest, names: new Set(names) })),
         told: new Map(
           told.map(({ text, name, by }) => {
-            const votes = by.map(({ member, meta, ...rest }): [NodeId, Told] => [member, { ...rest, meta: Uint8Array.from(meta) }]);
+            const votes = by.map(({ member, isSteady, vote }): [NodeId, Heard] => [
+              member,
+              { isSteady, vote: { ...vote, meta: Uint8Array.from(vote.meta) } },
+            ]);
             return [text, { name: Uint8Array.from(name), by: new Map(votes) }];
           }),
         ),
@@ -221,13 +242,25 @@ export class Lister {
   }
 }
 
+/** Nothing is heard yet of this sending of its page. */
+function begin(asked: Asked, sending: number): void {
+  asked.sending = sending;
+  asked.names.clear();
+  asked.end = null;
+}
+
 interface ListingSnapshot {
   readonly number: number;
   readonly prefix: readonly number[];
+  readonly since: Since;
   readonly asked: readonly (Omit<Asked, 'names'> & { readonly names: readonly string[] })[];
   readonly told: readonly {
     readonly text: string;
     readonly name: readonly number[];
-    readonly by: readonly (Omit<Told, 'meta'> & { readonly member: NodeId; readonly meta: readonly number[] })[];
+    readonly by: readonly {
+      readonly member: NodeId;
+      readonly isSteady: boolean;
+      readonly vote: Omit<ToldVote, 'meta'> & { readonly meta: readonly number[] };
+    }[];
   }[];
 }

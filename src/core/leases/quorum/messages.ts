@@ -19,7 +19,7 @@ export const REFUSED = 5;
 /** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one. */
 export const RELEASE = 6;
 export const RELEASED = 7;
-/** Who holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote: the newest metadata counts. */
+/** Who holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote: the newest metadata counts; and since when it is as it tells. */
 export const QUERY = 8;
 export const ANSWER = 9;
 /** Queue me. Carries name, lease, ballot (the ticket). */
@@ -38,7 +38,7 @@ export const LEARNED = 15;
 export const LIST = 16;
 /** One lease of a page. */
 export const LISTED = 17;
-/** The end of a page. Carries how many were on it, and as token where the next begins; 0 when it was the last. */
+/** The end of a page. Carries how many were on it, as token where the next begins (0 when it was the last), and since when no vote under the prefix has run out. */
 export const PAGED = 18;
 /** From anyone to members: who are you, and how do you stand? Carries the number of the question. */
 export const STATUS = 19;
@@ -106,10 +106,14 @@ export class QuorumMessage extends NamedMessage {
   holder: Incarnation = NOBODY;
   holderLease = 0;
   remainingUs = 0;
+  /** For how long it has been as this tells: since when the vote is there, or, where there is none, since when none has run out. */
+  steadyUs = 0;
   /** Which page of a listing, as its asker counts them. */
   page = 0;
   /** How many leases were on it. */
   count = 0;
+  /** Which sending of the page: what belongs to two of them is not put together. Rises. */
+  sending = 0;
   /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
 }

@@ -10,8 +10,10 @@ import { HAS_LEASE, LISTED, PAGED, QuorumMessage } from './messages.ts';
 
 /** What a page asks of the acceptor. */
 export interface RowView {
-  /** Fills in the live lease of the name, with its ballot and metadata; HAS_LEASE is not set if there is none. */
-  describe(id: number, into: QuorumMessage, step: QuorumStep): void;
+  /** Fills in the live lease of the name, with its ballot and metadata, and since when it is so; HAS_LEASE is not set if there is none. */
+  describe(id: number, hash: number, into: QuorumMessage, step: QuorumStep): void;
+  /** How long no vote under the prefix has run out, of those that have no row any more. */
+  quietUs(prefix: QuorumMessage, step: QuorumStep): number;
   toldClock(step: QuorumStep): QuorumMessage['clock'];
 }
 
@@ -47,22 +49,30 @@ export class Pages {
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.page = message.page;
+    // A request that came twice is answered twice: by the clock of this member the answers are told apart, unless they are the same.
+    reply.sending = Math.max(0, Math.floor(step.monoUs));
     reply.count = 0;
     const end = Math.min(names.idLimit, message.token + ROWS_PER_PAGE);
     let id = message.token;
+    let quietUs = this.#rows.quietUs(message, step);
     for (let bytes = 0; id < end && reply.count < this.#leasesMax && bytes < BYTES_PER_PAGE; id++) {
       if (!this.#begins(id, message)) continue;
-      this.#rows.describe(id, reply, step);
-      if ((reply.flags & HAS_LEASE) === 0) continue;
+      this.#rows.describe(id, names.hashOf(id), reply, step);
+      if ((reply.flags & HAS_LEASE) === 0) {
+        quietUs = Math.min(quietUs, reply.steadyUs);
+        continue;
+      }
       const start = names.startOf(id);
       reply.kind = LISTED;
       reply.setName(names.pageOf(id), start, start + names.lengthOf(id));
+      this.#sign(reply, message.print);
       step.send(from, reply);
       reply.count++;
       bytes += names.lengthOf(id) + reply.meta.length;
     }
     reply.kind = PAGED;
     reply.flags = 0;
+    reply.steadyUs = quietUs;
     reply.token = id < names.idLimit ? id : 0;
     reply.clock = this.#rows.toldClock(step);
     this.#sign(reply, message.print);

@@ -67,6 +67,8 @@ export interface QuorumRules {
   readonly holderWatchesWall: boolean;
   /** Of differing metadata of one lease, what came with the highest ballot is told. */
   readonly newestMeta: boolean;
+  /** Questions: what is told for certain was so at all of a quorum at one instant. */
+  readonly atOneInstant: boolean;
   /** Ballots too far ahead of a node's own wall clock are not believed. */
   readonly believesNearOnly: boolean;
   /** Rule 18: new grants are above every ballot accepted before. */
@@ -134,6 +136,7 @@ export const ALL_RULES: QuorumRules = {
   votesByMonotonic: true,
   holderWatchesWall: true,
   newestMeta: true,
+  atOneInstant: true,
   believesNearOnly: true,
   tokenAboveFloor: true,
   replyAfterWrite: true,

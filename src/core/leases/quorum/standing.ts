@@ -142,6 +142,11 @@ export class Standing {
     }
   }
 
+  /** No vote that it has forgotten, or gave by a clock that was off, is of any lease that lives after this. */
+  get clearSince(): number {
+    return Math.max(this.#skipped ? -Infinity : this.#until, this.#hushedUntil);
+  }
+
   /** Too few members have noted its life. */
   get isNoting(): boolean {
     return this.#phase === 'noting';

@@ -26,6 +26,6 @@ export class Sweep {
   /** Plans the next slice, unless one is planned. */
   plan(rows: number, mono: MonoUs): void {
     if (this.at !== NEVER) return;
-    this.at = monoAfter(mono, spanUs(Math.max(1000, Math.floor(this.#roundUs / Math.ceil(rows / ROWS)))));
+    this.at = monoAfter(mono, spanUs(Math.max(1000, Math.floor(this.#roundUs / Math.max(1, Math.ceil(rows / ROWS))))));
   }
 }

@@ -41,6 +41,7 @@ export interface LeaseActorSnapshot {
   readonly asked: number;
   readonly leases: readonly ActedLease[];
   readonly reads: readonly (readonly [number, { readonly register: string; readonly token: number }])[];
+  readonly questions: readonly (readonly [number, string])[];
 }
 
 /** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
@@ -61,6 +62,8 @@ export class LeaseActor implements Actor<LeaseEvent> {
   #leases: ActedLease[] = [];
   /** Questions about what a lease of this process says of itself. */
   #reads = new Map<number, { readonly register: string; readonly token: number }>();
+  /** Names that were asked about, by the number of the question. */
+  #questions = new Map<number, string>();
   /** Since when all goes well, by the monotonic clock. */
   #settledAt = Infinity;
   #ways: Ways = {};
@@ -210,10 +213,16 @@ export class LeaseActor implements Actor<LeaseEvent> {
       this.#reads.set(number, { register: registerOf(lease, this.#desk), token: lease.token });
       this.#desk.record({ kind: 'invoked', register: registerOf(lease, this.#desk), op: number, action: 'read' });
     }
+    this.#questions.set(number, name);
+    this.#desk.record({ kind: 'queried', query: number, scope: 'name', resource: name });
     this.#desk.command({ kind: 'query', lease: number, name: encodeName(name) });
   }
 
   #answered({ lease, certain, holder, meta }: Extract<LeaseEvent, { kind: 'answered' }>): void {
+    const resource = this.#questions.get(lease);
+    this.#questions.delete(lease);
+    const named = holder && { holder: holder.owner, token: holder.token };
+    if (resource !== undefined) this.#desk.record({ kind: 'answered', query: lease, resource, certain: certain ? 'yes' : 'no', ...named });
     const read = this.#reads.get(lease);
     this.#reads.delete(lease);
     if (!read || !certain || holder?.token !== read.token) return;
@@ -330,13 +339,19 @@ export class LeaseActor implements Actor<LeaseEvent> {
   }
 
   snapshot(): Snapshot {
-    return { asked: this.#asked, leases: this.#leases.map((lease) => ({ ...lease })), reads: [...this.#reads] };
+    return {
+      asked: this.#asked,
+      leases: this.#leases.map((lease) => ({ ...lease })),
+      reads: [...this.#reads],
+      questions: [...this.#questions],
+    };
   }
 
   restore(snapshot: Snapshot): void {
-    const { asked, leases, reads } = snapshot as unknown as LeaseActorSnapshot;
+    const { asked, leases, reads, questions } = snapshot as unknown as LeaseActorSnapshot;
     this.#asked = asked;
     this.#reads = new Map(reads);
+    this.#questions = new Map(questions);
     this.#leases = leases.map((lease) => ({ ...lease }));
   }
 }

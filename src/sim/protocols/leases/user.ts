@@ -6,6 +6,7 @@
 import { decodeName, encodeName, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
+import { Questions } from './questions.ts';
 import { RateComparing } from './rate-comparing.ts';
 
 /** What a user asks of its core directly. */
@@ -62,6 +63,8 @@ export interface QuorumHabits {
   readonly wideNumbers?: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
+  /** Everyone asks who holds what, all the time, until the world heals; and many leases are short, so that votes run out meanwhile. */
+  readonly curious?: boolean;
   /** Clocks leave the bound: everyone compares its own with those of so many members. */
   readonly compares?: { readonly members: number; readonly rateErrorPpm: number } | undefined;
 }
@@ -104,6 +107,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #numbers = 0;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
+  readonly #questions: Questions;
   #healedAt = Infinity;
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
   #silentWithoutDisk = -Infinity;
@@ -112,6 +116,7 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#habits = habits;
     this.#core = core;
     this.#desk = desk;
+    this.#questions = new Questions(desk, { number: () => this.#number(), later: (spanUs, act) => this.#later(spanUs, act) });
   }
 
   start(): void {
@@ -138,23 +143,11 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#bootstrapLater();
     const { compares } = this.#habits;
     if (compares) this.#compareRates(new RateComparing(this.#desk, compares.members, compares.rateErrorPpm, maxTermUs / RATE_WINDOWS));
+    if (this.#habits.curious) this.#questions.wonder(resources, maxTermUs);
     if (this.#habits.watches && this.#desk.choose(4) === 0) {
       this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
-      if (this.#habits.tellsBeliefs) this.#lookAround();
+      if (this.#habits.tellsBeliefs) this.#questions.lookAround(resources, maxTermUs, this.#core);
     }
-  }
-
-  /** What a learner believes is asked for often: a belief that outlives its lease may do so by a moment only. */
-  #lookAround(): void {
-    const { resources, maxTermUs } = this.#habits;
-    const desk = this.#desk;
-    this.#later(1 + desk.choose(Math.floor(maxTermUs / 50)), () => {
-      for (const { text, bytes } of resources) {
-        const token = this.#core.believed?.(bytes, desk.monoUs, desk.wallUs) ?? 0;
-        if (token > 0) desk.record({ kind: 'believed', resource: text, token });
-      }
-      this.#lookAround();
-    });
   }
 
   #compareRates(rates: RateComparing): void {
@@ -206,10 +199,12 @@ export class QuorumUser implements User<QuorumEvent> {
         return;
       case 'answered':
         if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+        this.#questions.answered(event);
         this.#read(event);
         return;
       case 'listed':
         if (event.certain) desk.sometimes(event.leases.length > 0 ? 'list-finds-leases' : 'list-finds-none');
+        this.#questions.listed(event);
         return;
       case 'learned':
         desk.sometimes('learned');
@@ -308,7 +303,8 @@ export class QuorumUser implements User<QuorumEvent> {
     const { maxTermUs, lapseOnly, impatient = false, patient = false, resources, renews, brief } = this.#habits;
     const waits = desk.choose(2) === 0 && !impatient;
     const keep = !lapseOnly && renews && !brief && !this.#isHasty && desk.choose(2) === 0;
-    const termUs = this.#isHasty && desk.choose(2) === 0 ? Math.ceil(maxTermUs / 8000) * 1000 : this.#drawTerm();
+    const isShort = (this.#isHasty || this.#habits.curious === true) && desk.choose(2) === 0;
+    const termUs = isShort ? Math.ceil(maxTermUs / 8000) * 1000 : this.#drawTerm();
     this.#acquire(
       handle,
       resources[desk.choose(resources.length)] as Resource,
@@ -326,8 +322,8 @@ export class QuorumUser implements User<QuorumEvent> {
     if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#number(), waitUs: maxTermUs });
     // What a runtime measures may be anything, and changes.
     if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'retime', rttUs: 1 + desk.choose(maxTermUs) });
-    if (!lapseOnly && desk.choose(8) === 0) desk.command({ kind: 'query', lease: this.#number(), name: handle.resource.bytes });
-    if (extras && !lapseOnly && desk.choose(16) === 0) desk.command({ kind: 'list', lease: this.#number(), prefix: new Uint8Array(0) });
+    if (!lapseOnly && desk.choose(8) === 0) this.#questions.query(handle.resource);
+    if (extras && !lapseOnly && desk.choose(16) === 0) this.#questions.list();
   }
 
   #askHealed(handle: Handle): void {
@@ -438,10 +434,9 @@ export class QuorumUser implements User<QuorumEvent> {
   }
 
   #readBack(handle: Handle): void {
-    const number = this.#number();
+    const number = this.#questions.query(handle.resource);
     this.#reads.set(number, { register: registerOf(handle, this.#desk), token: handle.token });
     this.#desk.record({ kind: 'invoked', register: registerOf(handle, this.#desk), op: number, action: 'read' });
-    this.#desk.command({ kind: 'query', lease: number, name: handle.resource.bytes });
   }
 
   /** What came with the acquire is the first value. */

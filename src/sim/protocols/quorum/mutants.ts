@@ -18,7 +18,8 @@ export type Shape =
   | 'outlived'
   | 'slewed'
   | 'slow-disks'
-  | 'refits';
+  | 'refits'
+  | 'curious';
 
 interface QuorumMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -275,6 +276,13 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     shape: 'beginnings',
   },
   {
+    name: 'certain-by-any-answers',
+    rule: 'questions',
+    how: 'Answers of different instants are put together: a lease that one process holds throughout is told to be free, and one is named that never held it.',
+    without: ['atOneInstant'],
+    shape: 'curious',
+  },
+  {
     name: 'believes-any-clock',
     rule: 'clocks beyond belief',
     how: 'A liar’s ballot from the far future becomes everybody’s: tokens jump ahead, and in the end there are none left.',
@@ -363,6 +371,7 @@ const SHAPES_DRAWN: readonly Shape[] = [
   'slewed',
   'slow-disks',
   'refits',
+  'curious',
 ];
 
 /** Three of four worlds of a mutant are of the shape it asks for; of the product's, two in five are of some shape. */

@@ -16,6 +16,7 @@ import {
   type QuorumMessage,
 } from '../../../core/index.ts';
 import {
+  AnswerReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -123,12 +124,13 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     return new QuorumUser({ ...config.habits, handles, restarted, isMember, maxTermUs, silenceUs }, core, desk);
   },
 
-  referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
+  referees: ({ config, liars = 0 }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
     ...(config.fenced ? [new FencingReferee()] : []),
     config.orderly ? new OrderReferee() : new Unjudged(['queued'], 'waiters keep their order only while they answer in time'),
     new DeadlineReferee(),
     new RequestReferee(),
+    new AnswerReferee(liars === 0),
     new RegularityReferee(),
     new LeaseObserver(sometimes),
   ],
@@ -279,6 +281,7 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
         compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
         restless: shape === 'comebacks',
         hasty,
+        curious: shape === 'curious',
         bootstraps,
       },
       orderly,

@@ -22,6 +22,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   slewed,
   'slow-disks': slowDisks,
   refits,
+  curious,
 };
 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
@@ -175,6 +176,24 @@ function refits(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScal
     downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
     storageUsMin: 1,
     storageUsSpread: chooser.below(Math.floor(termUs / 50)),
+  };
+}
+
+/** Much is lost and members go down for a moment: votes run out and come back while questions are open. */
+function curious(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+  return {
+    ...noFaults(),
+    latencyUsMin: 500,
+    latencyUsSpread: 1 + chooser.below(10_000),
+    lossPpm: 50_000 + chooser.below(250_000),
+    duplicatePpm: chooser.below(2) * 100_000,
+    latePpm: chooser.below(2) * 50_000,
+    ratePpmMax,
+    offsetUsMax,
+    crashEveryUs: chooser.below(2) * (termUs + chooser.below(termUs * 4)),
+    downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
+    sleepEveryUs: chooser.below(2) * termUs * 4,
+    sleepUsMax: Math.floor(termUs / 2),
   };
 }
 

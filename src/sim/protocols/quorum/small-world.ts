@@ -4,6 +4,7 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import { isRequest, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
+import { AnswerReferee } from '../../../check/index.ts';
 import { AGREEING_CLOCKS, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import {
@@ -20,6 +21,8 @@ import { isLiteral } from './mutants.ts';
 
 export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
   bounds: leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
+  // Nobody asks questions here, so what answers are judged by would only tell states apart.
+  judgedBy: (referees) => referees.filter((referee) => !(referee instanceof AnswerReferee)),
   tickUs: TICK_US,
 
   settings: (bounds: LeaseBounds, mutant: string | null): Settings => ({
@@ -111,6 +114,7 @@ interface AcceptorSnapshot {
   readonly promises: readonly (readonly [name: string, ballot: number, owner: number, until: number])[];
   readonly floors: readonly number[];
   readonly sweepAt: number;
+  readonly changes: Snapshot;
 }
 
 /** It rests, and this world lets it try no more. */
@@ -131,6 +135,9 @@ function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapsho
   return !isAwaited && message.clock <= ballots;
 }
 
+/** When votes began and ran out matters to those who ask questions, and here nobody does. */
+const NO_CHANGES: Snapshot = [[], [], null, null];
+
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
@@ -144,7 +151,7 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
     floors = [base, Math.max(first, ballot)];
   }
   const promises = acceptor.promises.filter(([, , , until]) => mono < until);
-  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } };
+  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity, changes: NO_CHANGES } };
 }
 
 /** Proposers are named in the votes and promises of acceptors, and in the refusals a proposer remembers. */

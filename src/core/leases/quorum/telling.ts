@@ -1,0 +1,76 @@
+/** What an acceptor tells of its votes to whoever is refused, asks, or lists; and since when each has been so. */
+import { NO_BALLOT, type BallotTime } from '../../../kernel/index.ts';
+import type { NameTable } from '../../tables/index.ts';
+import type { Changes } from './changes.ts';
+import type { QuorumStep } from './config.ts';
+import type { Horizon } from './horizon.ts';
+import { HAS_LEASE, type QuorumMessage } from './messages.ts';
+import type { RowView } from './pages.ts';
+import type { QuorumRules } from './rules.ts';
+import type { Standing } from './standing.ts';
+import type { Votes } from './votes.ts';
+
+interface TellingGround {
+  readonly names: NameTable;
+  readonly votes: Votes;
+  readonly changes: Changes;
+  readonly standing: Standing;
+  readonly horizon: Horizon;
+  readonly rules: QuorumRules;
+  readonly isLive: (id: number, step: QuorumStep) => boolean;
+}
+
+export class Telling implements RowView {
+  readonly #ground: TellingGround;
+
+  constructor(ground: TellingGround) {
+    this.#ground = ground;
+  }
+
+  toldClock(step: QuorumStep): BallotTime {
+    return this.#ground.horizon.told(step);
+  }
+
+  /** Fills in what this acceptor knows of the live lease, if there is one. The message is used again and again: nothing of another lease stays in it. */
+  lease(id: number, reply: QuorumMessage, step: QuorumStep): void {
+    const { votes, rules, isLive } = this.#ground;
+    reply.flags = 0;
+    reply.remainingUs = 0;
+    if (id < 0 || !isLive(id, step)) return;
+    const { leases } = votes;
+    reply.flags = HAS_LEASE;
+    reply.holder = votes.ownerOf(id);
+    reply.holderLease = leases.lease(id);
+    reply.token = leases.token(id);
+    reply.remainingUs = Math.max(0, Math.ceil(leases.expiresAt(id) - (rules.votesByMonotonic ? step.monoUs : step.wallUs)));
+  }
+
+  /** All there is to know of the live lease, for those who ask. */
+  describe(id: number, hash: number, reply: QuorumMessage, step: QuorumStep): void {
+    const { votes, changes } = this.#ground;
+    const { leases } = votes;
+    this.lease(id, reply, step);
+    const isTold = (reply.flags & HAS_LEASE) !== 0;
+    reply.ballot = isTold ? (leases.ballot(id) as BallotTime) : NO_BALLOT;
+    reply.setMeta(isTold ? votes.metaOf(id) : undefined);
+    const endedAt = id >= 0 && leases.has(id) ? leases.expiresAt(id) : -Infinity;
+    const since = isTold ? changes.begunSince(hash) : Math.max(endedAt, changes.ranOutSince(hash));
+    reply.steadyUs = this.#agoUs(since, step);
+  }
+
+  /** How long no vote under the prefix has run out, of those whose rows are gone. */
+  quietUs({ name, nameStart, nameEnd }: QuorumMessage, step: QuorumStep): number {
+    return this.#agoUs(this.#ground.changes.ranOutUnder(name, nameStart, nameEnd), step);
+  }
+
+  /** The row goes, and its lease was not given back. */
+  ranOut(id: number, step: QuorumStep): void {
+    const { names, votes, changes } = this.#ground;
+    changes.ranOut(names.hashOf(id), names.toBytes(id), votes.leases.expiresAt(id), step.monoUs);
+  }
+
+  #agoUs(since: number, { monoUs }: QuorumStep): number {
+    const { changes, standing } = this.#ground;
+    return changes.agoUs(Math.max(since, standing.clearSince), monoUs);
+  }
+}
