@@ -1,7 +1,7 @@
 /**
  * The acceptor: a vote per name, given to one live lease at a time (rule 2), counted on this node's own
  * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
- * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
+ * knows what its ledger kept, if it has one; when it may vote at all is for its voting state to say (rule 4).
  */
 import { monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Completion, Snapshot } from '../../contract.ts';
@@ -9,7 +9,7 @@ import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
 import { FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
-import { Horizon } from './horizon.ts';
+import { Horizon } from '../horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
 import {
   ACCEPTED,
@@ -37,16 +37,16 @@ import { Pages, type RowView } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { internText, textOf } from './snapshots.ts';
-import { SILENT_US_MAX, Standing } from './standing.ts';
+import { internText, textOf } from '../snapshots.ts';
+import { SILENT_US_MAX, VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
-import { stretch, type Timing } from './timing.ts';
+import { stretch, type Timing } from '../timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
 export class Acceptor implements LeaseView, LedgerView, RowView {
-  readonly standing: Standing;
+  readonly voting: VotingState;
   readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
   readonly #timing: Timing;
@@ -66,7 +66,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   constructor({ config, boot, names, watchers, sign, succession, rules }: AcceptorGround) {
     this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(this, config, boot.incarnation, rules);
-    this.standing = new Standing(
+    this.voting = new VotingState(
       { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
       (step) => boot.restarted && this.#setFloors(step),
     );
@@ -87,7 +87,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.standing.wakeAt));
+    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.voting.wakeAt));
   }
 
   get highestBallot(): BallotTime {
@@ -100,11 +100,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   start(step: QuorumStep): void {
-    this.standing.start(step);
+    this.voting.start(step);
   }
 
   completed(completion: Completion, step: QuorumStep): void {
-    this.standing.completed(completion, step);
+    this.voting.completed(completion, step);
   }
 
   // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
@@ -188,7 +188,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const reply = this.#reply;
-    if (this.standing.isSilent(from, step)) return;
+    if (this.voting.isSilent(from, step)) return;
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
     reply.kind = ANSWER;
     reply.owner = message.owner;
@@ -200,7 +200,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (!this.standing.isSilent(from, step)) this.#pages.send(from, message, step);
+    if (!this.voting.isSilent(from, step)) this.#pages.send(from, message, step);
   }
 
   // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
@@ -208,7 +208,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (!this.believes(message, step)) return;
     this.#horizon.observe(message.ballot, step);
-    if (!this.standing.isSilent(from, step)) this.#waiting.enter(from, message, step);
+    if (!this.voting.isSilent(from, step)) this.#waiting.enter(from, message, step);
   }
 
   unwait(message: QuorumMessage, step: QuorumStep): void {
@@ -224,7 +224,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
   wake(step: QuorumStep): void {
-    this.standing.wake(step);
+    this.voting.wake(step);
     this.#promises.wake(step);
     this.#waiting.wake(step);
     if (step.monoUs >= this.#sweep.at) this.#sweepOut(step);
@@ -347,7 +347,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
       rows: this.#votes.snapshot(),
       promises: this.#promises.snapshot(),
       queues: this.#waiting.snapshot(),
-      standing: this.standing.snapshot(),
+      voting: this.voting.snapshot(),
       ledger: this.#ledger?.snapshot((id) => textOf(this.#names.toBytes(id))) ?? null,
       floors: this.#floors.snapshot(),
       clock: this.#horizon.highest,
@@ -358,11 +358,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, standing, ledger, floors, clock, sweepAt, sweepFrom, votes } = snapshot as unknown as AcceptorSnapshot;
+    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes } = snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
     this.#promises.restore(promises);
     this.#waiting.restore(queues);
-    this.standing.restore(standing);
+    this.voting.restore(voting);
     this.#ledger?.restore(ledger, (text) => internText(this.#names, text));
     this.#floors.restore(floors);
     this.#horizon.highest = clock;
@@ -432,11 +432,11 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
-    if (!this.standing.isSilent(from, step)) return false;
+    if (!this.voting.isSilent(from, step)) return false;
     const reply = this.#reply;
     reply.reason = SILENT;
     reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
-    reply.remainingUs = Math.min(this.standing.silentForUs(step.monoUs), SILENT_US_MAX);
+    reply.remainingUs = Math.min(this.voting.silentForUs(step.monoUs), SILENT_US_MAX);
     this.#answer(from, REFUSED, message, step);
     return true;
   }

@@ -5,13 +5,14 @@
  */
 import { encodeName, monoAfter, VoterSet, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { HolderHint, QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
+import type { HolderHint } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
+import { DueHeap } from '../../tables/index.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
-import { textOf, voterSet } from './snapshots.ts';
-import { stretch } from './timing.ts';
+import { textOf, voterSet } from '../snapshots.ts';
+import { stretch } from '../timing.ts';
 
 interface Told {
   readonly owner: Incarnation;

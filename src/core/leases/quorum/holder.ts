@@ -17,15 +17,15 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { Calendar, HoldTable, type NameTable } from '../../tables/index.ts';
-import type { QuorumCommand, QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
+import { Calendar, DueHeap, HoldTable, type NameTable } from '../../tables/index.ts';
+import type { LeaseCommand } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
-import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
-import { renewAfterUs, renewalPatienceUs } from './timing.ts';
+import { internText, namesInOrder, textOf, voterSet } from '../snapshots.ts';
+import { renewAfterUs, renewalPatienceUs } from '../timing.ts';
 import type { HolderSnapshot, Releasing, Renewal } from './under-way.ts';
 
 /** Flags of a hold. */
@@ -40,10 +40,10 @@ const CALENDAR_WIDTHS_MIN = 12;
 /** How many holds one wake looks at, so that a burst of renewals does not stop the process. */
 const VISITS_PER_WAKE = 10_000;
 
-type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
-type Release = Extract<QuorumCommand, { kind: 'release' }>;
-type Proclaim = Extract<QuorumCommand, { kind: 'proclaim' }>;
-type Lapse = Extract<QuorumCommand, { kind: 'lapse' }>;
+type Renew = Extract<LeaseCommand, { kind: 'renew' }>;
+type Release = Extract<LeaseCommand, { kind: 'release' }>;
+type Proclaim = Extract<LeaseCommand, { kind: 'proclaim' }>;
+type Lapse = Extract<LeaseCommand, { kind: 'lapse' }>;
 
 export class Holder {
   readonly #out: Outgoing;

@@ -2,7 +2,7 @@
  * How much of one member's memory the leases of each client take, counted in units of about 128 bytes: a lease is one, and its
  * metadata one more than the units it fills. Clients are known by the index of their owner table.
  */
-import { shareOf } from './limits.ts';
+import { shareOf } from '../limits.ts';
 
 const UNIT_BYTES = 128;
 /** All clients together may have so many times what one may have that is alone. */

@@ -4,11 +4,10 @@
  */
 import { compareBallots, monoAfter, NEVER, type BallotTime, type Incarnation, type MonoUs, type SpanUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { NameTable } from '../../tables/index.ts';
+import { DueHeap, type NameTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
 import type { QuorumMessage } from './messages.ts';
-import { internText, namesInOrder } from './snapshots.ts';
+import { internText, namesInOrder } from '../snapshots.ts';
 
 /** This role's bit in the name table. */
 const PROMISE_ROLE = 16;

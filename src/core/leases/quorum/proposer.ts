@@ -17,10 +17,11 @@ import {
   type VoterSet,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { QuorumCommand, QuorumStep, RefusalReason } from './config.ts';
-import { DueHeap } from './due-heap.ts';
+import { DueHeap } from '../../tables/index.ts';
+import type { LeaseCommand, RefusalReason } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
 import type { Holder } from './holder.ts';
-import { ballotLimit } from './horizon.ts';
+import { ballotLimit } from '../horizon.ts';
 import {
   AHEAD,
   FOR_PREPARE,
@@ -37,7 +38,7 @@ import {
 } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Pursuit, type Verdict } from './pursuit.ts';
-import { patienceUs, stretch } from './timing.ts';
+import { patienceUs, stretch } from '../timing.ts';
 
 /** A try that does not wait gives up after so many attempts that met others or nobody. */
 const TRIES_MAX = 4;
@@ -45,7 +46,7 @@ const BACK_OFF_DOUBLINGS = 5;
 /** A turn that failed is tried again so often, at least, before it is the next one's too. */
 const RESTS_IN_HEAD_START = 4;
 
-type Acquire = Extract<QuorumCommand, { kind: 'acquire' }>;
+type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
 export class Proposer {
   readonly #out: Outgoing;

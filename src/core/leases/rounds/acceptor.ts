@@ -18,9 +18,8 @@ import {
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
-import { DueHeap } from '../quorum/due-heap.ts';
-import { stretch } from '../quorum/timing.ts';
-import type { NameTable } from '../../tables/index.ts';
+import { stretch } from '../timing.ts';
+import { DueHeap, type NameTable } from '../../tables/index.ts';
 import { ballotOrder } from './ballots.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundHorizon } from './horizon.ts';

@@ -15,15 +15,15 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { RefusalReason } from '../quorum/config.ts';
-import { retime } from '../quorum/timing.ts';
+import { retime } from '../timing.ts';
 import type { NameTable } from '../../tables/index.ts';
-import type { Electorate } from '../quorum/voters.ts';
+import type { Electorate } from '../electorate.ts';
 import type { Algorithm, Surroundings } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
 import { aboveWritten, Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import { Claims } from './claims.ts';
-import type { LeaseCommand, RoundStep } from './config.ts';
+import type { LeaseCommand, RefusalReason } from '../contract.ts';
+import type { RoundStep } from './config.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
