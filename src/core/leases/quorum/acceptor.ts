@@ -80,8 +80,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#horizon = new Horizon(config.timing.aheadUsMax);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#watchers = watchers;
-    const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
-    this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
+    this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
     this.#pages = new Pages({ names, rows: this, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
@@ -113,10 +112,6 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    if (!this.#rules.oneRoundTrip) {
-      this.#prepareLiteral(from, id, message, step);
-      return;
-    }
     if (this.isLive(id, step) && !this.#isSameLease(id, message)) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
       this.#refuse(from, HELD, id, hash, message, step);
@@ -142,8 +137,6 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
       this.#refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#votes.hasRoom(id, message)) {
       this.#refuse(from, NO_ROOM, id, hash, message, step);
-    } else if (!this.#rules.oneRoundTrip) {
-      this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
@@ -314,30 +307,6 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #floorOf(id: number, hash: number): BallotTime {
     const floor = this.#floors.get(hash);
     return id >= 0 && this.#leases.has(id) ? (Math.max(floor, this.#leases.ballot(id)) as BallotTime) : floor;
-  }
-
-  // ── The papers to the letter: rule 2 off, prepare always, promises for ever ────────────────────────
-
-  #prepareLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promises.blocks(id, message, step)) return;
-    this.#promises.make(message, step);
-    this.#tellLease(id, step);
-    const reply = this.#reply;
-    reply.kind = PROMISED;
-    reply.owner = message.owner;
-    reply.lease = message.lease;
-    reply.ballot = message.ballot;
-    reply.clock = this.#horizon.told(step);
-    this.#sign(reply, message.print);
-    step.send(from, reply);
-  }
-
-  #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promises.blocks(id, message, step)) return;
-    // The proposal may have reached us though our promise was not among those it was built on.
-    this.#promises.make(message, step);
-    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
-    this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────

@@ -247,7 +247,7 @@ export class Contender {
     const { rules } = this.#surroundings;
     const ballot = aboveWritten(this.#ballots.next(step), claim);
     const patienceUs = roundPatienceUs(this.#pace, purpose === 'renew', claim.termUs);
-    const until = rules.attemptDeadline ? monoAfter(step.monoUs, patienceUs) : monoUs(Infinity);
+    const until = rules.attemptDeadline && rules.deadlineFromFirstMessage ? monoAfter(step.monoUs, patienceUs) : monoUs(Infinity);
     if (purpose === 'take') {
       claim.phase = 'asking';
       claim.tries++;

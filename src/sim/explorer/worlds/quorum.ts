@@ -11,7 +11,6 @@ import {
   type QuorumMessage,
   type Snapshot,
 } from '../../../core/index.ts';
-import { isLiteral } from '../../protocols/quorum-mutants.ts';
 import type { QuorumWorld } from '../../protocols/quorum.ts';
 import { quorumStaging } from '../../stage/quorum.ts';
 import type { Settings } from '../../stage/staging.ts';
@@ -24,11 +23,7 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
   ignores: ['skew', 'beyond'],
   tickUs: TICK_US,
 
-  settings: (bounds: Bounds, mutant: string | null): Settings => ({
-    ...leaseSettings(bounds),
-    // The paper to the letter promises nothing about tokens.
-    fencing: isLiteral(mutant) ? 'no' : 'yes',
-  }),
+  settings: (bounds: Bounds): Settings => ({ ...leaseSettings(bounds), fencing: 'yes' }),
 
   ratePpm: leaseRatePpm,
   clocks: () => AGREEING_CLOCKS,
@@ -77,10 +72,10 @@ export const quorumWorld: SmallWorld<QuorumMessage, QuorumCommand, QuorumEvent, 
 
 /**
  * Proposers are alike where nothing but equality is asked of their incarnations. Only a PREPARE compares them, where ballots are equal, and the first
- * try sends none, except in the papers' way. An owner that is a node and not a life is not renamed with it.
+ * try sends none. An owner that is a node and not a life is not renamed with it.
  */
 function areAlike({ tries }: Bounds, mutant: string | null): boolean {
-  return tries === 1 && !isLiteral(mutant) && mutant !== 'owner-is-node';
+  return tries === 1 && mutant !== 'owner-is-node';
 }
 
 /** What this file reads of a core's snapshot. */
