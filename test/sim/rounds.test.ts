@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { RoundCore } from '../../src/core/index.ts';
 import { simulation } from '../../src/sim/index.ts';
-import { roundRules, type RoundMutant } from '../../src/sim/protocols/rounds-mutants.ts';
+import { roundRules, type RoundMutant } from '../../src/sim/protocols/rounds/mutants.ts';
 import {
   flease,
   fleaseLiteral,
@@ -14,7 +14,7 @@ import {
   paxosLeaseLiteral,
   paxosLeaseSkewed,
   type RoundProtocol,
-} from '../../src/sim/protocols/rounds.ts';
+} from '../../src/sim/protocols/rounds/protocol.ts';
 
 const RUNS = 60;
 const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
