@@ -3,7 +3,7 @@
  * happens. It runs one drawn scenario, first under faults, then healed, and shows every record of the
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
-import { NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import { NEVER, TenureError, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Step, UnitId } from '../core/index.ts';
 import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
 import type { MachineClock } from './clock.ts';
@@ -14,6 +14,7 @@ import { noCounts, type WorldCounts } from './interest.ts';
 import { Overheard } from './liar.ts';
 import { MessageSlab } from './message-slab.ts';
 import { Network } from './network.ts';
+import { Parked } from './parked.ts';
 import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
@@ -104,8 +105,19 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#current = this.population.current;
   }
 
-  /** Runs the scenario to its end, or to the first violation. */
+  /** Runs the scenario to its end, or to the first violation. A core that finds one of its own invariants broken is one. */
   run(): void {
+    try {
+      this.#play();
+    } catch (error) {
+      const process = this.#running;
+      if (process === null || !(error instanceof TenureError) || error.code !== 'TENURE_INTERNAL') throw error;
+      const message = `${this.nameOf(process.node)}#${process.incarnation} broke an invariant: ${error.message}`;
+      this.panel.report({ property: 'invariant', at: this.nowUs, message });
+    }
+  }
+
+  #play(): void {
     const { nodes, safetyUs, livenessUs } = this.scenario;
     const { panel, population } = this;
     population.startAll(nodes);
@@ -473,28 +485,5 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.network.mendAll();
     this.storage.repairAll();
     this.population.heal();
-  }
-}
-
-/** Things that wait for an event of the queue, which knows them by number. */
-class Parked<T> {
-  readonly #things: (T | null)[] = [];
-  readonly #free: number[] = [];
-
-  park(thing: T): number {
-    const number = this.#free.pop() ?? this.#things.length;
-    this.#things[number] = thing;
-    return number;
-  }
-
-  get(number: number): T {
-    return this.#things[number] as T;
-  }
-
-  take(number: number): T {
-    const thing = this.#things[number] as T;
-    this.#things[number] = null;
-    this.#free.push(number);
-    return thing;
   }
 }

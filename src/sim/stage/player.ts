@@ -36,6 +36,8 @@ export type Told =
   | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
   /** Progress that was owed is impossible or was undone. */
   | { readonly kind: 'missed'; readonly message: string }
+  /** The core found one of its own invariants broken. It is stepped no more. */
+  | { readonly kind: 'broke'; readonly message: string }
   | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
 
 export type Input =
@@ -96,6 +98,15 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
     this.#choices = choices;
     this.#chosen = 0;
     for (const list of [this.sent, this.asked, this.told, this.events, this.commands]) list.length = 0;
+    try {
+      this.#step(input);
+    } catch (error) {
+      if (!(error instanceof TenureError) || error.code !== 'TENURE_INTERNAL') throw error;
+      this.told.push({ kind: 'broke', message: error.message });
+    }
+  }
+
+  #step(input: Input): void {
     switch (input.kind) {
       case 'start':
         this.core.start(this);

@@ -5,6 +5,7 @@
  * random while, and asks before it proposes.
  */
 import {
+  invariant,
   monoAfter,
   monoUs,
   NO_BALLOT,
@@ -230,10 +231,19 @@ export class Proposer {
       this.#fail(pursuit, step);
       return;
     }
+    this.#checkGrant(pursuit, deadlineMono, step);
     this.#pursuits.delete(pursuit.lease);
     // Where it has the vote it has left the queue.
     this.#leaveQueues(pursuit, pursuit.accepted, step);
     this.#holder.hold(pursuit, deadlineMono, deadlineWall, step);
+  }
+
+  /** What every grant has, whatever led to it. */
+  #checkGrant({ phase, ballot, accepted, termUs }: Pursuit, deadlineMono: MonoUs, { monoUs: mono }: QuorumStep): void {
+    const { rules, electorate } = this.#out;
+    invariant(phase === 'proposing' && ballot !== NO_BALLOT, 'an attempt won that is void');
+    invariant(accepted.size >= electorate.quorum || !rules.distinctVoters, 'a lease was granted without a quorum of voters');
+    invariant(deadlineMono <= mono + termUs, 'a lease was granted for longer than its term');
   }
 
   /** The attempt is void before its release leaves: a late vote finds nothing to add to (rule 6). */
