@@ -44,7 +44,7 @@ function damage(node: Node, change: (rows: Held['holder']['rows']) => readonly (
   const whole = node.core.snapshot() as unknown as Held & Record<string, Snapshot>;
   const boot = { self: nodeId(node.id), incarnation: incarnation(node.incarnation), restarted: false, diskKept: false };
   node.core = new QuorumCore(node.cell.config, boot);
-  node.core.restore({ ...whole, holder: { ...whole.holder, rows: change(whole.holder.rows) } } as unknown as Snapshot);
+  node.core.restore({ ...whole, holder: { ...whole.holder, rows: change(whole.holder.rows) } });
 }
 
 describe('a holder', () => {
