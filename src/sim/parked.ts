@@ -1,5 +1,3 @@
-/** A place for things that wait for an event of the queue: the queue carries numbers only. */
-
 /** Things that wait for an event of the queue, which knows them by number. */
 export class Parked<T> {
   readonly #things: (T | null)[] = [];

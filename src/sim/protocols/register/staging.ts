@@ -9,9 +9,13 @@ import type { Actor, Settings, Staging } from '../../stage/staging.ts';
 import { ASKER_NAMES, takesNoMore, unknownVerb } from '../../stage/words.ts';
 import type { RegisterWorld } from './protocol.ts';
 
+/** How many texts each verb takes after its key, and what a verb that takes so many needs. A swap names what it has seen by its text. */
+const TEXTS: Readonly<Record<string, number>> = { read: 0, list: 0, write: 1, swap: 2 };
+const NEEDS = ['a key', 'a key and a text', 'a key, the text it has seen or nothing, and a text'];
+
 export const registerStaging: Staging<RegisterCommand, RegisterEvent, RegisterWorld, PlainClient> = {
   defaults: { clients: '2', units: '1' },
-  verbs: ['read NODE KEY [unit N]', 'write NODE KEY TEXT [unit N]'],
+  verbs: ['read NODE KEY [unit N]', 'write NODE KEY TEXT [unit N]', 'swap NODE KEY SEEN TEXT [unit N]', 'list NODE PREFIX [unit N]'],
 
   scenario(settings: Settings): Scenario<RegisterWorld> {
     const nodes = settingCount(settings, 'clients', 1, ASKER_NAMES.length);
@@ -29,8 +33,10 @@ export const registerTapeToScript: TapeToScript<RegisterCommand, RegisterWorld> 
   settings: ({ nodes, units }: Scenario<RegisterWorld>): Settings => ({ clients: String(nodes), units: String(units) }),
   say(command: RegisterCommand): Said {
     const unit = command.unit === 0 ? [] : ['unit', String(command.unit)];
-    const value = command.kind === 'write' ? [String.fromCharCode(...command.value)] : [];
-    return { verb: command.kind, words: [command.key, ...value, ...unit] };
+    const text = (value: Uint8Array | null): string => (value ? String.fromCharCode(...value) : 'nothing');
+    const seen = command.kind === 'swap' ? [text(command.seen)] : [];
+    const value = command.kind === 'write' || command.kind === 'swap' ? [text(command.value)] : [];
+    return { verb: command.kind, words: [command.key, ...seen, ...value, ...unit] };
   },
   use: (): null => null,
 };
@@ -48,24 +54,30 @@ class RegisterActor implements Actor<RegisterEvent> {
 
   act(verb: string, words: readonly string[]): void {
     const desk = this.#desk;
-    if (verb !== 'read' && verb !== 'write') throw unknownVerb(verb, registerStaging.verbs);
+    const texts = TEXTS[verb];
+    if (texts === undefined) throw unknownVerb(verb, registerStaging.verbs);
     const [key, ...rest] = words;
-    const value = verb === 'write' ? rest.shift() : undefined;
-    if (key === undefined || (verb === 'write' && value === undefined))
-      throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} needs a key${verb === 'write' ? ' and a text' : ''}`);
-    const unit = this.#unit(rest);
-    takesNoMore(verb, rest.slice(2));
-    const bytes = value === undefined ? null : encodeName(value);
+    const [seen, value] = verb === 'swap' ? rest : [undefined, rest[0]];
+    if (key === undefined || rest.length < texts) throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} needs ${NEEDS[texts]}`);
+    const where = rest.slice(texts);
+    const unit = this.#unit(where);
+    takesNoMore(verb, where.slice(2));
     const name = `${unit}/${key}`;
     const op = ++this.#ops;
+    if (verb === 'list') {
+      desk.command({ kind: 'list', unit, key, op });
+      return;
+    }
     this.#registers.set(op, name);
-    if (value === undefined || bytes === null) {
+    if (verb === 'read' || value === undefined) {
       desk.record({ kind: 'invoked', register: name, op, action: 'read' });
       desk.command({ kind: 'read', unit, key, op });
-    } else {
-      desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
-      desk.command({ kind: 'write', unit, key, op, value: bytes });
+      return;
     }
+    const bytes = encodeName(value);
+    desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
+    if (seen === undefined) desk.command({ kind: 'write', unit, key, op, value: bytes });
+    else desk.command({ kind: 'swap', unit, key, op, seen: seen === 'nothing' ? null : encodeName(seen), value: bytes });
   }
 
   #unit([word, number]: readonly string[]): number {
