@@ -43,7 +43,7 @@ export class Chronicle {
       return;
     }
     if (told.kind === 'broke') {
-      const message = `node ${node}#${incarnation} broke an invariant: ${told.message}`;
+      const message = `node ${node}#${incarnation} ${told.message}`;
       this.panel.report({ property: 'invariant', at: this.#clocks.now(), message });
       return;
     }

@@ -6,6 +6,7 @@ import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type 
 import type { Boot, Completion, Core, Snapshot, Step, UnitId, Version } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
+import { brokenInvariant } from '../broken-core.ts';
 import type { Desk, DistributiveOmit, HoldDeadline, Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
 import type { Actor, StagedProtocol } from './staging.ts';
@@ -94,8 +95,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
     try {
       this.#step(input);
     } catch (error) {
-      if (!(error instanceof TenureError) || error.code !== 'TENURE_INTERNAL') throw error;
-      this.told.push({ kind: 'broke', message: error.message });
+      this.told.push({ kind: 'broke', message: brokenInvariant(error) });
     }
   }
 
