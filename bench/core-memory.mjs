@@ -5,7 +5,7 @@
  * or, as a third argument, one as `parseEngine` reads it.
  */
 import { encodeName } from '../dist/kernel/index.js';
-import { makeEngine, parseEngine } from '../dist/api/engine-options.js';
+import { makeEngine, parseEngine } from '../dist/api/engines/index.js';
 import { PROPOSE, QuorumCore, QuorumMessage, RoundCore, roundKinds, RoundMessage } from '../dist/core/index.js';
 
 const scenario = process.argv[2] ?? 'acceptor';

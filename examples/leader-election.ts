@@ -10,9 +10,9 @@ const [one, two, watcher] = await Promise.all([connect(options), connect(options
 const done = new AbortController();
 const observing = (async () => {
   let last = '';
-  for await (const sighting of watcher.elect('billing').observe({ signal: done.signal })) {
-    if (sighting.kind === 'gap') continue; // who leads is not known for a moment; it is told anew, changed or not
-    const now = sighting.leader ? `leader: ${sighting.leader.text}` : 'no leader';
+  for await (const change of watcher.elect('billing').observe({ signal: done.signal })) {
+    if (change.kind === 'gap') continue; // who leads is not known for a moment; it is told anew, changed or not
+    const now = change.leader ? `leader: ${change.leader.text}` : 'no leader';
     if (now !== last) console.log(now);
     last = now;
   }

@@ -30,9 +30,12 @@ const WORLDS = [
   'explore quorum --acceptors 3 --crashes 0 --renewals 0 --no-release --drift 0.1',
   'explore quorum --acceptors 1 --crashes 1 --renewals 0 --no-release --tries 2 --drift 0.1',
   'explore quorum --acceptors 1 --crashes 1 --renewals 1 --duplicates 1 --drift 0.1',
+  'explore register',
+  'explore register --operations 2 --at-once 2',
+  'explore register --mutant cached-read',
 ];
 
-/** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. */
+/** What a small world can break: nobody proclaims or stands in line in it, and it does not ask for progress. Registers without leases are explored, too. */
 const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests', 'R1', 'R2', 'R3', 'R4', 'R5']);
 
 /** @param {string} path */
@@ -181,11 +184,8 @@ function properties(names, sampled, explored, killed, scripts) {
     const broken = clean.filter(({ properties: found }) => found.includes(name)).length > 0;
     const killers = killed.filter(({ broken: found }) => found.includes(name)).map(({ name: mutant }) => `\`${mutant}\``);
     const shown = scripts.filter(({ mutant, breaks }) => mutant === null && breaks === name).map((script) => link(script));
-    const worldsOf = !EXPLORED.has(name)
-      ? 'not explored'
-      : exhausted.length > 0
-        ? `${exhausted.length}, ${number(states)} states, clean`
-        : 'none';
+    const isExplored = EXPLORED.has(name) || (name === 'regularity' && !names.includes('exclusion'));
+    const worldsOf = !isExplored ? 'not explored' : exhausted.length > 0 ? `${exhausted.length}, ${number(states)} states, clean` : 'none';
     const sample = runs === 0 ? 'none' : `${number(runs)} runs, ${broken ? '**broken**' : 'clean'}`;
     return `| ${name} | ${worldsOf} | ${sample} | ${[...killers, ...shown].join(', ') || 'none'} |`;
   });

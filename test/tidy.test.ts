@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { importCycles } from './support/cycles.ts';
 import { brokenLinks } from './support/links.ts';
 import { inspect, LAYERS, RULES } from './support/tidy.ts';
 import { readRepositoryFile, repositoryFiles, ROOT } from './support/tree.ts';
@@ -189,6 +190,10 @@ describe('the repository', () => {
     expect(references.map(({ path }) => path)).toEqual(LAYERS.filter((layer) => present.includes(layer)).map((layer) => `src/${layer}`));
   });
 
+  it('has no files that import each other in a circle, where that is ruled out', () => {
+    expect(importCycles(files, readRepositoryFile)).toEqual([]);
+  });
+
   it('has every test file that is called long', () => {
     const long = JSON.parse(readRepositoryFile('test/long-tests.json') ?? '') as string[];
     expect(long.filter((file) => !repositoryFiles().includes(file))).toEqual([]);
@@ -211,6 +216,29 @@ describe.each(RULE_NAMES)('the rule %s', (name) => {
 
   it('lets near misses pass', () => {
     expect(each('good').flatMap(({ path, text }) => rule(path, text))).toEqual([]);
+  });
+});
+
+describe('circles of imports', () => {
+  const found = (sources: Record<string, string>) => {
+    const planted = Object.fromEntries(Object.entries(sources).map(([name, text]) => [`src/api/${name}.ts`, text]));
+    return importCycles(Object.keys(planted), (path) => planted[path]);
+  };
+
+  it('are found, of types too, over any number of files', () => {
+    expect(found({ a: `import './b.ts';`, b: `import type { A } from './a.ts';` })).toEqual(['in a circle: src/api/a.ts, src/api/b.ts']);
+    expect(found({ a: `export * from './x/b.ts';`, 'x/b': `import './c.ts';`, 'x/c': `type A = import('../a.ts').A;` })).toHaveLength(1);
+    expect(found({ a: `import './b.ts';`, b: `import './c.ts';`, c: `import './b.ts';` })).toEqual([
+      'in a circle: src/api/b.ts, src/api/c.ts',
+    ]);
+    expect(found({ a: `import './a.ts';` })).toHaveLength(1);
+  });
+
+  it('are not seen where two ways lead to one file, or another layer is in between', () => {
+    expect(found({ a: `import './b.ts'; import './c.ts';`, b: `import './d.ts';`, c: `import './b.ts'; import './d.ts';`, d: '' })).toEqual(
+      [],
+    );
+    expect(found({ a: `import '../kernel/index.ts';`, b: `// import './b.ts'` })).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
  * A cell of real cores on virtual time in which every node has clocks of its own: ahead, behind, fast or slow. For what an
  * engine does when clocks are wrong, which `testCell` does not play. A seed gives the same run.
  */
-import { makeEngine, parseEngine } from '../../dist/api/engine-options.js';
+import { makeEngine, parseEngine } from '../../dist/api/engines/index.js';
 import { QuorumCore, RoundCore } from '../../dist/core/index.js';
 import { encodeName, Random } from '../../dist/kernel/index.js';
 import { MachineClock } from '../../dist/sim/clock.js';

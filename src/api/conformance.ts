@@ -4,7 +4,7 @@
  * number of clients. What a place can do decides what is asked of it.
  */
 import assert from 'node:assert/strict';
-import { claimClosing } from './conformance-closing.ts';
+import { claimClosing } from './conformance/closing.ts';
 import {
   claimElections,
   claimLists,
@@ -12,10 +12,11 @@ import {
   claimPrefixWatches,
   claimProclaims,
   claimWatches,
-} from './conformance-elections.ts';
-import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './lease-place.ts';
+} from './conformance/elections.ts';
+import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
 
-export type { LeaseClient, LeasePlace } from './lease-place.ts';
+export type { LeasePlace } from './conformance/place.ts';
+export type { LeaseClient } from './leases/client.ts';
 
 export interface LeaseServiceConformanceOptions {
   /** Of any test runner: names a test and runs it. */

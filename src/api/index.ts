@@ -1,25 +1,23 @@
-/** The public face of the package. */
+/** The public face of the package. What is exported here, and of which members, is listed in `test/api/surface.txt`. */
 export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
-export type { Cell, CellState } from './cell.ts';
-export { connect, joinCell } from './join.ts';
-export { BUCKETS_MS, type CellCounters, type HistogramSnapshot, type PeerCounters } from './counters.ts';
-export { observe, type Origin, type TenureChannel, type TenureEvents } from './diagnostics.ts';
-export type { HistoryOptions } from './history-file.ts';
-export type { Logger } from './logging.ts';
-export {
-  Election,
-  Leadership,
-  type CampaignOptions,
-  type ElectionGround,
-  type ElectionOptions,
-  type Leader,
-  type Sighting,
-} from './election.ts';
-export { parseEngine } from './engine-options.ts';
-export type { EngineOptions, FleaseOptions, PaxosLeaseOptions } from './engine.ts';
-export { Lease } from './lease.ts';
-export { LeaseLostError } from './lease-errors.ts';
-export type { HolderAnswer, HolderInfo, ListedLease, Listing, TryResult, AcquireOptions } from './lease-service.ts';
-export type { Change, Watch, WatchOptions } from './watch.ts';
-export type { MemberStatus } from './member-calls.ts';
-export type { ConnectOptions, JoinOptions } from './options.ts';
+export type { Cell } from './cell/cell.ts';
+export { connect, joinCell } from './cell/join.ts';
+export type { MemberStatus } from './cell/member-calls.ts';
+export type { ConnectOptions, JoinOptions } from './cell/options.ts';
+export type { CellState } from './cell/state.ts';
+export type { CampaignOptions, Election, ElectionGround, ElectionOptions, Leadership } from './elections/election.ts';
+export type { Leader, LeaderChange } from './elections/leader-changes.ts';
+export type { FleaseOptions } from './engines/flease.ts';
+export { parseEngine, type EngineOptions } from './engines/index.ts';
+export type { PaxosLeaseOptions } from './engines/paxoslease.ts';
+export type { LeaseClient } from './leases/client.ts';
+export { LeaseLostError } from './leases/errors.ts';
+export type { Lease } from './leases/lease.ts';
+export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './leases/questions.ts';
+export type { AcquireOptions, TryResult } from './leases/requests.ts';
+export { BUCKETS_MS, type CellCounters, type HistogramSnapshot, type PeerCounters } from './observing/counters.ts';
+export { observe, type Origin, type TenureChannel, type TenureEvents } from './observing/diagnostics.ts';
+export type { HistoryOptions } from './observing/history-file.ts';
+export type { Logger } from './observing/logging.ts';
+export type { Change, WatchOptions } from './watches/feed.ts';
+export type { Watch } from './watches/watch.ts';

@@ -3,16 +3,25 @@
  * decided was proposed) and *integrity* (an incarnation decides once). A recovered incarnation may
  * decide again, but the same. Proposals are forgotten at the first decision, old instances in bulk.
  */
-import type { Decided, Happened, HistoryRecord, Proposed } from './history.ts';
-import { RecentMap } from './recent.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Decided, HistoryRecord, Proposed, RecordKind } from './history.ts';
+import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
+import { RecentMap, type RecentMemory } from './recent.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
 interface Instance {
   proposed: string[];
-  /** The first decision; all others are compared with it. */
-  first: Decided | null;
-  readonly deciders: Pick<Happened, 'node' | 'incarnation'>[];
+  /** The first decision; all others are compared with it. By whom and when is for messages: null where that was not remembered. */
+  first: { readonly value: string; readonly made: Decided | null } | null;
+  readonly deciders: Who[];
+}
+
+type InstanceMemory = readonly [number: number, proposed: readonly string[], first: string | null, deciders: readonly WhoMemory[]];
+
+interface AgreementMemory {
+  readonly instances: RecentMemory<InstanceMemory>;
+  readonly forgottenUpTo: number;
 }
 
 /** At least so many instances are remembered. */
@@ -20,6 +29,8 @@ const INSTANCES_KEPT = 16_384;
 
 export class AgreementReferee implements Referee {
   readonly property = 'agreement' as const;
+  /** A crash changes nothing: what was decided stays so. */
+  readonly handles: readonly RecordKind[] = ['proposed', 'decided', 'crashed'];
   readonly #instances: RecentMap<number, Instance>;
   /** Instances up to here may have been forgotten: one that is not known is not judged. */
   #forgottenUpTo = -1;
@@ -48,6 +59,29 @@ export class AgreementReferee implements Referee {
     return [];
   }
 
+  snapshot(seen: Perspective): Json {
+    const instances = this.#instances.snapshot((number, { proposed, first, deciders }): InstanceMemory => [
+      number,
+      inOrder(proposed),
+      first?.value ?? null,
+      inOrder(deciders.map((who) => whoSeen(who, seen))),
+    ]);
+    return { instances, forgottenUpTo: this.#forgottenUpTo };
+  }
+
+  restore(memory: Json): void {
+    const { instances, forgottenUpTo } = memory as unknown as AgreementMemory;
+    this.#forgottenUpTo = forgottenUpTo;
+    this.#instances.restore(instances, ([number, proposed, first, deciders]) => [
+      number,
+      {
+        proposed: [...proposed],
+        first: first === null ? null : { value: first, made: null },
+        deciders: deciders.map(([node, incarnation]) => ({ node, incarnation })),
+      },
+    ]);
+  }
+
   #decide(record: Decided): Violation | null {
     const instance = this.#instance(record);
     if (instance === null) return null;
@@ -59,9 +93,11 @@ export class AgreementReferee implements Referee {
     deciders.push({ node: record.node, incarnation: record.incarnation });
     if (first !== null) {
       if (first.value === record.value) return null;
-      return violation('agreement', record, `but ${party(first)} decided ${quoted(first.value)} at ${instant(first.at)}`);
+      const by = first.made === null ? 'another' : party(first.made);
+      const when = first.made === null ? 'before' : `at ${instant(first.made.at)}`;
+      return violation('agreement', record, `but ${by} decided ${quoted(first.value)} ${when}`);
     }
-    instance.first = record;
+    instance.first = { value: record.value, made: record };
     const valid = instance.proposed.includes(record.value);
     instance.proposed = [];
     return valid ? null : violation('validity', record, 'which nobody had proposed');

@@ -3,21 +3,31 @@
  * at what a learner believes at that instant, by its own clocks. Over links that lose messages nobody can promise that
  * a release was heard of: where `releasesHeard` is false, a lease that was given back before its end is not judged.
  */
-import type { HistoryRecord } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { HistoryRecord, RecordKind } from './history.ts';
+import { inOrder } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
 interface Grants {
   newest: number;
-  /** Tokens granted before the newest; true where the lease was given back before its end. */
+  /** Tokens granted before the newest; true where the lease was given back before its end, and nobody promised that this is heard. */
   readonly past: Map<number, boolean>;
+}
+
+interface BeliefMemory {
+  /** With the tokens of before that are judged. */
+  readonly grants: readonly (readonly [resource: string, newest: number, judged: readonly number[]])[];
+  readonly released: readonly string[];
 }
 
 export class BeliefReferee implements Referee {
   readonly property = 'belief' as const;
+  /** A crash changes nothing: learners may outlive the holder. */
+  readonly handles: readonly RecordKind[] = ['granted', 'ended', 'believed', 'crashed'];
   readonly #releasesHeard: boolean;
   readonly #grants = new Map<string, Grants>();
-  /** Given back, by resource and token. */
+  /** Given back, by resource and token, where nobody promised that this is heard. */
   readonly #released = new Set<string>();
 
   constructor(releasesHeard: boolean) {
@@ -37,12 +47,12 @@ export class BeliefReferee implements Referee {
         return null;
       }
       case 'ended':
-        if (record.reason === 'released') this.#released.add(keyOf(record.resource, record.token));
+        if (record.reason === 'released' && !this.#releasesHeard) this.#released.add(keyOf(record.resource, record.token));
         return null;
       case 'believed': {
         const grants = this.#grants.get(record.resource);
         const wasReleased = grants?.past.get(record.token);
-        if (grants === undefined || wasReleased === undefined || (wasReleased && !this.#releasesHeard)) return null;
+        if (grants === undefined || wasReleased === undefined || wasReleased) return null;
         const message =
           `${party(record)} believes at ${instant(record.at)} that ${quoted(record.resource)} is held with token ${record.token}, ` +
           `though it was granted with token ${grants.newest} since`;
@@ -55,6 +65,22 @@ export class BeliefReferee implements Referee {
 
   finish(_at: number): readonly Violation[] {
     return [];
+  }
+
+  snapshot(): Json {
+    const grants = [...this.#grants].map(([resource, { newest, past }]): BeliefMemory['grants'][number] => [
+      resource,
+      newest,
+      inOrder([...past].filter(([, wasReleased]) => !wasReleased).map(([token]) => token)),
+    ]);
+    return { grants: inOrder(grants), released: inOrder(this.#released) };
+  }
+
+  restore(memory: Json): void {
+    const { grants, released } = memory as unknown as BeliefMemory;
+    for (const [resource, newest, judged] of grants)
+      this.#grants.set(resource, { newest, past: new Map(judged.map((token) => [token, false])) });
+    for (const key of released) this.#released.add(key);
   }
 }
 

@@ -2,13 +2,16 @@
  * Deadline: nobody acts past its deadline. A lease is handed over, renewed and used only while time
  * is left on the holder's own clocks (rule 11), and never after its hold was ended for any reason.
  */
-import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Granted, HistoryRecord, RecordKind, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
+import type { Perspective } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted, span } from './wording.ts';
 
 export class DeadlineReferee implements Referee {
   readonly property = 'deadline' as const;
+  readonly handles: readonly RecordKind[] = ['granted', 'renewed', 'used', 'ended', 'crashed'];
   readonly #holds = new OpenHolds();
 
   observe(record: HistoryRecord): Violation | null {
@@ -33,6 +36,14 @@ export class DeadlineReferee implements Referee {
 
   finish(_at: number): readonly Violation[] {
     return [];
+  }
+
+  snapshot(seen: Perspective): Json {
+    return this.#holds.snapshot(seen);
+  }
+
+  restore(memory: Json): void {
+    this.#holds.restore(memory);
   }
 
   #judgeRemaining(act: Granted | Renewed | Used): Violation | null {

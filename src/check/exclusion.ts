@@ -5,13 +5,16 @@
  * an `ended` record (reason `deadline`) before any other record of that resource. So this referee
  * reads no clocks, and a hold that is open in the history is one its holder believes in.
  */
-import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Granted, HistoryRecord, RecordKind, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
+import type { Perspective } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
 export class ExclusionReferee implements Referee {
   readonly property = 'exclusion' as const;
+  readonly handles: readonly RecordKind[] = ['granted', 'renewed', 'used', 'ended', 'crashed'];
   readonly #holds = new OpenHolds();
 
   observe(record: HistoryRecord): Violation | null {
@@ -40,12 +43,20 @@ export class ExclusionReferee implements Referee {
     return [];
   }
 
+  snapshot(seen: Perspective): Json {
+    return this.#holds.snapshot(seen);
+  }
+
+  restore(memory: Json): void {
+    this.#holds.restore(memory);
+  }
+
   #overlap(act: Granted | Renewed | Used, did: string): Violation | null {
     const other = this.#holds.newest(act.resource);
     if (other === undefined) return null;
     const message =
       `${party(act)} ${did} ${quoted(act.resource)} with token ${act.token} at ${instant(act.at)}, ` +
-      `while ${party(other)} holds it with token ${other.token} since ${instant(other.since)}`;
+      `while ${party(other)} holds it with token ${other.token}${other.since === null ? '' : ` since ${instant(other.since)}`}`;
     return { property: this.property, at: act.at, message };
   }
 }

@@ -3,13 +3,21 @@
  * grant, for ever, and whoever acts carries the token it was granted. The highest token of every
  * resource is kept for the whole run, because "for ever" ends with no hold.
  */
-import type { Granted, HistoryRecord, Renewed, Used } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Granted, HistoryRecord, RecordKind, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
+import { inOrder, type Perspective } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
+interface FencingMemory {
+  readonly highest: readonly (readonly [resource: string, token: number])[];
+  readonly holds: Json;
+}
+
 export class FencingReferee implements Referee {
   readonly property = 'fencing' as const;
+  readonly handles: readonly RecordKind[] = ['granted', 'renewed', 'used', 'ended', 'crashed'];
   readonly #highest = new Map<string, number>();
   readonly #holds = new OpenHolds();
 
@@ -36,6 +44,16 @@ export class FencingReferee implements Referee {
 
   finish(_at: number): readonly Violation[] {
     return [];
+  }
+
+  snapshot(seen: Perspective): Json {
+    return { highest: inOrder(this.#highest), holds: this.#holds.snapshot(seen) };
+  }
+
+  restore(memory: Json): void {
+    const { highest, holds } = memory as unknown as FencingMemory;
+    for (const [resource, token] of highest) this.#highest.set(resource, token);
+    this.#holds.restore(holds);
   }
 
   #judgeGrant(grant: Granted): Violation | null {

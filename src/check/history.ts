@@ -151,3 +151,5 @@ export type HistoryRecord =
   | Broadcast
   | Delivered
   | Crashed;
+
+export type RecordKind = HistoryRecord['kind'];

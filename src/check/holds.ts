@@ -2,14 +2,18 @@
  * The holds open now, by resource: opened by `granted`, closed by `ended` or by the crash of their
  * incarnation. A closed hold leaves nothing behind. What an overlap means is for the referees.
  */
-import type { Granted, Happened } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Granted } from './history.ts';
+import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
 
 export interface Hold extends Pick<Granted, 'node' | 'incarnation' | 'token'> {
-  /** `at` of its grant. */
-  readonly since: number;
+  /** `at` of its grant, for messages; null where that was not remembered. */
+  readonly since: number | null;
   /** The next older hold of the same resource; null in every correct history. */
   next: Hold | null;
 }
+
+type HoldMemory = readonly [resource: string, who: WhoMemory, token: number];
 
 type Holding = Pick<Granted, 'node' | 'incarnation' | 'resource' | 'token'>;
 
@@ -32,9 +36,8 @@ export class OpenHolds {
     return hold ?? undefined;
   }
 
-  open(grant: Granted): void {
-    const { node, incarnation, token, at, resource } = grant;
-    this.#newest.set(resource, { node, incarnation, token, since: at, next: this.#newest.get(resource) ?? null });
+  open({ at, ...grant }: Granted): void {
+    this.#open(grant, at);
   }
 
   /** Closes one hold; one that is not open stays so. */
@@ -52,7 +55,7 @@ export class OpenHolds {
     }
   }
 
-  closeAllOf(who: Pick<Happened, 'node' | 'incarnation'>): void {
+  closeAllOf(who: Who): void {
     for (const [resource, first] of this.#newest) {
       let kept: Hold | null = null;
       let tail: Hold | null = null;
@@ -65,6 +68,24 @@ export class OpenHolds {
       if (tail !== null) tail.next = null;
       if (kept !== first) this.#replaceNewest(resource, kept);
     }
+  }
+
+  /** Which of several holds of a resource is the newest makes a difference to messages only. */
+  snapshot(seen: Perspective): Json {
+    const holds: HoldMemory[] = [];
+    for (const [resource, newest] of this.#newest) {
+      for (let hold: Hold | null = newest; hold !== null; hold = hold.next) holds.push([resource, whoSeen(hold, seen), hold.token]);
+    }
+    return inOrder(holds);
+  }
+
+  restore(memory: Json): void {
+    for (const [resource, [node, incarnation], token] of memory as readonly HoldMemory[])
+      this.#open({ node, incarnation, resource, token }, null);
+  }
+
+  #open({ node, incarnation, token, resource }: Holding, since: number | null): void {
+    this.#newest.set(resource, { node, incarnation, token, since, next: this.#newest.get(resource) ?? null });
   }
 
   #replaceNewest(resource: string, hold: Hold | null): void {

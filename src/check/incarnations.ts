@@ -2,9 +2,7 @@
  * Something kept for each incarnation: found by node and incarnation without building a key, and
  * dropped when that incarnation crashes. Node 1 and node "1" are two nodes.
  */
-import type { Happened } from './history.ts';
-
-type Who = Pick<Happened, 'node' | 'incarnation'>;
+import type { Who } from './memory.ts';
 
 export class PerIncarnation<V> {
   readonly #byNode = new Map<number | string, Map<number, V>>();
@@ -17,6 +15,10 @@ export class PerIncarnation<V> {
     let starts = this.#byNode.get(who.node);
     if (starts === undefined) this.#byNode.set(who.node, (starts = new Map()));
     starts.set(who.incarnation, value);
+  }
+
+  *entries(): Generator<[who: Who, value: V]> {
+    for (const [node, starts] of this.#byNode) for (const [incarnation, value] of starts) yield [{ node, incarnation }, value];
   }
 
   /** Forgets the incarnation and returns what was kept for it. */

@@ -4,8 +4,10 @@
  * k″ < k for WRITE: as printed (≤) each READ that commits would forbid its own WRITE. R5 does not ask which of the two
  * committed first. A crash ends nothing here: what was begun may still take effect.
  */
-import type { Aborted, Asked, Committed, Happened, HistoryRecord } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Aborted, Asked, Committed, Happened, HistoryRecord, RecordKind } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
+import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { party, quoted } from './wording.ts';
 
@@ -22,6 +24,9 @@ interface Operation extends Ballot {
   /** The highest ballot that had committed when it began. */
   readonly committedBefore: Ballot;
 }
+
+type BallotMemory = readonly [time: number, by: number];
+type TopMemory = readonly [ballot: BallotMemory, value: string | null, other: BallotMemory];
 
 /** Values with ballots: the value with the highest, and the highest ballot of any other value. */
 class Top {
@@ -41,6 +46,16 @@ class Top {
   besides(value: string | null): Ballot {
     return value === this.value ? this.other : this.ballot;
   }
+
+  snapshot(seen: Perspective): TopMemory {
+    return [ballotSeen(this.ballot, seen), this.value, ballotSeen(this.other, seen)];
+  }
+
+  restore([ballot, value, other]: TopMemory): void {
+    this.ballot = ballotOf(ballot);
+    this.value = value;
+    this.other = ballotOf(other);
+  }
 }
 
 interface Register {
@@ -56,11 +71,31 @@ interface Register {
   standing: Ballot[];
 }
 
+interface RegisterMemory {
+  readonly name: string;
+  readonly highest: BallotMemory;
+  readonly committed: BallotMemory;
+  readonly lowest: readonly (readonly [value: string, ballot: BallotMemory])[];
+  readonly writes: TopMemory;
+  readonly reads: TopMemory;
+  readonly standing: readonly BallotMemory[];
+}
+
+interface OperationMemory {
+  readonly who: WhoMemory;
+  readonly op: number;
+  readonly ballot: BallotMemory;
+  /** Null: it reads. */
+  readonly value: string | null;
+  readonly committedBefore: BallotMemory;
+}
+
 /** One lemma. */
 export type Lemma = 'R1' | 'R2' | 'R3' | 'R4' | 'R5';
 
 export class LemmaReferee implements Referee {
   readonly property: Lemma;
+  readonly handles: readonly RecordKind[] = ['asked', 'committed', 'aborted', 'crashed'];
   readonly #registers = new Map<string, Register>();
   readonly #underWay = new PerIncarnation<Map<number, Operation>>();
 
@@ -89,6 +124,52 @@ export class LemmaReferee implements Referee {
     return [];
   }
 
+  snapshot(seen: Perspective): Json {
+    const registers = [...this.#registers.values()].map(({ name, highest, committed, lowest, writes, reads, standing }) => ({
+      name,
+      highest: ballotSeen(highest, seen),
+      committed: ballotSeen(committed, seen),
+      lowest: inOrder([...lowest].map(([value, ballot]) => [value, ballotSeen(ballot, seen)] as const)),
+      writes: writes.snapshot(seen),
+      reads: reads.snapshot(seen),
+      standing: inOrder(standing.map((ballot) => ballotSeen(ballot, seen))),
+    }));
+    const underWay = [...this.#underWay.entries()].flatMap(([who, operations]) =>
+      [...operations].map(([op, operation]) => ({
+        who: whoSeen(who, seen),
+        op,
+        ballot: ballotSeen(operation, seen),
+        value: operation.value ?? null,
+        committedBefore: ballotSeen(operation.committedBefore, seen),
+      })),
+    );
+    return { registers: inOrder(registers), underWay: inOrder(underWay) };
+  }
+
+  restore(memory: Json): void {
+    const { registers, underWay } = memory as unknown as {
+      readonly registers: readonly RegisterMemory[];
+      readonly underWay: readonly OperationMemory[];
+    };
+    for (const { name, highest, committed, lowest, writes, reads, standing } of registers) {
+      const register = this.#register(name);
+      register.highest = ballotOf(highest);
+      register.committed = ballotOf(committed);
+      for (const [value, ballot] of lowest) register.lowest.set(value, ballotOf(ballot));
+      register.writes.restore(writes);
+      register.reads.restore(reads);
+      register.standing = standing.map(ballotOf);
+    }
+    for (const { who, op, ballot, value, committedBefore } of underWay) {
+      this.#operationsOf({ node: who[0], incarnation: who[1] }).set(op, {
+        ...ballotOf(ballot),
+        action: value === null ? 'read' : 'write',
+        value: value ?? undefined,
+        committedBefore: ballotOf(committedBefore),
+      });
+    }
+  }
+
   #ask(record: Asked): void {
     const register = this.#register(record.register);
     const operation: Operation = {
@@ -98,15 +179,19 @@ export class LemmaReferee implements Referee {
       value: record.value,
       committedBefore: register.committed,
     };
-    let operations = this.#underWay.get(record);
-    if (operations === undefined) this.#underWay.set(record, (operations = new Map()));
-    operations.set(record.op, operation);
+    this.#operationsOf(record).set(record.op, operation);
     if (compare(operation, register.highest) > 0) register.highest = operation;
     if (record.value === undefined) return;
     const lowest = register.lowest.get(record.value);
     if (lowest === undefined || compare(operation, lowest) < 0) register.lowest.set(record.value, operation);
     register.writes.add(operation, record.value);
     register.standing = register.standing.filter((ballot) => compare(ballot, register.writes.other) > 0);
+  }
+
+  #operationsOf(who: Who): Map<number, Operation> {
+    let operations = this.#underWay.get(who);
+    if (operations === undefined) this.#underWay.set(who, (operations = new Map()));
+    return operations;
   }
 
   #abort(record: Aborted): Violation | null {
@@ -192,6 +277,15 @@ export class LemmaReferee implements Referee {
 /** A referee for each lemma. */
 export function lemmaReferees(): Referee[] {
   return (['R1', 'R2', 'R3', 'R4', 'R5'] as const).map((lemma) => new LemmaReferee(lemma));
+}
+
+function ballotSeen({ time, by }: Ballot, seen: Perspective): BallotMemory {
+  return [time, by === NO_BALLOT.by ? by : seen.incarnation(by)];
+}
+
+/** There is one of those that stand for none: it is compared by identity. */
+function ballotOf([time, by]: BallotMemory): Ballot {
+  return time === NO_BALLOT.time ? NO_BALLOT : { time, by };
 }
 
 function compare(a: Ballot, b: Ballot): number {

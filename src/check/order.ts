@@ -4,23 +4,57 @@
  * answered. What began in between may be served either way, and so may what the clocks cannot tell apart.
  * An engine keeps this order only while waiters answer in time, so it is judged only where they do.
  */
-import type { HistoryRecord, Requested } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { HistoryRecord, RecordKind, Requested } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
+import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
 interface Live {
-  readonly asked: Requested;
-  /** When it was known to stand in line; Infinity before. */
+  readonly who: Who;
+  readonly resource: string;
+  readonly request: number;
+  /** When it began, for messages; null where that was not remembered. */
+  readonly askedAt: number | null;
+  /** Those with a place up to here stood in line, for certain, when it began. */
+  readonly behind: number;
+  /** Since when it is known to stand in line, and its place; Infinity before. */
   queuedAt: number;
+  place: number;
+}
+
+/** Those who stand in line for a resource. */
+interface Line {
+  /** By place. */
+  readonly waiting: Set<Live>;
+  /** By place, those that a request which begins now may have come before, for all the clocks can tell. */
+  readonly recent: Live[];
+  /** The last place of those that whoever begins now is behind. */
+  settled: number;
+  places: number;
+}
+
+interface LineMemory {
+  readonly resource: string;
+  readonly waiting: readonly WaitingMemory[];
+}
+
+/** `sinceUs` counts from the present; null is long enough ago for whoever begins now to be behind it. */
+type WaitingMemory = readonly [who: WhoMemory, request: number, behind: number, sinceUs: number | null];
+
+interface OrderMemory {
+  /** Requests that do not stand in line; `behind` is how many of the line they are behind. */
+  readonly asked: readonly (readonly [resource: string, who: WhoMemory, request: number, behind: number])[];
+  readonly lines: readonly LineMemory[];
 }
 
 export class OrderReferee implements Referee {
   readonly property = 'order' as const;
+  readonly handles: readonly RecordKind[] = ['requested', 'queued', 'abandoned', 'granted', 'crashed'];
   readonly #boundUs: number;
   readonly #live = new PerIncarnation<Map<number, Live>>();
-  /** Those in line by resource, in the order in which they came to be. */
-  readonly #lines = new Map<string, Set<Live>>();
+  readonly #lines = new Map<string, Line>();
 
   /** Each clock is at most this far from the true time. */
   constructor(clockBoundUs = 0) {
@@ -29,17 +63,13 @@ export class OrderReferee implements Referee {
 
   observe(record: HistoryRecord): Violation | null {
     switch (record.kind) {
-      case 'requested': {
-        let live = this.#live.get(record);
-        if (live === undefined) this.#live.set(record, (live = new Map()));
-        live.set(record.request, { asked: record, queuedAt: Infinity });
+      case 'requested':
+        this.#request(record);
         return null;
-      }
       case 'queued': {
         const one = this.#live.get(record)?.get(record.request);
         if (one === undefined || one.queuedAt !== Infinity) return null;
-        one.queuedAt = record.at;
-        this.#line(record.resource).add(one);
+        this.#queue(one, record.at);
         return null;
       }
       case 'abandoned':
@@ -47,16 +77,15 @@ export class OrderReferee implements Referee {
         return null;
       case 'granted': {
         const served = this.#remove(record);
-        const [first] = this.#line(record.resource);
-        if (served === undefined || first === undefined) return null;
-        if (first.queuedAt + 2 * this.#boundUs >= served.asked.at) return null;
+        const [first] = this.#line(record.resource).waiting;
+        if (served === undefined || first === undefined || first.place > served.behind) return null;
         const message =
           `${party(record)} was granted ${quoted(record.resource)} with token ${record.token}, though its request ${record.request} began at ` +
-          `${instant(served.asked.at)} and request ${first.asked.request} of ${party(first.asked)} stands in line since ${instant(first.queuedAt)}`;
+          `${when(served.askedAt)} and request ${first.request} of ${party(first.who)} stands in line since ${when(first.queuedAt)}`;
         return { property: this.property, at: record.at, message };
       }
       case 'crashed':
-        for (const one of this.#live.take(record)?.values() ?? []) this.#line(one.asked.resource).delete(one);
+        for (const one of this.#live.take(record)?.values() ?? []) this.#line(one.resource).waiting.delete(one);
         return null;
       default:
         return null;
@@ -67,9 +96,78 @@ export class OrderReferee implements Referee {
     return [];
   }
 
-  #line(resource: string): Set<Live> {
+  snapshot(seen: Perspective): Json {
+    const asked: OrderMemory['asked'][number][] = [];
+    for (const [who, requests] of this.#live.entries()) {
+      for (const one of requests.values())
+        if (one.queuedAt === Infinity) asked.push([one.resource, whoSeen(who, seen), one.request, this.#countBehind(one)]);
+    }
+    const lines: LineMemory[] = [];
+    for (const [resource, line] of this.#lines) {
+      if (line.waiting.size === 0) continue;
+      this.#settle(line, seen.now);
+      const waiting = [...line.waiting].map((one): WaitingMemory => [
+        whoSeen(one.who, seen),
+        one.request,
+        this.#countBehind(one),
+        one.place <= line.settled ? null : one.queuedAt - seen.now,
+      ]);
+      lines.push({ resource, waiting });
+    }
+    return { asked: inOrder(asked), lines: inOrder(lines as unknown as Json[]) };
+  }
+
+  restore(memory: Json, now: number): void {
+    const { asked, lines } = memory as unknown as OrderMemory;
+    for (const { resource, waiting } of lines) {
+      for (const [[node, incarnation], request, behind, sinceUs] of waiting) {
+        const one = this.#begin({ node, incarnation }, resource, request, behind, null);
+        this.#queue(one, sinceUs === null ? -Infinity : now + sinceUs);
+      }
+    }
+    for (const [resource, [node, incarnation], request, behind] of asked)
+      this.#begin({ node, incarnation }, resource, request, behind, null);
+  }
+
+  #request({ node, incarnation, resource, request, at }: Requested): void {
+    const line = this.#line(resource);
+    this.#settle(line, at);
+    this.#begin({ node, incarnation }, resource, request, line.settled, at);
+  }
+
+  #begin(who: Who, resource: string, request: number, behind: number, askedAt: number | null): Live {
+    const one: Live = { who, resource, request, askedAt, behind, queuedAt: Infinity, place: Infinity };
+    let live = this.#live.get(who);
+    if (live === undefined) this.#live.set(who, (live = new Map()));
+    live.set(request, one);
+    return one;
+  }
+
+  #queue(one: Live, at: number): void {
+    const line = this.#line(one.resource);
+    one.queuedAt = at;
+    one.place = ++line.places;
+    line.waiting.add(one);
+    line.recent.push(one);
+  }
+
+  /** Those in line for so long that whoever begins now began after them. */
+  #settle(line: Line, now: number): void {
+    for (let first = line.recent[0]; first !== undefined && first.queuedAt + 2 * this.#boundUs < now; first = line.recent[0]) {
+      line.settled = first.place;
+      line.recent.shift();
+    }
+  }
+
+  #countBehind({ resource, behind }: Live): number {
+    let count = 0;
+    for (const { place } of this.#line(resource).waiting) if (place <= behind) count++;
+    return count;
+  }
+
+  #line(resource: string): Line {
     let line = this.#lines.get(resource);
-    if (line === undefined) this.#lines.set(resource, (line = new Set()));
+    if (line === undefined) this.#lines.set(resource, (line = { waiting: new Set(), recent: [], settled: 0, places: 0 }));
     return line;
   }
 
@@ -78,7 +176,11 @@ export class OrderReferee implements Referee {
     const one = live?.get(record.request);
     if (one === undefined) return undefined;
     live?.delete(record.request);
-    this.#line(record.resource).delete(one);
+    this.#line(record.resource).waiting.delete(one);
     return one;
   }
+}
+
+function when(at: number | null): string {
+  return at === null || at === -Infinity ? 'an earlier instant' : instant(at);
 }

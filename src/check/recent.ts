@@ -2,6 +2,12 @@
  * A map that remembers at least its newest `limit` entries and at most twice as many. Old entries go
  * a whole generation at a time, so a run of any length costs bounded memory and no work per entry.
  */
+import type { Json } from '../kernel/index.ts';
+import { inOrder } from './memory.ts';
+
+/** Both generations, entry by entry. */
+export type RecentMemory<E extends Json> = readonly [older: readonly E[], newer: readonly E[]];
+
 export class RecentMap<K, V> {
   readonly #limit: number;
   readonly #onForget: ((dropped: ReadonlyMap<K, V>) => void) | null;
@@ -27,6 +33,17 @@ export class RecentMap<K, V> {
       if (dropped.size > 0) this.#onForget?.(dropped);
     }
     this.#newer.set(key, value);
+  }
+
+  snapshot<E extends Json>(told: (key: K, value: V) => E): RecentMemory<E> {
+    const generation = (entries: ReadonlyMap<K, V>): E[] => inOrder([...entries].map(([key, value]) => told(key, value)));
+    return [generation(this.#older), generation(this.#newer)];
+  }
+
+  /** Of a fresh map with the same limit. */
+  restore<E extends Json>([older, newer]: RecentMemory<E>, read: (entry: E) => [key: K, value: V]): void {
+    this.#older = new Map(older.map(read));
+    this.#newer = new Map(newer.map(read));
   }
 
   /** Entries from the oldest on. */

@@ -1,5 +1,7 @@
 /** What a referee is: it is shown the records of a history in order, and says what is wrong. */
-import type { HistoryRecord } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { HistoryRecord, RecordKind } from './history.ts';
+import type { Perspective } from './memory.ts';
 
 export interface Violation {
   /** Which promise was broken, for example `exclusion`. */
@@ -12,8 +14,18 @@ export interface Violation {
 
 export interface Referee {
   readonly property: string;
+  /** The kinds of records it judges or needs to judge others. A kind that no referee of a panel handles is refused there. */
+  readonly handles: readonly RecordKind[];
   /** The violation this record completes, or null. A referee keeps judging after a violation. */
   observe(record: HistoryRecord): Violation | null;
   /** Judges what can only be judged at the end. */
   finish(at: number): readonly Violation[];
+  /**
+   * All that can still matter to its judgement, as plain data: equal for any two pasts after which it judges alike, however they came
+   * about. What only messages tell (since when, by whom) is left out, and instants count from the present, or the explorer would take
+   * states for different that are not.
+   */
+  snapshot(seen: Perspective): Json;
+  /** Of a referee that was just built with the same arguments: it goes on from what a snapshot remembers. */
+  restore(memory: Json, now: number): void;
 }

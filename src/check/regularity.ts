@@ -14,8 +14,10 @@
  * cycle that ended first; it must precede all others, and one of them must precede it.)
  * "Before" is the order of records, which decides between equal times.
  */
-import type { Happened, HistoryRecord, Invoked, Responded } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { HistoryRecord, Invoked, RecordKind, Responded } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
+import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
 import { RecentMap } from './recent.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
@@ -25,9 +27,9 @@ type Place = number;
 const NEVER: Place = Infinity;
 
 interface Write {
-  readonly by: Pick<Happened, 'node' | 'incarnation'>;
+  /** By whom and since when, for messages; null where that was not remembered. */
+  readonly began: (Who & { readonly at: number }) | null;
   readonly value: string;
-  readonly beganAt: number;
   latest: Place;
   ended: Place;
 }
@@ -37,7 +39,8 @@ interface Operation {
   /** What it writes, or null for a read. */
   readonly write: Write | null;
   readonly began: Place;
-  readonly beganAt: number;
+  /** For messages; null where that was not remembered. */
+  readonly beganAt: number | null;
 }
 
 interface Overwritten {
@@ -59,12 +62,34 @@ interface Register {
   readonly reads: Set<Operation>;
 }
 
+interface OperationMemory {
+  readonly who: WhoMemory;
+  readonly op: number;
+  readonly register: string;
+  /** What it writes; null for a read. */
+  readonly value: string | null;
+  /** Of a read; null if it is not judged any more. */
+  readonly began: number | null;
+}
+
+interface RegisterMemory {
+  readonly name: string;
+  readonly firstEnded: number | null;
+  readonly writes: readonly (readonly [value: string, latest: number, ended: number | null])[];
+}
+
+interface RegularityMemory {
+  readonly registers: readonly RegisterMemory[];
+  readonly underWay: readonly OperationMemory[];
+}
+
 /** So many answered writes are kept for one slow read; then that read goes unjudged. */
 const WRITES_KEPT = 1024;
 const DROPPED_NAMED = 64;
 
 export class RegularityReferee implements Referee {
   readonly property = 'regularity' as const;
+  readonly handles: readonly RecordKind[] = ['invoked', 'responded', 'crashed'];
   readonly #registers = new Map<string, Register>();
   readonly #underWay = new PerIncarnation<Map<number, Operation>>();
   #place: Place = 0;
@@ -100,10 +125,63 @@ export class RegularityReferee implements Referee {
     return [];
   }
 
+  /**
+   * Of places only their order counts, and only between an end and a beginning: runs of either become one place each. Values that were
+   * overwritten are left out: a read of one is refused with or without them.
+   */
+  snapshot(seen: Perspective): Json {
+    const registers: RegisterMemory[] = [];
+    const begans = new Map<Operation, number>();
+    for (const register of this.#registers.values()) {
+      const rank = ranksOf(register);
+      for (const read of register.reads) begans.set(read, rank(read.began));
+      const writes = [...register.byValue.values()].map((write): RegisterMemory['writes'][number] => [
+        write.value,
+        rank(write.latest),
+        write.ended === NEVER ? null : rank(write.ended),
+      ]);
+      const firstEnded = register.firstEnded === NEVER ? null : mayFindNothing(register) ? rank(register.firstEnded) : 0;
+      if (writes.length > 0 || firstEnded !== null) registers.push({ name: register.name, firstEnded, writes: inOrder(writes) });
+    }
+    const underWay = [...this.#underWay.entries()].flatMap(([who, operations]) =>
+      [...operations].map(([op, operation]) => ({
+        who: whoSeen(who, seen),
+        op,
+        register: operation.register.name,
+        value: operation.write?.value ?? null,
+        began: begans.get(operation) ?? null,
+      })),
+    );
+    return { registers: inOrder(registers as unknown as Json[]), underWay: inOrder(underWay) };
+  }
+
+  restore(memory: Json): void {
+    const { registers, underWay } = memory as unknown as RegularityMemory;
+    for (const { name, firstEnded, writes } of registers) {
+      const register = this.#register(name);
+      register.firstEnded = firstEnded ?? NEVER;
+      for (const [value, latest, ended] of writes) {
+        const write: Write = { began: null, value, latest, ended: ended ?? NEVER };
+        register.byValue.set(value, write);
+        if (ended !== null) register.ended.push(write);
+        this.#place = Math.max(this.#place, latest, ended ?? 0, firstEnded ?? 0);
+      }
+    }
+    // The oldest read comes first.
+    for (const { who, op, register: name, value, began } of underWay.toSorted((a, b) => (a.began ?? 0) - (b.began ?? 0))) {
+      const register = this.#register(name);
+      const write = value === null ? null : (register.byValue.get(value) ?? null);
+      const operation: Operation = { register, write, began: began ?? 0, beganAt: null };
+      this.#operationsOf({ node: who[0], incarnation: who[1] }).set(op, operation);
+      if (began === null) continue;
+      register.reads.add(operation);
+      this.#place = Math.max(this.#place, began);
+    }
+  }
+
   #invoke(record: Invoked): Violation | null {
     const register = this.#register(record.register);
-    let operations = this.#underWay.get(record);
-    if (operations === undefined) this.#underWay.set(record, (operations = new Map()));
+    const operations = this.#operationsOf(record);
     if (operations.has(record.op)) return this.#violation(record, `began operation ${record.op}, which is under way already`);
     const began = this.#place;
     if (record.action === 'read') {
@@ -114,7 +192,7 @@ export class RegularityReferee implements Referee {
     }
     if (record.value === undefined) return this.#violation(record, `began write ${record.op} without a value`);
     const { value, node, incarnation } = record;
-    const write: Write = { by: { node, incarnation }, value, beganAt: record.at, latest: began, ended: NEVER };
+    const write: Write = { began: { node, incarnation, at: record.at }, value, latest: began, ended: NEVER };
     const twin = register.byValue.get(value) ?? register.dropped.get(value)?.write;
     operations.set(record.op, { register, write, began, beganAt: record.at });
     register.byValue.set(value, write);
@@ -149,7 +227,7 @@ export class RegularityReferee implements Referee {
 
   #judgeRead(record: Responded, read: Operation): Violation | null {
     const { register } = read;
-    const began = `began at ${instant(read.beganAt)}`;
+    const began = since(read.beganAt);
     if (record.value === undefined) return this.#violation(record, `read nothing, not even null (${began})`);
     if (record.value === null) {
       if (register.firstEnded > read.began) return null;
@@ -171,7 +249,7 @@ export class RegularityReferee implements Referee {
   }
 
   #stale(record: Responded, read: Operation, { write, follower }: Overwritten): Violation {
-    const what = `read ${quoted(write.value)} (began at ${instant(read.beganAt)}; ${written(write)})`;
+    const what = `read ${quoted(write.value)} (${since(read.beganAt)}; ${written(write)})`;
     return this.#violation(
       record,
       `${what}, but ${quoted(follower.value)} (${written(follower)}) must follow it and was complete before the read`,
@@ -179,10 +257,16 @@ export class RegularityReferee implements Referee {
   }
 
   /** Reads of the crashed are over. Its writes may take effect at any later time: they stay, pending. */
-  #crash(who: Pick<Happened, 'node' | 'incarnation'>): void {
+  #crash(who: Who): void {
     for (const operation of this.#underWay.take(who)?.values() ?? []) {
       if (operation.register.reads.delete(operation)) drop(operation.register);
     }
+  }
+
+  #operationsOf(who: Who): Map<number, Operation> {
+    let operations = this.#underWay.get(who);
+    if (operations === undefined) this.#underWay.set(who, (operations = new Map()));
+    return operations;
   }
 
   #giveUpOldestRead(register: Register): boolean {
@@ -213,8 +297,37 @@ export class RegularityReferee implements Referee {
   }
 }
 
-function written(write: Write): string {
-  return `written by ${party(write.by)} from ${instant(write.beganAt)}`;
+function written({ began }: Write): string {
+  return began === null ? 'written before' : `written by ${party(began)} from ${instant(began.at)}`;
+}
+
+function since(beganAt: number | null): string {
+  return beganAt === null ? 'began before' : `began at ${instant(beganAt)}`;
+}
+
+/** A read is under way that began before the first write was answered. */
+function mayFindNothing({ reads, firstEnded }: Register): boolean {
+  for (const { began } of reads) return began < firstEnded;
+  return false;
+}
+
+/** A small number for each place that still matters, 0 for what is before all of them: places of the same sort with none of the other between them get the same. */
+function ranksOf(register: Register): (place: Place) => number {
+  const { byValue, firstEnded, reads } = register;
+  const isEnd = new Map<Place, boolean>();
+  for (const { latest, ended } of byValue.values()) isEnd.set(latest, false).set(ended, true);
+  for (const { began } of reads) isEnd.set(began, false);
+  if (mayFindNothing(register)) isEnd.set(firstEnded, true);
+  isEnd.delete(NEVER);
+  const ranks = new Map<Place, number>();
+  let rank = 0;
+  let wasEnd = true;
+  for (const place of [...isEnd.keys()].sort((a, b) => a - b)) {
+    if (isEnd.get(place) !== wasEnd) rank++;
+    wasEnd = isEnd.get(place) === true;
+    ranks.set(place, rank);
+  }
+  return (place) => ranks.get(place) ?? 0;
 }
 
 /**
@@ -231,14 +344,19 @@ function drop(register: Register): void {
     horizon = oldest.began;
     break;
   }
-  let follower: Write | null = null;
+  let last: Write | null = null;
+  let lastButOne: Write | null = null;
   for (const write of ended) {
-    if (write.ended < horizon && (follower === null || write.latest > follower.latest)) follower = write;
+    if (write.ended >= horizon) continue;
+    if (last === null || write.latest > last.latest) {
+      lastButOne = last;
+      last = write;
+    } else if (lastButOne === null || write.latest > lastButOne.latest) lastButOne = write;
   }
-  if (follower === null) return;
   let kept = 0;
   for (const write of ended) {
-    if (write === follower || write.ended > follower.latest) {
+    const follower = write === last ? lastButOne : last;
+    if (follower === null || write.ended > follower.latest) {
       ended[kept++] = write;
       continue;
     }

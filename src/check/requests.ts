@@ -3,13 +3,18 @@
  * incarnation for the same resource; a request dies when it is abandoned, when it is granted, and
  * when its incarnation crashes. Only live requests are remembered.
  */
-import type { Granted, HistoryRecord, Requested } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Granted, HistoryRecord, RecordKind, Requested } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
+import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
+type RequestMemory = readonly [who: WhoMemory, request: number, resource: string];
+
 export class RequestReferee implements Referee {
   readonly property = 'requests' as const;
+  readonly handles: readonly RecordKind[] = ['requested', 'granted', 'abandoned', 'crashed'];
   /** The resource of each live request, by its number. */
   readonly #live = new PerIncarnation<Map<number, string>>();
   /** The latest incarnation of each node that crashed. */
@@ -39,15 +44,36 @@ export class RequestReferee implements Referee {
     return [];
   }
 
+  /**
+   * Who has crashed is left out: whoever restores a referee lets nobody speak again that has crashed, and which of the nodes that never ask did
+   * would make states different that are not.
+   */
+  snapshot(seen: Perspective): Json {
+    const live = [...this.#live.entries()].flatMap(([who, requests]) =>
+      [...requests].map(([request, resource]): RequestMemory => [whoSeen(who, seen), request, resource]),
+    );
+    return inOrder(live);
+  }
+
+  restore(memory: Json): void {
+    for (const [[node, incarnation], request, resource] of memory as readonly RequestMemory[])
+      this.#liveOf({ node, incarnation }).set(request, resource);
+  }
+
   #request(record: Requested): Violation | null {
     if (this.#crashed.get(record.node) === record.incarnation)
       return this.#violation(record, 'was made by an incarnation that has crashed');
-    let live = this.#live.get(record);
-    if (live === undefined) this.#live.set(record, (live = new Map()));
+    const live = this.#liveOf(record);
     if (live.has(record.request))
       return this.#violation(record, 'was made twice: a request has a number of its own within its incarnation');
     live.set(record.request, record.resource);
     return null;
+  }
+
+  #liveOf(who: Who): Map<number, string> {
+    let live = this.#live.get(who);
+    if (live === undefined) this.#live.set(who, (live = new Map()));
+    return live;
   }
 
   #grant(record: Granted): Violation | null {

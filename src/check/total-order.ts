@@ -8,9 +8,11 @@
  * delivered yet, and goes on from there without a gap: some keep a log, some are sent a snapshot, some
  * replay everything. An incarnation that left the sequence is not judged for order again.
  */
-import type { Broadcast, Delivered, HistoryRecord } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { Broadcast, Delivered, HistoryRecord, RecordKind } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
-import { RecentMap } from './recent.ts';
+import { inOrder, whoSeen, type Perspective, type WhoMemory } from './memory.ts';
+import { RecentMap, type RecentMemory } from './recent.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
@@ -23,11 +25,21 @@ interface Reader {
   strayed: boolean;
 }
 
+interface TotalOrderMemory {
+  readonly places: RecentMemory<readonly [message: string, place: number]>;
+  readonly undelivered: readonly string[];
+  readonly readers: readonly (readonly [who: WhoMemory, start: number, next: number, strayed: boolean])[];
+  readonly known: readonly (number | string)[];
+  readonly length: number;
+  readonly remembered: number;
+}
+
 /** At least so many delivered messages are remembered. */
 const MESSAGES_KEPT = 65_536;
 
 export class TotalOrderReferee implements Referee {
   readonly property = 'total-order' as const;
+  readonly handles: readonly RecordKind[] = ['broadcast', 'delivered', 'crashed'];
   /** Place of each delivered message. */
   readonly #places: RecentMap<string, number>;
   /** Broadcast and in nobody's sequence yet. */
@@ -63,6 +75,33 @@ export class TotalOrderReferee implements Referee {
 
   finish(_at: number): readonly Violation[] {
     return [];
+  }
+
+  snapshot(seen: Perspective): Json {
+    const readers = [...this.#readers.entries()].map(([who, { start, next, strayed }]): TotalOrderMemory['readers'][number] => [
+      whoSeen(who, seen),
+      start,
+      next,
+      strayed,
+    ]);
+    return {
+      places: this.#places.snapshot((message, place) => [message, place] as const),
+      undelivered: inOrder(this.#undelivered),
+      readers: inOrder(readers),
+      known: inOrder([...this.#known].map((node) => seen.node(node))),
+      length: this.#length,
+      remembered: this.#remembered,
+    };
+  }
+
+  restore(memory: Json): void {
+    const { places, undelivered, readers, known, length, remembered } = memory as unknown as TotalOrderMemory;
+    this.#places.restore(places, ([message, place]) => [message, place]);
+    for (const message of undelivered) this.#undelivered.add(message);
+    for (const [[node, incarnation], start, next, strayed] of readers) this.#readers.set({ node, incarnation }, { start, next, strayed });
+    for (const node of known) this.#known.add(node);
+    this.#length = length;
+    this.#remembered = remembered;
   }
 
   #broadcast(record: Broadcast): void {

@@ -3,7 +3,9 @@
  * any clock, so a token given twice is told with certainty. That two held at once is told only where it
  * cannot be the clocks: beyond the bound within which each of them is said to show the true time.
  */
-import type { HistoryRecord } from './history.ts';
+import type { Json } from '../kernel/index.ts';
+import type { HistoryRecord, RecordKind } from './history.ts';
+import { inOrder, whoSeen, type Perspective, type WhoMemory } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted, span } from './wording.ts';
 
@@ -17,8 +19,12 @@ interface WallHold {
   ended: boolean;
 }
 
+/** Instants count from the present. */
+type WallHoldMemory = readonly [resource: string, who: WhoMemory, token: number, fromUs: number, untilUs: number, ended: boolean];
+
 export class WallClockReferee implements Referee {
   readonly property = 'exclusion' as const;
+  readonly handles: readonly RecordKind[] = ['granted', 'renewed', 'ended', 'crashed'];
   readonly #boundUs: number;
   readonly #holds = new Map<string, Map<number, WallHold>>();
 
@@ -31,8 +37,7 @@ export class WallClockReferee implements Referee {
     switch (record.kind) {
       case 'granted': {
         const { node, incarnation, resource, token, at, remainingUs } = record;
-        let holds = this.#holds.get(resource);
-        if (holds === undefined) this.#holds.set(resource, (holds = new Map()));
+        const holds = this.#holdsOf(resource);
         const twin = holds.get(token);
         if (twin !== undefined) {
           return {
@@ -72,12 +77,33 @@ export class WallClockReferee implements Referee {
     }
   }
 
+  /** A hold is judged at the end, however long it is over: nothing is forgotten. */
+  snapshot(seen: Perspective): Json {
+    const all: WallHoldMemory[] = [];
+    for (const [resource, holds] of this.#holds) {
+      for (const { token, from, until, ended, ...who } of holds.values())
+        all.push([resource, whoSeen(who, seen), token, from - seen.now, until - seen.now, ended]);
+    }
+    return inOrder(all);
+  }
+
+  restore(memory: Json, now: number): void {
+    for (const [resource, [node, incarnation], token, fromUs, untilUs, ended] of memory as readonly WallHoldMemory[])
+      this.#holdsOf(resource).set(token, { node, incarnation, token, from: now + fromUs, until: now + untilUs, ended });
+  }
+
+  #holdsOf(resource: string): Map<number, WallHold> {
+    let holds = this.#holds.get(resource);
+    if (holds === undefined) this.#holds.set(resource, (holds = new Map()));
+    return holds;
+  }
+
   finish(): readonly Violation[] {
     const found: Violation[] = [];
     for (const [resource, holds] of this.#holds) {
-      const inOrder = [...holds.values()].sort((a, b) => a.token - b.token);
+      const byToken = [...holds.values()].sort((a, b) => a.token - b.token);
       let longest: WallHold | null = null;
-      for (const hold of inOrder) {
+      for (const hold of byToken) {
         // By tokens the other came first, so it must have been over: unless the clocks can explain what they show.
         const overlapUs: number = longest === null ? 0 : longest.until - hold.from - 2 * this.#boundUs;
         if (longest !== null && overlapUs > 0) {

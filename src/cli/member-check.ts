@@ -1,5 +1,5 @@
 /** Whether a member could start as it was told to: what it would be refused for later is told here, before anything starts, with where it was said. */
-import type { Engine } from '../api/engine.ts';
+import type { Engine } from '../api/engines/engine.ts';
 import type { JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
 import { engineOf, skewLacking } from './engine-of.ts';

@@ -3,6 +3,7 @@
  * values it takes. A value may be text (a flag, the environment) or what a file says; both end as the same thing.
  */
 import * as v from 'valibot';
+import { either, ENGINE_EXAMPLES, isEngineNamed } from '../api/engines/index.ts';
 import { encodeName, parseDuration } from '../kernel/index.ts';
 import { parseAddress } from '../transport/index.ts';
 
@@ -100,6 +101,8 @@ interface Setting<Value> {
   readonly forClients: boolean;
 }
 
+export const ENGINE_MEANING: string = `the lease engine: ${ENGINE_EXAMPLES.join(', ')}, …`;
+
 /** In the order in which help shows them. */
 export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Settings[Key]>> } = {
   cell: { placeholder: '<name>', meaning: 'the name of the cell', schema: nameText, forClients: true },
@@ -147,11 +150,8 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
   },
   engine: {
     placeholder: '<engine>',
-    meaning: 'the lease engine: quorum, flease:4,skew=500ms, paxoslease:relative, …',
-    schema: v.pipe(
-      v.string(),
-      v.regex(/^(quorum|flease|paxoslease)(:.*)?$/, 'an engine is quorum, flease:4,skew=500ms or paxoslease:relative, for example'),
-    ),
+    meaning: ENGINE_MEANING,
+    schema: v.pipe(v.string(), v.check(isEngineNamed, `an engine is ${either(ENGINE_EXAMPLES)}, for example`)),
     forClients: false,
   },
   maxTerm: { placeholder: '<duration>', meaning: 'the longest term of any lease: 15s', schema: duration, forClients: false },

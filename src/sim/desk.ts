@@ -1,16 +1,24 @@
 /** The desk of one process's user: its commands and timers, and what it tells the history. */
 import type { MonoUs, WallUs } from '../kernel/index.ts';
-import type { HistoryRecord } from '../check/index.ts';
+import { Teller, type Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
-import type { Desk, DistributiveOmit, HoldDeadline } from './protocol.ts';
-import type { World } from './world.ts';
+import type { Desk } from './protocol.ts';
+import type { Population } from './population.ts';
+import type { Surroundings } from './surroundings.ts';
 
-export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
-  readonly #world: World<Message, Command, Event, Config>;
+export class SimDesk<Message, Command, Event, Config> extends Teller implements Desk<Command> {
+  readonly #world: Surroundings<Message, Command, Event, Config>;
+  readonly #population: Population<Message, Command, Event, Config>;
   readonly #process: SimProcess<Message, Command, Event>;
 
-  constructor(world: World<Message, Command, Event, Config>, process: SimProcess<Message, Command, Event>) {
+  constructor(
+    world: Surroundings<Message, Command, Event, Config>,
+    population: Population<Message, Command, Event, Config>,
+    process: SimProcess<Message, Command, Event>,
+  ) {
+    super();
     this.#world = world;
+    this.#population = population;
     this.#process = process;
   }
 
@@ -31,9 +39,8 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
   }
 
   clockOf(node: number): { readonly life: number; readonly monoUs: number } | null {
-    const { population } = this.#world;
-    const process = population.current[node];
-    if (!process || population.clocks[node]?.isAsleep) return null;
+    const process = this.#population.current[node];
+    if (!process || this.#population.clocks[node]?.isAsleep) return null;
     return { life: process.incarnation, monoUs: this.#world.monoOf(process.node) };
   }
 
@@ -54,53 +61,13 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
   }
 
   quit(spanUs: number): void {
-    const { population, nowUs } = this.#world;
-    this.#world.at(nowUs + spanUs, () => {
-      if (this.#process.alive) population.crash(this.#process, true);
+    this.#world.at(this.#world.nowUs + spanUs, () => {
+      if (this.#process.alive) this.#population.crash(this.#process, true);
     });
   }
 
-  requested(resource: string, request: number): void {
-    this.record({ kind: 'requested', resource, request });
-  }
-
-  abandoned(resource: string, request: number): void {
-    this.record({ kind: 'abandoned', resource, request });
-  }
-
-  granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
-    this.#world.settleHolds(resource);
-    const remainingUs = this.#world.remainingUs(this.#process.index, deadline);
-    this.#world.tape?.granted(this.#process, request, token);
-    this.record({ kind: 'granted', resource, request, token, remainingUs });
-    this.#world.holds.open(resource, this.#process.index, token, deadline);
-  }
-
-  renewed(resource: string, token: number, deadline: HoldDeadline): void {
-    this.#world.settleHolds(resource);
-    const remainingUs = this.#world.remainingUs(this.#process.index, deadline);
-    this.record({ kind: 'renewed', resource, token, remainingUs });
-    const hold = this.#world.holds.find(resource, this.#process.index, token);
-    if (hold) hold.deadline = deadline;
-  }
-
-  used(resource: string, token: number): void {
-    const hold = this.#world.holds.find(resource, this.#process.index, token);
-    const remainingUs = hold ? this.#world.remainingUs(this.#process.index, hold.deadline) : 0;
-    this.#world.settleHolds(resource);
-    this.#world.tape?.used(this.#process, resource, token);
-    this.record({ kind: 'used', resource, token, remainingUs });
-  }
-
-  ended(resource: string, token: number, reason: 'released' | 'lost'): void {
-    this.#world.settleHolds(resource);
-    if (this.#world.holds.close(resource, this.#process.index, token)) this.record({ kind: 'ended', resource, token, reason });
-  }
-
-  record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
-    const { node, incarnation } = this.#process;
-    if (record.kind === 'believed') this.#world.tape?.looked(this.#process, record.resource);
-    this.#world.record({ at: this.#world.nowUs, node, incarnation, ...record });
+  protected tell(told: Told): void {
+    this.#world.tell(this.#process, told);
   }
 
   sometimes(name: string): void {
@@ -108,10 +75,6 @@ export class SimDesk<Message, Command, Event, Config> implements Desk<Command> {
   }
 
   done(): void {
-    this.#world.population.done(this.#process);
-  }
-
-  failLiveness(message: string): void {
-    this.#world.failLiveness(`${this.#world.nameOf(this.#process.node)}: ${message}`);
+    this.#population.done(this.#process);
   }
 }

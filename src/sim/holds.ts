@@ -1,62 +1,65 @@
 /**
  * Who believes to hold what. A hold ends when its holder's own clocks say so, and no record of the
- * resource may come before that is written down: so the ledger is settled before each record.
+ * resource may come before that is written down: so what has passed is closed before each record.
  */
 import type { HoldDeadline } from './protocol.ts';
 
-interface Hold {
-  readonly process: number;
+export interface Hold {
+  readonly node: number;
+  readonly incarnation: number;
   readonly token: number;
   deadline: HoldDeadline;
 }
 
+const NONE: readonly Hold[] = [];
+
 export class HoldLedger {
   readonly #holds = new Map<string, Hold[]>();
 
-  open(resource: string, process: number, token: number, deadline: HoldDeadline): void {
+  open(resource: string, hold: Hold): void {
     const holds = this.#holds.get(resource);
-    const hold = { process, token, deadline };
     if (holds) holds.push(hold);
     else this.#holds.set(resource, [hold]);
   }
 
-  find(resource: string, process: number, token: number): Hold | undefined {
-    return this.#holds.get(resource)?.find((hold) => hold.process === process && hold.token === token);
+  find(resource: string, incarnation: number, token: number): Hold | undefined {
+    return this.#holds.get(resource)?.find((hold) => hold.incarnation === incarnation && hold.token === token);
   }
 
-  /** Whoever has an open hold, past its deadline or not. */
+  /** The nodes that have an open hold, past its deadline or not. */
   holdersOf(resource: string): number[] {
-    return (this.#holds.get(resource) ?? []).map(({ process }) => process);
+    return (this.#holds.get(resource) ?? NONE).map(({ node }) => node);
   }
 
-  close(resource: string, process: number, token: number): boolean {
+  close(resource: string, incarnation: number, token: number): boolean {
     const holds = this.#holds.get(resource);
-    const index = holds ? holds.findIndex((hold) => hold.process === process && hold.token === token) : -1;
+    const index = holds ? holds.findIndex((hold) => hold.incarnation === incarnation && hold.token === token) : -1;
     if (!holds || index < 0) return false;
     holds.splice(index, 1);
     return true;
   }
 
-  /** Closes what has passed and calls `expired` for each. */
-  settle(
-    resource: string,
-    remainingUs: (process: number, deadline: HoldDeadline) => number,
-    expired: (process: number, token: number) => void,
-  ): void {
-    const holds = this.#holds.get(resource);
-    if (!holds || holds.length === 0) return;
-    for (let i = holds.length - 1; i >= 0; i--) {
-      const hold = holds[i] as Hold;
-      if (remainingUs(hold.process, hold.deadline) > 0) continue;
-      holds.splice(i, 1);
-      expired(hold.process, hold.token);
-    }
+  /** Closes what has passed; that, the newest first. */
+  closePassed(resource: string, hasPassed: (hold: Hold) => boolean): readonly Hold[] {
+    const holds = this.#holds.get(resource) ?? NONE;
+    if (!holds.some(hasPassed)) return NONE;
+    const passed = holds.filter(hasPassed);
+    this.#holds.set(
+      resource,
+      holds.filter((hold) => !passed.includes(hold)),
+    );
+    return passed.reverse();
+  }
+
+  /** Every open hold with its resource. */
+  *entries(): Generator<[resource: string, hold: Hold]> {
+    for (const [resource, holds] of this.#holds) for (const hold of holds) yield [resource, hold];
   }
 
   /** The process is gone and holds nothing any more. */
-  closeAllOf(process: number): void {
+  closeAllOf(incarnation: number): void {
     for (const [resource, holds] of this.#holds) {
-      const kept = holds.filter((hold) => hold.process !== process);
+      const kept = holds.filter((hold) => hold.incarnation !== incarnation);
       if (kept.length === 0) this.#holds.delete(resource);
       else this.#holds.set(resource, kept);
     }

@@ -2,7 +2,8 @@
  * What must happen sometimes in a campaign, so that one in which nothing interesting happened is noticed:
  * what the world does by itself, for any protocol to take into its list, and an observer of lease histories.
  */
-import type { HistoryRecord, Referee, Violation } from '../check/index.ts';
+import type { Json } from '../kernel/index.ts';
+import type { HistoryRecord, RecordKind, Referee, Violation } from '../check/index.ts';
 import type { Sometime } from './protocol.ts';
 
 /** Counted by the world as plain fields: some of them change with every other message. */
@@ -157,6 +158,7 @@ export const LEASE_INTERESTS: readonly Sometime[] = [
 /** Not a judge: it never objects. */
 export class LeaseObserver implements Referee {
   readonly property = 'interest';
+  readonly handles: readonly RecordKind[] = [];
   readonly #sometimes: (name: string) => void;
   /** How the last hold of each resource ended. */
   readonly #lastEnd = new Map<string, string>();
@@ -203,4 +205,11 @@ export class LeaseObserver implements Referee {
   finish(): readonly Violation[] {
     return [];
   }
+
+  // What an observer has seen makes no difference to any judgement.
+  snapshot(): Json {
+    return null;
+  }
+
+  restore(): void {}
 }

@@ -7,29 +7,13 @@
 import { monoAfter, NEVER, nodeId, spanUs, type MonoUs } from '../kernel/index.ts';
 import type { Boot, Core, Snapshot, Step } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
-import type { Desk, User } from './protocol.ts';
+import type { Desk, Forger, User } from './protocol.ts';
 
 /** So many messages are remembered: what is older is of no use to a liar. */
 const REMEMBERED = 48;
 const LAST = 8;
 /** Messages of one burst, at most. */
 const BURST_MAX = 4;
-
-/** Where a forger finds itself. */
-export interface LiarGround {
-  readonly boot: Boot;
-  readonly nodes: number;
-  readonly wallUs: number;
-  choose(bound: number): number;
-}
-
-/** What a liar of some protocol says. What was overheard is the forger's to change. */
-export interface Forger<Message> {
-  /** A message made up, or one that was overheard, changed. */
-  lie(overheard: Message | null, ground: LiarGround): Message;
-  /** The answer that whoever sent this hopes for; null if it asks for none. */
-  pleasing(overheard: Message): Message | null;
-}
 
 /** What honest nodes have sent lately. */
 export class Overheard<Message> {

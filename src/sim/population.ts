@@ -6,10 +6,9 @@
 import { incarnation, invariant, nodeId } from '../kernel/index.ts';
 import type { Boot } from '../core/index.ts';
 import { MachineClock } from './clock.ts';
-import { SimDesk } from './desk.ts';
 import { LyingCore, LyingUser } from './liar.ts';
 import type { SimProcess } from './process.ts';
-import type { World } from './world.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const MILLION = 1_000_000;
 /** How often a liar says something, on average. */
@@ -21,7 +20,7 @@ export class Population<Message, Command, Event, Config> {
   /** The process that gets the messages of each node, if it is up. */
   readonly current: (SimProcess<Message, Command, Event> | null)[] = [];
   readonly clocks: MachineClock[] = [];
-  readonly #world: World<Message, Command, Event, Config>;
+  readonly #world: Surroundings<Message, Command, Event, Config>;
   readonly #asleepUntilUs: number[] = [];
   readonly #disksKept: boolean[] = [];
   #outliving: { readonly old: SimProcess<Message, Command, Event>; readonly keepsTo: readonly boolean[] } | null = null;
@@ -29,7 +28,7 @@ export class Population<Message, Command, Event, Config> {
   /** Whose clocks are beyond the bound. */
   #slewed: number | null = null;
 
-  constructor(world: World<Message, Command, Event, Config>) {
+  constructor(world: Surroundings<Message, Command, Event, Config>) {
     this.#world = world;
   }
 
@@ -68,7 +67,7 @@ export class Population<Message, Command, Event, Config> {
     world.counts.crash++;
     world.trace?.crashed(process);
     this.#end(process);
-    world.tape?.did(process, { kind: 'crash' });
+    world.tape?.did(process, { kind: 'crash', node });
     if (this.current[node] !== process) return;
     this.current[node] = null;
     const { downUsMax, keepDiskPpm } = world.faults;
@@ -137,14 +136,14 @@ export class Population<Message, Command, Event, Config> {
     world.trace?.slept(node, untilUs);
     this.#asleepUntilUs[node] = untilUs;
     clock.sleep(world.nowUs);
-    world.tape?.befell(node, { kind: 'sleep' });
+    world.tape?.befell({ kind: 'sleep', node });
     for (const process of this.processes) {
       if (process.node === node && process.alive) process.blockedUntilUs = Math.max(process.blockedUntilUs, untilUs);
     }
     world.at(untilUs, () => {
       if (this.#isAsleep(node)) return;
       clock.awake(world.nowUs);
-      world.tape?.befell(node, { kind: 'awake' });
+      world.tape?.befell({ kind: 'awake', node });
     });
   }
 
@@ -152,7 +151,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     world.counts['wall-step']++;
     world.trace?.wallStepped(node, byUs);
-    world.tape?.befell(node, { kind: 'wall', byUs });
+    world.tape?.befell({ kind: 'set', node, byUs });
     (this.clocks[node] as MachineClock).stepWall(world.nowUs, byUs);
   }
 
@@ -179,7 +178,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     const clock = this.clocks[node] as MachineClock;
     clock.setRate(world.nowUs, ppm);
-    world.tape?.befell(node, { kind: 'rate', ppm });
+    world.tape?.befell({ kind: 'rate', node, ppm });
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
   }
 
@@ -194,14 +193,14 @@ export class Population<Message, Command, Event, Config> {
       }
       if (alive && this.current[node] !== process) {
         this.#end(process);
-        world.tape?.did(process, { kind: 'crash' });
+        world.tape?.did(process, { kind: 'crash', node });
       }
       process.blockedUntilUs = 0;
     }
     for (let node = 0; node < this.current.length; node++) {
       this.#asleepUntilUs[node] = 0;
       (this.clocks[node] as MachineClock).awake(world.nowUs);
-      world.tape?.befell(node, { kind: 'awake' });
+      world.tape?.befell({ kind: 'awake', node });
       const process = this.current[node];
       if (!process) {
         this.#restart(node);
@@ -236,12 +235,13 @@ export class Population<Message, Command, Event, Config> {
       wakePlan: 0,
       done: false,
     };
-    const desk = new SimDesk(world, process);
+    const desk = world.deskOf(process);
     process.user = liar === null ? protocol.user(scenario, core, desk) : new LyingUser(liar, desk);
+    const how = !restarted ? 'start' : this.current[node] === null ? 'restart' : 'twin';
     this.processes.push(process);
     this.current[node] = process;
     world.trace?.started(process, boot);
-    world.tape?.did(process, { kind: 'start', node, restarted, diskKept });
+    world.tape?.started(process, diskKept, how);
     world.enter(process);
     core.start(world);
     process.user.start();
@@ -262,17 +262,17 @@ export class Population<Message, Command, Event, Config> {
   askWaiting(): void {
     const world = this.#world;
     for (const process of this.current) {
-      if (process && !process.done) world.failLiveness(`${world.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
+      if (process && !process.done) world.chronicle.missed(`${world.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
     }
   }
 
   /** What is wrong with a node at the end, though nobody has noticed. */
   audit(): void {
-    const { protocol, scenario, panel, nowUs } = this.#world;
+    const { protocol, scenario, chronicle, nowUs } = this.#world;
     for (const process of this.current) {
       if (process === null || process.core instanceof LyingCore) continue;
       const fault = protocol.audit?.(scenario, process.core, this.#world.wallOf(process.node)) ?? null;
-      if (fault !== null) panel.report({ property: 'audit', at: nowUs, message: `${this.#world.nameOf(process.node)} ${fault}` });
+      if (fault !== null) chronicle.panel.report({ property: 'audit', at: nowUs, message: `${this.#world.nameOf(process.node)} ${fault}` });
     }
   }
 
@@ -294,7 +294,7 @@ export class Population<Message, Command, Event, Config> {
       const uptimeUs = uptimeUsMax > 0 ? world.chooser.below(uptimeUsMax) : null;
       if (uptimeUs === null) clock.awake(world.nowUs);
       else clock.restartMono(world.nowUs, uptimeUs);
-      world.tape?.befell(node, uptimeUs === null ? { kind: 'awake' } : { kind: 'boot', uptimeUs });
+      world.tape?.befell(uptimeUs === null ? { kind: 'awake', node } : { kind: 'boot', node, uptimeUs });
     }
     const { wallSetAtBootPpm, wallStepUsMax } = world.faults;
     if (wallSetAtBootPpm > 0 && world.chooser.below(MILLION) < wallSetAtBootPpm) {
@@ -310,8 +310,7 @@ export class Population<Message, Command, Event, Config> {
     const world = this.#world;
     process.alive = false;
     world.storage.crash(process.index);
-    world.holds.closeAllOf(process.index);
-    world.record({ at: world.nowUs, node: process.node, incarnation: process.incarnation, kind: 'crashed' });
+    world.chronicle.crashed(process.node, process.incarnation);
   }
 
   #isAsleep(node: number): boolean {

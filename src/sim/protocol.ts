@@ -7,7 +7,6 @@ import type { Boot, Core } from '../core/index.ts';
 import type { Codec } from '../wire/index.ts';
 import type { HistoryRecord, Referee } from '../check/index.ts';
 import type { FaultPlan } from './faults.ts';
-import type { Forger } from './liar.ts';
 
 /** A rule taken out of the core on purpose, to see the referees notice. */
 export interface Mutant {
@@ -91,6 +90,22 @@ export interface Desk<Command> {
   done(): void;
   /** Progress that was owed is impossible or was undone. */
   failLiveness(message: string): void;
+}
+
+/** Where a forger finds itself. */
+export interface LiarGround {
+  readonly boot: Boot;
+  readonly nodes: number;
+  readonly wallUs: number;
+  choose(bound: number): number;
+}
+
+/** What a liar of some protocol says. What was overheard is the forger's to change. */
+export interface Forger<Message> {
+  /** A message made up, or one that was overheard, changed. */
+  lie(overheard: Message | null, ground: LiarGround): Message;
+  /** The answer that whoever sent this hopes for; null if it asks for none. */
+  pleasing(overheard: Message): Message | null;
 }
 
 export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;

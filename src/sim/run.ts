@@ -6,8 +6,8 @@ import type { Mutant, SimProtocol, Sometime } from './protocol.ts';
 import { Trace, type TraceEntry } from './trace.ts';
 import { World } from './world.ts';
 
-/** What observers call what they look at: nothing of it can break. */
-const OBSERVED = 'interest';
+/** What observers look at, and what nobody judges: nothing of it can break. */
+const OBSERVED: readonly string[] = ['interest', 'unjudged'];
 
 export interface RunResult {
   readonly seed: number;
@@ -62,7 +62,7 @@ export function simulation<Message, Command, Event, Config, Node extends Core<Me
       const judged = new Set<string>();
       for (let seed = 1; seed <= seeds; seed++) {
         const scenario = opened.plan(new SeededChooser(seed), null);
-        for (const { property } of opened.referees(scenario, () => undefined)) if (property !== OBSERVED) judged.add(property);
+        for (const { property } of opened.referees(scenario, () => undefined)) if (!OBSERVED.includes(property)) judged.add(property);
         if (scenario.livenessUs > 0) judged.add('liveness');
       }
       return [...judged];

@@ -1,12 +1,18 @@
 /** When faults strike: each kind about as often as the plan says, anywhere in the world, until it heals. */
 import { OWN_DISK } from '../core/index.ts';
 import type { SimProcess } from './process.ts';
-import type { World } from './world.ts';
+import type { Network } from './network.ts';
+import type { Population } from './population.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const MILLION = 1_000_000;
 
-export function scheduleStrikes<Message, Command, Event, Config>(world: World<Message, Command, Event, Config>): void {
-  const { chooser, population, network, storage, faults } = world;
+export function scheduleStrikes<Message, Command, Event, Config>(
+  world: Surroundings<Message, Command, Event, Config>,
+  population: Population<Message, Command, Event, Config>,
+  network: Network,
+): void {
+  const { chooser, storage, faults } = world;
   const { nodes, units } = world.scenario;
 
   const every = (everyUs: number, strike: () => void): void => {

@@ -1,61 +1,46 @@
 /**
- * A tape of one run: every input a process got and everything that befell its clocks, with the instant. It is
+ * A tape of one run: every input a process got and everything that befell its machine, as actions of a stage, with their instants. It is
  * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
- * A message is known by the step that sent it and its number among that step's messages of the same kind.
  */
+import type { Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { Change } from './regular-register.ts';
 import type { Damage } from './registers.ts';
+import { kindOfMessage, type Origin, type OriginAction } from './stage/actions.ts';
 import type { Access } from './storage.ts';
 
-/** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's of this kind it is. */
-export interface TapedOrigin {
-  readonly step: number;
-  /** Of a message: to whom, its label, and what it is about. Of an access: empty. */
-  readonly kind: string;
-  readonly nth: number;
+/** What an actor on the stage is told to do instead of a command. */
+export interface Said {
+  readonly verb: string;
+  readonly words: readonly string[];
+  /** The number of the request that the command makes, or is about, if it has one. */
+  readonly asks?: number;
+  readonly about?: number;
 }
 
-export type TapedDeed<Command> =
-  | { readonly kind: 'start'; readonly node: number; readonly restarted: boolean; readonly diskKept: boolean }
-  | { readonly kind: 'crash' }
-  | { readonly kind: 'deliver'; readonly message: TapedOrigin }
-  | { readonly kind: 'wake' }
-  | { readonly kind: 'command'; readonly command: Command }
-  /** The application acted under the lease that answered this request. */
-  | { readonly kind: 'use'; readonly resource: string; readonly request: number }
-  /** The application looked at what its learner believes of this name, and it believed something. */
-  | { readonly kind: 'look'; readonly resource: string }
-  /** An access to storage took effect, at its own key or astray; whether anybody is told is another matter. */
-  | { readonly kind: 'effect'; readonly access: TapedOrigin; readonly astray?: string }
-  /** A change of storage took effect once more. */
-  | { readonly kind: 'repeat'; readonly access: TapedOrigin }
-  /** Storage was damaged. */
-  | Damage
-  /** `found` is the write that a weak read found, or null: nothing; `listing` is what a weak list named. */
-  | {
-      readonly kind: 'completed';
-      readonly access: TapedOrigin;
-      readonly ok: boolean;
-      readonly found?: TapedOrigin | null;
-      readonly listing?: readonly string[];
-    }
-  /** From here on all goes well, and progress is owed. */
-  | { readonly kind: 'healed' }
-  | { readonly kind: 'wall'; readonly byUs: number }
-  | { readonly kind: 'rate'; readonly ppm: number }
-  /** The machine was started again, and its monotonic clock begins anew. */
-  | { readonly kind: 'boot'; readonly uptimeUs: number }
-  | { readonly kind: 'sleep' }
-  | { readonly kind: 'awake' };
+/** How what applications do is said in lines of a script. */
+export interface Lines<Command> {
+  /** Null: the story can do without. */
+  say(command: Command): Said | null;
+  /** Acting under the lease that answered this request. */
+  use(resource: string, request: number): Said | null;
+  /** Looking at what a learner believes, where there are learners. */
+  look?(resource: string): Said;
+}
 
-export interface TapedStep<Command> {
+export interface TapedStep {
+  /** Steps are numbered in their order; some numbers are of steps that the story can do without. */
+  readonly id: number;
   readonly atUs: number;
   /** Which machine. */
   readonly node: number;
+  readonly action: OriginAction;
+  /** A command to the core; to use what is held, or to look, is none. */
+  readonly isCommand: boolean;
   /** Which of all processes that ever were; -1 where it is the machine. */
   readonly process: number;
-  readonly deed: TapedDeed<Command>;
+  /** Done by the process that the twin of this step has replaced, not by the one in its place. */
+  readonly replacedBy?: number;
   /** The numbers the core drew in this step. */
   readonly choices: number[];
   /** After how many effects a crash cut this step off; null if nothing was cut off. */
@@ -69,62 +54,134 @@ export interface TapedClock {
   readonly ratePpm: number;
 }
 
+/** From this step on. */
+export interface Since {
+  readonly step: number;
+  readonly atUs: number;
+}
+
+/** The first starts are the stage's own, and on no tape: what came of them is known by these numbers. */
+export function firstStartOf(node: number): number {
+  return -1 - node;
+}
+
 export class Tape<Command> {
   readonly clocks: TapedClock[] = [];
-  readonly steps: TapedStep<Command>[] = [];
+  readonly steps: TapedStep[] = [];
+  /** From here on all goes well, and progress is owed. */
+  healed: Since | null = null;
   readonly #now: () => number;
+  readonly #lines: Lines<Command>;
+  /** The number of the step under way, and of the next. */
+  #step = NaN;
+  #next = 0;
+  #under: TapedStep | null = null;
   /** By place in the world's slab: the message that is there now. */
-  readonly #messages: TapedOrigin[] = [];
-  readonly #accesses = new Map<Access, TapedOrigin>();
-  /** The request that each token answered. */
+  readonly #messages: Origin[] = [];
+  readonly #accesses = new Map<Access, { readonly node: number; readonly access: Origin }>();
+  readonly #changes = new Map<Change, { readonly node: number; readonly access: Origin }>();
+  /** The request that each token answered, and the step that made each request. */
   readonly #requests = new Map<string, number>();
+  readonly #askedIn = new Map<string, number>();
+  /** The process in each node's place, and the step by which each that is not was replaced. */
+  readonly #current: number[] = [];
+  readonly #replacedBy = new Map<number, number>();
   /** How many of each kind the step under way has sent or asked. */
   readonly #counts = new Map<string, number>();
-  readonly #changes = new Map<Change, TapedOrigin>();
   #effects = 0;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, lines: Lines<Command>) {
     this.#now = now;
+    this.#lines = lines;
   }
 
-  did<Message, Event>(process: SimProcess<Message, Command, Event>, deed: TapedDeed<Command>): void {
-    this.#add(process.node, process.index, deed);
+  /** How many numbers of steps are taken. */
+  get length(): number {
+    return this.#next;
   }
 
-  befell(node: number, deed: TapedDeed<Command>): void {
-    this.#add(node, -1, deed);
+  started<Message, Event>(process: SimProcess<Message, Command, Event>, diskKept: boolean, how: 'start' | 'restart' | 'twin'): void {
+    const { node, index, incarnation: as } = process;
+    const before = this.#current[node];
+    this.#current[node] = index;
+    if (how === 'start') {
+      this.#begin(firstStartOf(node));
+      return;
+    }
+    this.did(process, how === 'twin' ? { kind: 'twin', node, as } : { kind: 'restart', node, diskKept, as });
+    if (how === 'twin' && before !== undefined) this.#replacedBy.set(before, this.#step);
   }
 
-  /** The step under way sends a message; null if it is lost. */
-  sent(place: number | null, kind: string): void {
-    const message = this.#origin(kind);
-    if (place !== null) this.#messages[place] = message;
+  did<Message, Event>({ node, index }: SimProcess<Message, Command, Event>, action: OriginAction): void {
+    this.#add(node, index, action);
   }
 
-  /** The core drew a number. */
-  chose(choice: number): void {
-    this.steps.at(-1)?.choices.push(choice);
+  befell(action: Extract<OriginAction, { node: number }>): void {
+    this.#add(action.node, -1, action);
+  }
+
+  heal(): void {
+    this.healed = { step: this.#next, atUs: this.#now() };
+  }
+
+  commanded<Message, Event>(process: SimProcess<Message, Command, Event>, command: Command): void {
+    this.#say(process, this.#lines.say(command), true);
+  }
+
+  /** What an application tells shows what it does: it acts under a lease, or looks at what its learner believes. */
+  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: Told): void {
+    const key = (token: number): string => `${process.index} ${token}`;
+    if (told.kind === 'granted') this.#requests.set(key(told.token), told.request);
+    else if (told.kind === 'used') this.#say(process, this.#lines.use(told.resource, this.#requests.get(key(told.token)) ?? 0), false);
+    else if (told.kind === 'record' && told.record.kind === 'believed')
+      this.#say(process, this.#lines.look?.(told.record.resource) ?? null, false);
   }
 
   delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
-    this.did(process, { kind: 'deliver', message: this.#messages[place] as TapedOrigin });
+    this.did(process, { kind: 'deliver', message: this.#messages[place] as Origin });
+  }
+
+  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
+    const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
+    const asked = this.#accesses.get(access) as { readonly node: number; readonly access: Origin };
+    // `finding` is the change that a weak read found, or null: nothing. What damage left is known by no access: it is found where it is the newest.
+    const found = weakly && this.#changes.get(weakly);
+    const finding = found === undefined ? {} : { finding: found };
+    const listing = isListedWeakly && keys ? { listing: keys } : {};
+    this.did(process, ok ? { kind: 'answer', ...asked, ...finding, ...listing } : { kind: 'fail', ...asked });
+  }
+
+  /** An access to storage took effect, perhaps once more; whether anybody is told is another matter. */
+  effected(access: Access, isAgain: boolean): void {
+    const { change, astray, request } = access;
+    const asked = this.#accesses.get(access);
+    // A failing unit may answer a change without making it.
+    if (!asked || (change === null && request.action !== 'read' && request.action !== 'list')) return;
+    if (isAgain) this.befell({ kind: 'repeat', ...asked });
+    else this.befell(astray === undefined ? { kind: 'effect', ...asked } : { kind: 'misdirect', ...asked, to: astray });
+  }
+
+  damaged(damage: Damage): void {
+    this.#add('node' in damage ? damage.node : -1, -1, damage);
+  }
+
+  /** The step under way sends a message; null if it is lost. */
+  sent(place: number | null, message: { readonly to: number; readonly label: string; readonly topic?: string }): void {
+    const origin = this.#origin(kindOfMessage(message));
+    if (place !== null) this.#messages[place] = origin;
   }
 
   /** The step under way reads or writes; null if nothing will come of it. */
-  asked(access: Access | null): void {
-    const origin = this.#origin('');
+  asked(node: number, access: Access | null): void {
+    const origin = { node, access: this.#origin('') };
     if (!access) return;
     this.#accesses.set(access, origin);
     if (access.change) this.#changes.set(access.change, origin);
   }
 
-  effected(access: Access, isAgain: boolean): void {
-    const { change, node, astray, request } = access;
-    const origin = this.#accesses.get(access);
-    // A failing unit may answer a change without making it.
-    if (!origin || (change === null && request.action !== 'read' && request.action !== 'list')) return;
-    if (isAgain) this.befell(node, { kind: 'repeat', access: origin });
-    else this.befell(node, { kind: 'effect', access: origin, ...(astray === undefined ? {} : { astray }) });
+  /** The core drew a number. */
+  chose(choice: number): void {
+    this.#under?.choices.push(choice);
   }
 
   /** The step under way sent, asked or told something. */
@@ -134,50 +191,39 @@ export class Tape<Command> {
 
   /** A crash keeps the rest of the step under way from having any effect. */
   cut(): void {
-    const step = this.steps.at(-1);
-    if (step) step.cutAfter ??= this.#effects;
+    if (this.#under) this.#under.cutAfter ??= this.#effects;
   }
 
-  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
-    const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
-    const origin = weakly && this.#changes.get(weakly);
-    // What damage left is known by no access: it is found where it is the newest.
-    const found = weakly === undefined || (weakly !== null && origin === undefined) ? {} : { found: origin ?? null };
-    const listing = isListedWeakly && keys ? { listing: keys } : {};
-    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok, ...found, ...listing });
+  /** What cannot be said is no step, nor is what is about a request that no step made. */
+  #say<Message, Event>({ node, index }: SimProcess<Message, Command, Event>, said: Said | null, isCommand: boolean): void {
+    const about = said?.about === undefined ? null : this.#askedIn.get(`${index} ${said.about}`);
+    if (!said || about === undefined) {
+      this.#begin(this.#next++);
+      return;
+    }
+    const { verb, words, asks } = said;
+    this.#add(node, index, { kind: 'act', node, verb, words, asks: asks !== undefined, about }, isCommand);
+    if (asks !== undefined) this.#askedIn.set(`${index} ${asks}`, this.#step);
   }
 
-  granted<Message, Event>(process: SimProcess<Message, Command, Event>, request: number, token: number): void {
-    this.#requests.set(`${process.index} ${token}`, request);
+  #add(node: number, process: number, action: OriginAction, isCommand = false): void {
+    this.#begin(this.#next++);
+    const replacedBy = this.#replacedBy.get(process);
+    const by = replacedBy === undefined ? {} : { replacedBy };
+    this.#under = { id: this.#step, atUs: this.#now(), node, action, isCommand, process, ...by, choices: [], cutAfter: null };
+    this.steps.push(this.#under);
   }
 
-  used<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string, token: number): void {
-    this.did(process, { kind: 'use', resource, request: this.#requests.get(`${process.index} ${token}`) ?? 0 });
-  }
-
-  looked<Message, Event>(process: SimProcess<Message, Command, Event>, resource: string): void {
-    this.did(process, { kind: 'look', resource });
-  }
-
-  #origin(kind: string): TapedOrigin {
-    const nth = this.#counts.get(kind) ?? 0;
-    this.#counts.set(kind, nth + 1);
-    return { step: this.steps.length - 1, kind, nth };
-  }
-
-  #add(node: number, process: number, deed: TapedDeed<Command>): void {
-    this.steps.push({ atUs: this.#now(), node, process, deed, choices: [], cutAfter: null });
+  #begin(step: number): void {
+    this.#step = step;
+    this.#under = null;
     this.#counts.clear();
     this.#effects = 0;
   }
-}
 
-/** How the messages of one step are told apart: to whom, which, and about what. */
-export function kindOfMessage({ to, label, topic = '' }: { readonly to: number; readonly label: string; readonly topic?: string }): string {
-  return `${to} ${label} ${topic}`;
-}
-
-/** The word a message is called by: the first of its description. */
-export function labelOf(description: string): string {
-  return /^[A-Za-z_-]+/.exec(description)?.[0] ?? 'message';
+  #origin(kind: string): Origin {
+    const nth = this.#counts.get(kind) ?? 0;
+    this.#counts.set(kind, nth + 1);
+    return { step: this.#step, kind, nth };
+  }
 }

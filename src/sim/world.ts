@@ -3,14 +3,15 @@
  * happens. It runs one drawn scenario, first under faults, then healed, and shows every record of the
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
-import { NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
-import type { Step, UnitId, Version } from '../core/index.ts';
-import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
+import { NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
+import type { UnitId, Version } from '../core/index.ts';
+import { Sometimes, type HistoryRecord, type Panel } from '../check/index.ts';
 import { invariantViolation } from './broken-core.ts';
+import { Chronicle, type ChronicleClocks, type Told } from './chronicle.ts';
 import type { MachineClock } from './clock.ts';
+import { SimDesk } from './desk.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
 import { healedFaults, type FaultPlan } from './faults.ts';
-import { HoldLedger } from './holds.ts';
 import { noCounts, type WorldCounts } from './interest.ts';
 import { Overheard } from './liar.ts';
 import { MessageSlab } from './message-slab.ts';
@@ -18,11 +19,13 @@ import { Network } from './network.ts';
 import { Parked } from './parked.ts';
 import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
-import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
+import type { Scenario, SimProtocol } from './protocol.ts';
 import type { AccessRequest } from './registers.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
-import { kindOfMessage, labelOf, type Tape } from './tape.ts';
+import type { Surroundings } from './surroundings.ts';
+import { labelOf } from './stage/actions.ts';
+import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
@@ -30,7 +33,7 @@ const MILLION = 1_000_000;
 const EVENTS_MAX = 10 * MILLION;
 const EVENTS_BETWEEN_LOOKS = 1024;
 
-export class World<Message, Command, Event, Config> implements Step<Message, Event> {
+export class World<Message, Command, Event, Config> implements ChronicleClocks, Surroundings<Message, Command, Event, Config> {
   // The step under way. One object serves all steps: a core may not keep it.
   monoUs: MonoUs = 0 as MonoUs;
   wallUs: WallUs = 0 as WallUs;
@@ -50,10 +53,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   /** Who has no time for a long run says after how many steps it counts as endless, and is asked now and then whether to go on. */
   eventsMax: number = EVENTS_MAX;
   outOfTime: (() => boolean) | null = null;
-  readonly panel: Panel;
+  readonly chronicle: Chronicle;
   readonly sometimes: Sometimes;
   readonly counts: WorldCounts = noCounts();
-  readonly holds: HoldLedger = new HoldLedger();
   readonly network: Network;
   readonly storage: Storage;
   /** What liars hear; null where there are none. */
@@ -91,13 +93,17 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.trace = trace;
     this.#termUs = termUs;
     this.sometimes = new Sometimes(protocol.sometimes);
-    this.panel = new Panel(protocol.referees(scenario, (name) => this.sometimes.bump(name)));
+    this.chronicle = new Chronicle(
+      protocol.referees(scenario, (name) => this.sometimes.bump(name)),
+      this,
+      (record) => this.#written(record),
+    );
     this.network = new Network(chooser, faults, termUs);
     this.storage = new Storage(chooser, faults, termUs, this.counts);
     this.storage.effected = (access, isAgain): void => this.tape?.effected(access, isAgain);
     this.storage.damaged = (damage): void => {
       this.trace?.damaged(damage);
-      this.tape?.befell('node' in damage ? damage.node : -1, damage);
+      this.tape?.damaged(damage);
     };
     this.overheard = (scenario.liars ?? 0) > 0 ? new Overheard(protocol.codec) : null;
     this.population = new Population(this);
@@ -120,7 +126,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const { nodes, safetyUs, livenessUs } = this.scenario;
     const { panel, population } = this;
     population.startAll(nodes);
-    scheduleStrikes(this);
+    scheduleStrikes(this, population, this.network);
     this.#runUntil(safetyUs, () => panel.violationCount > 0);
     if (panel.violationCount > 0 || livenessUs === 0 || this.#isCutShort) return;
     this.#heal();
@@ -138,9 +144,13 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     return counts;
   }
 
-  /** Progress that was owed did not come. */
-  failLiveness(message: string): void {
-    this.panel.report({ property: 'liveness', at: this.nowUs, message });
+  get panel(): Panel {
+    return this.chronicle.panel;
+  }
+
+  #written(record: HistoryRecord): void {
+    this.trace?.recorded(record);
+    if (record.kind === 'granted') this.grants++;
   }
 
   // ── Step: what a core may do ───────────────────────────────────────────────────────────────────────
@@ -161,11 +171,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const isLast = afterVotePpm > 0 && this.protocol.isVote(message) && this.chooser.below(MILLION) < afterVotePpm;
     if (copies === 0) {
       this.counts.loss++;
-      this.tape?.sent(null, this.#kindOf(to, message));
+      this.tape?.sent(null, this.#label(to, message));
     } else {
       if (copies > 1) this.counts.duplicate++;
       const index = this.#slab.put((this.#running as SimProcess<Message, Command, Event>).index, this.nowUs, message, copies);
-      this.tape?.sent(index, this.#kindOf(to, message));
+      this.tape?.sent(index, this.#label(to, message));
       for (let copy = 0; copy < copies; copy++) {
         let latencyUs = to === node ? 0 : this.network.latencyUs();
         if (isLast && this.chooser.below(MILLION) < lastWordsLatePpm) latencyUs += this.scenario.termUs + this.network.latenessUs();
@@ -178,9 +188,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     }
   }
 
-  #kindOf(to: number, message: Message): string {
+  #label(to: number, message: Message): { readonly to: number; readonly label: string; readonly topic: string } {
     const { protocol } = this;
-    return kindOfMessage({ to, label: labelOf(protocol.describeMessage(message)), topic: protocol.topicOf?.(message) ?? '' });
+    return { to, label: labelOf(protocol.describeMessage(message)), topic: protocol.topicOf?.(message) ?? '' };
   }
 
   read(unit: UnitId, key: string, op: number): void {
@@ -208,7 +218,16 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     if (this.#takeEffect()) this.#inbox.push(event);
   }
 
-  // ── For desks ──────────────────────────────────────────────────────────────────────────────────────
+  // ── For the chronicle and for desks ──────────────────────────────────────────────────────────────────────────────────────
+
+  now(): number {
+    return this.nowUs;
+  }
+
+  /** Nobody sleeps where they do; and when the world has healed they do no more. */
+  get wallsGoBack(): boolean {
+    return this.scenario.faults.wallStepsBack && !this.healed;
+  }
 
   nameOf(node: number): string {
     return this.protocol.nodeName(this.scenario, node);
@@ -222,6 +241,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     return (this.#clocks[node] as MachineClock).wallAt(this.nowUs);
   }
 
+  deskOf(process: SimProcess<Message, Command, Event>): SimDesk<Message, Command, Event, Config> {
+    return new SimDesk(this, this.population, process);
+  }
+
   queueCommand(command: Command): void {
     this.#outbox.push(command);
   }
@@ -232,41 +255,11 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#queue.schedule(clock.trueWhenMono(due, this.nowUs) + this.#timerLatenessUs(), USER_TIMER, process.index, tag);
   }
 
-  record(record: HistoryRecord): void {
-    this.trace?.recorded(record);
-    this.panel.observe(record);
-    if (record.kind === 'granted') this.grants++;
-  }
-
-  /** How long a holder may still act, by its own clocks. */
-  remainingUs(process: number, deadline: HoldDeadline): number {
-    const { node } = this.#processes[process] as SimProcess<Message, Command, Event>;
-    return Math.min(deadline.monoUs - this.monoOf(node), deadline.wallUs - this.wallOf(node));
-  }
-
-  /**
-   * Writes down the holds of a resource that ended by themselves. While wall clocks are set back, one that ended by the wall
-   * clock alone may be back before its holder looks. Nobody sleeps there, so until the holder says that it is lost it is judged by
-   * the monotonic clock, which is stricter.
-   */
-  settleHolds(resource: string): void {
-    const mayComeBack = this.scenario.faults.wallStepsBack && !this.healed;
-    this.holds.settle(
-      resource,
-      (process, deadline) => this.remainingUs(process, mayComeBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline),
-      (index, token) => {
-        const process = this.#processes[index] as SimProcess<Message, Command, Event>;
-        this.record({
-          at: this.nowUs,
-          node: process.node,
-          incarnation: process.incarnation,
-          kind: 'ended',
-          resource,
-          token,
-          reason: 'deadline',
-        });
-      },
-    );
+  /** What the application of a process tells the history. */
+  tell(process: SimProcess<Message, Command, Event>, told: Told): void {
+    this.tape?.told(process, told);
+    if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
+    else this.chronicle.tell(process.node, process.incarnation, told);
   }
 
   /** Does something at a true instant. */
@@ -289,7 +282,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
         return;
       }
       if (this.events > this.eventsMax) {
-        this.failLiveness(`after ${this.events} steps the run has not come to its end: some core or user acts without letting time pass`);
+        this.chronicle.missed(
+          `after ${this.events} steps the run has not come to its end: some core or user acts without letting time pass`,
+        );
         return;
       }
       switch (queue.kind) {
@@ -353,7 +348,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     process.wakeDueUs = Infinity;
     if (this.monoOf(process.node) >= process.core.wakeAt) {
       this.trace?.woken(process);
-      this.tape?.did(process, { kind: 'wake' });
+      this.tape?.did(process, { kind: 'wake', node: process.node });
       this.enter(process);
       process.core.wake(this);
       this.leave(process);
@@ -426,7 +421,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
       }
       const command = outbox.shift() as Command;
       this.trace?.commanded(process, () => this.protocol.describeCommand(command));
-      this.tape?.did(process, { kind: 'command', command });
+      this.tape?.commanded(process, command);
       this.events++;
       process.core.command(command, this);
     }
@@ -479,14 +474,14 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   #begin(request: AccessRequest): void {
     const { index, node } = this.#running as SimProcess<Message, Command, Event>;
     const access = this.storage.begin(index, node, request, this.nowUs);
-    this.tape?.asked(access);
+    this.tape?.asked(node, access);
     if (access) this.#queue.schedule(access.effectUs, COMPLETE, index, this.#accesses.park(access));
   }
 
   #heal(): void {
     this.healed = true;
     this.trace?.healed();
-    this.tape?.befell(-1, { kind: 'healed' });
+    this.tape?.heal();
     this.faults = healedFaults(this.faults);
     this.network.faults = this.faults;
     this.storage.faults = this.faults;

@@ -34,13 +34,8 @@ export type Role = 'member' | 'client';
 
 /** What all members must agree on: where they do not, a restarted member's silence protects nothing. */
 export interface CellConfig {
+  /** With its parameters, as text: what they mean is the engine's business. */
   readonly engine: string;
-  /** Of Flease: which of its algorithms. */
-  readonly algorithm?: number;
-  /** Of PaxosLease: how it trusts clocks. */
-  readonly clocks?: string;
-  /** Of engines that trust wall clocks: how far these may be apart. */
-  readonly skewUs?: number;
   readonly maxTermUs: number;
   readonly rateErrorPpm: number;
   readonly replication: number;
@@ -52,17 +47,7 @@ export interface CellConfig {
 /** A client states what it has been told and takes the rest from the members. */
 export type StatedConfig = Partial<CellConfig>;
 
-export const CONFIG_FIELDS: readonly (keyof CellConfig)[] = [
-  'engine',
-  'algorithm',
-  'clocks',
-  'skewUs',
-  'maxTermUs',
-  'rateErrorPpm',
-  'replication',
-  'members',
-  'view',
-];
+export const CONFIG_FIELDS: readonly (keyof CellConfig)[] = ['engine', 'maxTermUs', 'rateErrorPpm', 'replication', 'members', 'view'];
 
 export interface Disagreement {
   readonly field: keyof CellConfig;
@@ -268,7 +253,7 @@ function readConfig(input: ByteReader): StatedConfig | null {
         members.push(id);
       }
       config[field] = members;
-    } else if (field === 'engine' || field === 'clocks') {
+    } else if (field === 'engine') {
       const text = readText(input);
       if (text === null) return null;
       config[field] = text;

@@ -1,9 +1,10 @@
 /** A member whose disk fails: it says so wherever one may look, and nothing else of it ends. */
 import { expect, test } from 'vitest';
-import { Cell } from '../../src/api/cell.ts';
-import { quorumEngine } from '../../src/api/engine-quorum.ts';
+import { Cell } from '../../src/api/cell/cell.ts';
+import { CellNode } from '../../src/api/cell/node.ts';
+import { makeEngine } from '../../src/api/engines/index.ts';
 import { observe } from '../../src/api/index.ts';
-import { Observer } from '../../src/api/observer.ts';
+import { Observer } from '../../src/api/observing/observer.ts';
 import { incarnation, NO_KEY, SeededChooser } from '../../src/kernel/index.ts';
 import { SystemClocks, type Disk } from '../../src/runtime/index.ts';
 import { MemoryHub } from '../../src/transport/index.ts';
@@ -24,10 +25,12 @@ test('a disk that fails is logged, published, told and thrown at whoever waits',
   const transport = hub.transport({ role: 'member', id: 'a', incarnation: born });
   const kept = { disk: BROKEN, keeps: 'votes', isKept: true } as const;
   const surroundings = { clocks: new SystemClocks(), chooser: new SeededChooser(1), hashKey: NO_KEY, restarted: true, kept };
-  const cell = new Cell(transport, ['a'], 0, born, surroundings, new Observer({ cell: 'x', node: 'a', incarnation: born, logger }));
+  const observer = new Observer({ cell: 'x', node: 'a', incarnation: born, logger });
+  const node = new CellNode({ transport, memberIds: ['a'], self: 0, incarnation: born, surroundings, observer });
+  const cell = new Cell(node);
   cell.on('failure', ({ code }) => errors.push(`event ${code}`));
-  cell.begin(quorumEngine({ maxTermUs: 1_000_000, rateErrorPpm: 1000 }), 1);
-  await cell.open();
+  node.begin(makeEngine('quorum', { maxTermUs: 1_000_000, rateErrorPpm: 1000 }), 1);
+  await node.connect();
   await expect(cell.ready()).rejects.toMatchObject({ code: 'TENURE_DISK_FAILED' });
   expect(errors.toSorted()).toEqual(['TENURE_DISK_FAILED', 'channel TENURE_DISK_FAILED', 'event TENURE_DISK_FAILED']);
   expect(cell.silentForMs).toBe(Infinity);

@@ -1,8 +1,11 @@
 /** Engines by name: what can be asked for, what is refused, and that all sides of a cell have the same one. */
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CLOCKLESS_ENGINES, ENGINES, isEngineNamed, knownEngine, lackingSkew, makeEngine } from '../../src/api/engines/index.ts';
+import { termOptions } from '../../src/api/engines/terms.ts';
 import { connect, joinCell, parseEngine, type Cell, type EngineOptions, type JoinOptions } from '../../src/api/index.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
+import { encodeName } from '../../src/kernel/index.ts';
 import { freePorts } from './real-cell.ts';
 
 const coded = (code: string, details: object = {}): unknown => expect.objectContaining({ code, details: expect.objectContaining(details) });
@@ -36,6 +39,38 @@ describe('parseEngine', () => {
     'Quorum',
   ])("refuses '%s'", (text) => {
     expect(() => parseEngine(text)).toThrow(coded('TENURE_BAD_ARGUMENT', { input: text }));
+  });
+});
+
+describe('every engine of the list', () => {
+  const terms = termOptions({});
+
+  it.each(ENGINES.flatMap(({ texts }) => texts))('%s is the same as text, as options and as a member states it', (text) => {
+    const engine = makeEngine(parseEngine(text), terms);
+    expect(engine.text).toBe(text);
+    expect(makeEngine(knownEngine(engine.text) ?? 'quorum', terms)).toMatchObject({ text, can: engine.can, timing: engine.timing });
+  });
+
+  it.each(['1us', '1500us', '1.0001s', '90s', 0.3])('has the same text for the same skew, which is read back as it is: %s', (skew) => {
+    const { text, skewUs } = makeEngine({ flease: { skew } }, termOptions({ maxTerm: '1h' }));
+    expect(makeEngine(parseEngine(text), termOptions({ maxTerm: '1h' }))).toMatchObject({ text, skewUs });
+    expect(encodeName(text).length).toBeGreaterThan(0);
+  });
+
+  it.each(CLOCKLESS_ENGINES)('%s compares no wall clocks', (text) => {
+    expect(makeEngine(parseEngine(text), terms).skewUs).toBe(0);
+  });
+
+  it('has a name of its own, a way to be written, and says what it lacks', () => {
+    expect(new Set(ENGINES.map(({ name }) => name)).size).toBe(ENGINES.length);
+    for (const { name, texts, clockless } of ENGINES) {
+      expect(texts.length).toBeGreaterThan(0);
+      for (const text of clockless === null ? texts : [...texts, clockless]) {
+        expect(isEngineNamed(text) && text.startsWith(name)).toBe(true);
+        const bare = text.replace(/,skew=.*/, '');
+        expect(lackingSkew(parseEngine(bare))).toBe(bare === text ? null : bare);
+      }
+    }
   });
 });
 
@@ -121,19 +156,19 @@ describe('members and clients of one cell', () => {
   }
 
   it.each<[string, string, string]>([
-    ['engine', 'quorum', 'flease:4,skew=100ms'],
-    ['algorithm', 'flease:2', 'flease:3'],
-    ['clocks', 'paxoslease:relative', 'paxoslease:perfect'],
-    ['skewUs', 'flease:4,skew=100ms', 'flease:4,skew=200ms'],
-  ])('refuse each other if they disagree about %s', async (field, here, there) => {
+    ['the engine', 'quorum', 'flease:4,skew=100ms'],
+    ['its algorithm', 'flease:2', 'flease:3'],
+    ['its clocks', 'paxoslease:relative', 'paxoslease:perfect'],
+    ['its skew', 'flease:4,skew=100ms', 'flease:4,skew=200ms'],
+  ])('refuse each other if they disagree about %s', async (_what, here, there) => {
     const { cells } = await twoMembers(parseEngine(here), parseEngine(there));
     const [, error] = (await once(cells[0], 'refused')) as [string, unknown];
-    expect(error).toEqual(coded('TENURE_CONFIG_MISMATCH', { field }));
+    expect(error).toEqual(coded('TENURE_CONFIG_MISMATCH', { field: 'engine', here, there }));
   });
 
   it.each<[string, Partial<JoinOptions>, Partial<JoinOptions>]>([
     ['engine', { engine: 'quorum' }, { engine: parseEngine('paxoslease') }],
-    ['skewUs', { engine: parseEngine('flease:4,skew=100ms') }, { engine: parseEngine('flease:4,skew=200ms') }],
+    ['engine', { engine: parseEngine('flease:4,skew=100ms') }, { engine: parseEngine('flease:4,skew=200ms') }],
     ['maxTermUs', { maxTerm: '1s' }, { maxTerm: '2s' }],
     ['replication', { replication: 1 }, { replication: 2 }],
   ])('that disagree about %s do not vote together for a client that was told nothing', async (field, a, b) => {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, observe, type Logger } from '../../src/api/index.ts';
-import { HISTORY_QUEUE_BYTES_MAX, HistoryFile, StampClock, type HistoryDisk } from '../../src/api/history-file.ts';
-import { Observer } from '../../src/api/observer.ts';
+import { HISTORY_QUEUE_BYTES_MAX, HistoryFile, StampClock, type HistoryDisk } from '../../src/api/observing/history-file.ts';
+import { Observer } from '../../src/api/observing/observer.ts';
 import { gatherHistories, parseHistory, withoutTornLine, type HistoryRecord } from '../../src/check/index.ts';
 import type { TenureError } from '../../src/kernel/index.ts';
 import { tenure } from '../cli/tenure.ts';
@@ -156,11 +156,11 @@ describe('a disk', () => {
     const disk = new SlowDisk();
     const failures: TenureError[] = [];
     const history = new HistoryFile('h.jsonl', disk, ORIGIN, (error) => failures.push(error));
-    history.tell(ENTRY);
+    history.append(ENTRY);
     const closing = history.close();
     disk.writes[0]?.done(new Error('ENOSPC: no space left on device'), 0);
     await closing;
-    for (let more = 0; more < 3; more++) history.tell(ENTRY);
+    for (let more = 0; more < 3; more++) history.append(ENTRY);
     expect(failures).toMatchObject([
       { code: 'TENURE_HISTORY_FAILED', details: { file: 'h.jsonl', why: 'ENOSPC: no space left on device' } },
     ]);
@@ -174,7 +174,7 @@ describe('a disk', () => {
     const history = new HistoryFile('h.jsonl', disk, ORIGIN, (error) => failures.push(error));
     const entry = { ...ENTRY, resource: 'x'.repeat(255) };
     let told = 0;
-    for (; failures.length === 0; told++) history.tell(entry);
+    for (; failures.length === 0; told++) history.append(entry);
     expect(failures).toMatchObject([{ code: 'TENURE_HISTORY_FAILED' }]);
     expect(told * 255).toBeLessThan(HISTORY_QUEUE_BYTES_MAX);
     expect(told * 400).toBeGreaterThan(HISTORY_QUEUE_BYTES_MAX);
@@ -183,7 +183,7 @@ describe('a disk', () => {
   test('that takes a part at a time gets the rest, in order', async () => {
     const disk = new SlowDisk();
     const history = new HistoryFile('h.jsonl', disk, ORIGIN, (error) => expect.unreachable(error.message));
-    history.tell(ENTRY);
+    history.append(ENTRY);
     const closing = history.close();
     const whole = Buffer.from(disk.writes[0]?.bytes ?? []).toString();
     disk.writes[0]?.done(null, 10);
@@ -204,11 +204,11 @@ describe('a disk', () => {
       { ...ORIGIN, logger, history: 'h' },
       (_file, origin, failed) => new HistoryFile('h', disk, origin, failed),
     );
-    observer.requested('x', 1);
+    observer.leases.requested('x', 1);
     const closing = observer.close();
     disk.writes[0]?.done(new Error('EIO: i/o error'), 0);
     await closing;
-    observer.refused('x', 1, 'held', 10);
+    observer.leases.refused('x', 1, 'held', 10);
     expect(told).toEqual(['TENURE_HISTORY_FAILED']);
     expect(logged).toMatchObject([{ cell: 'orders', node: 'a', code: 'TENURE_HISTORY_FAILED' }]);
     expect(observer.counters()).toMatchObject({ requests: 1, historyRecords: 0, historyDropped: 2 });

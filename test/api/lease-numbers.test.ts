@@ -1,12 +1,11 @@
 /** Lease numbers of a process that has had billions of leases: each is a number of its own, and there is an end to them. */
 import { describe, expect, test } from 'vitest';
-import { TestCell, type TestCellOptions } from '../../src/api/testing.ts';
+import { openTestCell, type TestCell, type TestCellOptions } from '../../src/api/testing/test-cell.ts';
 
 const ENGINES: TestCellOptions[] = [{ engine: 'quorum' }, { engine: { paxoslease: {} } }, { engine: { flease: { skew: '100ms' } } }];
 
 async function cellFrom(firstNumber: number, options: TestCellOptions = {}): Promise<TestCell> {
-  const cell = new TestCell(options, { firstNumber });
-  await cell.open();
+  const cell = await openTestCell(options, { firstNumber });
   return cell;
 }
 

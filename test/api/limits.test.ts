@@ -1,12 +1,11 @@
 /** Whoever asks members for more than they keep for one client is told so, with the code and what to do; others beside it have theirs. */
 import { describe, expect, test } from 'vitest';
 import type { Cell } from '../../src/api/index.ts';
-import { TestCell } from '../../src/api/testing.ts';
+import { openTestCell, type TestCell } from '../../src/api/testing/test-cell.ts';
 import { MEMBER_LIMITS } from '../../src/core/index.ts';
 
 async function cellWith(engine: 'quorum' | { paxoslease: object }): Promise<{ cell: TestCell; greedy: Cell; honest: Cell }> {
-  const cell = new TestCell({ maxTerm: '4s', engine }, { limits: { ...MEMBER_LIMITS, waiters: 1, watches: 1, leases: 4 } });
-  await cell.open();
+  const cell = await openTestCell({ maxTerm: '4s', engine }, { limits: { ...MEMBER_LIMITS, waiters: 1, watches: 1, leases: 4 } });
   return { cell, greedy: await cell.client(), honest: await cell.client() };
 }
 

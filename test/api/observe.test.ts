@@ -4,10 +4,11 @@ import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BUCKETS_MS, joinCell, observe, type Logger, type TenureChannel, type TenureEvents } from '../../src/api/index.ts';
-import { CHANNELS } from '../../src/api/diagnostics.ts';
-import { Histogram } from '../../src/api/counters.ts';
-import { Log } from '../../src/api/logging.ts';
-import { Observer } from '../../src/api/observer.ts';
+import { CHANNELS } from '../../src/api/observing/diagnostics.ts';
+import { Histogram } from '../../src/api/observing/counters.ts';
+import { Log } from '../../src/api/observing/logging.ts';
+import { Observer } from '../../src/api/observing/observer.ts';
+import { shortTerm } from '../../src/api/cell/failures.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
 import { TenureError } from '../../src/kernel/index.ts';
 import { MemoryHub } from '../../src/transport/index.ts';
@@ -243,7 +244,9 @@ describe('the log', () => {
 
   test('has a term that is too short', () => {
     const lines: Line[] = [];
-    const { message } = new Observer({ ...ORIGIN, logger: writingTo(lines) }).shortTerm(999_000, 100_000);
+    const warning = shortTerm(999_000, 100_000);
+    new Observer({ ...ORIGIN, logger: writingTo(lines) }).shortTerm(warning, 999_000, 100_000);
+    const { message } = warning;
     expect(lines).toEqual([{ level: 'warn', fields: expect.objectContaining({ termMs: 999, rttMs: 100 }) as object, message }]);
   });
 

@@ -1,6 +1,6 @@
 /** Proclaims under way: each is done when a quorum has it or a later one of the same lease, and never by one of another. */
 import { expect, test } from 'vitest';
-import { Proclaims } from '../../src/api/proclaims.ts';
+import { Proclaims } from '../../src/api/leases/proclaims.ts';
 
 async function begun(proclaims: Proclaims, lease: number, number: number): Promise<{ isDone: () => boolean }> {
   let isDone = false;

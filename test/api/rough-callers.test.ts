@@ -174,10 +174,10 @@ test('a member alone in its cell is silent from the beginning', async () => {
 test('whoever stops observing while it waits for news is let go at once', async () => {
   const cell = await testCell();
   const client = await cell.client();
-  const sightings = client.elect('x').observe();
-  expect(await sightings.next()).toEqual({ done: false, value: { kind: 'leader', leader: null } });
-  const news = sightings.next();
-  expect(await sightings.return()).toEqual({ done: true, value: undefined });
+  const changes = client.elect('x').observe();
+  expect(await changes.next()).toEqual({ done: false, value: { kind: 'leader', leader: null } });
+  const news = changes.next();
+  expect(await changes.return()).toEqual({ done: true, value: undefined });
   expect(await news).toEqual({ done: true, value: undefined });
   await cell.close();
 });

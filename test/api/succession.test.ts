@@ -1,11 +1,10 @@
 /** How a member that was started anew takes the place of its earlier life: when it votes, and what it says while it waits. On virtual time. */
 import { describe, expect, test } from 'vitest';
-import { TestCell } from '../../src/api/testing.ts';
+import { openTestCell, type TestCell } from '../../src/api/testing/test-cell.ts';
 
 /** Members a, b and c with terms up to 10 s; b is down. */
 async function withoutB(succession: 'majority' | 'strict'): Promise<TestCell> {
-  const cell = new TestCell({ maxTerm: '10s' }, { succession });
-  await cell.open();
+  const cell = await openTestCell({ maxTerm: '10s' }, { succession });
   cell.crash(cell.member('b'));
   return cell;
 }
@@ -37,8 +36,7 @@ describe('a member that is started while another is down', () => {
 });
 
 test('the silence of a member runs from when it could be noted, not from its start', async () => {
-  const cell = new TestCell({ maxTerm: '10s' });
-  await cell.open();
+  const cell = await openTestCell({ maxTerm: '10s' });
   const c = await cell.restart('c');
   cell.cutOff(c);
   await cell.advance('1h');

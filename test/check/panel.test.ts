@@ -23,7 +23,14 @@ describe('a panel', () => {
   });
 
   it('adds what can only be judged at the end', () => {
-    const late: Referee = { property: 'late', observe: () => null, finish: (at) => [{ property: 'late', at, message: 'too late' }] };
+    const late: Referee = {
+      property: 'late',
+      handles: [],
+      observe: () => null,
+      finish: (at) => [{ property: 'late', at, message: 'too late' }],
+      snapshot: () => null,
+      restore: () => undefined,
+    };
     const panel = new Panel([late, new ExclusionReferee()]);
     expect(timed([a.crashed()]).map((record) => panel.observe(record))).toEqual([true]);
     expect(panel.finish(70)).toEqual([{ property: 'late', at: 70, message: 'too late' }]);

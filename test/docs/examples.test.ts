@@ -1,21 +1,9 @@
 /** Every TypeScript block of the pages that names its file is type-checked against the built package and run. */
 import { afterAll, describe, expect, it } from 'vitest';
-import { projectWith, removeProjects, run } from '../support/project.ts';
-import { blocksOf, readPage } from './pages.ts';
+import { removeProjects, run } from '../support/project.ts';
+import { projectOf } from './pages.ts';
 
 afterAll(removeProjects);
-
-/** A project with the files of one page. */
-function projectOf(page: string): string {
-  const files: Record<string, string> = {};
-  for (const { language, text, line } of blocksOf(readPage(page))) {
-    if (language !== 'ts') continue;
-    const file = /^\/\/ ([\w-]+\.ts)\n/.exec(text)?.[1];
-    if (file === undefined) throw new Error(`${page}:${line}: the block does not say which file it is`);
-    files[file] = text;
-  }
-  return projectWith(files);
-}
 
 describe('the examples of the pages compile and run', { timeout: 120_000 }, () => {
   it('the README simulates every protocol', () => {
@@ -63,13 +51,5 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     const folder = projectOf('docs/testing.md');
     expect(run(folder, 'nightly-test.js')).toMatch(/^(?:#|ℹ) pass 3$[^]*^(?:#|ℹ) fail 0$/m);
     expect(run(folder, 'conformance-test.js')).toMatch(/^(?:#|ℹ) pass [2-9]\d$[^]*^(?:#|ℹ) fail 0$/m);
-  });
-
-  it('the simulator finds the planted bugs of the tutorial, and nothing without them', () => {
-    const output = run(projectOf('docs/simulator.md'), 'run.js');
-    expect(output).toMatch(/^as it should be: \d+ events, \d+ loans, 0 of 2000 worlds with a violation, never reached: nothing$/m);
-    expect(output).toMatch(/^term-from-answer: \d+ events, \d+ loans, [1-9]\d* of 2000 worlds with a violation/m);
-    expect(output).toMatch(/^any-answer: \d+ events, \d+ loans, [1-9]\d* of 2000 worlds with a violation/m);
-    expect(output).toMatch(/^one-holder: node \d got the-book while node \d had it$/m);
   });
 });

@@ -7,13 +7,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GRACE_US } from '../../src/api/adoption.ts';
-import { CONNECT_TIMEOUT, MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/options.ts';
-import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/history-file.ts';
+import { GRACE_US } from '../../src/api/cell/adoption.ts';
+import { CONNECT_TIMEOUT } from '../../src/api/cell/options.ts';
+import { MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/engines/terms.ts';
+import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/observing/history-file.ts';
 import { connect, joinCell, type Cell, type JoinOptions } from '../../src/api/index.ts';
-import { ACQUIRE_ALL_MAX, LEASE_NUMBERS_MAX } from '../../src/api/lease-service.ts';
-import { testCell, TestCell } from '../../src/api/testing.ts';
-import { BACKLOG_MAX, Watch } from '../../src/api/watch.ts';
+import { ACQUIRE_ALL_MAX } from '../../src/api/leases/acquire-all.ts';
+import { LEASE_NUMBERS_MAX } from '../../src/api/leases/service.ts';
+import { testCell, type TestCell } from '../../src/api/testing.ts';
+import { openTestCell } from '../../src/api/testing/test-cell.ts';
+import { BACKLOG_MAX, WatchFeed } from '../../src/api/watches/feed.ts';
 import {
   ALL_RULES,
   deriveTiming,
@@ -225,8 +228,7 @@ const LIMITS: Record<string, Limit> = {
     value: String(LEASE_NUMBERS_MAX),
     standard: '',
     async cross() {
-      const old = new TestCell({}, { firstNumber: LEASE_NUMBERS_MAX });
-      await old.open();
+      const old = await openTestCell({}, { firstNumber: LEASE_NUMBERS_MAX });
       await old.member('a').acquire('last');
       await refused(old.member('a').acquire('one more'), 'TENURE_LIMIT');
       await old.close();
@@ -274,8 +276,8 @@ const LIMITS: Record<string, Limit> = {
         after: () => () => undefined,
         ended: () => undefined,
       };
-      const watch = new Watch('', {}, new KeepAlive(), nothing);
-      watch.begin();
+      const watch = new WatchFeed('', {}, new KeepAlive(), nothing);
+      watch.ask();
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'current' } });
       for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ kind: 'change', name: `n${i}`, holder: null, meta: null });
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'gap' } });
@@ -467,7 +469,7 @@ const LIMITS: Record<string, Limit> = {
       const disk = { write: () => undefined, close: () => undefined };
       const history = new HistoryFile('h', disk, origin, ({ code }) => codes.push(code));
       const entry = { kind: 'requested', resource: long(255), request: 1 } as const;
-      for (let bytes = 0; bytes < HISTORY_QUEUE_BYTES_MAX; bytes += 255) history.tell(entry);
+      for (let bytes = 0; bytes < HISTORY_QUEUE_BYTES_MAX; bytes += 255) history.append(entry);
       expect(codes).toEqual(['TENURE_HISTORY_FAILED']);
       return Promise.resolve();
     },

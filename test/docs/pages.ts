@@ -1,4 +1,5 @@
 /** Reads the pages in `docs/`: their fenced blocks and their tables, so that tests can hold them against the code. */
+import { projectWith } from '../support/project.ts';
 import { readRepositoryFile } from '../support/tree.ts';
 
 export interface Block {
@@ -20,6 +21,18 @@ export function blocksOf(page: string): Block[] {
     text,
     line: page.slice(0, index).split('\n').length,
   }));
+}
+
+/** A project with the files of one page. */
+export function projectOf(page: string): string {
+  const files: Record<string, string> = {};
+  for (const { language, text, line } of blocksOf(readPage(page))) {
+    if (language !== 'ts') continue;
+    const file = /^\/\/ ([\w-]+\.ts)\n/.exec(text)?.[1];
+    if (file === undefined) throw new Error(`${page}:${line}: the block does not say which file it is`);
+    files[file] = text;
+  }
+  return projectWith(files);
 }
 
 /** The text under a heading, up to the next heading of the same or a higher level. */

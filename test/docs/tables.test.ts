@@ -1,7 +1,7 @@
 /** The tables of the pages say what the code says: no more, no less. */
 import { describe, expect, it } from 'vitest';
-import { CHANNELS } from '../../src/api/diagnostics.ts';
-import { Observer } from '../../src/api/observer.ts';
+import { CHANNELS } from '../../src/api/observing/diagnostics.ts';
+import { Observer } from '../../src/api/observing/observer.ts';
 import { COMMON_FIELDS, HISTORY_SCHEMA, type Field } from '../../src/check/index.ts';
 import * as check from '../../src/check/index.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';

@@ -8,7 +8,7 @@ import { actionsOf, isNotWanted } from '../../src/sim/explorer/script.ts';
 import type { Budgets } from '../../src/sim/explorer/bounds.ts';
 import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
-import { quorumWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
+import { quorumWorld, registerWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
 
 const SEEDS = [1, 2, 3];
 const WALKS = 84;
@@ -78,6 +78,9 @@ function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, seed: number): n
       beyond: 'beyond' in world.bounds ? pick(0, 0, 1) : 0,
       term: pick(2, 4),
       instants: name === 'rounds-register' ? 0 : pick(4, 10),
+      operations: 'operations' in world.bounds ? pick(3, 5) : 0,
+      atOnce: 'atOnce' in world.bounds ? pick(1, 2) : 0,
+      failures: 'failures' in world.bounds ? pick(0, 1, 2) : 0,
     };
     steps += walk(world, bounds, pick(null, mutants[chooser.below(mutants.length)]?.name ?? null), chooser);
   }
@@ -89,5 +92,6 @@ const STEPS_AT_LEAST = WALKS * 10;
 describe.each(SEEDS)('what the explorer does happens on a stage, and is judged the same: walks of seed %i', (seed) => {
   test('quorum', () => expect(walks(quorumWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test('register', () => expect(walks(registerWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test('rounds-register', () => expect(walks(roundsRegisterWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
 });

@@ -6,18 +6,12 @@ import type { HoldDeadline } from '../../src/sim/index.ts';
 const at = (us: number): HoldDeadline => ({ monoUs: monoUs(us), wallUs: wallUs(Infinity) });
 
 function settle(ledger: HoldLedger, resource: string, nowUs: number): number[] {
-  const expired: number[] = [];
-  ledger.settle(
-    resource,
-    (_process, deadline) => deadline.monoUs - nowUs,
-    (_process, token) => expired.push(token),
-  );
-  return expired;
+  return ledger.closePassed(resource, ({ deadline }) => deadline.monoUs <= nowUs).map(({ token }) => token);
 }
 
 test('a hold ends at its deadline, not before, and only once', () => {
   const ledger = new HoldLedger();
-  ledger.open('r', 1, 10, at(100));
+  ledger.open('r', { node: 1, incarnation: 1, token: 10, deadline: at(100) });
   expect(settle(ledger, 'r', 99)).toEqual([]);
   expect(settle(ledger, 'r', 100)).toEqual([10]);
   expect(settle(ledger, 'r', 101)).toEqual([]);
@@ -25,7 +19,7 @@ test('a hold ends at its deadline, not before, and only once', () => {
 
 test('a renewed hold ends at its new deadline', () => {
   const ledger = new HoldLedger();
-  ledger.open('r', 1, 10, at(100));
+  ledger.open('r', { node: 1, incarnation: 1, token: 10, deadline: at(100) });
   const hold = ledger.find('r', 1, 10);
   if (hold) hold.deadline = at(200);
   expect(settle(ledger, 'r', 150)).toEqual([]);
@@ -34,16 +28,16 @@ test('a renewed hold ends at its new deadline', () => {
 
 test('each of several holds of a resource ends by itself', () => {
   const ledger = new HoldLedger();
-  ledger.open('r', 1, 10, at(100));
-  ledger.open('r', 2, 11, at(50));
-  ledger.open('s', 2, 12, at(50));
+  ledger.open('r', { node: 1, incarnation: 1, token: 10, deadline: at(100) });
+  ledger.open('r', { node: 2, incarnation: 2, token: 11, deadline: at(50) });
+  ledger.open('s', { node: 2, incarnation: 2, token: 12, deadline: at(50) });
   expect(settle(ledger, 'r', 60)).toEqual([11]);
   expect(ledger.find('r', 1, 10)).toBeDefined();
 });
 
 test('a closed hold cannot be closed again', () => {
   const ledger = new HoldLedger();
-  ledger.open('r', 1, 10, at(100));
+  ledger.open('r', { node: 1, incarnation: 1, token: 10, deadline: at(100) });
   expect(ledger.close('r', 2, 10)).toBe(false);
   expect(ledger.close('r', 1, 10)).toBe(true);
   expect(ledger.close('r', 1, 10)).toBe(false);
@@ -51,9 +45,9 @@ test('a closed hold cannot be closed again', () => {
 
 test('a process that is gone holds nothing', () => {
   const ledger = new HoldLedger();
-  ledger.open('r', 1, 10, at(100));
-  ledger.open('s', 1, 11, at(100));
-  ledger.open('s', 2, 12, at(100));
+  ledger.open('r', { node: 1, incarnation: 1, token: 10, deadline: at(100) });
+  ledger.open('s', { node: 1, incarnation: 1, token: 11, deadline: at(100) });
+  ledger.open('s', { node: 2, incarnation: 2, token: 12, deadline: at(100) });
   ledger.closeAllOf(1);
   expect(ledger.find('r', 1, 10)).toBeUndefined();
   expect(ledger.find('s', 1, 11)).toBeUndefined();

@@ -136,11 +136,9 @@ describe('a shrunk script', () => {
   });
 
   it('has no clock that runs further off than the one in the run', () => {
-    const action: StageAction = { kind: 'rate', node: 0, ppm: -17_391 };
-    let kept: readonly Beat[] = [{ id: 0, atUs: 0, deed: { kind: 'plain', action } }];
-    const ppmOf = ([beat]: readonly Beat[]): number =>
-      beat?.deed.kind === 'plain' && beat.deed.action.kind === 'rate' ? beat.deed.action.ppm : 0;
-    polish(kept, {}, {}, (changed) => {
+    let kept: readonly Beat[] = [{ id: 0, atUs: 0, action: { kind: 'rate', node: 0, ppm: -17_391 } }];
+    const ppmOf = ([beat]: readonly Beat[]): number => (beat?.action.kind === 'rate' ? beat.action.ppm : 0);
+    polish(kept, {}, { defaults: {}, spares: [] }, (changed) => {
       const passes = ppmOf(changed) <= -10_000;
       if (passes) kept = changed;
       return passes;
@@ -150,13 +148,10 @@ describe('a shrunk script', () => {
 });
 
 describe('a wall clock', () => {
-  const set = (id: number, node: number, byUs: number): Beat => {
-    const action: StageAction = { kind: 'set', node, byUs };
-    return { id, atUs: 0, deed: { kind: 'plain', action } };
-  };
+  const set = (id: number, node: number, byUs: number): Beat => ({ id, atUs: 0, action: { kind: 'set', node, byUs } });
   const setsAfterPolish = (beats: readonly Beat[], clocks: readonly number[]): string[] => {
     let kept = beats;
-    polish(beats, {}, {}, (changed) => {
+    polish(beats, {}, { defaults: {}, spares: [] }, (changed) => {
       const sums = clocks.map((_, node) => actionsOf(changed).reduce((sum, one) => sum + (one.node === node ? one.byUs : 0), 0));
       const passes = sums.every((sum, node) => sum === clocks[node]);
       if (passes) kept = changed;
@@ -165,7 +160,7 @@ describe('a wall clock', () => {
     return actionsOf(kept).map(({ node, byUs }) => `${node} ${byUs}`);
   };
   const actionsOf = (beats: readonly Beat[]): Extract<StageAction, { kind: 'set' }>[] =>
-    beats.flatMap(({ deed }) => (deed.kind === 'plain' && deed.action.kind === 'set' ? [deed.action] : []));
+    beats.flatMap(({ action }) => (action.kind === 'set' ? [action] : []));
 
   it('that a shrunk script sets again and again is set once', () => {
     const beats = [set(0, 0, -1_000_000), set(1, 1, -500_000), set(2, 0, 3_000_000), set(3, 1, 2_000_000), set(4, 1, -1_500_000)];

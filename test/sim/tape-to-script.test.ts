@@ -6,7 +6,7 @@ import type { HistoryRecord } from '../../src/check/index.ts';
 import type { FaultPlan } from '../../src/sim/faults.ts';
 import type { Scenario, SimProtocol } from '../../src/sim/protocol.ts';
 import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
-import { lift, stageLike, type GoodEnd, type TapeToScript } from '../../src/sim/shrink/tape-to-script.ts';
+import { stageLike, tapeToPlay, type GoodEnd, type TapeToScript } from '../../src/sim/shrink/tape-to-script.ts';
 import { perform, type Beat } from '../../src/sim/shrink/play.ts';
 import { openStage, type StagedProtocol } from '../../src/sim/stage/index.ts';
 import { quorumTapeToScript } from '../../src/sim/protocols/quorum/staging.ts';
@@ -33,6 +33,7 @@ function told(record: HistoryRecord): string[] {
   switch (kind) {
     case 'granted':
     case 'used':
+    case 'ended':
     case 'believed':
       return [`${at} ${node} ${kind} ${record.resource} ${record.token}`];
     case 'responded':
@@ -67,7 +68,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
   // Only what goes wrong is the question here.
   const scenario = { ...drawn, livenessUs: 0, faults: { ...drawn.faults, ...faults } };
   const world = new World(protocol, scenario, chooser, null, null);
-  const tape = new Tape<Command>(() => world.nowUs);
+  const tape = new Tape<Command>(() => world.nowUs, lifting);
   world.tape = tape;
   const inTheWorld: string[] = [];
   const { panel } = world;
@@ -88,7 +89,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
       const act = stage.do.bind(stage);
       stage.do = (action): ReturnType<typeof act> => {
         const notes = act(action);
-        for (const one of notes) if (one.record) onStage.push(...told(one.record));
+        for (const one of notes) if (one.kind === 'recorded') onStage.push(...told(one.record));
         if (action.kind === 'answer' && action.finding !== undefined) weak++;
         if (action.kind === 'crash' && action.after !== undefined) cut++;
         if (action.kind === 'restart' && action.diskKept) restored++;
@@ -97,7 +98,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
       };
       return stage;
     },
-    lift(tape, lifting, scenario, null),
+    tapeToPlay(tape, lifting, scenario, null),
   );
   return { inTheWorld, onStage, weak, cut, restored, later };
 }
@@ -160,6 +161,15 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
     },
   );
 
+  it('where wall clocks are set back, what is over by the wall clock alone is judged as in the world', () => {
+    const scenario = quorum.plan(new SeededChooser(1), null);
+    const settings = (wallStepsBack: boolean): string | undefined =>
+      stageLike(new Tape(() => 0, quorumTapeToScript), quorumTapeToScript, { ...scenario, faults: { ...scenario.faults, wallStepsBack } })[
+        'back'
+      ];
+    expect([settings(true), settings(false)]).toEqual(['yes', 'no']);
+  });
+
   it('nearly always, with crashes in the middle of a step, disks, and members that are bootstrapped', () => {
     let [cut, restored, records, exact] = [0, 0, 0, 0];
     for (let run = 0; run < 20; run++) {
@@ -197,21 +207,21 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
     const chooser = new SeededChooser(seed);
     const scenario = quorum.plan(chooser, null);
     const world = new World(quorum, scenario, chooser, null, null);
-    const tape = new Tape<QuorumCommand>(() => world.nowUs);
+    const tape = new Tape<QuorumCommand>(() => world.nowUs, quorumTapeToScript);
     world.tape = tape;
     world.run();
-    const healedUs = tape.steps.find(({ deed }) => deed.kind === 'healed')?.atUs ?? Infinity;
+    const healedUs = tape.healed?.atUs ?? Infinity;
     const settings = stageLike(tape, quorumTapeToScript, scenario);
     return {
-      beats: (end) => lift(tape, quorumTapeToScript, scenario, end),
+      beats: (end) => tapeToPlay(tape, quorumTapeToScript, scenario, end),
       healedUs,
       isBeyondStage: scenario.faults.outliveEveryUs > 0 || isBeyondTape(scenario),
       perform: (beats) => [...perform(() => openStage(quorumWorld.staging, settings, null), beats).beats],
     };
   }
   /** Nobody lists anything on a stage, nor asks again for a page. */
-  const isList = ({ deed }: Beat): boolean => deed.kind === 'delay' && /LIST|PAGED/.test(deed.message.kind);
-  const kinds = (beats: readonly Beat[]): string[] => beats.map(({ deed }) => (deed.kind === 'plain' ? deed.action.kind : deed.kind));
+  const isList = ({ action }: Beat): boolean => action.kind === 'delay' && /LIST|PAGED/.test(action.message.kind);
+  const kinds = (beats: readonly Beat[]): string[] => beats.map(({ action }) => action.kind);
 
   it('what is under way when the world heals arrives as late as it did, the rest is lost, and then all goes well', () => {
     let [delayed, astray] = [0, 0];
@@ -219,7 +229,7 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
       const { beats, healedUs, isBeyondStage, perform: play } = endings(deriveSeed(7, run));
       if (isBeyondStage) continue;
       const lifted = beats({ from: 'healed' });
-      const late = lifted.filter(({ deed }) => deed.kind === 'delay');
+      const late = lifted.filter(({ action }) => action.kind === 'delay');
       expect(late.every(({ atUs }) => atUs === healedUs)).toBe(true);
       expect(kinds(lifted).filter((kind) => kind === 'drop-all')).toHaveLength(1);
       expect(kinds(lifted).lastIndexOf('delay')).toBeLessThan(kinds(lifted).indexOf('drop-all'));
@@ -227,8 +237,8 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
       const done = new Set(play(lifted));
       // What is not there to be delayed came of something that is not on a stage.
       const ids = new Set([...done].map(({ id }) => id));
-      const isAsWas = ({ deed, id }: Beat): boolean =>
-        ids.has(id) === (deed.kind === 'delay' && (deed.message.beat < 0 || ids.has(deed.message.beat)));
+      const isAsWas = ({ action, id }: Beat): boolean =>
+        ids.has(id) === (action.kind === 'delay' && (action.message.step < 0 || ids.has(action.message.step)));
       if (!late.every((beat) => isList(beat) || isAsWas(beat))) astray++;
       delayed += late.filter((beat) => done.has(beat)).length;
     }
@@ -241,11 +251,11 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
     const { beats, healedUs } = endings(deriveSeed(7, 1));
     const [soon, later] = [beats({ from: 'healed' }), beats({ from: { atUs: healedUs + 500_000 }, dice: 5 })];
     expect(later.length).toBeGreaterThan(soon.length);
-    const delivered = later.filter(({ deed, atUs }) => deed.kind === 'deliver' && atUs > healedUs);
+    const delivered = later.filter(({ action, atUs }) => action.kind === 'deliver' && atUs > healedUs);
     expect(delivered.length).toBeGreaterThan(0);
     expect(later.every(({ atUs }, i) => i === 0 || atUs >= (later[i - 1] as Beat).atUs)).toBe(true);
     const last = later.at(-1);
-    expect(last?.deed).toMatchObject({ kind: 'plain', action: { kind: 'settle', outOfOrder: true } });
+    expect(last?.action).toMatchObject({ kind: 'settle', outOfOrder: true });
     expect(last?.choices).toEqual([5]);
   });
 });

@@ -52,8 +52,10 @@ describe('on a stage', () => {
   const play = (lines: readonly string[], mutant: string | null): { told: string[]; properties: string[] } => {
     const stage = openStage(ticketStaging, {}, mutant);
     stage.startAll();
-    const told = lines.flatMap((line) => stage.line(line)).filter(({ kind }) => kind === 'told');
-    return { told: told.map(({ text }) => text), properties: stage.violations.map(({ property }) => property) };
+    const told = lines
+      .flatMap((line) => stage.line(line))
+      .flatMap((note) => (note.kind === 'told' ? [`${stage.names[note.node]} is told: ${note.text}`] : []));
+    return { told, properties: stage.violations.map(({ property }) => property) };
   };
 
   test('the swap that comes second is lost, and a mutant that does not look has the same ticket', () => {

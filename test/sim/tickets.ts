@@ -21,7 +21,8 @@ import {
   type StagedProtocol,
   type User,
 } from '../../src/sim/index.ts';
-import type { Said, TapeToScript } from '../../src/sim/shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../src/sim/shrink/tape-to-script.ts';
+import type { Said } from '../../src/sim/tape.ts';
 
 const TERM_US = 1_000_000;
 const UNIT = 0;

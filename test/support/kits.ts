@@ -14,6 +14,9 @@ import type { ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumSmallWorld } from '../../src/sim/protocols/quorum/small-world.ts';
 import { quorumStaging } from '../../src/sim/protocols/quorum/staging.ts';
+import { register } from '../../src/sim/protocols/register/protocol.ts';
+import { registerSmallWorld } from '../../src/sim/protocols/register/small-world.ts';
+import { registerStaging } from '../../src/sim/protocols/register/staging.ts';
 import { flease, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 import { fleaseSmallWorld, paxosLeaseSkewedSmallWorld, paxosLeaseSmallWorld } from '../../src/sim/protocols/rounds/small-world.ts';
 import { roundStaging } from '../../src/sim/protocols/rounds/staging.ts';
@@ -61,3 +64,4 @@ export const roundWorlds = [
   explored(paxosLeaseSkewed, roundStaging('paxoslease', 'absolute'), paxosLeaseSkewedSmallWorld),
 ];
 export const roundsRegisterWorld = explored(roundsRegister, roundsRegisterStaging, roundsRegisterSmallWorld);
+export const registerWorld = explored(register, registerStaging, registerSmallWorld);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import {
   AgreementReferee,
+  BeliefReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -13,10 +14,12 @@ import {
   RegularityReferee,
   RequestReferee,
   TotalOrderReferee,
+  Unjudged,
   WallClockReferee,
   withoutTornLine,
   type History,
   type HistoryHeader,
+  type RecordKind,
   type Referee,
 } from '../../check/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
@@ -39,7 +42,7 @@ export function checkCommand(setExit: (code: number) => void): Command {
       const parts = files.map((file) => readHistory(file, torn));
       const { header, records } = gatherHistories(parts, clockBound === undefined ? undefined : parseDuration(clockBound));
       const count = parts.reduce((sum, part) => sum + part.records.length, 0);
-      const { referees, notJudged } = refereesFor(header);
+      const { referees, notJudged } = refereesFor(header, new Set(records.map(({ kind }) => kind)));
       const panel = new Panel(referees);
       for (const record of records) panel.observe(record);
       const violations = panel.finish(records.at(-1)?.at ?? 0);
@@ -50,22 +53,41 @@ export function checkCommand(setExit: (code: number) => void): Command {
           ...violations.map(({ property, message }) => `  ${property}: ${message}`),
         ];
         for (const file of torn) lines.push(`the last line of ${file} is torn, and was left out: whoever wrote it stopped in the middle`);
-        if (notJudged.length > 0) lines.push(`not judged, for want of a common clock: ${notJudged.join('; ')}`);
+        if (notJudged.length > 0)
+          lines.push(`not judged${header.clock === 'wall' ? ', for want of a common clock' : ''}: ${notJudged.join('; ')}`);
         process.stdout.write(`${lines.join('\n')}\n`);
       }
       setExit(violations.length > 0 ? EXIT.violation : EXIT.ok);
     });
 }
 
-/** What is judged in true time, and what is left of it when each record has the clock of its own machine. */
-function refereesFor({ clock, clockBoundUs }: HistoryHeader): { referees: Referee[]; notJudged: string[] } {
-  const referees: Referee[] = [new DeadlineReferee(), new RequestReferee()];
+const WAITERS = 'it is kept while they answer in time, which no history says';
+
+/** Nobody can judge these without a common clock. */
+const ONE_CLOCK_KINDS: readonly RecordKind[] = [
+  'believed',
+  'invoked',
+  'responded',
+  'asked',
+  'committed',
+  'aborted',
+  'proposed',
+  'decided',
+  'broadcast',
+  'delivered',
+];
+
+/** What is judged in true time, and what is left of it when each record has the clock of its own machine. What a history has and nobody judges is named. */
+function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<RecordKind>): { referees: Referee[]; notJudged: string[] } {
+  const referees: Referee[] = [new DeadlineReferee(), new RequestReferee(), new Unjudged(['queued'], WAITERS)];
+  const notJudged = kinds.has('queued') ? [`the order of waiters (${WAITERS})`] : [];
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
-    referees.push(...lemmaReferees());
-    return { referees, notJudged: [] };
+    referees.push(new BeliefReferee(false), ...lemmaReferees());
+    return { referees, notJudged };
   }
-  const notJudged = ['regularity', 'agreement', 'total-order', 'R1 to R5'];
+  referees.push(new Unjudged(ONE_CLOCK_KINDS, 'their order is the order of clocks'));
+  notJudged.push(...(kinds.has('believed') ? ['belief'] : []), 'regularity', 'agreement', 'total-order', 'R1 to R5');
   if (clockBoundUs === undefined) {
     notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
   } else {

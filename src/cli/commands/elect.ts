@@ -1,7 +1,7 @@
 /** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look who leads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import type { Cell, Election, Leadership, Sighting } from '../../api/index.ts';
+import type { Cell, Election, Leadership, LeaderChange } from '../../api/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addCellOptions, type CellFlags } from '../config.ts';
 import { aMomentForAll, openCell } from '../connection.ts';
@@ -107,7 +107,7 @@ async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
 
 async function look(election: Election, told: Told, signal: AbortSignal): Promise<void> {
   try {
-    for await (const sighting of election.observe({ signal })) told.sighting(sighting);
+    for await (const change of election.observe({ signal })) told.change(change);
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -175,12 +175,12 @@ class Told {
     this.#say({ event, token }, `${paint(event)} ${bold(this.#name)}, token ${token}`);
   }
 
-  sighting(sighting: Sighting): void {
+  change(change: LeaderChange): void {
     const { bold, dim, red } = paletteFor(process.stdout);
-    if (sighting.kind === 'gap') this.#say({ event: 'gap' }, red('gap: who leads is not known right now'));
-    else if (sighting.leader === null) this.#say({ event: 'leader', leader: null }, `nobody leads ${bold(this.#name)}`);
+    if (change.kind === 'gap') this.#say({ event: 'gap' }, red('gap: who leads is not known right now'));
+    else if (change.leader === null) this.#say({ event: 'leader', leader: null }, `nobody leads ${bold(this.#name)}`);
     else {
-      const { incarnation, token, value } = sighting.leader;
+      const { incarnation, token, value } = change.leader;
       const text = metaText(value);
       const who = text ?? `process ${incarnation}`;
       this.#say(

@@ -54,10 +54,12 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
       const reached = members.filter(({ connected }) => connected).length;
       const majority = quorumOf(members.length);
       if (flags.json) printJson({ cell: name, engine, majority, reached, members });
-      else print(name, engine, members, reached, majority, new Set(standings.filter((one) => one.reached).map(({ id }) => id)));
+      else print(name, engine, members, reached, majority, standings);
       setExit(reached >= majority ? EXIT.ok : EXIT.noQuorum);
     });
 }
+
+type Standing = Pick<Awaited<ReturnType<Cell['status']>>[number], 'id' | 'reached' | 'silentForMs'>;
 
 interface MemberStatus {
   readonly id: string;
@@ -86,11 +88,12 @@ function print(
   members: readonly MemberStatus[],
   reached: number,
   majority: number,
-  answered: ReadonlySet<string>,
+  standings: readonly Standing[],
 ): void {
   const { bold, dim, green, red, yellow } = paletteFor(process.stdout);
-  // Members of other engines do not say how they stand.
-  const isTold = engine === 'quorum' || engine === 'unknown';
+  const answered = new Set(standings.filter(({ reached: isReached }) => isReached).map(({ id }) => id));
+  // Members of some engines do not say how they stand.
+  const isTold = standings.every((one) => !one.reached || one.silentForMs !== null);
   const verdict =
     reached === members.length ? green('all members reached') : reached >= majority ? yellow('a majority is reached') : red('no majority');
   process.stdout.write(

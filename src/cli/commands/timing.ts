@@ -1,9 +1,8 @@
 /** `tenure timing`: print every duration an engine derives from the longest term, the rate error, the round trip and the skew of clocks. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { makeEngine } from '../../api/engine-options.ts';
-import type { Engine } from '../../api/engine.ts';
-import { parseEngine, type EngineOptions } from '../../api/index.ts';
-import { RATE_ERROR, RATE_PPM } from '../../api/options.ts';
+import type { Engine } from '../../api/engines/engine.ts';
+import { makeEngine, parseEngine, type EngineOptions } from '../../api/engines/index.ts';
+import { MAX_TERM, RATE_ERROR, RTT_US, termOptions } from '../../api/engines/terms.ts';
 import {
   abortMarginUs,
   rateWindowUs,
@@ -17,6 +16,7 @@ import {
 } from '../../core/index.ts';
 import { formatDuration, parseDuration, spanUs, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { skewLacking } from '../engine-of.ts';
+import { ENGINE_MEANING } from '../settings.ts';
 
 interface TimingOptions {
   engine: EngineOptions;
@@ -38,17 +38,15 @@ export function timingCommand(): Command {
   return new Command('timing')
     .summary('print the durations derived from a term')
     .description('Derives all timing of an engine and says whether it can work: three renewals must fit into a term.')
+    .addOption(new Option('--engine <engine>', ENGINE_MEANING).argParser(engineText).default('quorum'))
     .addOption(
-      new Option('--engine <engine>', 'the lease engine: quorum, flease:4,skew=500ms, paxoslease:relative, …')
-        .argParser(engineText)
-        .default('quorum'),
-    )
-    .addOption(
-      new Option('--max-term <duration>', 'the longest term of any lease').argParser(duration).default(parseDuration('15s'), '15s'),
+      new Option('--max-term <duration>', 'the longest term of any lease').argParser(duration).default(parseDuration(MAX_TERM), MAX_TERM),
     )
     .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.1 is a tenth', ratio, RATE_ERROR)
     .addOption(
-      new Option('--rtt <duration>', 'a usual round trip between members').argParser(duration).default(parseDuration('2ms'), '2ms'),
+      new Option('--rtt <duration>', 'a usual round trip between members')
+        .argParser(duration)
+        .default(spanUs(RTT_US), formatDuration(spanUs(RTT_US))),
     )
     .option('--term <duration>', 'the term of the lease to show (default: the longest)', duration)
     .option('--json', 'print one JSON object, durations in microseconds')
@@ -73,7 +71,7 @@ Exit codes: 0 it can work, 64 usage, 78 it cannot work (the message says what wo
 function derive({ engine: wanted, maxTerm, rateError, rtt, term }: TimingOptions): Line[] {
   const lacking = skewLacking(wanted);
   if (lacking !== null) throw new TenureError('TENURE_BAD_CONFIG', `--engine: ${lacking}`);
-  const engine = makeEngine(wanted, { maxTermUs: maxTerm, rateErrorPpm: Math.round(rateError * RATE_PPM), rttUs: rtt });
+  const engine = makeEngine(wanted, { ...termOptions({ rateError }), maxTermUs: maxTerm, rttUs: rtt });
   const termUs = term ?? maxTerm;
   const shortestUs = shortestTermUs(engine.timing);
   if (termUs > maxTerm)

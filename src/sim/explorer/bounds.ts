@@ -9,6 +9,8 @@ export interface Budgets {
   readonly crashes: number;
   readonly duplicates: number;
   readonly losses: number;
+  /** Accesses to storage that fail; none where nothing is said. */
+  readonly failures?: number;
   /** The last instant: time goes from 0 to this, in steps of one. */
   readonly instants: number;
 }
@@ -23,7 +25,7 @@ export interface Bound<Value extends number | boolean = number | boolean> {
 }
 
 /** The bounds a world has, by name. */
-export type BoundsOf<Own> = { readonly [Name in keyof Own]-?: Bound<Exclude<Own[Name], undefined> & (number | boolean)> };
+export type BoundsOf<Own> = { readonly [Name in keyof Own]: Bound<Exclude<Own[Name], undefined> & (number | boolean)> };
 
 export function countBound(name: string, [from, to]: readonly [number, number], usual: number, about: string): Bound<number> {
   return {

@@ -5,11 +5,13 @@
  * far fewer node states than states of the world.
  */
 import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
-import type { Boot, Snapshot } from '../../core/index.ts';
+import type { Boot, Completion, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
+import type { Told } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
-import { Player, type Input, type Told } from '../stage/player.ts';
+import type { AccessRequest } from '../registers.ts';
+import { Player, type Input } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
 import { PartHashes, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
@@ -53,15 +55,19 @@ export interface Post {
 export interface Outcome {
   readonly state: number;
   readonly sent: readonly number[];
+  readonly asked: readonly AccessRequest[];
+  /** The same for equal lists; 0 for an empty one. */
+  readonly askedId: number;
   readonly told: readonly Told[];
   /** The same for equal lists; 0 for an empty one. */
   readonly toldId: number;
 }
 
-/** Numbers for inputs: posts count from 0, offers down from here. */
+/** Numbers for inputs: posts count from 0, answers of storage from far above them, offers down from here. */
 export const WAKE = -1;
 export const START = -2;
 export const FIRST_OFFER = -3;
+const FIRST_COMPLETION = 2 ** 30;
 
 const INPUT_SHIFT = 64;
 
@@ -86,7 +92,9 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   readonly #downs: number[][] = [];
   readonly #stateIds = new Map<string, number>();
   readonly #postIds = new Map<string, number>();
-  readonly #toldIds = new Map<string, number>();
+  readonly #listIds = new Map<string, number>();
+  readonly #completions: Completion[] = [];
+  readonly #completionIds = new Map<string, number>();
   readonly #reader = new ByteReader();
   readonly #writer = new ByteWriter();
 
@@ -107,12 +115,16 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     this.postHashes = new PartHashes(this.renumberings.length);
   }
 
+  nowAt(instant: number): number {
+    return instant * this.world.tickUs;
+  }
+
   monoOf(node: number, instant: number): MonoUs {
-    return (this.#clocks[node] as MachineClock).monoAt(instant * this.world.tickUs);
+    return (this.#clocks[node] as MachineClock).monoAt(this.nowAt(instant));
   }
 
   wallOf(node: number, instant: number): WallUs {
-    return (this.#clocks[node] as MachineClock).wallAt(instant * this.world.tickUs);
+    return (this.#clocks[node] as MachineClock).wallAt(this.nowAt(instant));
   }
 
   incarnationOf({ node, life }: NodeState): number {
@@ -175,6 +187,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   #input(state: number, input: number, instant: number): Input {
     if (input === WAKE) return { kind: 'wake' };
     if (input === START) return { kind: 'start' };
+    if (input >= FIRST_COMPLETION) return { kind: 'completed', completion: this.#completions[input - FIRST_COMPLETION] as Completion };
     if (input >= 0) {
       const { from, life, bytes } = this.posts[input] as Post;
       return { kind: 'receive', from, life, bytes };
@@ -187,13 +200,15 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     this.played++;
     const player = this.#player(node, life, snapshot);
     player.play(input, this.monoOf(node, instant), this.wallOf(node, instant));
-    invariant(player.asked.length === 0, 'the explorer has no storage');
+    const asked = [...player.asked];
     const told = [...player.told];
     return {
       state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
       sent: player.sent.map(({ to, bytes }) => this.#post(player.boot, to, bytes)),
+      asked,
+      askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plain)),
       told,
-      toldId: told.length === 0 ? 0 : this.#toldId(told),
+      toldId: told.length === 0 ? 0 : this.#listId(told as unknown as Json),
     };
   }
 
@@ -269,11 +284,27 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     return id;
   }
 
-  #toldId(told: readonly Told[]): number {
-    const key = stateHash(told as unknown as Json);
-    const known = this.#toldIds.get(key);
+  #listId(list: Json): number {
+    const key = stateHash(list);
+    const known = this.#listIds.get(key);
     if (known !== undefined) return known;
-    this.#toldIds.set(key, this.#toldIds.size + 1);
-    return this.#toldIds.size;
+    this.#listIds.set(key, this.#listIds.size + 1);
+    return this.#listIds.size;
   }
+
+  /** The input by which a node learns what came of an access. */
+  completion(completion: Completion): number {
+    const key = stateHash(plain(completion));
+    const known = this.#completionIds.get(key);
+    if (known !== undefined) return known;
+    const id = FIRST_COMPLETION + this.#completions.push(completion) - 1;
+    this.#completionIds.set(key, id);
+    return id;
+  }
+}
+
+/** With bytes as lists. */
+function plain(told: object): Json {
+  const fields = Object.entries(told).map(([name, value]: [string, unknown]) => [name, value instanceof Uint8Array ? [...value] : value]);
+  return Object.fromEntries(fields) as Json;
 }

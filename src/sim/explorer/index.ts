@@ -14,6 +14,7 @@ export type { SearchLimits, SearchProgress } from './search.ts';
 export * from './bounds.ts';
 export {
   AGREEING_CLOCKS,
+  NOTHING_LEFT_OUT,
   type Addressee,
   type Askers,
   type ClocksAheadUs,

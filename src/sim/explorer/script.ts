@@ -60,6 +60,12 @@ export function actionsOf<Message, Command, Event, Config>(
       const [verb, ...words] = move.offer;
       return [{ kind: 'act', node: move.node, verb, words }];
     }
+    case 'storage': {
+      const { kind, node, incarnation, op, finding } = move.move;
+      const access = stage.accessOf(node, incarnation, op, finding);
+      invariant(access !== null, 'the explorer has an access that is not under way on the stage');
+      return [{ kind, ...access }];
+    }
     case 'crash':
       return [
         { kind: 'crash', node: move.node },

@@ -80,6 +80,25 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   isDead(message: Message, addressee: Addressee, core: Snapshot | null): boolean;
 }
 
+/**
+ * A world of which nothing is left out: a second between two instants, clocks that agree and run true, every crash, every wake, nobody alike.
+ * A protocol takes what it does not know better from here.
+ */
+export const NOTHING_LEFT_OUT: Omit<SmallWorld<unknown>, 'bounds' | 'misfit' | 'settings' | 'offers' | 'askers'> = {
+  tickUs: 1_000_000,
+  ratePpm: () => 0,
+  clocks: () => AGREEING_CLOCKS,
+  mayCrash: () => true,
+  mayWake: () => true,
+  asksNothing: () => false,
+  alike: () => 0,
+  firstToAct: () => null,
+  rename: (core) => core,
+  wakesPromptly: () => false,
+  tidy: (core) => core,
+  isDead: () => false,
+};
+
 /** A small world with the stage that it plays on. */
 export interface ExploredProtocol<
   Message,

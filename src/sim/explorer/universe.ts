@@ -1,13 +1,15 @@
 /**
  * States of a small world as lists of numbers, and everything that can happen in each. A state is the instant,
- * what is used up of each budget, what of the past still matters, one number per node, and the messages under
+ * what is used up of each budget, what of the past still matters, what is stored, one number per node, and the messages under
  * way in order of their numbers.
  */
 import { TenureError } from '../../kernel/index.ts';
+import type { Perspective } from '../../check/index.ts';
 import type { Post, Cast, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
+import { StorageStates, type StorageId, type StorageMove } from './storage.ts';
 import type { Offer } from './small-world.ts';
 
 // Where things are in a state.
@@ -15,8 +17,10 @@ const INSTANT = 0;
 const CRASHES = 1;
 const DUPLICATES = 2;
 const LOSSES = 3;
-const PAST = 4;
-const NODES = 5;
+const FAILURES = 4;
+const PAST = 5;
+const STORAGE = 6;
+const NODES = 7;
 
 /** Messages under way at once. */
 const POSTS_MAX = 512;
@@ -29,6 +33,7 @@ export type Move =
   | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly post: number }
   | { readonly kind: 'act'; readonly node: number; readonly offer: Offer }
   | { readonly kind: 'wake' | 'crash'; readonly node: number }
+  | { readonly kind: 'storage'; readonly move: StorageMove }
   /** With the nodes that are woken at that very instant. */
   | { readonly kind: 'advance'; readonly woken: readonly number[] };
 
@@ -62,6 +67,9 @@ export class Universe<Message, Command, Event, Config> {
   readonly arrival: Arrival = { ...NO_ARRIVAL };
   readonly #pastHashes: PartHashes;
   readonly #isPastHashed: boolean[] = [];
+  readonly #storage = new StorageStates();
+  readonly #storageHashes: PartHashes;
+  readonly #isStorageHashed: boolean[] = [];
   /** The state that is shown to the visitor. */
   readonly next: Int32Array;
   nextLength = 0;
@@ -77,6 +85,7 @@ export class Universe<Message, Command, Event, Config> {
     this.#sums = new Uint32Array(cast.renumberings.length * 2);
     this.#nextSums = new Uint32Array(cast.renumberings.length * 2);
     this.#pastHashes = new PartHashes(cast.renumberings.length);
+    this.#storageHashes = new PartHashes(cast.renumberings.length);
   }
 
   /** Room for one state. */
@@ -152,6 +161,7 @@ export class Universe<Message, Command, Event, Config> {
       if (!this.#expandNode(state, length, node, visit)) return;
     }
     this.arrival.node = -1;
+    if (!this.#expandStorage(state, length, visit)) return;
     if ((state[INSTANT] as number) < bounds.instants && !isBeginning) {
       this.#copy(state, length);
       const isClean = this.#advance();
@@ -186,9 +196,26 @@ export class Universe<Message, Command, Event, Config> {
       const past = this.#judge.crashed(state[PAST] as PastId, instant, node, cast.incarnationOf(cast.states[id] as NodeState));
       this.next[CRASHES] = (state[CRASHES] as number) + 1;
       this.next[PAST] = past;
+      this.#store(this.#storage.crashed(state[STORAGE] as StorageId, node, cast.incarnationOf(cast.states[id] as NodeState)));
       this.#become(node, cast.down(node, life + 1));
       const isClean = past >= 0 && this.#take(node, START);
       if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
+    }
+    return true;
+  }
+
+  /** An access takes effect, is answered, or fails. */
+  #expandStorage(state: Int32Array, length: number, visit: Visitor): boolean {
+    const cast = this.#cast;
+    for (const move of this.#storage.moves(state[STORAGE] as StorageId)) {
+      const isFailure = move.kind === 'fail';
+      if (isFailure && (state[FAILURES] as number) >= (cast.bounds.failures ?? 0)) continue;
+      this.#copy(state, length);
+      this.#store(move.next);
+      if (isFailure) this.next[FAILURES] = (state[FAILURES] as number) + 1;
+      const isTold = move.kind !== 'effect' && move.incarnation !== null;
+      const isClean = !isTold || this.#take(move.node, cast.completion(move.completion));
+      if (!this.#show(() => ({ kind: 'storage', move }), !isClean, visit)) return false;
     }
     return true;
   }
@@ -252,8 +279,10 @@ export class Universe<Message, Command, Event, Config> {
       const { to } = cast.posts[post] as Post;
       if (!this.#isDead(post, to)) this.#insert(post);
     }
-    if (outcome.toldId === 0) return true;
     const incarnation = cast.incarnationOf(cast.states[before] as NodeState);
+    if (outcome.askedId !== 0)
+      this.#store(this.#storage.ask(next[STORAGE] as StorageId, node, incarnation, outcome.asked, outcome.askedId));
+    if (outcome.toldId === 0) return true;
     const past = this.#judge.told(next[PAST] as PastId, instant, node, incarnation, outcome.told, outcome.toldId);
     next[PAST] = past;
     return past >= 0;
@@ -277,6 +306,12 @@ export class Universe<Message, Command, Event, Config> {
       }
     }
     return true;
+  }
+
+  #store(storage: StorageId): void {
+    this.#addStorage(this.next[STORAGE] as StorageId, -1);
+    this.next[STORAGE] = storage;
+    this.#addStorage(storage, 1);
   }
 
   #become(node: number, state: number): void {
@@ -351,6 +386,7 @@ export class Universe<Message, Command, Event, Config> {
 
   #sum(state: Int32Array, length: number): void {
     this.#nextSums.fill(0);
+    this.#addStorage(state[STORAGE] as StorageId, 1);
     for (let i = NODES; i < this.#postsAt; i++) this.#addState(state[i] as number, 1);
     for (let i = this.#postsAt; i < length; i++) this.#addPost(state[i] as number, 1);
     this.#sums.set(this.#nextSums);
@@ -366,6 +402,24 @@ export class Universe<Message, Command, Event, Config> {
     this.#add(postHashes.words, postHashes.at(post), sign);
   }
 
+  #addStorage(storage: StorageId, sign: number): void {
+    // Worlds without storage have one state of it, which adds nothing.
+    if (storage === 0) return;
+    const hashes = this.#storageHashes;
+    if (this.#isStorageHashed[storage] !== true) {
+      hashes.set(storage, (i) => this.#storage.renamed(storage, this.#namesOf(i)));
+      this.#isStorageHashed[storage] = true;
+    }
+    this.#add(hashes.words, hashes.at(storage), sign);
+  }
+
+  /** What nodes and their lives are called under a renumbering. */
+  #namesOf(renumbering: number): Omit<Perspective, 'now'> {
+    const cast = this.#cast;
+    const to = cast.renumberings[renumbering] as readonly number[];
+    return { node: (node) => to[Number(node)] ?? node, incarnation: (life) => cast.renamedLife(life, to) };
+  }
+
   #add(words: Uint32Array, start: number, sign: number): void {
     const sums = this.#nextSums;
     for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + sign * (words[start + i] as number);
@@ -375,15 +429,8 @@ export class Universe<Message, Command, Event, Config> {
   #pastAt(past: PastId): number {
     const known = Math.max(past, this.#judge.nothing);
     if (this.#isPastHashed[known] !== true) {
-      const cast = this.#cast;
-      this.#pastHashes.set(known, (i) => {
-        const to = cast.renumberings[i] as readonly number[];
-        return this.#judge.renamed(
-          known,
-          (node) => to[node] ?? node,
-          (life) => cast.renamedLife(life, to),
-        );
-      });
+      const renamed = this.#judge.renamings(known);
+      this.#pastHashes.set(known, (i) => renamed(this.#namesOf(i)));
       this.#isPastHashed[known] = true;
     }
     return this.#pastHashes.at(known);
@@ -405,7 +452,11 @@ export class Universe<Message, Command, Event, Config> {
       low = itsLow;
     }
     const budgets =
-      ((next[INSTANT] as number) << 12) | ((next[CRASHES] as number) << 8) | ((next[DUPLICATES] as number) << 4) | (next[LOSSES] as number);
+      ((next[FAILURES] as number) << 16) |
+      ((next[INSTANT] as number) << 12) |
+      ((next[CRASHES] as number) << 8) |
+      ((next[DUPLICATES] as number) << 4) |
+      (next[LOSSES] as number);
     high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1);
     low = Math.imul(low, 0x85ebca77) ^ mix(budgets + 0x1b87);
     // Each word depends on both, so that either alone spreads well.

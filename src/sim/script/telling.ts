@@ -1,63 +1,76 @@
 /** What came of an action, as the lines a script shows: who sent what to whom, who holds what, what was broken. */
 import { formatDuration, spanUs } from '../../kernel/index.ts';
+import { OWN_DISK } from '../../core/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
 import { SIM_EPOCH_US } from '../clock.ts';
 import type { AnyStage, StageNote } from '../stage/index.ts';
 
+type Note<Kind> = Extract<StageNote, { kind: Kind }>;
+
 /** The lines of one action, without the instant. */
 export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
   const lines: string[] = [];
-  const asked: string[] = [];
-  const sends: { readonly from: string; readonly what: string; readonly to: string[] }[] = [];
-  const isRecorded = notes.some(({ kind, record }) => kind === 'recorded' && record?.kind !== 'requested');
-  for (const { kind, text, record } of notes) {
-    switch (kind) {
-      case 'sent': {
-        // The label is in the reference and begins the description: once is enough.
-        const [, from = '', to = '', what = ''] = /^(.+)→(\S+) (.+)$/.exec(text.replace(/(\S+) (#\d+): \1\s*/, '$1 $2 ')) ?? [];
-        const last = sends.find((one) => one.from === from && one.what === what);
-        if (last) last.to.push(to);
-        else sends.push({ from, what, to: [to] });
+  const asked: Note<'asked'>[] = [];
+  const isRecorded = notes.some((note) => note.kind === 'recorded' && note.record.kind !== 'requested');
+  for (const note of notes) {
+    switch (note.kind) {
+      case 'sent':
         break;
-      }
       case 'told':
-        if (!isRecorded) lines.push(text);
+        if (!isRecorded) lines.push(`${stage.names[note.node]} is told: ${note.text}`);
         break;
       case 'asked':
-        asked.push(text);
-        if (asked.length > 1 && !isNext(asked.at(-2) ?? '', text)) lines.push(...toldAtOnce(asked.splice(0, asked.length - 1)));
+        if (asked.length > 0 && !isNext(asked, note)) lines.push(...tellAsked(asked.splice(0), stage));
+        asked.push(note);
         break;
       case 'settled':
-        lines.push(text);
+        lines.push(note.text);
         break;
       case 'recorded': {
-        const line = record ? tellRecord(record, stage) : null;
+        const line = tellRecord(note.record, stage);
         if (line !== null) lines.push(line);
         break;
       }
       case 'violation':
-        lines.push(`VIOLATION of ${named(text, stage)}`);
+        lines.push(`VIOLATION of ${named(`${note.violation.property}: ${note.violation.message}`, stage)}`);
         break;
     }
   }
-  lines.push(...toldAtOnce(asked));
-  return [...lines, ...sends.map(({ from, what, to }) => `${from}→${to.join(',')} ${what}`)].map(shortened);
+  return [...lines, ...tellAsked(asked, stage), ...tellSent(notes, stage)].map(shortened);
 }
 
-const ASKED = /^(\S+) #(\d+): (read|write|swap|erase|list) (\S*) of (.+)$/;
+/** What one node sends to several at once is one line. */
+function tellSent(notes: readonly StageNote[], { names }: AnyStage): string[] {
+  const sends = new Map<string, { readonly from: string; readonly what: string; readonly to: string[] }>();
+  for (const note of notes) {
+    if (note.kind !== 'sent') continue;
+    const { from, to, label, ordinal } = note.message;
+    // The label begins the description: once is enough.
+    const rest = note.text.startsWith(label) ? note.text.slice(label.length).trimStart() : note.text;
+    const what = `${label} #${ordinal} ${rest}`.trimEnd();
+    const [sender, hearer] = [names[from] ?? String(from), names[to] ?? String(to)];
+    const known = sends.get(`${from} ${what}`);
+    if (known) known.to.push(hearer);
+    else sends.set(`${from} ${what}`, { from: sender, what, to: [hearer] });
+  }
+  return [...sends.values()].map(({ from, what, to }) => `${from}→${to.join(',')} ${what}`);
+}
+
 /** So many accesses of one node are told one by one. */
 const ASKED_TOLD = 3;
 
 /** The same node does the same at the same place next. */
-function isNext(before: string, text: string): boolean {
-  const [[, node, , verb, , where], [, nextNode, , nextVerb, , nextWhere]] = [ASKED.exec(before) ?? [], ASKED.exec(text) ?? []];
-  return node === nextNode && verb === nextVerb && where === nextWhere;
+function isNext(asked: readonly Note<'asked'>[], next: Note<'asked'>): boolean {
+  const last = asked.at(-1);
+  return last?.node === next.node && last.action === next.action && last.unit === next.unit;
 }
 
-function toldAtOnce(asked: readonly string[]): readonly string[] {
-  const [first, last] = [ASKED.exec(asked[0] ?? ''), ASKED.exec(asked.at(-1) ?? '')];
-  if (asked.length <= ASKED_TOLD || !first || !last) return asked;
-  return [`${first[1]} #${first[2]} to #${last[2]}: ${first[3]} ${first[4]} to ${last[4]} of ${first[5]}`];
+function tellAsked(asked: readonly Note<'asked'>[], { names }: AnyStage): readonly string[] {
+  const [first, last] = [asked[0], asked.at(-1)];
+  const place = (unit: number): string => (unit === OWN_DISK ? 'its disk' : `unit ${unit}`);
+  if (asked.length <= ASKED_TOLD || !first || !last)
+    return asked.map(({ node, access, action, key, unit }) => `${names[node]} #${access}: ${action} ${key} of ${place(unit)}`);
+  return [`${names[first.node]} #${first.access} to #${last.access}: ${first.action} ${first.key} to ${last.key} of ${place(first.unit)}`];
 }
 
 function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {

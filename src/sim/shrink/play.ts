@@ -5,51 +5,26 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import { kindOfMessage } from '../tape.ts';
-import type { AccessRef, AnyStage, MessageRef, StageAction, StageNote } from '../stage/index.ts';
-
-/** Which message or storage access: the nth of its kind that came of a beat, from 0. */
-export interface Origin {
-  readonly beat: number;
-  /** Of a message: to whom, its label, and what it is about. */
-  readonly kind: string;
-  readonly nth: number;
-}
-
-export type Deed =
-  /** Something that refers to nothing before it. */
-  | { readonly kind: 'plain'; readonly action: StageAction }
-  | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
-  | { readonly kind: 'delay'; readonly message: Origin; readonly byUs: number }
-  | { readonly kind: 'effect' | 'repeat' | 'fail'; readonly access: Origin; readonly node: number }
-  | { readonly kind: 'misdirect'; readonly access: Origin; readonly node: number; readonly to: string }
-  /** `found` is the write that a weak read finds, or null: nothing; `listing` is what a weak list names. */
-  | {
-      readonly kind: 'answer';
-      readonly access: Origin;
-      readonly node: number;
-      readonly found?: Origin | null;
-      readonly listing?: readonly string[];
-    }
-  | {
-      readonly kind: 'act';
-      readonly node: number;
-      readonly verb: string;
-      readonly words: readonly string[];
-      /** It takes a number of its own among its node's requests. */
-      readonly asks: boolean;
-      /** The beat whose request it is about; said in words when the beat is played. */
-      readonly about: number | null;
-    };
+import {
+  kindOfMessage,
+  type AccessRef,
+  type AnyStage,
+  type MessageRef,
+  type Origin,
+  type OriginAction,
+  type StageAction,
+  type StageNote,
+} from '../stage/index.ts';
+import { firstStartOf } from '../tape.ts';
 
 export interface Beat {
   readonly id: number;
-  /** Done by the process that the twin of this beat has replaced, not by the one in its place. */
-  readonly replacedBy?: number;
   readonly atUs: number;
-  readonly deed: Deed;
+  readonly action: OriginAction;
   /** Numbers the core draws in it; what is not said is 0. */
   readonly choices?: readonly number[];
+  /** Done by the process that the twin of this beat has replaced, not by the one in its place. */
+  readonly replacedBy?: number;
 }
 
 export interface Performance {
@@ -61,103 +36,101 @@ export interface Performance {
   readonly violation: Violation | null;
 }
 
-export function perform(open: () => AnyStage, beats: readonly Beat[]): Performance {
-  const stage = open();
-  const messages = new Map<string, MessageRef>();
-  const accesses = new Map<string, AccessRef>();
-  const requests = new Map<number, { readonly node: number; readonly number: number }>();
-  const asked: number[] = [];
+/** What came of the beats that were done, by where it came from: how a beat finds what it is about. */
+class Props {
+  readonly #messages = new Map<string, MessageRef>();
+  readonly #accesses = new Map<string, AccessRef>();
+  readonly #requests = new Map<number, { readonly node: number; readonly number: number }>();
+  /** How many requests the process in each node's place has made. */
+  readonly #asked: number[] = [];
   /** Where each process that was replaced goes on, by the beat that replaced it. */
-  const replaced = new Map<number, number>();
-  const actions: StageAction[] = [];
-  const done: Beat[] = [];
-  const asAction = ({ deed }: Beat): StageAction | null => {
-    switch (deed.kind) {
-      case 'plain':
-        return deed.action;
+  readonly #replaced = new Map<number, number>();
+
+  /** What a beat is on the stage; null if what it is about is not there. */
+  resolve({ action, replacedBy, choices = [] }: Beat): StageAction | null {
+    const named = this.#named(action);
+    const done = named && replacedBy !== undefined && !('access' in named) ? by(this.#replaced.get(replacedBy), named) : named;
+    return done && choices.length > 0 ? ({ ...done, choices } as StageAction) : done;
+  }
+
+  #named(action: OriginAction): StageAction | null {
+    switch (action.kind) {
       case 'deliver':
-      case 'duplicate': {
-        const message = messages.get(keyOf(deed.message));
-        return message ? { kind: deed.kind, message } : null;
-      }
+      case 'drop':
+      case 'duplicate':
       case 'delay': {
-        const message = messages.get(keyOf(deed.message));
-        return message ? { kind: deed.kind, message, byUs: deed.byUs } : null;
+        const message = this.#messages.get(keyOf(action.message));
+        return message ? { ...action, message } : null;
       }
       case 'effect':
       case 'repeat':
+      case 'misdirect':
       case 'fail': {
-        const access = accesses.get(keyOf(deed.access));
-        return access === undefined ? null : { kind: deed.kind, ...access };
-      }
-      case 'misdirect': {
-        const access = accesses.get(keyOf(deed.access));
-        return access === undefined ? null : { kind: deed.kind, ...access, to: deed.to };
+        const access = this.#accesses.get(keyOf(action.access));
+        return access ? { ...action, ...access } : null;
       }
       case 'answer': {
-        const access = accesses.get(keyOf(deed.access));
-        const found = deed.found ? (accesses.get(keyOf(deed.found)) ?? undefined) : deed.found;
-        if (access === undefined || (deed.found && !found)) return null;
-        const listing = deed.listing === undefined ? {} : { listing: deed.listing };
-        return { kind: deed.kind, ...access, ...(found === undefined ? {} : { finding: found }), ...listing };
+        const { finding, ...answer } = action;
+        const access = this.#accesses.get(keyOf(action.access));
+        const found = finding && this.#accesses.get(keyOf(finding.access));
+        if (!access || (finding && !found)) return null;
+        return { ...answer, ...access, ...(found === undefined ? {} : { finding: found }) };
       }
       case 'act': {
-        const { node, verb, words, about } = deed;
+        const { node, verb, words, about } = action;
         if (about === null) return { kind: 'act', node, verb, words };
-        const request = requests.get(about);
-        if (request?.node === node) return { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] };
-        break;
+        const request = this.#requests.get(about);
+        return request?.node === node ? { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] } : null;
       }
+      default:
+        return action;
     }
-    return null;
-  };
+  }
 
-  /** What came of a beat is known by it. */
-  const keep = (beat: number, notes: readonly StageNote[]): void => {
+  /** What came of a step, by its number. */
+  keep(step: number, notes: readonly StageNote[]): void {
     const counts = new Map<string, number>();
-    for (const message of sentIn(stage, notes)) {
-      const kind = kindOfMessage(message);
+    const next = (kind: string): string => {
       const nth = counts.get(kind) ?? 0;
       counts.set(kind, nth + 1);
-      messages.set(keyOf({ beat, kind, nth }), message);
+      return keyOf({ step, kind, nth });
+    };
+    for (const note of notes) {
+      if (note.kind === 'sent') this.#messages.set(next(kindOfMessage(note.message)), note.message);
+      else if (note.kind === 'asked') this.#accesses.set(next(''), { node: note.node, access: note.access });
     }
-    notes
-      .filter(({ kind }) => kind === 'asked')
-      .forEach(({ text }, nth) => {
-        const [, name = '', access] = /^(\S+) #(\d+):/.exec(text) ?? [];
-        accesses.set(keyOf({ beat, kind: '', nth }), { node: stage.names.indexOf(name), access: Number(access) });
-      });
-  };
+  }
 
-  stage.names.forEach((_, node) => keep(firstStartOf(node), stage.do({ kind: 'start', node })));
+  /** Who a beat has made one more, or begun anew. */
+  count({ id, action, replacedBy }: Beat, names: readonly string[]): void {
+    if (action.kind === 'twin') this.#replaced.set(id, names.length - 1);
+    if (action.kind === 'restart' || action.kind === 'twin') this.#asked[action.node] = 0;
+    if (action.kind !== 'act' || !action.asks || replacedBy !== undefined) return;
+    const number = (this.#asked[action.node] ?? 0) + 1;
+    this.#asked[action.node] = number;
+    this.#requests.set(id, { node: action.node, number });
+  }
+}
+
+export function perform(open: () => AnyStage, beats: readonly Beat[]): Performance {
+  const stage = open();
+  const props = new Props();
+  const actions: StageAction[] = [];
+  const done: Beat[] = [];
+  stage.names.forEach((_, node) => props.keep(firstStartOf(node), stage.do({ kind: 'start', node })));
   for (const beat of beats) {
-    const told = asAction(beat);
-    const isAccess = told !== null && 'access' in told;
-    const bare = told && beat.replacedBy !== undefined && !isAccess ? by(replaced.get(beat.replacedBy), told) : told;
-    if (!bare) continue;
-    const action = beat.choices && beat.choices.length > 0 ? ({ ...bare, choices: beat.choices } as StageAction) : bare;
+    const action = props.resolve(beat);
+    if (!action) continue;
     if (beat.atUs > stage.nowUs) stage.do({ kind: 'advance', byUs: beat.atUs - stage.nowUs });
     const notes = attempt(stage, action);
     if (!notes) continue;
     actions.push(action);
     done.push(beat);
-    keep(beat.id, notes);
-    if (action.kind === 'twin') replaced.set(beat.id, stage.names.length - 1);
-    if (action.kind === 'restart' || action.kind === 'twin') asked[action.node] = 0;
-    if (beat.deed.kind === 'act' && beat.deed.asks && beat.replacedBy === undefined) {
-      const number = (asked[beat.deed.node] ?? 0) + 1;
-      asked[beat.deed.node] = number;
-      requests.set(beat.id, { node: beat.deed.node, number });
-    }
-    const [violation] = stage.violations;
-    if (violation) return { actions: inTime(actions, done), beats: done, violation };
+    props.keep(beat.id, notes);
+    props.count(beat, stage.names);
+    if (stage.violations.length > 0) break;
   }
-  return { actions: inTime(actions, done), beats: done, violation: null };
-}
-
-/** The first starts are the stage's own, and no beats: what came of them is known by these numbers. */
-export function firstStartOf(node: number): number {
-  return -1 - node;
+  return { actions: inTime(actions, done), beats: done, violation: stage.violations[0] ?? null };
 }
 
 /** With the time that goes by in between. */
@@ -175,10 +148,9 @@ function by(node: number | undefined, action: StageAction): StageAction | null {
   return node !== undefined && 'node' in action ? { ...action, node } : null;
 }
 
-/** What came of the last action is the last of what is under way. */
-export function sentIn(stage: AnyStage, notes: readonly StageNote[]): MessageRef[] {
-  const sent = notes.filter(({ kind }) => kind === 'sent').length;
-  return stage.underWay.slice(stage.underWay.length - sent).map((message) => ({ ...message }));
+/** The messages that came of an action. */
+export function sentIn(notes: readonly StageNote[]): MessageRef[] {
+  return notes.flatMap((note) => (note.kind === 'sent' ? [note.message] : []));
 }
 
 /** Null if it cannot be done now. */
@@ -191,6 +163,6 @@ export function attempt(stage: AnyStage, action: StageAction): ReturnType<AnySta
   }
 }
 
-function keyOf({ beat, kind, nth }: Origin): string {
-  return `${beat} ${kind} ${nth}`;
+export function keyOf({ step, kind, nth }: Origin): string {
+  return `${step} ${kind} ${nth}`;
 }

@@ -3,8 +3,8 @@
  * steps and terms become round or vanish, words that change nothing go, settings go back to their defaults.
  */
 import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
-import type { Settings, StageAction } from '../stage/index.ts';
-import type { Beat, Deed } from './play.ts';
+import type { OriginAction, Settings } from '../stage/index.ts';
+import type { Beat } from './play.ts';
 
 const MILLISECOND_US = 1_000;
 /** Round spans, the roundest first. */
@@ -12,13 +12,21 @@ const UNITS_US = [1000, 500, 100, 50, 10, 5, 1, 0.1, 0.01].map((ms) => ms * MILL
 
 const NUMBER = /^\d+$/;
 
+type Act = Extract<OriginAction, { kind: 'act' }>;
+
 const CONVINCING_US = 10_000 * MILLISECOND_US;
 
 /** Whoever asks goes on with what passes: the last that passed is the outcome. */
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
-export function polish(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): void {
-  const simpler = plainSettings(beats, settings, defaults, passes);
+/** What settings are tried: those of the stage, and fewer of the nodes that these count. */
+export interface PlainSettings {
+  readonly defaults: Settings;
+  readonly spares: readonly string[];
+}
+
+export function polish(beats: readonly Beat[], settings: Settings, plain: PlainSettings, passes: Passes): void {
+  const simpler = plainSettings(beats, settings, plain, passes);
   const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
   const passesAll = [
     allAnswers,
@@ -35,8 +43,8 @@ export function polish(beats: readonly Beat[], settings: Settings, defaults: Set
   passesAll.reduce((polished, pass) => pass(polished, stillPasses), beats);
 }
 
-/** Settings as they are by default, and fewer proposers, where that changes nothing. */
-function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Settings, passes: Passes): Settings {
+/** Settings as they are by default, and fewer nodes, where that changes nothing. */
+function plainSettings(beats: readonly Beat[], settings: Settings, { defaults, spares }: PlainSettings, passes: Passes): Settings {
   let kept = settings;
   const attempt = (name: string, value: string): boolean => {
     const changed = { ...kept, [name]: value };
@@ -45,7 +53,7 @@ function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Set
     return true;
   };
   for (const [name, value] of Object.entries(defaults)) attempt(name, value);
-  for (const name of ['proposers', 'clients']) {
+  for (const name of spares) {
     for (let count = Number(kept[name] ?? '0') - 1; count >= 0 && attempt(name, String(count)); count--);
   }
   return kept;
@@ -55,10 +63,9 @@ function plainSettings(beats: readonly Beat[], settings: Settings, defaults: Set
 function allAnswers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
   let kept = beats;
   for (let i = beats.length - 1; i >= 0; i--) {
-    const { deed, ...beat } = kept[i] as Beat;
-    if (deed.kind !== 'answer' || deed.found !== undefined) continue;
-    const { node } = deed;
-    const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: { kind: 'answer-all', node } } });
+    const { action, ...beat } = kept[i] as Beat;
+    if (action.kind !== 'answer' || action.finding !== undefined) continue;
+    const attempt = kept.with(i, { ...beat, action: { kind: 'answer-all', node: action.node } });
     if (passes(attempt)) kept = attempt;
   }
   return kept;
@@ -67,14 +74,10 @@ function allAnswers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
 /** Lives as the stage numbers them, and disks that nobody reads: all at once, then one after the other. */
 function plainStarts(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
   const plainer = (beat: Beat, keepsDisk: boolean): Beat => {
-    if (beat.deed.kind !== 'plain') return beat;
-    const { action } = beat.deed;
+    const { action } = beat;
     if (action.kind !== 'restart' && action.kind !== 'twin') return beat;
     const { as: _as, ...plain } = action;
-    return {
-      ...beat,
-      deed: { kind: 'plain', action: plain.kind === 'twin' ? plain : { ...plain, diskKept: keepsDisk && plain.diskKept } },
-    };
+    return { ...beat, action: plain.kind === 'twin' ? plain : { ...plain, diskKept: keepsDisk && plain.diskKept } };
   };
   let kept = beats;
   const attempt = (changed: readonly Beat[]): boolean => {
@@ -125,10 +128,8 @@ function roundTime(beats: readonly Beat[], passes: (beats: readonly Beat[]) => b
 /** Where all goes well in the end: not much longer than it takes to be convincing. */
 function shorterEnd(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
   const last = beats.at(-1);
-  if (last?.deed.kind !== 'plain' || last.deed.action.kind !== 'settle') return beats;
-  const { action } = last.deed;
-  if (action.byUs <= CONVINCING_US) return beats;
-  const shorter = beats.with(beats.length - 1, { ...last, deed: { kind: 'plain', action: { ...action, byUs: CONVINCING_US } } });
+  if (last?.action.kind !== 'settle' || last.action.byUs <= CONVINCING_US) return beats;
+  const shorter = beats.with(beats.length - 1, { ...last, action: { ...last.action, byUs: CONVINCING_US } });
   return passes(shorter) ? shorter : beats;
 }
 
@@ -137,13 +138,13 @@ function plainWays(beats: readonly Beat[], passes: (beats: readonly Beat[]) => b
   let kept = beats;
   for (const way of ['askAgainUs', 'giveBackUs'] as const) {
     const last = kept.at(-1);
-    if (last?.deed.kind !== 'plain' || last.deed.action.kind !== 'settle') return kept;
-    const { action } = last.deed;
+    if (last?.action.kind !== 'settle') return kept;
+    const { action } = last;
     const us = action[way];
     if (us === undefined) continue;
     const { [way]: _, ...without } = action;
     for (const simpler of [without, ...rounderSpans(us).map((span) => ({ ...action, [way]: span }))]) {
-      const attempt = kept.with(kept.length - 1, { ...last, deed: { kind: 'plain', action: simpler } });
+      const attempt = kept.with(kept.length - 1, { ...last, action: simpler });
       if (!passes(attempt)) continue;
       kept = attempt;
       break;
@@ -162,7 +163,7 @@ function onceSet(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boo
     const early = setOf(kept[at]);
     if (!early) continue;
     const byUs = early.byUs + late.byUs;
-    const both = (index: number): Beat => ({ ...(kept[index] as Beat), deed: { kind: 'plain', action: { ...late, byUs } } });
+    const both = (index: number): Beat => ({ ...(kept[index] as Beat), action: { ...late, byUs } });
     const attempts =
       byUs === 0
         ? [kept.toSpliced(i, 1).toSpliced(at, 1)]
@@ -172,23 +173,22 @@ function onceSet(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boo
   return kept;
 }
 
-function setOf(beat: Beat | undefined): Extract<StageAction, { kind: 'set' }> | null {
-  return beat?.deed.kind === 'plain' && beat.deed.action.kind === 'set' ? beat.deed.action : null;
+function setOf(beat: Beat | undefined): Extract<OriginAction, { kind: 'set' }> | null {
+  return beat?.action.kind === 'set' ? beat.action : null;
 }
 
 function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
   let kept = beats;
   beats.forEach((beat, i) => {
-    const { deed } = beat;
-    if (deed.kind !== 'plain' || (deed.action.kind !== 'set' && deed.action.kind !== 'rate')) return;
-    const { action } = deed;
+    const { action } = beat;
+    if (action.kind !== 'set' && action.kind !== 'rate') return;
     const amount = action.kind === 'set' ? action.byUs : action.ppm;
     // A clock that runs further off than it was drawn may do what no engine was told of.
     const rounder = rounderSpans(Math.abs(amount)).filter((round) => action.kind === 'set' || round < Math.abs(amount));
     for (const round of rounder) {
       const signed = amount < 0 ? -round : round;
       const changed = action.kind === 'set' ? { ...action, byUs: signed } : { ...action, ppm: signed };
-      const attempt = kept.with(i, { ...beat, deed: { kind: 'plain', action: changed } });
+      const attempt = kept.with(i, { ...beat, action: changed });
       if (!passes(attempt)) continue;
       kept = attempt;
       break;
@@ -200,27 +200,27 @@ function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) =>
 /** Each single word, and each pair of words, that can go; durations in whole seconds where they may be. */
 function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
   let kept = beats;
-  const attempt = (i: number, deed: Deed): boolean => {
-    const changed = kept.with(i, { ...(kept[i] as Beat), deed });
+  const attempt = (i: number, action: Act): boolean => {
+    const changed = kept.with(i, { ...(kept[i] as Beat), action });
     if (!passes(changed)) return false;
     kept = changed;
     return true;
   };
   for (let i = 0; i < kept.length; i++) {
-    const act = (): Extract<Deed, { kind: 'act' }> | null => {
-      const { deed } = kept[i] as Beat;
-      return deed.kind === 'act' ? deed : null;
+    const act = (): Act | null => {
+      const { action } = kept[i] as Beat;
+      return action.kind === 'act' ? action : null;
     };
     for (const length of [2, 1]) {
       for (let at = 1; at + length <= (act()?.words.length ?? 0);) {
-        const deed = act() as Extract<Deed, { kind: 'act' }>;
-        if (!attempt(i, { ...deed, words: deed.words.toSpliced(at, length) })) at++;
+        const longer = act() as Act;
+        if (!attempt(i, { ...longer, words: longer.words.toSpliced(at, length) })) at++;
       }
     }
-    const deed = act();
-    if (!deed) continue;
-    if (deed.about !== null && deed.words[0] !== '-') attempt(i, { ...deed, about: null });
-    deed.words.forEach((word, at) => {
+    const shortest = act();
+    if (!shortest) continue;
+    if (shortest.about !== null && shortest.words[0] !== '-') attempt(i, { ...shortest, about: null });
+    shortest.words.forEach((word, at) => {
       const us = durationOf(word);
       const now = act();
       if (us === null || !now) return;
@@ -234,7 +234,7 @@ function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
 
 /** Ballots and values as small as can be, in the same order; those of one verb are not those of another. */
 function smallNumbers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
-  const said = beats.flatMap(({ deed }) => (deed.kind === 'act' ? deed.words.map((word) => ({ verb: deed.verb, word })) : []));
+  const said = beats.flatMap(({ action }) => (action.kind === 'act' ? action.words.map((word) => ({ verb: action.verb, word })) : []));
   const numbers = said.filter(({ word }) => NUMBER.test(word));
   const verbs = [...new Set(numbers.map(({ verb }) => verb))];
   const inOrder = verbs.flatMap((verb) => {
@@ -242,10 +242,10 @@ function smallNumbers(beats: readonly Beat[], passes: (beats: readonly Beat[]) =
     return [...own].toSorted((a, b) => a - b).map((number) => `${verb} ${number}`);
   });
   const smaller = beats.map((beat): Beat => {
-    const { deed } = beat;
-    if (deed.kind !== 'act') return beat;
-    const words = deed.words.map((word) => (NUMBER.test(word) ? String(1 + inOrder.indexOf(`${deed.verb} ${Number(word)}`)) : word));
-    return { ...beat, deed: { ...deed, words } };
+    const { action } = beat;
+    if (action.kind !== 'act') return beat;
+    const words = action.words.map((word) => (NUMBER.test(word) ? String(1 + inOrder.indexOf(`${action.verb} ${Number(word)}`)) : word));
+    return { ...beat, action: { ...action, words } };
   });
   return inOrder.length > 0 && passes(smaller) ? smaller : beats;
 }

@@ -8,11 +8,11 @@ import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { Scenario, SimProtocol } from '../protocol.ts';
 import { openStage, STAGE_DEFAULTS, type AnyStage, type Settings, type StagedProtocol } from '../stage/index.ts';
-import { Tape } from '../tape.ts';
+import { Tape, type Lines } from '../tape.ts';
 import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
-import { lift, stageLike, type GoodEnd, type TapeToScript } from './tape-to-script.ts';
+import { stageLike, tapeToPlay, type GoodEnd, type TapeToScript } from './tape-to-script.ts';
 import { kindsIn } from './milder.ts';
 import { perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
@@ -65,7 +65,7 @@ export interface Shrinker {
 
 export function shrinker<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
   staging: StagedProtocol<Message, Command, Event, Config, Node>,
-  lifting: TapeToScript<Command, Config>,
+  teller: TapeToScript<Command, Config>,
 ): Shrinker {
   // As in `simulation`: each core goes back only to the protocol that built it.
   const protocol = staging.protocol as unknown as SimProtocol<Message, Command, Event, Config>;
@@ -82,7 +82,15 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
         if (watch.outOfTime() || (run.scenario.liars ?? 0) > 0) return [];
         const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
         return (
-          shrinkPlay(tapeOf(protocol, run, mutant), lifting, run, { ...staging.defaults, ...STAGE_DEFAULTS }, watch, open, tellings) ?? []
+          shrinkPlay(
+            tapeOf(protocol, run, mutant, teller),
+            teller,
+            run,
+            { ...staging.defaults, ...STAGE_DEFAULTS },
+            watch,
+            open,
+            tellings,
+          ) ?? []
         );
       });
       // Different runs end in different smallest scripts: none that has no smaller neighbour need be the smallest.
@@ -118,9 +126,10 @@ function tapeOf<Message, Command, Event, Config>(
   protocol: SimProtocol<Message, Command, Event, Config>,
   { scenario, chooser, eventsMax }: ReducedWorld<Config>,
   mutant: string | null,
+  lines: Lines<Command>,
 ): Tape<Command> {
   const world = new World(protocol, scenario, chooser(), mutant, null);
-  const tape = new Tape<Command>(() => world.nowUs);
+  const tape = new Tape<Command>(() => world.nowUs, lines);
   world.tape = tape;
   world.eventsMax = eventsMax;
   world.run();
@@ -129,14 +138,14 @@ function tapeOf<Message, Command, Event, Config>(
 
 function shrinkPlay<Command, Config>(
   tape: Tape<Command>,
-  lifting: TapeToScript<Command, Config>,
+  teller: TapeToScript<Command, Config>,
   { scenario, violation, events, eventsMax }: ReducedWorld<Config>,
   defaults: Settings,
   watch: ReductionWatch,
   open: Opens,
   tellings: readonly Telling[],
 ): ShrunkScript | null {
-  const settings = stageLike(tape, lifting, scenario);
+  const settings = stageLike(tape, teller, scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
   /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {
@@ -145,9 +154,9 @@ function shrinkPlay<Command, Config>(
   };
   const isEndless = events > eventsMax;
   let first: Performance | null = null;
-  for (const end of violation.property === 'liveness' ? goodEnds(tape, lifting, scenario, violation.at, isEndless) : [null]) {
+  for (const end of violation.property === 'liveness' ? goodEnds(tape, teller, scenario, violation.at, isEndless) : [null]) {
     if (first && watch.outOfTime()) break;
-    first = play(lift(tape, lifting, scenario, end), settings);
+    first = play(tapeToPlay(tape, teller, scenario, end), settings);
     if (first.violation?.property === violation.property) break;
   }
   if (first?.violation?.property !== violation.property) return null;
@@ -178,7 +187,7 @@ function shrinkPlay<Command, Config>(
       before = best.beats.length;
       reduceList(best.beats, (shorter) => passes(shorter, best.settings));
       best = doneOf(best);
-      polish(best.beats, best.settings, defaults, passes);
+      polish(best.beats, best.settings, { defaults, spares: teller.spares ?? [] }, passes);
       best = doneOf(best);
     }
   } catch (error) {
@@ -200,21 +209,21 @@ function shrinkPlay<Command, Config>(
  * from the instant on at which the world healed, more of the run is played as it was; then messages lose their order.
  */
 function* goodEnds<Command, Config>(
-  { steps }: Tape<Command>,
-  lifting: TapeToScript<Command, Config>,
+  { healed }: Tape<Command>,
+  teller: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
   missedUs: number,
   isEndless: boolean,
 ): Generator<GoodEnd> {
   const ways = [
     null,
-    ...[true, false].flatMap((latecomersToo) => (lifting.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo }))),
+    ...[true, false].flatMap((latecomersToo) => (teller.ways?.(scenario) ?? []).map((one) => ({ ...one, latecomersToo }))),
   ];
   if (isEndless) {
     for (const one of ways) yield { from: { stuckUs: missedUs }, ways: one };
     return;
   }
-  const healedUs = steps.find(({ deed }) => deed.kind === 'healed')?.atUs ?? Infinity;
+  const healedUs = healed?.atUs ?? Infinity;
   const later = LATER_ENDS.map((terms) => missedUs - terms * scenario.termUs).filter((atUs) => atUs > healedUs);
   const froms = ['healed' as const, ...later.map((atUs) => ({ atUs }))];
   for (let die = 0; die <= DICE_FOR_ORDER; die++) {

@@ -68,8 +68,8 @@ function withAnswers(mutant: AnyStage, product: AnyStage, actions: readonly Stag
   const lines: Line[] = [];
   for (const action of actions) {
     lines.push({ action, maybe: false });
-    const sent = new Set(sentIn(mutant, attempt(mutant, action) ?? []).map(keyOf));
-    const answers = sentIn(product, attempt(product, action) ?? []).filter((message) => !sent.has(keyOf(message)));
+    const sent = new Set(sentIn(attempt(mutant, action) ?? []).map(keyOf));
+    const answers = sentIn(attempt(product, action) ?? []).filter((message) => !sent.has(keyOf(message)));
     for (let count = 0; count < ANSWERS_MAX; count++) {
       const message = answers.shift();
       if (!message) break;
@@ -78,7 +78,7 @@ function withAnswers(mutant: AnyStage, product: AnyStage, actions: readonly Stag
       const notes = attempt(product, deliver);
       if (!notes) continue;
       lines.push({ action: deliver, maybe: true });
-      answers.push(...sentIn(product, notes));
+      answers.push(...sentIn(notes));
     }
   }
   return lines;

@@ -1,5 +1,5 @@
 /**
- * What can be done on a stage, one action a line, as data and as text. `parseAction` reads what
+ * What happens, as data and as text: the one vocabulary of tapes, plays, stages and scripts. `parseAction` reads what
  * `formatAction` writes. Verbs that are not the stage's own belong to the actor on the node they name.
  */
 import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
@@ -19,9 +19,41 @@ export interface MessageRef {
   readonly topic?: string;
 }
 
-export interface AccessRef {
+/** An access to storage, by its number on its node, from 1. */
+export interface AccessRef<Access = number> {
   readonly node: number;
-  readonly access: number;
+  readonly access: Access;
+}
+
+/** A message or an access by where it came from: the nth of its kind, from 0, that came of this step. It keeps its meaning when steps are taken out. */
+export interface Origin {
+  readonly step: number;
+  /** Of a message: to whom, its label, and what it is about. Of an access: empty. */
+  readonly kind: string;
+  readonly nth: number;
+}
+
+/** How the messages of one step are told apart: to whom, which, and about what. */
+export function kindOfMessage({ to, label, topic = '' }: { readonly to: number; readonly label: string; readonly topic?: string }): string {
+  return `${to} ${label} ${topic}`;
+}
+
+/** The word a message is called by: the first of its description. */
+export function labelOf(description: string): string {
+  return /^[A-Za-z_-]+/.exec(description)?.[0] ?? 'message';
+}
+
+/** What an act has to do with requests, where lines may be taken out: numbers of requests are said only when it is done. */
+export interface Asking {
+  /** It takes a number of its own among its node's requests. */
+  readonly asks: boolean;
+  /** The step whose request it is about. */
+  readonly about: number | null;
+}
+
+/** A read may be answered with a write of its own choice; null is that nothing was written. */
+export interface AnswerRef<Access = number> extends AccessRef<Access> {
+  readonly finding?: AccessRef<Access> | null;
 }
 
 /** Numbers the core draws in this step, in order; what is not listed is 0. */
@@ -29,18 +61,20 @@ interface Choosing {
   readonly choices?: readonly number[];
 }
 
-export type StageAction =
+/** Something that happens. Messages, accesses and requests that it is about are named as the place has it where it is written down. */
+type Action<Message, Access, Act> =
   /** What the actor of a node is told to do, in its own words: `acquire p x 2s`. */
-  | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Choosing)
-  | ({ readonly kind: 'deliver'; readonly message: MessageRef } & Choosing)
-  | { readonly kind: 'drop' | 'duplicate'; readonly message: MessageRef }
+  | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Act & Choosing)
+  | ({ readonly kind: 'deliver'; readonly message: Message } & Choosing)
+  | { readonly kind: 'drop' | 'duplicate'; readonly message: Message }
   /** Where all goes well, it arrives only so long after now. */
-  | { readonly kind: 'delay'; readonly message: MessageRef; readonly byUs: number }
+  | { readonly kind: 'delay'; readonly message: Message; readonly byUs: number }
   /** Everything under way is lost, but for what is delayed. */
   | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
-  | { readonly kind: 'start' | 'pause' | 'resume' | 'sleep' | 'awake'; readonly node: number }
+  | { readonly kind: 'start' | 'pause' | 'resume'; readonly node: number }
+  | { readonly kind: 'sleep' | 'awake'; readonly node: number }
   /** At once; or in the middle of its next step, after so many effects: messages, accesses to storage and words to its application. */
   | { readonly kind: 'crash'; readonly node: number; readonly after?: number }
   /** A process is taken for dead and another started in its place; it lives on beside it, gets no more mail, and is called by its name and a prime. */
@@ -56,27 +90,32 @@ export type StageAction =
   /** From here on the clocks of a node run fast or slow. */
   | { readonly kind: 'rate'; readonly node: number; readonly ppm: number }
   /** A storage access, by its number on that node, takes effect; nobody is told of it yet. */
-  | ({ readonly kind: 'effect' } & AccessRef)
+  | ({ readonly kind: 'effect' } & AccessRef<Access>)
   /**
    * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
    * nothing written; if that is not said, it finds the last one that took effect. A list may name or leave out keys that come or go meanwhile.
    */
-  | ({ readonly kind: 'answer'; readonly finding?: AccessRef | null; readonly listing?: readonly string[] } & AccessRef & Choosing)
+  | ({ readonly kind: 'answer'; readonly listing?: readonly string[] } & AnswerRef<Access> & Choosing)
   /** A write takes effect at another key than its own. */
-  | ({ readonly kind: 'misdirect'; readonly to: string } & AccessRef)
+  | ({ readonly kind: 'misdirect'; readonly to: string } & AccessRef<Access>)
   /** A change that took effect does so once more, whether it was answered or not; a swap only if it finds again what it has seen. */
-  | ({ readonly kind: 'repeat' } & AccessRef)
+  | ({ readonly kind: 'repeat' } & AccessRef<Access>)
   /** Records of a shared unit or an own disk are damaged. */
   | Damage
   /** Everything a node asks of storage is answered, oldest first, until nothing is left. */
   | ({ readonly kind: 'answer-all'; readonly node: number } & Choosing)
   /** It is said to have failed; it has had no effect unless it took effect before. */
-  | ({ readonly kind: 'fail' } & AccessRef & Choosing)
+  | ({ readonly kind: 'fail' } & AccessRef<Access> & Choosing)
   /**
    * For so long everything goes well: messages arrive, accesses are answered and timers fire, all in time. Whoever asks all the while
    * is owed progress. The first number chosen is the seed of all that cores draw meanwhile.
    */
   | ({ readonly kind: 'settle'; readonly byUs: number } & Ways & Choosing);
+
+/** On a stage, where everything has its name. */
+export type StageAction = Action<MessageRef, number, unknown>;
+/** On a tape and in a play, where things are known by what they came of. */
+export type OriginAction = Action<Origin, Origin, Asking>;
 
 /** How it goes where all goes well, and what applications do of themselves meanwhile: nothing, where nothing is said. */
 export interface Ways {
@@ -238,14 +277,9 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       const spanUs = parseDuration(text.replace(/^[+-]/, ''));
       return { kind: verb, node: node(), byUs: text.startsWith('-') ? -spanUs : spanUs };
     }
-    case 'rate': {
-      const [, digits] = /^([+-]?\d+)ppm$/.exec(words[1] ?? '') ?? [];
+    case 'rate':
       noMoreThan(2, words, line);
-      if (digits === undefined) throw bad(line, 'a rate is a whole number of parts per million, written like 1000ppm');
-      const ppm = Number(digits);
-      if (Math.abs(ppm) >= RATE_PPM_MAX) throw bad(line, `a clock runs fast or slow by less than ${RATE_PPM_MAX}ppm`);
-      return { kind: verb, node: node(), ppm };
-    }
+      return { kind: verb, node: node(), ppm: parseRate(words[1] ?? '', line) };
     case 'answer':
       if (words[1] !== 'all') return { kind: verb, ...parseAccess(words, names, line), ...parseFindings(words.slice(2), names, line) };
       noMoreThan(2, words, line);
@@ -267,6 +301,13 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       if (verb === '') throw bad(line, 'there is nothing in it');
       return { kind: 'act', verb, node: node(), words: words.slice(1) };
   }
+}
+
+function parseRate(text: string, line: string): number {
+  const [, digits] = /^([+-]?\d+)ppm$/.exec(text) ?? [];
+  if (digits === undefined) throw bad(line, 'a rate is a whole number of parts per million, written like 1000ppm');
+  if (Math.abs(Number(digits)) >= RATE_PPM_MAX) throw bad(line, `a clock runs fast or slow by less than ${RATE_PPM_MAX}ppm`);
+  return Number(digits);
 }
 
 function parseSettle(text: string): StageAction {

@@ -1,15 +1,22 @@
 /** A stage as whoever plays on it sees it, whatever its protocol. */
+import type { UnitId } from '../../core/index.ts';
 import type { HistoryRecord, Violation } from '../../check/index.ts';
-import type { MessageRef, StageAction } from './actions.ts';
+import type { AccessRequest } from '../registers.ts';
+import type { AccessRef, AnswerRef, MessageRef, StageAction } from './actions.ts';
 
-/** What came of an action, for people, in the order in which it came. */
-export interface StageNote {
-  readonly kind: 'sent' | 'told' | 'asked' | 'recorded' | 'settled' | 'violation';
-  readonly text: string;
-  /** In true time. */
-  readonly atUs: number;
-  readonly record?: HistoryRecord;
-}
+/** One thing that came of an action. */
+export type Outcome =
+  | { readonly kind: 'sent'; readonly message: MessageRef; readonly text: string }
+  /** A core told its application something. */
+  | { readonly kind: 'told'; readonly node: number; readonly text: string }
+  | ({ readonly kind: 'asked'; readonly action: AccessRequest['action']; readonly key: string; readonly unit: UnitId } & AccessRef)
+  | { readonly kind: 'recorded'; readonly record: HistoryRecord }
+  /** How it went while all went well. */
+  | { readonly kind: 'settled'; readonly text: string }
+  | { readonly kind: 'violation'; readonly violation: Violation };
+
+/** What came of an action, in the order in which it came, at an instant of true time. */
+export type StageNote = Outcome & { readonly atUs: number };
 
 /** A stage with its protocol's types closed over. */
 export interface AnyStage {
@@ -27,6 +34,8 @@ export interface AnyStage {
   describe(message: MessageRef): string;
   /** The oldest message under way with just these bytes. */
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
+  /** The access that a process calls by this number, and the write to answer it with if it shall find this; a process that is gone is null. Null: there is none. */
+  accessOf(node: number, incarnation: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null;
   /** The nodes that hold a resource, by their own clocks. */
   holdersOf(resource: string): readonly number[];
   isUp(node: number): boolean;

@@ -7,9 +7,9 @@ import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts
 
 export * from './actions.ts';
 export * from './settings.ts';
-export type { AnyStage, StageNote } from './any-stage.ts';
+export type { AnyStage, Outcome, StageNote } from './any-stage.ts';
 export { openStage } from './stage.ts';
-export { STAGE_DEFAULTS, type Actor, type Settings, type StagedProtocol, type Staging } from './staging.ts';
+export { calmScenario, STAGE_DEFAULTS, type Actor, type Settings, type StagedProtocol, type Staging } from './staging.ts';
 export * from './words.ts';
 
 /** The stage of a protocol, with its types closed over. */

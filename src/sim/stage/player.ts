@@ -5,9 +5,9 @@
 import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Snapshot, Step, UnitId, Version } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
-import type { HistoryRecord } from '../../check/index.ts';
+import { Teller, type Told } from '../chronicle.ts';
 import { brokenInvariant } from '../broken-core.ts';
-import type { Desk, DistributiveOmit, HoldDeadline, Scenario } from '../protocol.ts';
+import type { Desk, Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
 import type { Actor, StagedProtocol } from './staging.ts';
 
@@ -15,24 +15,6 @@ export interface Sent {
   readonly to: number;
   readonly bytes: Uint8Array;
 }
-
-/** What an actor told the history; a hold comes with its deadline. What is still left of it is reckoned by whoever writes the history. */
-export type Told =
-  | {
-      readonly kind: 'granted';
-      readonly resource: string;
-      readonly request: number;
-      readonly token: number;
-      readonly deadline: HoldDeadline;
-    }
-  | { readonly kind: 'renewed'; readonly resource: string; readonly token: number; readonly deadline: HoldDeadline }
-  | { readonly kind: 'used'; readonly resource: string; readonly token: number }
-  | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
-  /** Progress that was owed is impossible or was undone. */
-  | { readonly kind: 'missed'; readonly message: string }
-  /** The core found one of its own invariants broken. It is stepped no more. */
-  | { readonly kind: 'broke'; readonly message: string }
-  | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
 
 export type Input =
   | { readonly kind: 'start' }
@@ -43,7 +25,7 @@ export type Input =
   | { readonly kind: 'user' }
   | { readonly kind: 'completed'; readonly completion: Completion };
 
-export class Player<Message, Command, Event, Config> implements Step<Message, Event>, Desk<Command> {
+export class Player<Message, Command, Event, Config> extends Teller implements Step<Message, Event>, Desk<Command> {
   readonly core: Core<Message, Command, Event>;
   readonly actor: Actor<Event>;
   readonly boot: Boot;
@@ -70,6 +52,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   #effectsLeft = Infinity;
 
   constructor(staging: StagedProtocol<Message, Command, Event, Config>, scenario: Scenario<Config>, boot: Boot, mutant: string | null) {
+    super();
     this.#staging = staging;
     this.boot = boot;
     this.core = staging.protocol.core(scenario, boot, mutant);
@@ -214,39 +197,11 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   /** A script says itself when a process is started anew. */
   quit(): void {}
 
-  requested(resource: string, request: number): void {
-    this.record({ kind: 'requested', resource, request });
-  }
-
-  abandoned(resource: string, request: number): void {
-    this.record({ kind: 'abandoned', resource, request });
-  }
-
-  granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
-    this.told.push({ kind: 'granted', resource, request, token, deadline });
-  }
-
-  renewed(resource: string, token: number, deadline: HoldDeadline): void {
-    this.told.push({ kind: 'renewed', resource, token, deadline });
-  }
-
-  used(resource: string, token: number): void {
-    this.told.push({ kind: 'used', resource, token });
-  }
-
-  ended(resource: string, token: number, reason: 'released' | 'lost'): void {
-    this.told.push({ kind: 'ended', resource, token, reason });
-  }
-
-  record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
-    this.told.push({ kind: 'record', record });
+  protected tell(told: Told): void {
+    this.told.push(told);
   }
 
   sometimes(): void {}
 
   done(): void {}
-
-  failLiveness(message: string): void {
-    this.told.push({ kind: 'missed', message });
-  }
 }

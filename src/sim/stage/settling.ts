@@ -12,7 +12,8 @@ const STEPS_AT_ONCE_MAX = 10_000;
 
 /** What can happen next on a stage, in the order in which it came up. */
 export interface Settling<Flight extends MessageRef & { readonly dueUs?: number }, Access> {
-  nowUs: number;
+  /** Time, which settling moves on. */
+  readonly clock: { nowUs: number };
   readonly flights: readonly Flight[];
   readonly accesses: readonly Access[];
   /** When each node wants to be woken, in true time. */
@@ -35,7 +36,7 @@ export function settle<Flight extends MessageRef & { readonly dueUs?: number }, 
   spanUs: number,
   latencyUs: () => number,
 ): Settled {
-  const endUs = stage.nowUs + spanUs;
+  const endUs = stage.clock.nowUs + spanUs;
   const dues = new Map<Flight | Access, number>();
   const counts = { messages: 0, answers: 0, wakes: 0 };
   let stepsAtOnce = 0;
@@ -51,7 +52,8 @@ export function settle<Flight extends MessageRef & { readonly dueUs?: number }, 
     };
     for (const flight of stage.flights) {
       let dueUs = dues.get(flight);
-      if (dueUs === undefined) dues.set(flight, (dueUs = flight.dueUs ?? stage.nowUs + (flight.from === flight.to ? 0 : latencyUs())));
+      if (dueUs === undefined)
+        dues.set(flight, (dueUs = flight.dueUs ?? stage.clock.nowUs + (flight.from === flight.to ? 0 : latencyUs())));
       consider(dueUs, () => {
         counts.messages++;
         stage.deliver(flight);
@@ -59,7 +61,7 @@ export function settle<Flight extends MessageRef & { readonly dueUs?: number }, 
     }
     for (const access of stage.accesses) {
       let dueUs = dues.get(access);
-      if (dueUs === undefined) dues.set(access, (dueUs = stage.nowUs + latencyUs()));
+      if (dueUs === undefined) dues.set(access, (dueUs = stage.clock.nowUs + latencyUs()));
       consider(dueUs, () => {
         counts.answers++;
         stage.answer(access);
@@ -72,11 +74,11 @@ export function settle<Flight extends MessageRef & { readonly dueUs?: number }, 
       }),
     );
     if (next === null || nextUs > endUs) break;
-    stepsAtOnce = nextUs > stage.nowUs ? 0 : stepsAtOnce + 1;
+    stepsAtOnce = nextUs > stage.clock.nowUs ? 0 : stepsAtOnce + 1;
     if (stepsAtOnce > STEPS_AT_ONCE_MAX) return { ...counts, isStuck: true };
-    stage.nowUs = Math.max(stage.nowUs, nextUs);
+    stage.clock.nowUs = Math.max(stage.clock.nowUs, nextUs);
     (next as () => void)();
   }
-  stage.nowUs = endUs;
+  stage.clock.nowUs = endUs;
   return { ...counts, isStuck: false };
 }

@@ -12,21 +12,30 @@ import {
   type TenureError,
   type WallUs,
 } from '../../kernel/index.ts';
-import { OWN_DISK, type Core } from '../../core/index.ts';
+import type { Core } from '../../core/index.ts';
 import { ByteReader } from '../../wire/index.ts';
-import { formatRecord, type HistoryRecord, type Violation } from '../../check/index.ts';
-import { MachineClock } from '../clock.ts';
+import type { Violation } from '../../check/index.ts';
+import { Chronicle } from '../chronicle.ts';
 import type { Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
-import { bad, formatAction, formatMessageRef, formatSpan, parseAction, type MessageRef, type StageAction } from './actions.ts';
-import { labelOf } from '../tape.ts';
-import type { AnyStage, StageNote } from './any-stage.ts';
-import { Chronicle } from './chronicle.ts';
+import {
+  bad,
+  formatAction,
+  formatMessageRef,
+  formatSpan,
+  labelOf,
+  parseAction,
+  type AnswerRef,
+  type MessageRef,
+  type StageAction,
+} from './actions.ts';
+import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
+import { StageClocks } from './clocks.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
 import { Player, type Input } from './player.ts';
 import { settle, type Settling } from './settling.ts';
-import { settingSpansUs } from './settings.ts';
+import { settingIsOn, settingSpansUs } from './settings.ts';
 import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts';
 import { StageStorage, type Findings, type StageAccess } from './storage.ts';
 
@@ -41,10 +50,8 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly scenario: Scenario<Config>;
   readonly #staging: StagedProtocol<Message, Command, Event, Config>;
   readonly #mutant: string | null;
-  readonly #clocks: readonly MachineClock[];
+  readonly #clocks: StageClocks;
   readonly #players: (Player<Message, Command, Event, Config> | null)[];
-  /** The machine of each process that lives on beside its successor, counted from the number of nodes on. */
-  readonly #twinsOn: number[] = [];
   readonly #starts: number[];
   readonly #lives = new Set<number>();
   readonly #paused: Set<number> = new Set();
@@ -56,7 +63,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #chronicle: Chronicle;
   readonly #reader = new ByteReader();
   #notes: StageNote[] = [];
-  nowUs = 0;
+  #isSettling = false;
 
   constructor(staging: StagedProtocol<Message, Command, Event, Config>, settings: Settings, mutant: string | null) {
     this.#staging = staging;
@@ -64,20 +71,30 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.scenario = staging.scenario({ ...staging.defaults, ...settings });
     const nodes = Array.from({ length: this.scenario.nodes }, (_, node) => node);
     this.names = nodes.map((node) => staging.nodeName(this.scenario, node));
-    const uptimesUs = settingSpansUs({ ...STAGE_DEFAULTS, ...settings }, 'uptime', nodes.length);
-    this.#clocks = nodes.map((node) => new MachineClock(uptimesUs[node] as number, 0, 0));
+    const general = { ...STAGE_DEFAULTS, ...settings };
+    const uptimesUs = settingSpansUs(general, 'uptime', nodes.length);
+    const wallsGoBack = settingIsOn(general, 'back');
+    const isSettling = (): boolean => this.#isSettling;
+    this.#clocks = new StageClocks(uptimesUs);
     this.#players = nodes.map(() => null);
     this.#starts = nodes.map(() => 0);
     const clocks = {
       now: (): number => this.nowUs,
-      monoOf: (node: number): MonoUs => this.#monoOf(node),
-      wallOf: (node: number): WallUs => this.#wallOf(node),
+      monoOf: (node: number): MonoUs => this.#clocks.monoOf(node),
+      wallOf: (node: number): WallUs => this.#clocks.wallOf(node),
+      get wallsGoBack(): boolean {
+        return wallsGoBack && !isSettling();
+      },
     };
     const referees = staging.protocol.referees(this.scenario, () => undefined);
     this.#chronicle = new Chronicle(referees, clocks, (record) => {
       this.#owed.observe(record);
-      this.#note('recorded', formatRecord(record), record);
+      this.#note({ kind: 'recorded', record });
     });
+  }
+
+  get nowUs(): number {
+    return this.#clocks.nowUs;
   }
 
   get violations(): readonly Violation[] {
@@ -125,7 +142,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
 
   wakesInUs(node: number): number {
     const player = this.#players[node];
-    return player ? player.core.wakeAt - this.#monoOf(node) : Infinity;
+    return player ? player.core.wakeAt - this.#clocks.monoOf(node) : Infinity;
   }
 
   /** Does one action, and says what came of it. Throws TENURE_BAD_ARGUMENT, with nothing changed, if it cannot be done now. */
@@ -133,12 +150,12 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#notes = [];
     const before = this.violations.length;
     this.#perform(action);
-    for (const { property, message } of this.violations.slice(before)) this.#note('violation', `${property}: ${message}`);
+    for (const violation of this.violations.slice(before)) this.#note({ kind: 'violation', violation });
     return this.#notes;
   }
 
-  #note(kind: StageNote['kind'], text: string, record?: HistoryRecord): void {
-    this.#notes.push({ kind, text, atUs: this.nowUs, ...(record ? { record } : {}) });
+  #note(outcome: Outcome): void {
+    this.#notes.push({ ...outcome, atUs: this.nowUs });
   }
 
   #perform(action: StageAction): void {
@@ -165,47 +182,21 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#up(action.node, action);
         this.#paused.delete(action.node);
         return;
-      case 'boot':
-        if (this.#players.some((player) => player?.node === action.node)) throw this.#cannot(action, 'a process is up on it');
-        this.#clock(action.node).restartMono(this.nowUs, action.uptimeUs);
-        return;
-      case 'sleep':
-        this.#clock(action.node).sleep(this.nowUs);
-        return;
-      case 'awake':
-        this.#clock(action.node).awake(this.nowUs);
-        return;
       case 'advance':
-        this.nowUs += action.byUs;
-        return;
-      case 'set':
-        this.#clock(action.node).stepWall(this.nowUs, action.byUs);
-        return;
-      case 'rate':
-        this.#clock(action.node).setRate(this.nowUs, action.ppm);
-        return;
-      case 'deliver': {
-        const flight = this.#flights.get(action.message, this.format(action));
-        const player = this.#free(flight.to, action);
-        this.#flights.consume(flight);
-        this.#play(player, { kind: 'receive', from: flight.from, life: flight.life, bytes: flight.bytes }, action.choices);
-        return;
-      }
-      case 'drop':
-        this.#flights.consume(this.#flights.get(action.message, this.format(action)));
+        this.#clocks.nowUs += action.byUs;
         return;
       case 'drop-all':
         this.#flights.dropAll();
         return;
+      case 'deliver':
+      case 'drop':
       case 'delay':
-        this.#flights.get(action.message, this.format(action)).dueUs = this.nowUs + action.byUs;
-        return;
       case 'duplicate':
-        this.#flights.get(action.message, this.format(action)).copies++;
+        this.#carry(action, this.#flights.get(action.message, this.format(action)));
         return;
       case 'wake': {
         const player = this.#free(action.node, action);
-        if (player.core.wakeAt > this.#monoOf(action.node)) throw this.#cannot(action, 'it does not want to be woken yet');
+        if (player.core.wakeAt > this.#clocks.monoOf(action.node)) throw this.#cannot(action, 'it does not want to be woken yet');
         this.#play(player, { kind: 'wake' }, action.choices);
         return;
       }
@@ -235,6 +226,30 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'settle':
         this.#settle(action);
         return;
+      default:
+        if (action.kind === 'boot' && this.#players.some((player) => player?.node === action.node))
+          throw this.#cannot(action, 'a process is up on it');
+        this.#clocks.set(action);
+    }
+  }
+
+  #carry(action: Extract<StageAction, { message: MessageRef }>, flight: Flight): void {
+    switch (action.kind) {
+      case 'deliver': {
+        const player = this.#free(flight.to, action);
+        this.#flights.consume(flight);
+        this.#play(player, { kind: 'receive', from: flight.from, life: flight.life, bytes: flight.bytes }, action.choices);
+        return;
+      }
+      case 'drop':
+        this.#flights.consume(flight);
+        return;
+      case 'delay':
+        flight.dueUs = this.nowUs + action.byUs;
+        return;
+      case 'duplicate':
+        flight.copies++;
+        return;
     }
   }
 
@@ -244,7 +259,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const restarted = action.kind === 'restart';
     if (this.#players[node]) throw this.#cannot(action, 'it is up');
     if (restarted !== (this.#starts[node] as number) > 0) throw this.#cannot(action, restarted ? 'it never was up' : 'it was up before');
-    if (this.#clock(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
+    if (this.#clocks.of(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
     const own = this.#lifeOf(node, action);
     this.#lives.add(own);
     const diskKept = action.kind === 'restart' && action.diskKept;
@@ -275,12 +290,11 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   #twin(node: number, action: Extract<StageAction, { kind: 'twin' }>): void {
     const player = this.#up(node, action);
     if (node >= this.scenario.nodes) throw this.#cannot(action, 'it has been replaced already');
-    if (this.#clock(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
+    if (this.#clocks.of(node).isAsleep) throw this.#cannot(action, 'its machine is asleep');
     this.#lifeOf(node, action);
     this.#players[node] = null;
     this.#players.push(player);
-    this.#twinsOn.push(node);
-    this.names.push(`${this.names[node]}${"'".repeat(this.#twinsOn.filter((machine) => machine === node).length)}`);
+    this.names.push(`${this.names[node]}${"'".repeat(this.#clocks.twin(node))}`);
     // What stood still goes on standing still.
     if (this.#paused.delete(node)) this.#paused.add(this.names.length - 1);
     this.#start(node, { ...action, kind: 'restart', diskKept: true });
@@ -300,7 +314,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 
   #mayAct(node: number, action: StageAction): void {
-    const still = this.#paused.has(node) ? 'paused' : this.#clock(node).isAsleep ? 'asleep' : null;
+    const still = this.#paused.has(node) ? 'paused' : this.#clocks.of(node).isAsleep ? 'asleep' : null;
     if (still !== null) throw this.#cannot(action, `${this.names[node]} is ${still}`);
   }
 
@@ -310,11 +324,11 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const { node } = player;
     const index = this.#players.indexOf(player);
     const effectsMax = this.#doomed.get(index);
-    player.play(input, this.#monoOf(node), this.#wallOf(node), choices, effectsMax);
+    player.play(input, this.#clocks.monoOf(node), this.#clocks.wallOf(node), choices, effectsMax);
     // Whoever crashes in the middle of a step is told nothing any more.
     if (effectsMax === undefined) {
       for (const event of player.events) {
-        this.#note('told', `${this.names[index]} is told: ${this.#staging.protocol.describeEvent(event)}`);
+        this.#note({ kind: 'told', node: index, text: this.#staging.protocol.describeEvent(event) });
       }
     }
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
@@ -327,8 +341,8 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const text = this.#describe(bytes);
     const topic = this.#read(bytes, (message) => this.#staging.protocol.topicOf?.(message)) ?? '';
     const label = labelOf(text);
-    const flight = this.#flights.send({ from, to, label, topic, life: boot.incarnation, bytes });
-    this.#note('sent', `${formatMessageRef(flight, this.names)}: ${text}`);
+    const { ordinal } = this.#flights.send({ from, to, label, topic, life: boot.incarnation, bytes });
+    this.#note({ kind: 'sent', message: { from, to, label, ordinal, topic }, text });
   }
 
   #describe(bytes: Uint8Array): string {
@@ -345,8 +359,13 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
 
   #ask(player: Player<Message, Command, Event, Config>, request: AccessRequest): void {
     const { node, access } = this.#storage.ask(player.node, player.incarnation, request);
-    const where = request.unit === OWN_DISK ? 'its disk' : `unit ${request.unit}`;
-    this.#note('asked', `${this.names[node]} #${access}: ${request.action} ${request.key} of ${where}`);
+    this.#note({ kind: 'asked', node, access, action: request.action, key: request.key, unit: request.unit });
+  }
+
+  accessOf(node: number, ownLife: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const isIts = (life: number): boolean =>
+      ownLife === null ? this.#players.every((player) => player?.incarnation !== life) : life === ownLife;
+    return this.#storage.refOf(node, isIts, op, finding);
   }
 
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {
@@ -391,46 +410,43 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const dice = new SeededChooser(action.choices?.[0] ?? 0);
     for (const player of players) {
       player.dice = dice;
-      player.monoUs = this.#monoOf(player.node);
+      player.monoUs = this.#clocks.monoOf(player.node);
       player.healed = true;
       player.actor.settling?.(action);
     }
     this.#owed.begin(action);
     const usualUs = this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US;
     const latencyUs = (): number => (action.outOfOrder === true ? 1 + dice.below(usualUs) : usualUs);
+    this.#isSettling = true;
     const { messages, answers, wakes, isStuck } = settle(this.#settling(players), action.byUs, latencyUs);
+    this.#isSettling = false;
     for (const player of players) {
       player.dice = null;
       player.healed = false;
     }
     // Who sent what is told where it matters who gets it when.
-    const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter(({ record }) => record?.kind === 'abandoned').length;
-    const untold = new Set(refused > 0 ? ['renewed', 'abandoned'] : ['renewed']);
-    this.#notes = this.#notes.filter(({ kind, record }) => kind === 'recorded' && !untold.has(record?.kind ?? ''));
+    const isOf = (kind: string, note: StageNote): boolean => note.kind === 'recorded' && note.record.kind === kind;
+    const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter((note) => isOf('abandoned', note)).length;
+    const untold = refused > 0 ? ['renewed', 'abandoned'] : ['renewed'];
+    this.#notes = this.#notes.filter((note) => note.kind === 'recorded' && !untold.some((kind) => isOf(kind, note)));
     const counts = [`${messages} messages arrive`, ...(answers > 0 ? [`${answers} accesses are answered`] : []), `${wakes} timers fire`];
     if (refused > 0) counts.push(`${refused} requests are refused`);
-    this.#note('settled', `${isStuck ? 'time stands still' : `all goes well for ${formatSpan(action.byUs)}`}: ${counts.join(', ')}`);
+    const how = isStuck ? 'time stands still' : `all goes well for ${formatSpan(action.byUs)}`;
+    this.#note({ kind: 'settled', text: `${how}: ${counts.join(', ')}` });
     const missed = this.#owed.end(action.byUs, (one) => this.#chronicle.holdersOf(one).length > 0);
     if (isStuck) missed.unshift('some core or application acts again and again at one instant: time does not go by any more');
     for (const message of missed) this.#chronicle.missed(message);
   }
 
   #settling(players: readonly Player<Message, Command, Event, Config>[]): Settling<Flight, StageAccess> {
-    const at = (nowUs: number): void => void (this.nowUs = nowUs);
-    const now = (): number => this.nowUs;
     return {
-      get nowUs() {
-        return now();
-      },
-      set nowUs(nowUs: number) {
-        at(nowUs);
-      },
+      clock: this.#clocks,
       flights: this.#flights.all,
       accesses: this.#storage.underWay,
       wakes: () =>
         players.map(({ node, core, actor }) => {
           const wakeAt = Math.min(core.wakeAt, actor.wakeAt ?? NEVER) as MonoUs;
-          return wakeAt === NEVER ? Infinity : this.#clock(node).trueWhenMono(wakeAt, this.nowUs);
+          return wakeAt === NEVER ? Infinity : this.#clocks.of(node).trueWhenMono(wakeAt, this.nowUs);
         }),
       deliver: (flight) => {
         this.#flights.consume(flight);
@@ -444,23 +460,9 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       answer: (access) => this.#answer(access, true),
       wake: (node) => {
         const player = players[node] as Player<Message, Command, Event, Config>;
-        this.#play(player, { kind: player.core.wakeAt <= this.#monoOf(node) ? 'wake' : 'user' });
+        this.#play(player, { kind: player.core.wakeAt <= this.#clocks.monoOf(node) ? 'wake' : 'user' });
       },
     };
-  }
-
-  // ── Clocks ─────────────────────────────────────────────────────────────────────────────────────────
-
-  #clock(node: number): MachineClock {
-    return this.#clocks[this.#twinsOn[node - this.scenario.nodes] ?? node] as MachineClock;
-  }
-
-  #monoOf(node: number): MonoUs {
-    return this.#clock(node).monoAt(this.nowUs);
-  }
-
-  #wallOf(node: number): WallUs {
-    return this.#clock(node).wallAt(this.nowUs);
   }
 
   #cannot(action: StageAction, why: string): TenureError {

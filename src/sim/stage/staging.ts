@@ -4,14 +4,18 @@
  * can be scripted and, if it declares a small world, explored.
  */
 import type { Core, Snapshot } from '../../core/index.ts';
+import { noFaults } from '../faults.ts';
 import type { Desk, Scenario, SimProtocol } from '../protocol.ts';
 import type { Ways } from './actions.ts';
 
 /** As in the first line of a script: `stage quorum acceptors=3 proposers=2 term=3s`. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** Settings that every stage has: for how long its machines have been up. */
-export const STAGE_DEFAULTS: Settings = { uptime: '0s' };
+/**
+ * Settings that every stage has: for how long its machines have been up; and whether wall clocks are set back, so that a lease that is over by the wall
+ * clock alone may be back before its holder looks (see `Chronicle`).
+ */
+export const STAGE_DEFAULTS: Settings = { uptime: '0s', back: 'no' };
 
 /** The application on a node of a stage. It acts when told, and tells the history what it was told. */
 export interface Actor<Event> {
@@ -39,6 +43,11 @@ export interface Staging<Command, Event, Config, Node> {
   /** Short names: they are what scripts are made of. */
   nodeName(scenario: Scenario<Config>, node: number): string;
   actor(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): Actor<Event>;
+}
+
+/** A world in which nothing happens by itself. */
+export function calmScenario<Config>(nodes: number, termUs: number, config: Config, units = 0): Scenario<Config> {
+  return { nodes, units, faults: noFaults(), termUs, safetyUs: 0, livenessUs: 0, config };
 }
 
 /** A protocol with its staging. */

@@ -8,7 +8,7 @@
  */
 import { OWN_DISK, type Completion } from '../../core/index.ts';
 import { Registers, type Access, type AccessRequest, type Damage } from '../registers.ts';
-import type { AccessRef, StageAction } from './actions.ts';
+import type { AccessRef, AnswerRef, StageAction } from './actions.ts';
 
 /** An access under way, by its number among its node's. */
 export type StageAccess = Access & AccessRef & { readonly incarnation: number };
@@ -84,6 +84,20 @@ export class StageStorage {
     if (finding === null) return orNothing;
     const change = this.#changes.get(keyOf(finding))?.change;
     return change ? changes.includes(change) : false;
+  }
+
+  /** The access that a process knows by this number, and with it a change to this, if it is to find that. */
+  refOf(node: number, isIts: (life: number) => boolean, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const found = this.#underWay.find((one) => one.node === node && one.request.op === op && isIts(one.incarnation));
+    if (!found) return null;
+    const ref = { node, access: found.access };
+    if (finding === undefined) return ref;
+    if (finding === null) return { ...ref, finding };
+    const text = finding.join(' ');
+    for (const one of this.#changes.values())
+      if (one.change?.value?.join(' ') === text && this.mayFind(found, one))
+        return { ...ref, finding: { node: one.node, access: one.access } };
+    return null;
   }
 
   /** Whether a list may be answered with just these keys: those that come or go meanwhile may be in it. */

@@ -123,13 +123,6 @@ export function settle(options: TcpOptions): Settings {
       throw bad(`config.${field} is a safe integer from 0 on, not ${value}`);
     }
   }
-  for (const field of ['algorithm', 'skewUs'] as const satisfies readonly (keyof CellConfig)[]) {
-    const value = config[field];
-    if (value !== undefined && (!Number.isSafeInteger(value) || value < 0)) {
-      throw bad(`config.${field} is a safe integer from 0 on, not ${value}`);
-    }
-  }
-  if (config.clocks !== undefined) checkText('clocks', config.clocks);
   if (role === 'member' && config.engine === undefined) throw bad('a member states its config.engine');
 
   const known = members.map((member) => ({ id: member.id, address: parseAddress(member.address) }));

@@ -5,10 +5,10 @@
 import { decodeName, encodeName, NEVER, parseDuration, TenureError } from '../../../kernel/index.ts';
 import type { LeaseCommand, LeaseEvent, OwnPace, Snapshot } from '../../../core/index.ts';
 import type { Desk } from '../../protocol.ts';
-import type { Said } from '../../shrink/tape-to-script.ts';
 import { formatSpan, type Ways } from '../../stage/actions.ts';
 import type { Actor } from '../../stage/staging.ts';
 import { takesNoMore, unknownVerb } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import type { LeaseHolder } from './user.ts';
 
 /** How long a bootstrap waits for members, if nothing is said. */
@@ -44,7 +44,7 @@ export interface LeaseActorSnapshot {
 }
 
 /** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
-const WORDS_MAX: Readonly<Record<string, number>> = { renew: 2, release: 3, proclaim: 2 };
+const WORDS_MAX: Readonly<Record<string, number>> = { renew: 2, release: 3, proclaim: 2, paces: Infinity };
 
 /** What the actors of an engine can be told. */
 interface Manner {
@@ -190,7 +190,8 @@ export class LeaseActor implements Actor<LeaseEvent> {
   #proclaim(words: readonly string[]): void {
     const lease = this.#find('proclaim', words);
     const value = words[1] === 'lease' ? undefined : words[1];
-    if (value === undefined || lease.state === 'asking') throw new TenureError('TENURE_BAD_ARGUMENT', 'a holder proclaims a text');
+    if (value === undefined) throw new TenureError('TENURE_BAD_ARGUMENT', 'proclaim needs a name and a text');
+    if (lease.state === 'asking') throw new TenureError('TENURE_BAD_ARGUMENT', `cannot proclaim: this node does not hold '${lease.name}'`);
     const number = ++this.#asked;
     if (lease.speaks !== true && lease.saying !== undefined) {
       const register = registerOf(lease, this.#desk);

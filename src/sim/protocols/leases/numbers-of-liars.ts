@@ -1,6 +1,6 @@
 /** What liars put into the fields of messages, whatever the protocol: near misses, edges, and the absurd. */
 import { BALLOT_TIME_MAX, incarnation, type Incarnation } from '../../../kernel/index.ts';
-import type { LiarGround } from '../../liar.ts';
+import type { LiarGround } from '../../protocol.ts';
 
 const TERM_US = 1_000_000;
 /** Whoever believes it and goes on from there can still say so. */

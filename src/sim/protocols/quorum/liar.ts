@@ -1,7 +1,7 @@
 /** What a liar sends in a cell of the quorum engine: any kind of message, any field anything that its codec carries. */
 import { ballotTime, encodeName } from '../../../kernel/index.ts';
 import { KIND_NAMES, PREPARE, PROPOSE, QUERY, QuorumMessage, RELEASE } from '../../../core/index.ts';
-import type { Forger } from '../../liar.ts';
+import type { Forger } from '../../protocol.ts';
 import { LiarNumbers } from '../leases/numbers-of-liars.ts';
 
 /** Names nobody else asks for: enough of them that a table which kept them all would be noticed. */

@@ -1,5 +1,5 @@
 /** The quorum engine in the simulator: members and clients, several names, two handles in a process, everything that can go wrong. */
-import { decodeName, encodeName, hashName, type Chooser, type WallUs } from '../../../kernel/index.ts';
+import { encodeName, type Chooser, type WallUs } from '../../../kernel/index.ts';
 import {
   deriveTiming,
   KIND_NAMES,
@@ -22,18 +22,19 @@ import {
   OrderReferee,
   RegularityReferee,
   RequestReferee,
+  Unjudged,
   type Referee,
 } from '../../../check/index.ts';
 import { quorumCodec } from '../../../wire/index.ts';
-import { drawDiskFaults } from '../../faults.ts';
+import { drawDiskFaults, type FaultPlan } from '../../faults.ts';
 import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
-import type { Forger } from '../../liar.ts';
-import type { Desk, Scenario, SimProtocol, User } from '../../protocol.ts';
+import type { Desk, Forger, Scenario, SimProtocol, User } from '../../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './disks.ts';
-import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf } from './mutants.ts';
+import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
 import { quorumForger } from './liar.ts';
 import { shapeFaults } from './shapes.ts';
-import { smallerWorlds } from '../leases/smaller.ts';
+import { memberKeysOf, plainHabits } from '../leases/habits.ts';
+import { LEASE_WORDS } from '../leases/words.ts';
 import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
 
 const TERM_US = 1_000_000;
@@ -104,113 +105,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   ],
   codec: quorumCodec(),
 
-  plan(chooser: Chooser, mutant: string | null): QuorumScenario {
-    const shape = drawShape(chooser, mutant);
-    const drawn = [3, 3, 3, 5, 4][chooser.below(5)] as number;
-    const members = shape === 'comebacks' || shape === 'slow-disks' ? 3 : drawn;
-    // Who crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote.
-    const hasty = shape === 'slow-disks';
-    const clients = hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
-    const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
-    const nodes = members + clients + liars;
-    // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
-    // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
-    const tame = shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
-    const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
-    const faults = shapeFaults(shape, chooser, {
-      termUs: TERM_US,
-      ratePpmMax: rateErrorPpm,
-      offsetUsMax: tame ? TERM_US * 0.4 : TERM_US * 4,
-    });
-    if (shape === 'outlived') {
-      faults.outlivedNodes = members;
-      faults.outlivedAmongMembers = chooser.below(2) === 0;
-    }
-    if (tame) faults.wallStepEveryUs = faults.wallSetAtBootPpm = 0;
-    faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
-    faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
-    const rush = shape === 'lockstep';
-    // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
-    const trying = rush && chooser.below(2) === 0;
-    // Votes that wait for slow disks take longer than the network does, and whoever sets a cell up says so.
-    const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread) + (hasty ? faults.storageUsSpread : 0);
-    // Some have more names than a page of a listing, or the first places of a disk, have room for.
-    const names = hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
-    const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
-    const handles = Array.from({ length: nodes - liars }, (_, node) =>
-      rush ? 1 : hasty && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
-    );
-    const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-    const livenessUs = (rush ? handlesInAll + 4 : (handlesInAll * 5 + 15) * (shape === 'refits' ? REFIT_TERMS_MAX : 1)) * TERM_US;
-    // Some cells of five let three members vote on a name (F8).
-    const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
-    const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
-    // A disk or a silence would keep waiters from answering within a head start.
-    const orderly = shape === 'orderly';
-    const keeps = orderly || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
-    const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
-    if (keeps.length > 0) {
-      // A data directory serves one process at a time.
-      faults.twinPpm = 0;
-      if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
-      else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
-      drawDiskFaults(chooser, faults, TERM_US);
-    }
-    const succession = faults.outlivedAmongMembers || chooser.below(3) === 0 ? 'strict' : 'majority';
-    const isRefitted = shape === 'refits' && allKept;
-    if (isRefitted) faults.keepDiskPpm = MILLION;
-    const bootstraps = !rush && !orderly && drawBootstraps(chooser, shape, mutant);
-    const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
-    const refits = isRefitted ? drawRefits(chooser, keeps, timing) : [];
-    const tables = { placesMin: 1 << chooser.below(3), leasesPerPage: 1 + chooser.below(4) };
-    return {
-      nodes,
-      ...(liars > 0 ? { liars } : {}),
-      units: 0,
-      faults,
-      termUs: TERM_US,
-      safetyUs: rush ? TERM_US : TERM_US * ((shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + chooser.below(12)),
-      livenessUs,
-      config: {
-        members,
-        core: { memberKeys, replication, timing, floorBuckets: 4, ...tables, succession },
-        habits: {
-          handles: 0,
-          resources,
-          maxTermUs: TERM_US,
-          sureTermUs: TERM_US,
-          lapseOnly: false,
-          rush,
-          trying,
-          livenessUs,
-          watches: true,
-          releasesLater: false,
-          extras: true,
-          renews: true,
-          brief: false,
-          wideNumbers: chooser.below(4) === 0,
-          tellsBeliefs: false,
-          compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
-          silenceUs: timing.silenceUs,
-          restless: shape === 'comebacks',
-          hasty,
-          restarted: false,
-          bootstraps,
-          isMember: false,
-          opened: { asked: false },
-        },
-        orderly,
-        handles,
-        keeps,
-        refits,
-        // With floors that no restart forgets, wall clocks may be anything.
-        // A liar’s ballots are ahead of what a member without a disk begins with anew.
-        fenced: (tame && liars === 0) || (allKept && faults.keepDiskPpm === MILLION),
-      },
-    };
-  },
-
-  smaller: smallerWorlds,
+  plan: planQuorum,
 
   core({ config, nodes }: QuorumScenario, boot: Boot, mutant: string | null): QuorumCore {
     // Members of a cell that is to be bootstrapped do not know that they are new.
@@ -231,7 +126,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   referees: ({ config }: QuorumScenario, sometimes: (name: string) => void): Referee[] => [
     new ExclusionReferee(),
     ...(config.fenced ? [new FencingReferee()] : []),
-    ...(config.orderly ? [new OrderReferee()] : []),
+    config.orderly ? new OrderReferee() : new Unjudged(['queued'], 'waiters keep their order only while they answer in time'),
     new DeadlineReferee(),
     new RequestReferee(),
     new RegularityReferee(),
@@ -259,16 +154,137 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
   },
 
-  topicOf: ({ name, nameStart, nameEnd }: QuorumMessage): string => decodeName(name, nameStart, nameEnd) ?? '',
-
-  describeCommand(command: QuorumCommand): string {
-    return 'lease' in command ? `${command.kind} (lease ${command.lease})` : command.kind;
-  },
-
-  describeEvent(event: QuorumEvent): string {
-    const lease = 'lease' in event ? ` (lease ${event.lease})` : '';
-    return event.kind === 'refused' ? `refused: ${event.reason}${lease}` : `${event.kind}${lease}`;
-  },
-
-  nodeName: ({ config }: QuorumScenario, node: number): string => (node < config.members ? `m${node}` : `c${node - config.members}`),
+  ...LEASE_WORDS,
 };
+
+/** Who is in a drawn cell, and how well its clocks keep to what it is told. */
+interface DrawnCell {
+  readonly shape: Shape;
+  /** Who crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote. */
+  readonly hasty: boolean;
+  /** Everybody wants the same at the same instant. */
+  readonly rush: boolean;
+  readonly members: number;
+  readonly liars: number;
+  readonly nodes: number;
+  /**
+   * Fencing tokens rise across restarts only while wall clocks are within the silence of each other (rule 18): in tame worlds they are, and
+   * tokens are judged; in wild ones wall clocks are anything.
+   */
+  readonly tame: boolean;
+  readonly rateErrorPpm: number;
+}
+
+function drawCell(chooser: Chooser, mutant: string | null): DrawnCell {
+  const shape = drawShape(chooser, mutant);
+  const drawn = [3, 3, 3, 5, 4][chooser.below(5)] as number;
+  const members = shape === 'comebacks' || shape === 'slow-disks' ? 3 : drawn;
+  const hasty = shape === 'slow-disks';
+  const clients = hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
+  const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
+  const tame = shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
+  const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
+  return { shape, hasty, rush: shape === 'lockstep', members, liars, nodes: members + clients + liars, tame, rateErrorPpm };
+}
+
+function drawFaultsOf({ shape, members, tame, rateErrorPpm }: DrawnCell, chooser: Chooser): FaultPlan {
+  const offsetUsMax = tame ? TERM_US * 0.4 : TERM_US * 4;
+  const faults = shapeFaults(shape, chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax });
+  if (shape === 'outlived') {
+    faults.outlivedNodes = members;
+    faults.outlivedAmongMembers = chooser.below(2) === 0;
+  }
+  if (tame) faults.wallStepEveryUs = faults.wallSetAtBootPpm = 0;
+  faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
+  faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
+  return faults;
+}
+
+/** Names, and how many handles each node has. */
+function drawUsers(
+  { hasty, rush, members, nodes, liars }: DrawnCell,
+  chooser: Chooser,
+): Pick<QuorumWorld, 'handles'> & Pick<QuorumHabits, 'resources'> {
+  // Some have more names than a page of a listing, or the first places of a disk, have room for.
+  const names = hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
+  const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
+  const handles = Array.from({ length: nodes - liars }, (_, node) =>
+    rush ? 1 : hasty && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
+  );
+  return { resources, handles };
+}
+
+/** What members keep on their disks, which changes what goes wrong with these. */
+function drawDisks({ shape, members }: DrawnCell, chooser: Chooser, mutant: string | null, faults: FaultPlan): readonly Keeps[] {
+  // A disk or a silence would keep waiters from answering within a head start.
+  const keeps = shape === 'orderly' || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
+  if (keeps.length === 0) return keeps;
+  // A data directory serves one process at a time.
+  faults.twinPpm = 0;
+  if (chooser.below(2) === 0) faults.keepDiskPpm = MILLION;
+  else if (shape !== 'outages') faults.keepDiskPpm = chooser.below(MILLION + 1);
+  drawDiskFaults(chooser, faults, TERM_US);
+  return keeps;
+}
+
+function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
+  const cell = drawCell(chooser, mutant);
+  const { shape, hasty, rush, members, liars, nodes, tame, rateErrorPpm } = cell;
+  const faults = drawFaultsOf(cell, chooser);
+  // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
+  const trying = rush && chooser.below(2) === 0;
+  // Votes that wait for slow disks take longer than the network does, and whoever sets a cell up says so.
+  const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread) + (hasty ? faults.storageUsSpread : 0);
+  const { resources, handles } = drawUsers(cell, chooser);
+  const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
+  const terms = rush ? handlesInAll + 4 : (handlesInAll * 5 + 15) * (shape === 'refits' ? REFIT_TERMS_MAX : 1);
+  const livenessUs = terms * TERM_US;
+  // Some cells of five let three members vote on a name (F8).
+  const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
+  const keeps = drawDisks(cell, chooser, mutant, faults);
+  const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
+  const succession = faults.outlivedAmongMembers || chooser.below(3) === 0 ? 'strict' : 'majority';
+  const isRefitted = shape === 'refits' && allKept;
+  if (isRefitted) faults.keepDiskPpm = MILLION;
+  const orderly = shape === 'orderly';
+  const bootstraps = !rush && !orderly && drawBootstraps(chooser, shape, mutant);
+  const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
+  const refits = isRefitted ? drawRefits(chooser, keeps, timing) : [];
+  const tables = { placesMin: 1 << chooser.below(3), leasesPerPage: 1 + chooser.below(4) };
+  const safetyTerms = (shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + (rush ? 0 : chooser.below(12));
+  return {
+    nodes,
+    ...(liars > 0 ? { liars } : {}),
+    units: 0,
+    faults,
+    termUs: TERM_US,
+    safetyUs: rush ? TERM_US : TERM_US * safetyTerms,
+    livenessUs,
+    config: {
+      members,
+      core: { memberKeys: memberKeysOf(members), replication, timing, floorBuckets: 4, ...tables, succession },
+      habits: {
+        ...plainHabits(TERM_US, timing.silenceUs),
+        resources,
+        sureTermUs: TERM_US,
+        lapseOnly: false,
+        rush,
+        trying,
+        livenessUs,
+        extras: true,
+        wideNumbers: chooser.below(4) === 0,
+        compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
+        restless: shape === 'comebacks',
+        hasty,
+        bootstraps,
+      },
+      orderly,
+      handles,
+      keeps,
+      refits,
+      // With floors that no restart forgets, wall clocks may be anything.
+      // A liar’s ballots are ahead of what a member without a disk begins with anew.
+      fenced: (tame && liars === 0) || (allKept && faults.keepDiskPpm === MILLION),
+    },
+  };
+}

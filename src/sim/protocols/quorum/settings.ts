@@ -1,100 +1,40 @@
 /** Worlds of the quorum engine as settings of a stage, and back: what is drawn for the simulator can be said in the first line of a script. */
-import { encodeName, hashName, spanUs, TenureError } from '../../../kernel/index.ts';
-import { deriveTiming, stretch, type Keeps, type SuccessionMode } from '../../../core/index.ts';
-import { noFaults } from '../../faults.ts';
+import { TenureError } from '../../../kernel/index.ts';
+import { deriveTiming, type Keeps, type SuccessionMode } from '../../../core/index.ts';
 import type { Scenario } from '../../protocol.ts';
-import { formatSpan } from '../../stage/actions.ts';
-import { settingCount, settingIsOn, settingPpm, settingSpanUs, settingWord } from '../../stage/settings.ts';
-import type { Settings } from '../../stage/staging.ts';
-import { ASKER_NAMES, VOTER_NAMES } from '../../stage/words.ts';
-import { votersIn, votersText } from '../leases/staging.ts';
+import { settingCount, settingIsOn, settingWord } from '../../stage/settings.ts';
+import { calmScenario, type Settings } from '../../stage/staging.ts';
+import { plainHabits } from '../leases/habits.ts';
+import { LEASE_DEFAULTS, leaseCell, leaseCellSettings, withAttempts } from '../leases/staging.ts';
 import type { QuorumWorld } from './protocol.ts';
 
-/** An attempt of 0 is whatever the engine derives from the round trip; 0 voters are all acceptors. */
-export const QUORUM_DEFAULTS: Settings = {
-  acceptors: '3',
-  proposers: '2',
-  voters: '0',
-  term: '3s',
-  rtt: '2ms',
-  rate: '0ppm',
-  attempt: '0s',
-  keeps: 'nothing',
-  floors: '1',
-  new: 'no',
-  fencing: 'yes',
-  order: 'no',
-  succession: 'none',
-};
+export const QUORUM_DEFAULTS: Settings = { ...LEASE_DEFAULTS, keeps: 'nothing', floors: '1', new: 'no', order: 'no', succession: 'none' };
 
 export function quorumScenario(settings: Settings): Scenario<QuorumWorld> {
-  const members = settingCount(settings, 'acceptors', 1, VOTER_NAMES.length);
-  const proposers = settingCount(settings, 'proposers', 0, ASKER_NAMES.length);
-  const termUs = settingSpanUs(settings, 'term');
-  const attemptUs = settingSpanUs(settings, 'attempt');
-  const rateErrorPpm = settingPpm(settings, 'rate');
-  const derived = deriveTiming({ maxTermUs: termUs, rateErrorPpm, rttUs: settingSpanUs(settings, 'rtt') });
-  const timing = attemptUs === 0 ? derived : { ...derived, attemptUs: spanUs(attemptUs), promiseUs: stretch(attemptUs, rateErrorPpm) };
-  const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
-  return {
-    nodes: members + proposers,
-    units: 0,
-    faults: noFaults(),
-    termUs,
-    safetyUs: 0,
-    livenessUs: 0,
-    config: {
-      members,
-      core: {
-        memberKeys,
-        replication: votersIn(settings, members),
-        timing,
-        floorBuckets: settingCount(settings, 'floors', 1, 1024),
-        ...successionIn(settings),
-      },
-      habits: {
-        handles: 0,
-        resources: [],
-        maxTermUs: termUs,
-        lapseOnly: false,
-        rush: false,
-        trying: false,
-        livenessUs: 0,
-        watches: true,
-        releasesLater: false,
-        extras: true,
-        renews: true,
-        brief: false,
-        tellsBeliefs: false,
-        silenceUs: timing.silenceUs,
-        restarted: false,
-        bootstraps: settingIsOn(settings, 'new'),
-        isMember: false,
-        opened: { asked: false },
-      },
-      // Waiters are served in order only while they answer in time: a script that judges it sees to that.
-      orderly: settingIsOn(settings, 'order'),
-      handles: [],
-      keeps: keepsIn(settings, members),
-      // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
-      fenced: settingIsOn(settings, 'fencing'),
-    },
-  };
+  const { members, nodes, memberKeys, replication, ...said } = leaseCell(settings);
+  const timing = withAttempts(deriveTiming(said), settings);
+  const floorBuckets = settingCount(settings, 'floors', 1, 1024);
+  return calmScenario(nodes, said.maxTermUs, {
+    members,
+    core: { memberKeys, replication, timing, floorBuckets, ...successionIn(settings) },
+    habits: { ...plainHabits(said.maxTermUs, timing.silenceUs), extras: true, bootstraps: settingIsOn(settings, 'new') },
+    // Waiters are served in order only while they answer in time: a script that judges it sees to that.
+    orderly: settingIsOn(settings, 'order'),
+    handles: [],
+    keeps: keepsIn(settings, members),
+    // Tokens rise only while wall clocks keep to the bound of rule 18; a script that sets them far apart says fencing=no.
+    fenced: settingIsOn(settings, 'fencing'),
+  });
 }
 
-export function quorumSettings({ nodes, config }: Scenario<QuorumWorld>): Settings {
-  const { members, core, fenced, keeps, habits, orderly } = config;
+export function quorumSettings(scenario: Scenario<QuorumWorld>): Settings {
+  const { core, fenced, keeps, habits, orderly } = scenario.config;
   return {
-    acceptors: String(members),
-    proposers: String(nodes - members),
-    voters: votersText(core.replication, members),
+    ...leaseCellSettings(scenario),
     keeps: keepsText(keeps),
     floors: String(core.floorBuckets),
     new: habits.bootstraps ? 'yes' : 'no',
     order: orderly ? 'yes' : 'no',
-    term: formatSpan(core.timing.maxTermUs),
-    rtt: formatSpan(core.timing.rttUs),
-    rate: `${core.timing.rateErrorPpm}ppm`,
     fencing: fenced ? 'yes' : 'no',
     succession: core.succession ?? 'none',
   };

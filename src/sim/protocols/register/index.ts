@@ -1,6 +1,12 @@
 /** Clients of shared storage: all that the simulator knows of them. */
 import { kit, type Kit } from '../../kit.ts';
 import { register } from './protocol.ts';
+import { registerSmallWorld } from './small-world.ts';
 import { registerStaging, registerTapeToScript } from './staging.ts';
 
-export const registerKit: Kit = kit({ protocol: register, staging: registerStaging, tapeToScript: registerTapeToScript });
+export const registerKit: Kit = kit({
+  protocol: register,
+  staging: registerStaging,
+  tapeToScript: registerTapeToScript,
+  smallWorld: registerSmallWorld,
+});

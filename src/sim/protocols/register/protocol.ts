@@ -3,9 +3,17 @@
  * and writes outlive their writers. It shows that the world's storage gives what a regular register
  * allows, no more and no less than the protocols above it are proved against.
  */
-import type { Chooser } from '../../../kernel/index.ts';
+import type { Chooser, Json } from '../../../kernel/index.ts';
 import { PlainClient, type Boot, type RegisterCommand, type RegisterEvent } from '../../../core/index.ts';
-import { RegularityReferee, type Happened, type HistoryRecord, type Invoked, type Referee, type Violation } from '../../../check/index.ts';
+import {
+  RegularityReferee,
+  type Happened,
+  type HistoryRecord,
+  type Invoked,
+  type RecordKind,
+  type Referee,
+  type Violation,
+} from '../../../check/index.ts';
 import { registerCodec } from '../../../wire/index.ts';
 import { drawFaults } from '../../faults.ts';
 import { PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
@@ -180,6 +188,7 @@ class RegisterUser implements User<RegisterEvent> {
 /** Not a judge: it counts what must happen sometimes. */
 class RegisterObserver implements Referee {
   readonly property = 'interest';
+  readonly handles: readonly RecordKind[] = [];
   readonly #sometimes: (name: string) => void;
   /** Writes that were not answered, by value: of the living and of the crashed. */
   readonly #unanswered = new Map<string, Invoked>();
@@ -211,6 +220,13 @@ class RegisterObserver implements Referee {
   finish(): readonly Violation[] {
     return [];
   }
+
+  // What an observer has seen makes no difference to any judgement.
+  snapshot(): Json {
+    return null;
+  }
+
+  restore(): void {}
 
   #read(name: string, value: string | null): void {
     if (value === null) this.#sometimes('read-of-nothing');

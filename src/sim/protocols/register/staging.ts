@@ -1,12 +1,12 @@
 /** Clients of shared storage on a stage: each reads and writes when told, and the script says when a unit answers. */
 import { decodeName, encodeName, TenureError } from '../../../kernel/index.ts';
 import type { PlainClient, RegisterCommand, RegisterEvent, Snapshot } from '../../../core/index.ts';
-import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
-import type { Actor, Settings, Staging } from '../../stage/staging.ts';
+import { calmScenario, type Actor, type Settings, type Staging } from '../../stage/staging.ts';
 import { ASKER_NAMES, takesNoMore, unknownVerb } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import type { RegisterWorld } from './protocol.ts';
 
 /** How many texts each verb takes after its key, and what a verb that takes so many needs. A swap names what it has seen by its text. */
@@ -20,8 +20,7 @@ export const registerStaging: Staging<RegisterCommand, RegisterEvent, RegisterWo
   scenario(settings: Settings): Scenario<RegisterWorld> {
     const nodes = settingCount(settings, 'clients', 1, ASKER_NAMES.length);
     const units = settingCount(settings, 'units', 1, 99);
-    const config = { units, keys: 1, pauseUsMax: 1, atOnce: 1 };
-    return { nodes, units, faults: noFaults(), termUs: 1_000_000, safetyUs: 0, livenessUs: 0, config };
+    return calmScenario(nodes, 1_000_000, { units, keys: 1, pauseUsMax: 1, atOnce: 1 }, units);
   },
 
   nodeName: (_scenario: Scenario<RegisterWorld>, node: number): string => ASKER_NAMES[node] ?? `n${node}`,
@@ -31,6 +30,7 @@ export const registerStaging: Staging<RegisterCommand, RegisterEvent, RegisterWo
 
 export const registerTapeToScript: TapeToScript<RegisterCommand, RegisterWorld> = {
   settings: ({ nodes, units }: Scenario<RegisterWorld>): Settings => ({ clients: String(nodes), units: String(units) }),
+  spares: ['clients'],
   say(command: RegisterCommand): Said {
     const unit = command.unit === 0 ? [] : ['unit', String(command.unit)];
     const text = (value: Uint8Array | null): string => (value ? String.fromCharCode(...value) : 'nothing');
@@ -40,6 +40,12 @@ export const registerTapeToScript: TapeToScript<RegisterCommand, RegisterWorld> 
   },
   use: (): null => null,
 };
+
+export interface RegisterActorSnapshot {
+  readonly ops: number;
+  /** Of the operations under way. */
+  readonly registers: readonly (readonly [op: number, register: string])[];
+}
 
 class RegisterActor implements Actor<RegisterEvent> {
   readonly #units: number;
@@ -105,7 +111,7 @@ class RegisterActor implements Actor<RegisterEvent> {
   }
 
   restore(snapshot: Snapshot): void {
-    const { ops, registers } = snapshot as unknown as { ops: number; registers: [number, string][] };
+    const { ops, registers } = snapshot as unknown as RegisterActorSnapshot;
     this.#ops = ops;
     this.#registers = new Map(registers);
   }

@@ -4,7 +4,7 @@
  */
 import type { RoundAction, RoundRegisterMessage, Snapshot } from '../../../core/index.ts';
 import { budgetBounds, countBound, type Budgets } from '../../explorer/bounds.ts';
-import { AGREEING_CLOCKS, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
+import { NOTHING_LEFT_OUT, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import type { RoundsRegisterActorSnapshot } from './staging.ts';
 
@@ -16,16 +16,14 @@ interface RoundsRegisterBounds extends Budgets {
 }
 
 export const roundsRegisterSmallWorld: SmallWorld<RoundRegisterMessage, RoundsRegisterBounds> = {
+  ...NOTHING_LEFT_OUT,
   bounds: {
     stores: countBound('stores', [1, 5], 3, 'nodes that store'),
     clients: countBound('clients', [1, 5], 2, 'nodes that READ and WRITE'),
     attempts: countBound('attempts', [1, 4], 1, 'how many rounds each client begins'),
     ...budgetBounds({ crashes: 1, duplicates: 1, instants: 0 }),
   },
-  tickUs: 1_000_000,
   settings: ({ stores, clients }: RoundsRegisterBounds): Settings => ({ stores: String(stores), clients: String(clients) }),
-  ratePpm: (): number => 0,
-  clocks: () => AGREEING_CLOCKS,
 
   offers({ stores, clients, attempts }: RoundsRegisterBounds, { node, life, actor }: NodeView): readonly Offer[] {
     if (node < stores) return [];
@@ -60,13 +58,11 @@ export const roundsRegisterSmallWorld: SmallWorld<RoundRegisterMessage, RoundsRe
   },
 
   alike: ({ stores }: RoundsRegisterBounds): number => stores,
-  firstToAct: (): null => null,
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot {
     const told = core as unknown as RoundsRegisterCoreSnapshot;
     return { ...told, heard: told.heard.map(numbered).sort((a, b) => a - b) };
   },
   wakesPromptly: ({ stores }: RoundsRegisterBounds, node: number): boolean => node < stores,
-  tidy: (core: Snapshot): Snapshot => core,
 
   /** What is for a store that crashed, and answers to anything but the operation under way: a client's ballots only rise. */
   isDead({ kind, action, time, by }: RoundRegisterMessage, { incarnation }: Addressee, core: Snapshot | null): boolean {

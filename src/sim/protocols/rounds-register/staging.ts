@@ -1,12 +1,12 @@
 /** The round-based register on a stage: stores a, b, c, …, clients p, q, … that READ and WRITE when told. */
 import { TenureError } from '../../../kernel/index.ts';
 import type { RoundRegisterCommand, RoundRegisterCore, RoundRegisterEvent, Snapshot } from '../../../core/index.ts';
-import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
-import type { Actor, Settings, Staging } from '../../stage/staging.ts';
+import { calmScenario, type Actor, type Settings, type Staging } from '../../stage/staging.ts';
 import { ASKER_NAMES, shortName, takesNoMore, unknownVerb, VOTER_NAMES } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 import { RoundsRegisterClient, type RoundsRegisterWorld } from './protocol.ts';
 
 export const roundsRegisterStaging: Staging<RoundRegisterCommand, RoundRegisterEvent, RoundsRegisterWorld, RoundRegisterCore> = {
@@ -16,8 +16,7 @@ export const roundsRegisterStaging: Staging<RoundRegisterCommand, RoundRegisterE
   scenario(settings: Settings): Scenario<RoundsRegisterWorld> {
     const stores = settingCount(settings, 'stores', 1, VOTER_NAMES.length);
     const nodes = stores + settingCount(settings, 'clients', 1, ASKER_NAMES.length);
-    const config = { stores, pauseUsMax: 1, spread: 1 };
-    return { nodes, units: 0, faults: noFaults(), termUs: 1_000_000, safetyUs: 0, livenessUs: 0, config };
+    return calmScenario(nodes, 1_000_000, { stores, pauseUsMax: 1, spread: 1 });
   },
 
   nodeName: ({ config }: Scenario<RoundsRegisterWorld>, node: number): string => shortName(config.stores, node),
@@ -30,6 +29,7 @@ export const roundsRegisterTapeToScript: TapeToScript<RoundRegisterCommand, Roun
     stores: String(config.stores),
     clients: String(nodes - config.stores),
   }),
+  spares: ['clients'],
   // A WRITE has the ballot of the READ before it, in the simulator as on the stage.
   say: (command: RoundRegisterCommand): Said => ({
     verb: command.kind,

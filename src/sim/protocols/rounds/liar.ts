@@ -1,7 +1,7 @@
 /** What a liar sends in a cell of Flease or PaxosLease: any kind of message, any field anything that its codec carries. */
 import { ballotTime, encodeName } from '../../../kernel/index.ts';
 import { ROUND_NAMES, roundKinds, RoundMessage } from '../../../core/index.ts';
-import type { Forger } from '../../liar.ts';
+import type { Forger } from '../../protocol.ts';
 import { LiarNumbers } from '../leases/numbers-of-liars.ts';
 
 const NAMES = 100_000;

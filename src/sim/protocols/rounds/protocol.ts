@@ -1,5 +1,5 @@
 /** Flease and PaxosLease in the simulator: made safe, and as the papers have them. */
-import { decodeName, encodeName, hashName, type Chooser, type WallUs } from '../../../kernel/index.ts';
+import { encodeName, type Chooser, type WallUs } from '../../../kernel/index.ts';
 import {
   BucketBallots,
   deriveRoundTiming,
@@ -21,14 +21,16 @@ import {
   FencingReferee,
   RegularityReferee,
   RequestReferee,
+  Unjudged,
   type Referee,
 } from '../../../check/index.ts';
 import { roundCodec } from '../../../wire/index.ts';
 import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
-import type { Forger } from '../../liar.ts';
-import type { Desk, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
-import { smallerWorlds } from '../leases/smaller.ts';
+import type { FaultPlan } from '../../faults.ts';
+import type { Desk, Forger, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
+import { memberKeysOf, plainHabits } from '../leases/habits.ts';
 import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
+import { LEASE_WORDS } from '../leases/words.ts';
 import {
   FLEASE_LITERAL_MUTANTS,
   FLEASE_MUTANTS,
@@ -116,17 +118,100 @@ const LITERAL_LACKS = new Set([
   'refused-timeout',
 ]);
 
+function mutantOf({ mutants }: Variant, name: string | null): RoundMutant | undefined {
+  return mutants.find((mutant) => mutant.name === name);
+}
+
+function drawShape(variant: Variant, chooser: Chooser, mutant: string | null): RoundShape {
+  const wanted = mutantOf(variant, mutant)?.shape;
+  if (wanted !== undefined) return wanted;
+  const drawn = chooser.below(8);
+  return (mutant === null ? variant.shapes[drawn] : undefined) ?? 'any';
+}
+
+/** What the clocks of a drawn world are, and what the engine is told of them. */
+interface DrawnClocks {
+  readonly clocks: 'absolute' | 'relative';
+  readonly skewUs: number;
+  readonly rateErrorPpm: number;
+  readonly faults: FaultPlan;
+}
+
+function drawClocks({ clocks: usual, skewUs: told, literal }: Variant, shape: RoundShape, chooser: Chooser): DrawnClocks {
+  const clocks = shape === 'perfect' ? 'absolute' : usual;
+  const skewUs = shape === 'perfect' ? 0 : told;
+  const rateErrorPpm = clocks === 'relative' ? ([0, 1_000, 20_000][chooser.below(3)] as number) : 0;
+  const offsetUsMax = shape === 'wild' || clocks === 'relative' ? TERM_US * 2 : literal ? skewUs / 2 : skewUs / 4;
+  const isAbsolute = clocks === 'absolute';
+  const faults = roundFaults(shape, chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax, skewUs, isAbsolute });
+  return { clocks, skewUs, rateErrorPpm, faults };
+}
+
+function planRounds(variant: Variant, shape: RoundShape, chooser: Chooser): RoundScenario {
+  const { engine, literal } = variant;
+  const small = SMALL_SHAPES.has(shape);
+  const members = shape === 'leftovers' ? 5 : small ? 3 : ([3, 3, 5, 4][chooser.below(4)] as number);
+  const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
+  const nodes = members + liars + (small ? 2 : chooser.below(3));
+  const algorithm = shape === 'perfect' && engine === 'flease' ? ([2, 3][chooser.below(2)] as 2 | 3) : 4;
+  const wild = shape === 'wild';
+  const { clocks, skewUs, rateErrorPpm, faults } = drawClocks(variant, shape, chooser);
+  const isAbsolute = clocks === 'absolute';
+  const names = !small && chooser.below(3) === 0 ? 1 + chooser.below(3) : 1;
+  const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
+  // In small worlds clients ask and members only vote.
+  const handles = Array.from({ length: nodes - liars }, (_, node) => (small ? (node < members ? 0 : 1) : 1 + chooser.below(2)));
+  const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
+  // Where attempts have no deadline, leases are left to run out and only callers' patience ends an attempt.
+  const lapseOnly = literal || shape === 'long-memory';
+  // What a failed attempt left at a minority must not cost a term.
+  const isBrief = shape === 'leftovers';
+  const livenessUs = lapseOnly || wild ? 0 : isBrief ? TERM_US * LEFTOVER_TERMS : (handlesInAll * 6 + 20) * TERM_US;
+  // Some cells of five let three members vote on a name (F8).
+  const replication = members === 5 && !small && chooser.below(2) === 0 ? 3 : members;
+  const isPunctual = shape === 'punctual';
+  const teaches = engine === 'paxoslease';
+  const releasesLater = !literal && !isBrief && (isPunctual || chooser.below(2) === 0);
+  const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
+  const skewsInSilence = engine === 'flease' ? 2 : 1;
+  const timing = deriveRoundTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs, clocks, skewUs, skewsInSilence });
+  return {
+    nodes,
+    ...(liars > 0 ? { liars } : {}),
+    units: 0,
+    faults,
+    termUs: TERM_US,
+    safetyUs: isBrief ? TERM_US * 0.3 : TERM_US * ((shape === 'long-memory' ? 40 : 4) + chooser.below(12)),
+    livenessUs,
+    config: {
+      members,
+      core: { engine, algorithm, memberKeys: memberKeysOf(members), replication, timing },
+      habits: {
+        ...plainHabits(TERM_US, timing.silenceUs),
+        resources,
+        lapseOnly,
+        patient: shape === 'long-memory',
+        livenessUs,
+        watches: teaches,
+        releasesLater,
+        speaks: !literal && algorithm !== 2,
+        renews: algorithm !== 2,
+        brief: isBrief,
+        wideNumbers: chooser.below(4) === 0,
+        tellsBeliefs: teaches && !literal && isAbsolute && !wild && liars === 0 && (isPunctual || !releasesLater),
+        compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
+      },
+      agrees: !wild && isAbsolute && liars === 0,
+      releasesHeard: isPunctual,
+      judgesDeadlines: shape !== 'steady',
+      handles,
+    },
+  };
+}
+
 function roundProtocol(variant: Variant): RoundProtocol {
   const { engine, literal } = variant;
-  const mutantOf = (name: string | null): RoundMutant | undefined => variant.mutants.find((mutant) => mutant.name === name);
   const guards = variant.clocks === 'absolute' && variant.skewUs > 0 && !literal;
-  const drawShape = (chooser: Chooser, mutant: string | null): RoundShape => {
-    const wanted = mutantOf(mutant)?.shape;
-    if (wanted !== undefined) return wanted;
-    const shapes = mutant === null ? variant.shapes : [];
-    const drawn = chooser.below(8);
-    return shapes[drawn] ?? 'any';
-  };
   return {
     name: variant.name,
     summary: variant.summary,
@@ -139,94 +224,9 @@ function roundProtocol(variant: Variant): RoundProtocol {
     ],
     codec: roundCodec(),
 
-    plan(chooser: Chooser, mutant: string | null): RoundScenario {
-      const shape = drawShape(chooser, mutant);
-      const small = SMALL_SHAPES.has(shape);
-      const members = shape === 'leftovers' ? 5 : small ? 3 : ([3, 3, 5, 4][chooser.below(4)] as number);
-      const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
-      const nodes = members + liars + (small ? 2 : chooser.below(3));
-      const isPerfect = shape === 'perfect';
-      const clocks = isPerfect ? 'absolute' : variant.clocks;
-      const skewUs = isPerfect ? 0 : variant.skewUs;
-      const algorithm = isPerfect && engine === 'flease' ? ([2, 3][chooser.below(2)] as 2 | 3) : 4;
-      const wild = shape === 'wild';
-      const rateErrorPpm = clocks === 'relative' ? ([0, 1_000, 20_000][chooser.below(3)] as number) : 0;
-      const offsetUsMax = wild || clocks === 'relative' ? TERM_US * 2 : literal ? skewUs / 2 : skewUs / 4;
-      const isAbsolute = clocks === 'absolute';
-      const faults = roundFaults(shape, chooser, { termUs: TERM_US, ratePpmMax: rateErrorPpm, offsetUsMax, skewUs, isAbsolute });
-      const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread);
-      const names = !small && chooser.below(3) === 0 ? 1 + chooser.below(3) : 1;
-      const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
-      // In small worlds clients ask and members only vote.
-      const handles = Array.from({ length: nodes - liars }, (_, node) => (small ? (node < members ? 0 : 1) : 1 + chooser.below(2)));
-      const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-      // Where attempts have no deadline, leases are left to run out and only callers' patience ends an attempt.
-      const lapseOnly = literal || shape === 'long-memory';
-      // What a failed attempt left at a minority must not cost a term.
-      const isBrief = shape === 'leftovers';
-      const livenessUs = lapseOnly || wild ? 0 : isBrief ? TERM_US * LEFTOVER_TERMS : (handlesInAll * 6 + 20) * TERM_US;
-      // Some cells of five let three members vote on a name (F8).
-      const replication = members === 5 && !small && chooser.below(2) === 0 ? 3 : members;
-      const isPunctual = shape === 'punctual';
-      const teaches = engine === 'paxoslease';
-      const releasesLater = !literal && !isBrief && (isPunctual || chooser.below(2) === 0);
-      const tellsBeliefs = teaches && !literal && isAbsolute && !wild && liars === 0 && (isPunctual || !releasesLater);
-      const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
-      const timing = deriveRoundTiming({
-        maxTermUs: TERM_US,
-        rateErrorPpm,
-        rttUs,
-        clocks,
-        skewUs,
-        skewsInSilence: engine === 'flease' ? 2 : 1,
-      });
-      return {
-        nodes,
-        ...(liars > 0 ? { liars } : {}),
-        units: 0,
-        faults,
-        termUs: TERM_US,
-        safetyUs: isBrief ? TERM_US * 0.3 : TERM_US * ((shape === 'long-memory' ? 40 : 4) + chooser.below(12)),
-        livenessUs,
-        config: {
-          members,
-          core: { engine, algorithm, memberKeys, replication, timing },
-          habits: {
-            handles: 0,
-            resources,
-            maxTermUs: TERM_US,
-            lapseOnly,
-            patient: shape === 'long-memory',
-            rush: false,
-            trying: false,
-            livenessUs,
-            watches: teaches,
-            releasesLater,
-            extras: false,
-            speaks: !literal && algorithm !== 2,
-            renews: algorithm !== 2,
-            brief: isBrief,
-            wideNumbers: chooser.below(4) === 0,
-            tellsBeliefs,
-            compares: shape === 'slewed' ? { members, rateErrorPpm } : undefined,
-            silenceUs: timing.silenceUs,
-            restarted: false,
-            bootstraps: false,
-            isMember: false,
-            opened: { asked: false },
-          },
-          agrees: !wild && isAbsolute && liars === 0,
-          releasesHeard: isPunctual,
-          judgesDeadlines: shape !== 'steady',
-          handles,
-        },
-      };
-    },
-
-    smaller: smallerWorlds,
-
+    plan: (chooser: Chooser, mutant: string | null): RoundScenario => planRounds(variant, drawShape(variant, chooser, mutant), chooser),
     core: ({ config }: RoundScenario, boot: Boot, mutant: string | null): RoundCore =>
-      new RoundCore(config.core, boot, roundRules(mutantOf(mutant), literal)),
+      new RoundCore(config.core, boot, roundRules(mutantOf(variant, mutant), literal)),
 
     user: ({ config, nodes }: RoundScenario, core: RoundCore, desk: Desk<LeaseCommand>): User<LeaseEvent> =>
       // Of those that want a lease for a moment, the last client alone wants one before the world heals.
@@ -239,12 +239,16 @@ function roundProtocol(variant: Variant): RoundProtocol {
     referees: ({ config, liars = 0 }: RoundScenario, sometimes: (name: string) => void): Referee[] => [
       new ExclusionReferee(),
       ...(config.agrees ? [new FencingReferee()] : []),
-      ...(config.habits.tellsBeliefs ? [new BeliefReferee(config.releasesHeard)] : []),
+      config.habits.tellsBeliefs
+        ? new BeliefReferee(config.releasesHeard)
+        : new Unjudged(['believed'], 'learners of this world promise nothing'),
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
       // A liar may write back what a holder of Flease said of itself before.
-      ...(config.habits.speaks && !(engine === 'flease' && liars > 0) ? [new RegularityReferee()] : []),
+      config.habits.speaks && !(engine === 'flease' && liars > 0)
+        ? new RegularityReferee()
+        : new Unjudged(['invoked', 'responded'], 'what holders say of themselves is no register here'),
       new LeaseObserver(sometimes),
     ],
 
@@ -269,18 +273,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
     },
 
-    topicOf: ({ name, nameStart, nameEnd }: RoundMessage): string => decodeName(name, nameStart, nameEnd) ?? '',
-
-    describeCommand(command: LeaseCommand): string {
-      return 'lease' in command ? `${command.kind} (lease ${command.lease})` : command.kind;
-    },
-
-    describeEvent(event: LeaseEvent): string {
-      const lease = 'lease' in event ? ` (lease ${event.lease})` : '';
-      return event.kind === 'refused' ? `refused: ${event.reason}${lease}` : `${event.kind}${lease}`;
-    },
-
-    nodeName: ({ config }: RoundScenario, node: number): string => (node < config.members ? `m${node}` : `c${node - config.members}`),
+    ...LEASE_WORDS,
   };
 }
 

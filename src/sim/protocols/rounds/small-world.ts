@@ -48,7 +48,7 @@ function skewedBounds(acceptors: number, skew: number): BoundsOf<RoundBounds> {
 
 export const fleaseSmallWorld: RoundSmallWorld = roundSmallWorld(skewedBounds(3, 0), votersAhead);
 /** Its terms are relative: no wall clock is compared with another. */
-export const paxosLeaseSmallWorld: RoundSmallWorld = roundSmallWorld(leaseBounds() as BoundsOf<RoundBounds>, () => AGREEING_CLOCKS);
+export const paxosLeaseSmallWorld: RoundSmallWorld = roundSmallWorld(leaseBounds(), () => AGREEING_CLOCKS);
 export const paxosLeaseSkewedSmallWorld: RoundSmallWorld = roundSmallWorld(skewedBounds(2, 1), anyClocks);
 
 function roundSmallWorld(own: BoundsOf<RoundBounds>, clocks: RoundSmallWorld['clocks']): RoundSmallWorld {

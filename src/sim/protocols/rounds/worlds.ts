@@ -37,7 +37,7 @@ export interface RoundScale extends FaultScale {
 }
 
 export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundScale): FaultPlan {
-  const { termUs, skewUs, isAbsolute } = scale;
+  const { termUs, skewUs } = scale;
   const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
   const calm = (): FaultPlan => ({
     ...noFaults(),
@@ -49,19 +49,8 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
     case 'any':
     case 'liars':
     case 'wild':
-    case 'perfect': {
-      const faults = drawFaults(chooser, scale);
-      if (shape === 'perfect') faults.offsetUsMax = faults.ratePpmMax = 0;
-      if (shape !== 'wild' && (isAbsolute || shape === 'perfect')) {
-        faults.wallStepEveryUs = faults.wallSetAtBootPpm = faults.sleepEveryUs = 0;
-        faults.rateChangeEveryUs = 0;
-        // Nobody's clock is set here: a lease that has ended by it does not come back.
-        faults.wallStepsBack = false;
-      }
-      faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
-      faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
-      return faults;
-    }
+    case 'perfect':
+      return swarm(shape, chooser, scale);
     case 'steady':
       // Doubled twelve times at most: a quarter of a term, and more than ε.
       return { ...calm(), latencyUsMin: 20, latencyUsSpread: 40, tailPpm: between(500_000, 850_000), duplicatePpm: 100_000 };
@@ -117,4 +106,18 @@ export function roundFaults(shape: RoundShape, chooser: Chooser, scale: RoundSca
       // Leftovers.
       return { ...noFaults(), latencyUsMin: between(500, 3_000), latencyUsSpread: 0, lossPpm: between(50_000, 100_000) };
   }
+}
+
+function swarm(shape: 'any' | 'liars' | 'wild' | 'perfect', chooser: Chooser, scale: RoundScale): FaultPlan {
+  const faults = drawFaults(chooser, scale);
+  if (shape === 'perfect') faults.offsetUsMax = faults.ratePpmMax = 0;
+  if (shape !== 'wild' && (scale.isAbsolute || shape === 'perfect')) {
+    faults.wallStepEveryUs = faults.wallSetAtBootPpm = faults.sleepEveryUs = 0;
+    faults.rateChangeEveryUs = 0;
+    // Nobody's clock is set here: a lease that has ended by it does not come back.
+    faults.wallStepsBack = false;
+  }
+  faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);
+  faults.latencyUsSpread = Math.min(faults.latencyUsSpread, LATENCY_US_MAX / 2);
+  return faults;
 }

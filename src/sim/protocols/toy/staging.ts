@@ -1,13 +1,13 @@
 /** The toy on a stage: every node votes and may ask for the one lease there is. Its worlds as settings, its commands as lines, and back. */
 import { spanUs, wallUs } from '../../../kernel/index.ts';
 import type { Snapshot, ToyCommand, ToyConfig, ToyCore, ToyEvent } from '../../../core/index.ts';
-import { noFaults } from '../../faults.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
-import type { Said, TapeToScript } from '../../shrink/tape-to-script.ts';
+import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { formatSpan } from '../../stage/actions.ts';
 import { settingCount, settingSpanUs } from '../../stage/settings.ts';
-import type { Actor, Settings, Staging } from '../../stage/staging.ts';
+import { calmScenario, type Actor, type Settings, type Staging } from '../../stage/staging.ts';
 import { takesNoMore, unknownVerb, VOTER_NAMES } from '../../stage/words.ts';
+import type { Said } from '../../tape.ts';
 
 const RESOURCE = 'the-lease';
 
@@ -18,8 +18,7 @@ export const toyStaging: Staging<ToyCommand, ToyEvent, ToyConfig, ToyCore> = {
   scenario(settings: Settings): Scenario<ToyConfig> {
     const members = settingCount(settings, 'nodes', 1, VOTER_NAMES.length);
     const termUs = settingSpanUs(settings, 'term');
-    const config = { members, term: spanUs(termUs) };
-    return { nodes: members, units: 0, faults: noFaults(), termUs, safetyUs: 0, livenessUs: 0, config };
+    return calmScenario(members, termUs, { members, term: spanUs(termUs) });
   },
 
   nodeName: (_scenario: Scenario<ToyConfig>, node: number): string => VOTER_NAMES[node] ?? `n${node}`,

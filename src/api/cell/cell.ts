@@ -1,0 +1,144 @@
+/** A cell as one process sees it: a client of leases, and what can be asked of the members and told of this process. */
+import { EventEmitter } from 'node:events';
+import { parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
+import type { ClockWatchCounts } from '../../runtime/index.ts';
+import { Election, type ElectionOptions } from '../elections/election.ts';
+import type { LeaseClient } from '../leases/client.ts';
+import { unsupported } from '../leases/engine.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { HolderAnswer, Listing } from '../leases/questions.ts';
+import type { AcquireOptions, TryResult } from '../leases/requests.ts';
+import type { CellCounters } from '../observing/counters.ts';
+import type { WatchOptions } from '../watches/feed.ts';
+import type { Watch } from '../watches/watch.ts';
+import type { MemberReach } from './clock-skew.ts';
+import { closed } from './failures.ts';
+import type { MemberStatus } from './member-calls.ts';
+import type { CellNode } from './node.ts';
+import type { CellEvents, CellState } from './state.ts';
+
+type Work<T> = (lease: Lease) => Promise<T> | T;
+
+export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
+  readonly #node: CellNode;
+
+  /** Cells are made by `joinCell` and `connect`. */
+  constructor(node: CellNode) {
+    super();
+    this.#node = node;
+    node.announceTo(this);
+  }
+
+  get isMember(): boolean {
+    return this.#node.isMember;
+  }
+
+  get incarnation(): number {
+    return this.#node.incarnation;
+  }
+
+  get state(): CellState {
+    return this.#node.state;
+  }
+
+  /** The engine of the cell, with its parameters: `quorum`, `flease:4,skew=500ms`. */
+  get engine(): string {
+    return this.#node.run?.engine.text ?? 'unknown';
+  }
+
+  /** The longest term of any lease here, as all members were told. */
+  get maxTermMs(): number {
+    return (this.#node.run?.engine.timing.maxTermUs ?? 0) / 1000;
+  }
+
+  /** How long this member will still vote for nobody; 0 when it votes and for a client, Infinity if its disk has failed. */
+  get silentForMs(): number {
+    return (this.#node.run?.silentForUs() ?? 0) / 1000;
+  }
+
+  /** Waits until leases can be had: the silence is over and a majority is connected. */
+  ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    return this.#node.ready(signal);
+  }
+
+  /** Asks every member how it stands. Where the engine has no such question, tells who is connected. */
+  async status(): Promise<MemberStatus[]> {
+    const run = this.#node.open();
+    if (run.engine.can.status) return this.#node.alive.during(run.calls.status());
+    return run.calls.connections((member) => ({
+      incarnation: this.#node.lifeOf(member),
+      silentForUs: this.#node.isSelf(member) ? run.silentForUs() : null,
+    }));
+  }
+
+  /**
+   * Ends the silence of a brand-new cell at once. Every member must be present and silent, and nobody may have
+   * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
+   */
+  async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const { calls, engine } = this.#node.open();
+    if (!engine.can.bootstrap) throw unsupported(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
+    if (!this.#node.mayBootstrap) {
+      throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
+    }
+    return this.#node.alive.during(calls.bootstrap(signal));
+  }
+
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#node.isOpen ? this.#node.open().leases.acquire(name, options) : Promise.reject(closed());
+  }
+
+  tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
+    return this.#node.isOpen ? this.#node.open().leases.tryAcquire(name, options) : Promise.reject(closed());
+  }
+
+  using<T>(name: string, work: Work<T>): Promise<T>;
+  using<T>(name: string, options: AcquireOptions, work: Work<T>): Promise<T>;
+  async using<T>(name: string, ...rest: [Work<T>] | [AcquireOptions, Work<T>]): Promise<T> {
+    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
+    return this.#node.alive.during(this.#node.open().leases.using(name, options, work));
+  }
+
+  async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
+    return this.#node.alive.during(this.#node.open().leases.acquireAll(names, options));
+  }
+
+  elect(name: string, options?: ElectionOptions): Election {
+    return new Election(this, name, options);
+  }
+
+  watch(prefix?: string, options?: WatchOptions): Watch {
+    return this.#node.open().leases.watch(prefix, options);
+  }
+
+  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+    return this.#node.alive.during(this.#node.open().leases.holder(name, options));
+  }
+
+  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+    return this.#node.alive.during(this.#node.open().leases.list(prefix, options));
+  }
+
+  /** How each member is reached: connection, round trip, clock offset, the pace of its clock. */
+  members(): MemberReach[] {
+    return this.#node.members();
+  }
+
+  /** What was counted so far: a plain object, cheap enough to be asked for every second. */
+  counters(): CellCounters {
+    return this.#node.counters();
+  }
+
+  /** Stalls of the event loop, sleeps of the machine and steps of its wall clock, seen so far. */
+  get clockCounts(): Readonly<ClockWatchCounts> | null {
+    return this.#node.run?.driver.clockCounts ?? null;
+  }
+
+  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+    return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

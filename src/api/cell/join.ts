@@ -1,0 +1,153 @@
+/**
+ * `joinCell` and `connect`: options become a transport, clocks and, for a member that keeps something, a data
+ * directory, and these become a cell.
+ */
+import { randomBytes } from 'node:crypto';
+import { MAX_TERM_US_MAX, type SuccessionMode } from '../../core/index.ts';
+import { compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
+import { DataDir, SystemClocks } from '../../runtime/index.ts';
+import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
+import { makeEngine } from '../engines/index.ts';
+import { termOptions } from '../engines/terms.ts';
+import { unsupported } from '../leases/engine.ts';
+import { Observer } from '../observing/observer.ts';
+import { Cell } from './cell.ts';
+import { unreachable } from './failures.ts';
+import { CellNode } from './node.ts';
+import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Longer timers fire at once. */
+const TIMEOUT_MS_MAX = 2 ** 30;
+
+/** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
+export async function joinCell(options: JoinOptions): Promise<Cell> {
+  const ids = idsOf(options.members);
+  const self = ids.indexOf(options.self);
+  const { maxTermUs, rateErrorPpm } = termOptions(options);
+  const engine = makeEngine(options.engine ?? 'quorum', { maxTermUs, rateErrorPpm });
+  const replication = options.replication ?? ids.length;
+  if (!Number.isInteger(replication) || replication < 1 || replication > ids.length) {
+    throw new TenureError(
+      'TENURE_BAD_ARGUMENT',
+      `replication is a number from 1 to ${ids.length}, the number of members; not ${replication}`,
+    );
+  }
+  if (options.keepVotes && options.dataDir === undefined) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
+  }
+  if (options.dataDir !== undefined && !engine.can.dataDir) {
+    throw unsupported(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
+  }
+  const identity = new Identity();
+  const born = identity.incarnation;
+  const dir = await openDataDir(options, born);
+  try {
+    const transport = new TcpTransport({
+      cell: options.cell,
+      role: 'member',
+      id: options.self,
+      identity,
+      members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+      config: { engine: engine.text, maxTermUs, rateErrorPpm, replication, view: VIEW },
+      secrets: secretsOf(options.secret, options.clientSecret),
+      ...(options.listen === undefined ? {} : { listen: options.listen }),
+    });
+    const kept = dir ? { disk: dir, keeps: options.keepVotes ? ('votes' as const) : ('floor' as const), isKept: dir.isKept } : undefined;
+    const { cell: name, self: node, logger, history } = options;
+    const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
+    const surroundings = { ...realSurroundings(), kept, succession: successionOf(options) };
+    const member = new CellNode({ transport, memberIds: ids, self, incarnation: born, surroundings, observer });
+    member.begin(engine, replication);
+    try {
+      await member.connect();
+    } catch (error) {
+      await member.close();
+      throw error;
+    }
+    return new Cell(member);
+  } catch (error) {
+    await dir?.close();
+    throw error;
+  }
+}
+
+function successionOf({ succession = SUCCESSION }: JoinOptions): SuccessionMode {
+  if (succession === 'majority' || succession === 'strict') return succession;
+  throw new TenureError('TENURE_BAD_ARGUMENT', `succession is 'majority' or 'strict', not '${String(succession)}'`);
+}
+
+async function openDataDir({ cell, self, members, dataDir }: JoinOptions, born: Incarnation): Promise<DataDir | null> {
+  // Whoever is no member leaves no trace.
+  if (dataDir === undefined || !Object.hasOwn(members, self)) return null;
+  return DataDir.open({ path: dataDir, cell, member: self, incarnation: born });
+}
+
+/**
+ * Be a client: acquire and learn, but never vote. Resolves once a majority of the members tells the same engine and
+ * timing, or with what those tell that were reached, if that takes too long.
+ */
+export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
+  const ids = idsOf(options.members);
+  const identity = new Identity();
+  const born = identity.incarnation;
+  const { cell: cellName, name: node = `client-${born}`, logger, history } = options;
+  const timeoutUs = parseDuration(options.timeout ?? CONNECT_TIMEOUT);
+  const transport = new TcpTransport({
+    cell: options.cell,
+    role: 'client',
+    id: node,
+    identity,
+    members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
+    config: { ...statedByClient(options), view: VIEW },
+    secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
+  });
+  // A client is numbered after the members; its peers know it by the number they gave its connection.
+  const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
+  const mayBootstrap = options.secret !== undefined || options.clientSecret === undefined;
+  const surroundings = { ...realSurroundings(), mayBootstrap };
+  const client = new CellNode({ transport, memberIds: ids, self: ids.length, incarnation: born, surroundings, observer });
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), Math.min(TIMEOUT_MS_MAX, timeoutUs / 1000));
+  try {
+    await client.connect();
+    await client.begun(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+  } catch (error) {
+    const isLate = late.signal.aborted && !signal?.aborted;
+    if (isLate && client.beginWithMost()) return new Cell(client);
+    const members = client.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
+    await client.close();
+    throw isLate ? unreachable(cellName, members, timeoutUs) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return new Cell(client);
+}
+
+/** A client that is told of an engine holds the members to it; how long terms are it learns from them. */
+function statedByClient({ engine }: ConnectOptions): { engine?: string } {
+  if (engine === undefined) return {};
+  return { engine: makeEngine(engine, { maxTermUs: MAX_TERM_US_MAX, rateErrorPpm: 0 }).text };
+}
+
+function realSurroundings(): Surroundings {
+  const bytes = randomBytes(8);
+  return {
+    clocks: new SystemClocks(),
+    chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),
+    hashKey: { k0: bytes.readUInt32LE(0), k1: bytes.readUInt32LE(4) },
+    restarted: true,
+  };
+}
+
+/** Members are numbered in the order of their ids, which is the same everywhere. */
+function idsOf(members: Readonly<Record<string, string>> | undefined): string[] {
+  if (typeof members !== 'object' || members === null) {
+    throw new TenureError('TENURE_BAD_ARGUMENT', "members is an object of ids and addresses, like { a: 'host:4600' }");
+  }
+  return Object.keys(members).sort(compareNames);
+}
+
+function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
+  return { ...(member === undefined ? {} : { member }), ...(client === undefined ? {} : { client }) };
+}

@@ -1,0 +1,155 @@
+/** Calls that ask every member: how each stands, and the bootstrap of a brand-new cell. */
+import type { LeaseEvent, MemberStanding, PeerPace, Timing } from '../../core/index.ts';
+import { nodeId, TenureError } from '../../kernel/index.ts';
+import type { Transport } from '../../transport/index.ts';
+import type { LeaseDriver } from '../leases/engine.ts';
+import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
+import { onAbort } from '../signals.ts';
+
+export interface MemberStatus {
+  readonly id: string;
+  /** Whether it has answered; where the engine has no such question, whether it is connected. */
+  readonly reached: boolean;
+  /** How long it will still vote for nobody: 0 if it votes, Infinity if its disk has failed; null if it was not reached or did not say. */
+  readonly silentForMs: number | null;
+  /** It waits for others to note this start of it before its silence begins. */
+  readonly isNoting: boolean;
+  /** Null where nothing was measured: of this very process, and of members that were never connected. */
+  readonly roundTripMs: number | null;
+  readonly offsetMs: number | null;
+  /** How fast its monotonic clock runs next to ours: by more than the cell was told of, `faster` or `slower`. */
+  readonly pace: PeerPace;
+  /** Which start of the member it is; null if it was not reached. */
+  readonly incarnation: number | null;
+}
+
+/** What is known of a member besides its connection. */
+interface Known {
+  readonly incarnation: number | null;
+  readonly silentForUs: number | null;
+  readonly isNoting?: boolean;
+}
+
+type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
+
+/** Numbers of these calls are apart from those of leases: they have the upper half. */
+const FIRST_CALL_NUMBER = LEASE_NUMBERS_MAX + 1;
+/** A status waits so many attempts for members that do not answer. */
+const STATUS_ATTEMPTS = 3;
+const BOOTSTRAP_US = 5_000_000;
+
+const WHY: Record<NonNullable<MemberStanding['bar']>, string> = {
+  votes: 'votes already',
+  lived: 'has voted in an earlier life',
+  bound: 'was started again meanwhile, or is part of another bootstrap',
+  failed: 'has a failed disk',
+  noting: 'waits for others to note its life',
+  outlived: 'was replaced by another process',
+};
+
+interface CallGround {
+  readonly driver: Pick<LeaseDriver, 'command'>;
+  readonly transport: Pick<Transport, 'peerStats'>;
+  readonly memberIds: readonly string[];
+  readonly timing: Timing;
+  readonly paceOf: (member: number) => PeerPace;
+}
+
+export class MemberCalls {
+  readonly #ground: CallGround;
+  readonly #calls = new Map<number, { resolve: (answer: Answer) => void; reject: (error: unknown) => void }>();
+  #nextNumber = FIRST_CALL_NUMBER;
+  #closed: TenureError | null = null;
+
+  constructor(ground: CallGround) {
+    this.#ground = ground;
+  }
+
+  get isAsked(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  async status(): Promise<MemberStatus[]> {
+    const answer = await this.#ask('status', STATUS_ATTEMPTS * this.#ground.timing.attemptUs, undefined);
+    const standings = answer.kind === 'status-told' ? answer.members : [];
+    return this.connections((member) => {
+      const standing = standings.find((one) => one.member === member);
+      if (standing === undefined) return { incarnation: null, silentForUs: null };
+      const { incarnation, bar, silentForUs } = standing;
+      const isOver = bar === 'failed' || bar === 'outlived';
+      return { incarnation, silentForUs: isOver ? Infinity : silentForUs, isNoting: bar === 'noting' };
+    });
+  }
+
+  /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
+  connections(known: (member: number) => Known): MemberStatus[] {
+    return this.#ground.memberIds.map((id, member) => {
+      const { incarnation, silentForUs, isNoting = false } = known(member);
+      const stats = this.#ground.transport.peerStats(nodeId(member));
+      return {
+        id,
+        reached: incarnation !== null,
+        silentForMs: toMs(silentForUs),
+        isNoting,
+        roundTripMs: toMs(stats?.rttUs),
+        offsetMs: toMs(stats?.offsetUs),
+        pace: this.#ground.paceOf(member),
+        incarnation,
+      };
+    });
+  }
+
+  async bootstrap(signal: AbortSignal | undefined): Promise<void> {
+    const answer = await this.#ask('bootstrap', BOOTSTRAP_US, signal);
+    if (answer.kind !== 'bootstrapped') return;
+    const absent = answer.absent.map((member) => this.#ground.memberIds[member] ?? String(member)).join(', ');
+    const barred = answer.barred.map(({ member, bar }) => `${this.#ground.memberIds[member] ?? member} ${bar ? WHY[bar] : ''}`).join(', ');
+    if (absent === '' && barred === '') return;
+    const why = [absent && `absent: ${absent}`, barred && `not silent, or not free: ${barred}`].filter(Boolean).join('; ');
+    const next = answer.begun
+      ? 'All had agreed, and the others vote from now on; these may too, or end their silence by themselves'
+      : 'Start every member, and bootstrap only a cell that was never used; otherwise wait until the silence ends by itself';
+    throw new TenureError('TENURE_BOOTSTRAP_REFUSED', `the bootstrap was not completed. ${why}. ${next}`, {
+      absent,
+      barred,
+      begun: answer.begun,
+    });
+  }
+
+  /** True if the event was an answer to one of these calls. */
+  answered(event: LeaseEvent): boolean {
+    if (event.kind !== 'status-told' && event.kind !== 'bootstrapped') return false;
+    this.#calls.get(event.lease)?.resolve(event);
+    this.#calls.delete(event.lease);
+    return true;
+  }
+
+  fail(error: TenureError): void {
+    this.#closed ??= error;
+    for (const { reject } of this.#calls.values()) reject(error);
+    this.#calls.clear();
+  }
+
+  async #ask(kind: 'status' | 'bootstrap', waitUs: number, signal: AbortSignal | undefined): Promise<Answer> {
+    if (this.#closed) throw this.#closed;
+    signal?.throwIfAborted();
+    const number = this.#nextNumber++;
+    const calm = onAbort(signal, (reason) => {
+      this.#ground.driver.command({ kind: 'cancel', lease: number });
+      this.#calls.get(number)?.reject(reason);
+      this.#calls.delete(number);
+    });
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        this.#calls.set(number, { resolve, reject });
+        this.#ground.driver.command({ kind, lease: number, waitUs });
+      });
+    } finally {
+      calm();
+    }
+  }
+}
+
+function toMs(us: number | null | undefined): number | null {
+  return us === null || us === undefined ? null : us / 1000;
+}

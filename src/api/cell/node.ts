@@ -1,0 +1,352 @@
+/**
+ * One process of a cell, a member or a client: the peers it is connected to, how it stands, and its life from the first
+ * connection to the last. What runs inside it once the engine is known is `Running`; callers have a `Cell`, which shows of this
+ * only what they may use.
+ */
+import { EventEmitter } from 'node:events';
+import type { DiskFailure, LeaseEvent } from '../../core/index.ts';
+import { nodeId, quorumOf, type Incarnation, type TenureError } from '../../kernel/index.ts';
+import { KeepAlive } from '../../runtime/index.ts';
+import type { Handlers } from '../../transport/index.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { CellCounters } from '../observing/counters.ts';
+import { Observer } from '../observing/observer.ts';
+import { nextEvent } from '../signals.ts';
+import { Adoption } from './adoption.ts';
+import type { MemberReach } from './clock-skew.ts';
+import { closed, diskFailure, forged, replaced, talksToReplaced, waitsToBeNoted } from './failures.ts';
+import { Peers } from './peers.ts';
+import { Running } from './running.ts';
+import { announce, stateOf, type CellEvents, type CellState } from './state.ts';
+import type { NodeOptions } from './surroundings.ts';
+
+type Phase =
+  /** A client that does not know yet which engine the cell has. */
+  | { readonly kind: 'reaching' }
+  | { readonly kind: 'running'; readonly run: Running }
+  | { readonly kind: 'leaving'; readonly run: Running | null; readonly left: Promise<void> };
+
+type Health =
+  | { readonly kind: 'well' }
+  /** A member that votes for nobody yet. */
+  | { readonly kind: 'silent' }
+  /** A member whose disk has failed: it never votes again, and holds and acquires as before. */
+  | { readonly kind: 'voteless'; readonly error: TenureError }
+  /** Whatever it held is lost, and it will never hold anything again. */
+  | { readonly kind: 'failed'; readonly error: TenureError };
+
+const WELL: Health = { kind: 'well' };
+const SILENT: Health = { kind: 'silent' };
+
+export class CellNode {
+  readonly alive: KeepAlive = new KeepAlive();
+  readonly #options: NodeOptions;
+  readonly #observer: Observer;
+  readonly #peers: Peers;
+  readonly #adoption: Adoption;
+  /** Members that turned a client away that has not reached any yet. */
+  readonly #refusals = new Map<string, TenureError>();
+  /** For calls that wait; listeners of callers may throw. */
+  readonly #news = new EventEmitter<{ news: [] }>().setMaxListeners(0);
+  #listeners = new EventEmitter<CellEvents>();
+  #phase: Phase = { kind: 'reaching' };
+  #health: Health;
+  #state: CellState = 'no-quorum';
+
+  constructor(options: NodeOptions) {
+    const { memberIds, self, incarnation, surroundings } = options;
+    this.#options = options;
+    this.#observer = options.observer ?? new Observer({ cell: '', node: memberIds[self] ?? `client-${incarnation}`, incarnation });
+    this.#peers = new Peers(memberIds);
+    this.#health = this.isMember && surroundings.restarted ? SILENT : WELL;
+    this.#observer.watchOver(() => ({
+      state: this.#state,
+      held: this.run?.leases.held ?? 0,
+      waiting: this.run?.leases.waiting ?? 0,
+      clocks: this.run?.driver.clockCounts ?? null,
+      nowUs: surroundings.clocks.mono(),
+      peers: this.members().filter((member) => !member.self),
+    }));
+    this.#adoption = new Adoption({
+      memberIds,
+      clocks: surroundings.clocks,
+      adopted: ({ engine, replication }) => {
+        for (const peer of this.#peers.members()) this.#turnAway(peer);
+        this.begin(engine, replication);
+        this.#news.emit('news');
+      },
+      contradicted: (error) => {
+        if (this.#phase.kind === 'leaving') return;
+        this.run?.stop();
+        this.#fail(error);
+      },
+    });
+  }
+
+  /** Whoever hears of this node's events. */
+  announceTo(listeners: EventEmitter<CellEvents>): void {
+    this.#listeners = listeners;
+  }
+
+  get isMember(): boolean {
+    return this.#options.self < this.#options.memberIds.length;
+  }
+
+  get incarnation(): Incarnation {
+    return this.#options.incarnation;
+  }
+
+  get mayBootstrap(): boolean {
+    return this.#options.surroundings.mayBootstrap !== false;
+  }
+
+  get state(): CellState {
+    return this.#state;
+  }
+
+  /** What runs here, if anything has begun. It may have ended. */
+  get run(): Running | null {
+    return this.#phase.kind === 'reaching' ? null : this.#phase.run;
+  }
+
+  get isOpen(): boolean {
+    return this.#phase.kind === 'running';
+  }
+
+  /** Throws TENURE_CLOSED. */
+  open(): Running {
+    if (this.#phase.kind !== 'running') throw closed();
+    return this.#phase.run;
+  }
+
+  lifeOf(member: number): Incarnation | null {
+    return member === this.#options.self ? this.incarnation : (this.#peers.lifeOf(member) ?? null);
+  }
+
+  isSelf(member: number): boolean {
+    return member === this.#options.self;
+  }
+
+  members(): MemberReach[] {
+    const { memberIds, transport } = this.#options;
+    return memberIds.map((id, member) => {
+      const self = this.isSelf(member);
+      return { id, self, stats: self ? null : transport.peerStats(nodeId(member)), pace: this.run?.rates.paceOf(member) ?? 'unknown' };
+    });
+  }
+
+  counters(): CellCounters {
+    return this.#observer.counters();
+  }
+
+  async ready(signal: AbortSignal | undefined): Promise<void> {
+    while ((this.open(), this.#state !== 'ready' && this.#state !== 'degraded')) {
+      if ('error' in this.#health) throw this.#health.error;
+      await this.alive.during(nextEvent(this.#news, 'news', signal));
+    }
+  }
+
+  // ── How it begins ──────────────────────────────────────────────────────────────────────────────────
+
+  connect(): Promise<void> {
+    return this.alive.during(this.#options.transport.open(this.#handlers));
+  }
+
+  /** A client begins once it knows the cell's configuration. If a majority turns it away, it never will. */
+  async begun(signal: AbortSignal | undefined): Promise<void> {
+    while (!this.run) {
+      const [refusal] = this.#refusals.values();
+      if (refusal && this.#refusals.size >= quorumOf(this.#options.memberIds.length)) throw refusal;
+      await this.alive.during(nextEvent(this.#news, 'news', signal));
+    }
+  }
+
+  /** A client that has no more time to wait begins with what most members state so far; false if none has stated anything. */
+  beginWithMost(): boolean {
+    return this.#adoption.adoptMost();
+  }
+
+  begin(engine: Engine, replication: number): void {
+    const { transport, surroundings } = this.#options;
+    const run = new Running({
+      ...this.#options,
+      engine,
+      replication,
+      link: this.isMember ? transport : this.#adoption.guard(transport, replication),
+      peers: this.#peers,
+      members: () => this.members(),
+      alive: this.alive,
+      observer: this.#observer,
+      heard: (event) => this.#heard(event),
+      failed: (error) => this.#fail(error),
+      warn: (warning) => announce(() => this.#listeners.emit('warning', warning)),
+      looked: () => this.#looked(),
+    });
+    this.#phase = { kind: 'running', run };
+    if (this.#health === SILENT) this.#observer.silenceBegan(engine.timing.silenceUs, surroundings.clocks.mono());
+    run.start();
+    this.#updateState();
+  }
+
+  // ── What happens to it ─────────────────────────────────────────────────────────────────────────────
+
+  readonly #handlers: Handlers = {
+    judge: (info) => this.#adoption.judge(info),
+    up: (peer, info) => {
+      const isMember = this.#peers.isMember(peer);
+      this.#peers.add(peer, info);
+      this.#observer.peer(info.id, true, null, isMember);
+      if (this.#phase.kind === 'reaching') this.#adoption.reached();
+      this.#news.emit('news');
+      if (isMember) this.run?.leases.noteGap();
+      if (isMember && this.isMember) this.run?.driver.command({ kind: 'greet', member: peer });
+      this.#updateState();
+    },
+    down: (peer, why) => {
+      const isMember = this.#peers.isMember(peer);
+      this.#observer.peer(this.#peers.nameOf(peer), false, why, isMember);
+      this.#peers.delete(peer);
+      if (isMember) this.run?.leases.noteGap();
+      this.#updateState();
+    },
+    message: (peer, bytes, start, end) => {
+      const isHeard = this.run?.driver.receive(peer, bytes, start, end) ?? true;
+      // A member's message is left unheard; a peer that is sure not to be a member is closed.
+      if (!isHeard && !this.#peers.isMember(peer)) this.#options.transport.expel(peer, forged(this.#peers.nameOf(peer)));
+    },
+    refused: (who, error) => {
+      if (this.#options.memberIds.includes(who)) this.#refusals.set(who, error);
+      this.#news.emit('news');
+      this.#observer.peerRefused(who, error);
+      announce(() => this.#listeners.emit('refused', who, error));
+    },
+  };
+
+  /** A member that states something else than what this client adopted. */
+  #turnAway(peer: number): void {
+    const error = this.#adoption.objection(this.#peers.nameOf(peer));
+    if (error) this.#options.transport.turnAway(nodeId(peer), error);
+  }
+
+  #heard(event: LeaseEvent): void {
+    if (event.kind === 'ready') this.#silenceEnded();
+    else if (event.kind === 'disk-failed') this.#diskFailed(event.why);
+    else if (event.kind === 'noting') this.#observer.noting(waitsToBeNoted(event.missing, this.#options.memberIds));
+    else if (event.kind === 'outlived') this.#outlived(event.member);
+    this.run?.hear(event);
+  }
+
+  #silenceEnded(): void {
+    if (this.#health === SILENT) this.#health = WELL;
+    this.#observer.silenceEnded(this.#options.surroundings.clocks.mono());
+    this.#updateState();
+  }
+
+  /** Rates of clocks were compared: a node whose own is off neither votes nor acquires, and a member votes again only after a silence. */
+  #looked(): void {
+    const { run } = this;
+    const isMending = run !== null && run.rates.wasOff && this.isMember;
+    if (isMending && !('error' in this.#health)) this.#health = run.silentForUs() > 0 ? SILENT : WELL;
+    this.#updateState();
+  }
+
+  /** Another process is that member now. If it was this one, whoever is still connected here is to look for the other. */
+  #outlived(member: number): void {
+    const { transport } = this.#options;
+    const id = this.#peers.nameOf(member);
+    if (!this.isSelf(member)) return transport.turnAway(nodeId(member), talksToReplaced(id));
+    this.run?.stop();
+    this.#fail(replaced(id));
+    void transport.close();
+  }
+
+  /** What it cannot keep it does not promise: others vote without it. */
+  #diskFailed(why: DiskFailure): void {
+    const { run } = this;
+    if (!run) return;
+    const error = diskFailure(why, run.engine.timing.aheadUsMax);
+    if (this.#health.kind !== 'failed') this.#health = { kind: 'voteless', error };
+    this.#observer.diskFailed(error);
+    this.#hasFailure(error);
+  }
+
+  #fail(error: TenureError): void {
+    this.run?.fail(error);
+    this.#health = { kind: 'failed', error };
+    this.#observer.failed(error);
+    this.#hasFailure(error);
+  }
+
+  #hasFailure(error: TenureError): void {
+    this.#updateState();
+    // Whoever waits for it to be ready is told, though the state may be the same as before.
+    this.#news.emit('news');
+    announce(() => this.#listeners.emit('failure', error));
+  }
+
+  #updateState(): void {
+    const { kind } = this.#health;
+    const state = stateOf({
+      isWell: this.run !== null && kind !== 'failed' && this.run.rates.off === null,
+      isSilent: kind === 'silent' || kind === 'voteless',
+      connected: this.#peers.members().length + (this.isMember ? 1 : 0),
+      members: this.#options.memberIds.length,
+    });
+    if (state !== this.#state) this.#enter(state);
+  }
+
+  #enter(state: CellState): void {
+    this.#observer.state(state, this.#state, this.#phase.kind === 'leaving');
+    this.#state = state;
+    this.#news.emit('news');
+    announce(() => this.#listeners.emit('state', state));
+  }
+
+  // ── How it ends ────────────────────────────────────────────────────────────────────────────────────
+
+  async close(timeoutUs?: number): Promise<void> {
+    if (this.#phase.kind !== 'leaving') {
+      const { run } = this;
+      let follow = (_leaving: Promise<void>): void => {};
+      const left = new Promise<void>((resolve) => (follow = resolve));
+      // Holders are told to stop before this returns, and may call anything.
+      this.#phase = { kind: 'leaving', run, left: this.alive.during(left) };
+      follow(this.#leave(run, timeoutUs));
+    }
+    return this.#phase.left;
+  }
+
+  async #leave(run: Running | null, timeoutUs: number | undefined): Promise<void> {
+    this.#adoption.stop();
+    await run?.leases.close(closed(), timeoutUs);
+    run?.calls.fail(closed());
+    await this.#options.transport.close();
+    run?.stop();
+    await this.#options.surroundings.kept?.disk.close?.();
+    this.#enter('no-quorum');
+    await this.#observer.close();
+  }
+
+  // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
+
+  get isAsked(): boolean {
+    return this.run?.isAsked ?? false;
+  }
+
+  /** Takes a lease from its holder here; false if it is not held here. */
+  lose(lease: Lease): boolean {
+    return this.run?.leases.lose(lease) ?? false;
+  }
+
+  /** As if the process had died: it says and hears nothing more, and whatever is held or waited for here is over. */
+  die(): void {
+    const { run } = this;
+    this.#adoption.stop();
+    if (this.#phase.kind !== 'leaving') this.#phase = { kind: 'leaving', run, left: Promise.resolve() };
+    run?.stop();
+    run?.fail(closed());
+    this.#peers.clear();
+    this.#updateState();
+  }
+}

@@ -1,0 +1,42 @@
+/** What a node of a cell is given: which it is, its transport, clocks, chance, and what a member keeps. The testing kit brings its own. */
+import type { Keeps, MemberLimits, SuccessionMode } from '../../core/index.ts';
+import type { Chooser, HashKey, Incarnation } from '../../kernel/index.ts';
+import type { Clocks, Disk } from '../../runtime/index.ts';
+import type { Transport } from '../../transport/index.ts';
+import type { Observer } from '../observing/observer.ts';
+
+export interface NodeOptions {
+  readonly transport: Transport;
+  readonly memberIds: readonly string[];
+  /** Its number among the members; that of a client is above all of theirs. */
+  readonly self: number;
+  readonly incarnation: Incarnation;
+  readonly surroundings: Surroundings;
+  readonly observer?: Observer;
+}
+
+export interface Surroundings {
+  readonly clocks: Clocks;
+  readonly chooser: Chooser;
+  /** Of the tables whose keys others choose: nobody else knows it. */
+  readonly hashKey: HashKey;
+  /** False only for a member that never was before: it has nothing to keep silent about. */
+  readonly restarted: boolean;
+  /** False for a client that cannot prove the members' secret. */
+  readonly mayBootstrap?: boolean;
+  /** How a started member takes the place of its earlier life. */
+  readonly succession?: SuccessionMode;
+  /** Leases are numbered from here on: 1. Tests begin as after billions of leases. */
+  readonly firstNumber?: number;
+  /** What a member keeps for its clients, at most. Tests come to the limits sooner. */
+  readonly limits?: MemberLimits | undefined;
+  /** What this member keeps, and where. */
+  readonly kept?: Kept | undefined;
+}
+
+export interface Kept {
+  readonly disk: Disk & { close?(): Promise<void> };
+  readonly keeps: Keeps;
+  /** Whether an earlier life has left something there. */
+  readonly isKept: boolean;
+}

@@ -1,0 +1,99 @@
+/**
+ * Where the suite of lease services runs: what a place has to offer, and how a test waits in it, be its time
+ * real or virtual.
+ */
+import assert from 'node:assert/strict';
+import type { LeaseClient } from '../leases/client.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { HolderAnswer } from '../leases/questions.ts';
+
+export interface LeasePlace {
+  /** The longest term there is. */
+  readonly maxTermMs: number;
+  /** Another client, as if from another process. */
+  client(): Promise<LeaseClient>;
+  /** Lets so much time pass. */
+  pass(ms: number): Promise<void>;
+  /** Whether a client can be cut off: from here on it reaches nobody. Others perhaps neither. */
+  cutOff?(client: LeaseClient): void | Promise<void>;
+  mend?(client: LeaseClient): void | Promise<void>;
+  /** Someone who can be killed takes a lease; `crash` kills it, without a word. */
+  holder?(name: string, termMs: number): Promise<{ readonly token: number; crash(): void | Promise<void> }>;
+  /** The test is over. Ends all clients of this place, whatever state they are in. */
+  close(): Promise<void>;
+}
+
+/** Patience with a busy machine. */
+export const PATIENCE_MS = 15_000;
+const MOMENT_MS = 20;
+/** What a busy machine may spoil now and then is tried so often. */
+export const ROUNDS_MAX = 8;
+
+/** Names a test and says what it does. */
+export type Claim = (name: string, body: (kit: Kit) => Promise<void>) => void;
+
+/** A place, a name nobody else uses, and ways to wait in it. */
+export class Kit {
+  readonly place: LeasePlace;
+  readonly name: string;
+
+  constructor(place: LeasePlace, name: string) {
+    this.place = place;
+    this.name = name;
+  }
+
+  async clients(): Promise<[LeaseClient, LeaseClient]> {
+    return Promise.all([this.place.client(), this.place.client()]);
+  }
+
+  /** What comes of a promise while time passes, a moment at a time. */
+  async outcome<T>(promise: Promise<T>, withinMs: number = PATIENCE_MS): Promise<T> {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+    };
+    promise.then(end, end);
+    for (let passedMs = 0; !isOver && passedMs < withinMs; passedMs += MOMENT_MS) await this.place.pass(MOMENT_MS);
+    assert.ok(isOver, `nothing came of it within ${withinMs} ms`);
+    return promise;
+  }
+
+  async isPending(promise: Promise<unknown>, forMs: number): Promise<boolean> {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+    };
+    promise.then(end, end);
+    await this.place.pass(forMs);
+    return !isOver;
+  }
+
+  async refusal(promise: Promise<unknown>, code: string): Promise<void> {
+    await assert.rejects(this.outcome(promise), (error: unknown) => {
+      assert.equal((error as { code?: unknown }).code, code);
+      return true;
+    });
+  }
+
+  /** Who holds the name, from someone who is sure of it. */
+  async holder(client: LeaseClient): Promise<HolderAnswer> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.outcome(client.holder(this.name));
+      if (answer.certain) return answer;
+      assert.ok(tries < ROUNDS_MAX, 'too few answered to be sure');
+    }
+  }
+
+  async cutOff(client: LeaseClient): Promise<void> {
+    await this.place.cutOff?.(client);
+  }
+
+  async mend(client: LeaseClient): Promise<void> {
+    await this.place.mend?.(client);
+  }
+
+  async over(lease: Lease): Promise<void> {
+    for (let passedMs = 0; lease.valid && passedMs < PATIENCE_MS; passedMs += MOMENT_MS) await this.place.pass(MOMENT_MS);
+    assert.equal(lease.valid, false);
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Elections, on any lease service: the leader is who holds the lease of the election's name, and what it says of
+ * itself is the lease's metadata. An election keeps no state; being the leader is a `Leadership`, which knows by
+ * the clock whether it still is.
+ */
+import { checkName, TenureError, type Duration } from '../../kernel/index.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { HolderAnswer } from '../leases/questions.ts';
+import type { AcquireOptions } from '../leases/requests.ts';
+import { LeaderChanges, asLeader, type Leader } from './leader-changes.ts';
+import type { Change, WatchOptions } from '../watches/feed.ts';
+
+/** What an election is built on: these calls of a lease service, as they are. */
+export interface ElectionGround {
+  acquire(name: string, options?: AcquireOptions): Promise<Lease>;
+  holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer>;
+  watch(name: string, options?: WatchOptions): AsyncIterableIterator<Change, undefined>;
+}
+
+export interface ElectionOptions {
+  /** How long a leader stays one unless it renews, which it does; the longest term there is unless told otherwise. */
+  readonly term?: Duration;
+}
+
+export interface CampaignOptions extends ElectionOptions {
+  /** What the leader says of itself: an address, a version. At most as long as metadata may be. */
+  readonly value?: Uint8Array | string;
+  /** How long to stand; without it, until elected. */
+  readonly wait?: Duration;
+  readonly signal?: AbortSignal;
+}
+
+export class Election {
+  readonly name: string;
+  readonly #ground: ElectionGround;
+  readonly #options: ElectionOptions;
+
+  /** Elections are made by `elect`. */
+  constructor(ground: ElectionGround, name: string, options: ElectionOptions = {}) {
+    checkName(name);
+    this.name = name;
+    this.#ground = ground;
+    this.#options = options;
+  }
+
+  /** Stands, in line with the other candidates, and resolves when elected. Each call is a candidate of its own. */
+  async campaign({ value, ...options }: CampaignOptions = {}): Promise<Leadership> {
+    const meta = value === undefined ? {} : { meta: value };
+    return new Leadership(await this.#ground.acquire(this.name, { ...this.#options, ...options, ...meta }));
+  }
+
+  /** Asks who leads: null if nobody. Throws TENURE_NO_QUORUM if too few answered to know. */
+  async leader(options: { signal?: AbortSignal } = {}): Promise<Leader | null> {
+    const { holder, certain, meta } = await this.#ground.holder(this.name, options);
+    if (certain) return holder && asLeader(holder, meta);
+    throw new TenureError('TENURE_NO_QUORUM', `too few answers came to know who leads '${this.name}'; ask again, or mend the network`);
+  }
+
+  /**
+   * Tells who leads, now and whenever it changes: another leader, another value, none. As with `watch`, changes
+   * are hints, and where some may have been missed there is a gap.
+   */
+  observe({ signal }: { signal?: AbortSignal } = {}): LeaderChanges {
+    return new LeaderChanges(() => this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) }));
+  }
+}
+
+/** Being the leader, for as long as it lasts. */
+export class Leadership {
+  readonly #lease: Lease;
+
+  /** Leaderships are won by `campaign`. */
+  constructor(lease: Lease) {
+    this.#lease = lease;
+  }
+
+  /** The election's. */
+  get name(): string {
+    return this.#lease.name;
+  }
+
+  /** The fencing token: rises with every leader of this election, for ever. */
+  get token(): number {
+    return this.#lease.token;
+  }
+
+  /** Aborts when it is time to stop leading, a margin before another can be elected. Not when you resign. */
+  get signal(): AbortSignal {
+    return this.#lease.signal;
+  }
+
+  /** Whether this is the leader at this very moment. */
+  get valid(): boolean {
+    return this.#lease.valid;
+  }
+
+  /** The instant it ends unless it is renewed, as `performance.now()` counts. */
+  get deadline(): number {
+    return this.#lease.deadline;
+  }
+
+  /** Milliseconds left; 0 when it is over. */
+  remainingMs(): number {
+    return this.#lease.remainingMs();
+  }
+
+  /** Says something else of itself and stays the leader. Resolves when whoever asks from then on is told. */
+  proclaim(value: Uint8Array | string, options: { signal?: AbortSignal } = {}): Promise<void> {
+    return this.#lease.proclaim(value, options);
+  }
+
+  /** Gives it up. You must have stopped leading before. Calling again, or when it was lost, is harmless. */
+  resign(): Promise<void> {
+    return this.#lease.release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.resign();
+  }
+}

@@ -1,0 +1,46 @@
+/** What every client of leases can do, whatever grants them: a cell, or whatever else keeps them. */
+import type { Duration } from '../../kernel/index.ts';
+import type { Election, ElectionOptions } from '../elections/election.ts';
+import type { WatchOptions } from '../watches/feed.ts';
+import type { Watch } from '../watches/watch.ts';
+import type { Lease } from './lease.ts';
+import type { HolderAnswer, Listing } from './questions.ts';
+import type { AcquireOptions, TryResult } from './requests.ts';
+
+export interface LeaseClient extends AsyncDisposable {
+  /** Changes with every start: what holds leases is this, not the process's name. */
+  readonly incarnation: number;
+
+  /** Waits for the lease; where the engine serves in order, no request that begins after this one is queued overtakes it. It is renewed until it is released. Not re-entrant: whoever holds it and asks again waits like any other. */
+  acquire(name: string, options?: AcquireOptions): Promise<Lease>;
+
+  /** Takes the lease if it is free, and says who holds it if not. */
+  tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult>;
+
+  /** Runs `work` under the lease and gives the lease back. An error of `work` always comes out as it is; if the lease was lost though `work` succeeded, `TENURE_LEASE_LOST` with the `result`. */
+  using<T>(name: string, work: (lease: Lease) => Promise<T> | T): Promise<T>;
+  using<T>(name: string, options: AcquireOptions, work: (lease: Lease) => Promise<T> | T): Promise<T>;
+
+  /** Takes all of them, or none: in one order everywhere, so that two processes that want the same names never wait for each other. */
+  acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]>;
+
+  /** An election: candidates, a leader, and those who want to know who leads. */
+  elect(name: string, options?: ElectionOptions): Election;
+
+  /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
+  watch(prefix?: string, options?: WatchOptions): Watch;
+
+  /** Asks who holds the lease; asks again if too few answered in time. */
+  holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer>;
+
+  /** Asks who holds what, under a prefix or at all. No snapshot: what begins or ends meanwhile may be on the list or not. */
+  list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing>;
+
+  /**
+   * Ends every waiting call with TENURE_CLOSED, aborts the signals of what is held, gives it back and leaves. Work under
+   * `using` is waited for up to its deadline, or for `timeout`: what has not stopped by then keeps its lease, which runs
+   * out. What was acquired by hand is given back at once: you have stopped. If nobody answers it leaves after a
+   * moment. Any number of calls.
+   */
+  close(options?: { timeout?: Duration }): Promise<void>;
+}

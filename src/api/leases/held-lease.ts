@@ -1,0 +1,173 @@
+/**
+ * A lease as its process keeps it: whether it is over and why, and the signal of its holder. What it says of itself is
+ * computed from the clocks when it is asked, so a stalled or sleeping process learns the truth with its first
+ * question, whatever timers did. Callers have a `Lease`, which shows of this only what they may use.
+ */
+import { abortMarginUs } from '../../core/index.ts';
+import { parseDuration, type Duration, type TenureError } from '../../kernel/index.ts';
+import type { Clocks } from '../../runtime/index.ts';
+import { lost } from './errors.ts';
+
+/** What a lease asks of whoever gave it. */
+export interface LeaseSource {
+  /** How long it may still be acted under, by both clocks; 0 when it is over. */
+  remainingUs(lease: HeldLease): number;
+  readonly clocks: Pick<Clocks, 'mono' | 'after'>;
+  release(lease: HeldLease): Promise<void>;
+  /** Gives it back as of a later time; resolves when that has come. */
+  releaseLater(lease: HeldLease, afterUs: number): Promise<void>;
+  proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void>;
+}
+
+export interface Grant {
+  /** Of this lease among those of its process. */
+  readonly number: number;
+  readonly name: string;
+  /** Its name as the core knows it. */
+  readonly nameBytes: Uint8Array;
+  readonly token: number;
+  readonly termUs: number;
+  /** On the monotonic clock. */
+  readonly grantedUs: number;
+}
+
+type Stage =
+  | { readonly kind: 'held' }
+  /** Its holder is to stop now. Until it has, or the deadline comes, the lease is not given back. */
+  | { readonly kind: 'cut-short'; readonly why: TenureError }
+  /** Its holder gave it back, or wanted to when it had just run out. No error is kept: one with its stack costs more than a release. */
+  | { readonly kind: 'released'; readonly inTime: boolean }
+  | { readonly kind: 'lost'; readonly why: TenureError };
+
+const HELD: Stage = { kind: 'held' };
+const IN_TIME: Stage = { kind: 'released', inTime: true };
+const TOO_LATE: Stage = { kind: 'released', inTime: false };
+
+export class HeldLease {
+  readonly grant: Grant;
+  readonly #source: LeaseSource;
+  #stage: Stage = HELD;
+  #termUs: number;
+  #controller: AbortController | undefined;
+  #disarm: (() => void) | undefined;
+  #released: Promise<void> | undefined;
+  #leaving: Promise<void> | undefined;
+
+  constructor(source: LeaseSource, grant: Grant) {
+    this.#source = source;
+    this.grant = grant;
+    this.#termUs = grant.termUs;
+  }
+
+  get name(): string {
+    return this.grant.name;
+  }
+
+  get token(): number {
+    return this.grant.token;
+  }
+
+  get number(): number {
+    return this.grant.number;
+  }
+
+  get remainingUs(): number {
+    return this.isOver ? 0 : this.#source.remainingUs(this);
+  }
+
+  remainingMs(): number {
+    return this.remainingUs / 1000;
+  }
+
+  get deadline(): number {
+    return this.#source.clocks.mono() / 1000 + this.remainingMs();
+  }
+
+  get valid(): boolean {
+    return this.remainingMs() > 0;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      const stage = this.#stage;
+      if (stage.kind === 'held') this.#armAbort();
+      else this.#controller.abort(stage.kind === 'released' ? lost(this, 'was released') : stage.why);
+    }
+    return this.#controller.signal;
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.#source.release(this);
+    return this.#released;
+  }
+
+  async releaseLater(after: Duration): Promise<void> {
+    const afterUs = parseDuration(after);
+    if (afterUs === 0) return this.release();
+    if (this.#released ?? this.#leaving) return this.#released ?? this.#leaving;
+    this.#leaving = this.#source.releaseLater(this, afterUs);
+    // The deadline has come nearer, and so has the time to stop.
+    this.#termUs = Math.min(this.#termUs, afterUs);
+    this.#disarm?.();
+    if (this.#controller && !this.isOver) this.#armAbort();
+    return this.#leaving;
+  }
+
+  proclaim(meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
+    return this.#source.proclaim(this, meta, signal);
+  }
+
+  /** It ended though its holder did not give it back. */
+  endLost(why: TenureError): void {
+    if (this.isOver) return;
+    this.#stage = { kind: 'lost', why };
+    this.#disarm?.();
+    this.#controller?.abort(why);
+  }
+
+  /** It ended as its holder asked. Nothing is to be aborted any more. */
+  endReleased(): void {
+    if (this.isOver) return;
+    this.#stage = this.valid || this.#leaving !== undefined ? IN_TIME : TOO_LATE;
+    this.#disarm?.();
+  }
+
+  cutShort(why: TenureError): void {
+    if (this.isOver) return;
+    this.#stage = { kind: 'cut-short', why };
+    this.#disarm?.();
+    this.#controller?.abort(why);
+  }
+
+  /** It is given back already, as of a later time. */
+  get leaving(): Promise<void> | undefined {
+    return this.#leaving;
+  }
+
+  get isOver(): boolean {
+    return this.#stage.kind === 'released' || this.#stage.kind === 'lost';
+  }
+
+  /** It was given back while its holder still had it. */
+  get isGivenBack(): boolean {
+    return this.#stage === IN_TIME;
+  }
+
+  /** So little is left that its holder was told to stop, and may be about to. */
+  get isEnding(): boolean {
+    return this.#source.remainingUs(this) <= abortMarginUs(this.#termUs);
+  }
+
+  #armAbort(): void {
+    const marginUs = abortMarginUs(this.#termUs);
+    const leftUs = this.#source.remainingUs(this) - marginUs;
+    if (leftUs <= 0) {
+      const how = this.#leaving ? 'was given back as of now' : 'could not be renewed in time';
+      this.#controller?.abort(lost(this, `${how}: stop before it ends`));
+      return;
+    }
+    // A renewal moves the deadline on; whether one came is seen when the timer fires.
+    this.#disarm = this.#source.clocks.after(leftUs, () => this.#armAbort());
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Questions to a quorum that wait for their answer: who holds this, what is held under a prefix. Each can be
+ * given up by its signal, and all end with the service.
+ */
+import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
+import { compareNames, decodeName, encodeName, encodePrefix, TenureError, type Incarnation } from '../../kernel/index.ts';
+import { onAbort } from '../signals.ts';
+
+export interface HolderInfo {
+  /** Which start of which process: changes with every restart. */
+  readonly incarnation: number;
+  readonly token: number;
+  /** It cannot last longer than this unless it is renewed. */
+  readonly remainingMsMax: number;
+}
+
+export interface HolderAnswer {
+  readonly holder: HolderInfo | null;
+  /** False if too few members answered to be sure. */
+  readonly certain: boolean;
+  readonly meta: Uint8Array | null;
+}
+
+export interface ListedLease {
+  readonly name: string;
+  readonly holder: HolderInfo;
+  /** False if too few of those who vote on the name answered: it may be held. */
+  readonly certain: boolean;
+  readonly meta: Uint8Array | null;
+}
+
+export interface Listing {
+  /** In the order of their names. */
+  readonly leases: readonly ListedLease[];
+  /** False if too few members answered: leases may be missing. */
+  readonly certain: boolean;
+}
+
+type Answer = Extract<LeaseEvent, { kind: 'answered' | 'listed' }>;
+type Ask = (number: number) => LeaseCommand;
+
+interface Question {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A question that found no certain answer is asked again so often. */
+const QUESTIONS_AGAIN = 2;
+
+export class Questions {
+  readonly #command: (command: LeaseCommand) => void;
+  readonly #nextNumber: () => number;
+  readonly #open = new Map<number, Question>();
+
+  constructor(command: (command: LeaseCommand) => void, nextNumber: () => number) {
+    this.#command = command;
+    this.#nextNumber = nextNumber;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Asks again if too few answered in time. */
+  async holder(name: string, signal: AbortSignal | undefined): Promise<HolderAnswer> {
+    const nameBytes = encodeName(name);
+    for (let again = QUESTIONS_AGAIN; ; again--) {
+      const answer = await this.#ask((lease) => ({ kind: 'query', lease, name: nameBytes }), signal);
+      if (answer.kind !== 'answered') throw new TenureError('TENURE_INTERNAL', 'the answer is to another question');
+      const { holder, certain, meta } = answer;
+      if (certain || again === 0) return { holder: holder && tellHolder(holder), certain, meta };
+    }
+  }
+
+  async list(prefix: string, signal: AbortSignal | undefined): Promise<Listing> {
+    const bytes = encodePrefix(prefix);
+    let answer = await this.#askList(bytes, signal);
+    // What has just begun or ended is at some members only.
+    for (let again = QUESTIONS_AGAIN; again > 0 && answer.leases.some(({ certain }) => !certain); again--) {
+      answer = await this.#askList(bytes, signal);
+    }
+    const leases = answer.leases.map(({ name, holder, certain, meta }): ListedLease => ({
+      name: tellName(name),
+      holder: tellHolder(holder),
+      certain,
+      meta,
+    }));
+    leases.sort((a, b) => compareNames(a.name, b.name));
+    return { leases, certain: answer.certain };
+  }
+
+  async #askList(prefix: Uint8Array, signal: AbortSignal | undefined): Promise<Extract<Answer, { kind: 'listed' }>> {
+    const answer = await this.#ask((lease) => ({ kind: 'list', lease, prefix }), signal);
+    if (answer.kind !== 'listed') throw new TenureError('TENURE_INTERNAL', 'the answer is to another question');
+    return answer;
+  }
+
+  tell(answer: Answer): void {
+    this.#open.get(answer.lease)?.resolve(answer);
+  }
+
+  /** None of them will be answered any more. */
+  rejectAll(error: unknown): void {
+    for (const { reject } of this.#open.values()) reject(error);
+  }
+
+  async #ask(ask: Ask, signal: AbortSignal | undefined): Promise<Answer> {
+    signal?.throwIfAborted();
+    const number = this.#nextNumber();
+    const command = ask(number);
+    let calm = (): void => {};
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        this.#open.set(number, { resolve, reject });
+        calm = onAbort(signal, (reason) => {
+          if (command.kind === 'list') this.#command({ kind: 'unlist', lease: number });
+          reject(reason);
+        });
+        this.#command(command);
+      });
+    } finally {
+      calm();
+      this.#open.delete(number);
+    }
+  }
+}
+
+export function tellName(name: Uint8Array): string {
+  return decodeName(name, 0, name.length) ?? '';
+}
+
+export function tellHolder({ owner, token, remainingUsMax }: { owner: Incarnation; token: number; remainingUsMax: number }): HolderInfo {
+  return { incarnation: owner, token, remainingMsMax: remainingUsMax / 1000 };
+}

@@ -1,0 +1,189 @@
+/**
+ * Requests for leases that were not answered yet: what was asked, how to call it off, and what becomes of each.
+ * The lease that comes of one is the lease service's.
+ */
+import type { LeaseCommand, LeaseEvent, RefusalReason } from '../../core/index.ts';
+import { checkName, encodeName, NumberMap, parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
+import type { Clocks, KeepAlive } from '../../runtime/index.ts';
+import type { Lease } from './lease.ts';
+import type { LeaseObserver } from '../observing/lease-observer.ts';
+import { tellHolder, type HolderInfo } from './questions.ts';
+
+export interface AcquireOptions {
+  /** How long a grant lasts unless it is renewed; it is renewed until it is released. The longest term of the cell unless told otherwise. */
+  readonly term?: Duration;
+  /** How long to wait while another holds it; without it, as long as it takes. */
+  readonly wait?: Duration;
+  readonly signal?: AbortSignal;
+  /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. Only by engines that serve in order. */
+  readonly onQueued?: () => void;
+  /** A few bytes for whoever asks who holds it. */
+  readonly meta?: Uint8Array | string;
+}
+
+export type TryResult =
+  | { readonly ok: true; readonly lease: Lease }
+  | {
+      readonly ok: false;
+      readonly reason: 'held' | 'queued' | 'contended';
+      readonly holder: HolderInfo | null;
+      readonly remainingMsMax: number;
+    };
+
+export type Refused = Extract<LeaseEvent, { kind: 'refused' }>;
+
+/** A request that was not answered yet. */
+export interface Asking {
+  readonly name: string;
+  readonly nameBytes: Uint8Array;
+  readonly termUs: number;
+  readonly askedUs: number;
+  /** It does not wait, and is told why rather than refused. */
+  readonly isTry: boolean;
+  readonly answered: (outcome: Lease | TryResult) => void;
+  readonly failed: (error: unknown) => void;
+  readonly onQueued: (() => void) | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly onAbort: (() => void) | undefined;
+}
+
+/** So many names are kept encoded. */
+const ENCODED_MAX = 1024;
+
+/** What requests are made with. */
+interface RequestGround {
+  readonly command: (command: LeaseCommand) => void;
+  readonly nextNumber: () => number;
+  readonly clocks: Clocks;
+  readonly maxTermUs: number;
+  readonly alive: KeepAlive;
+  readonly observer: LeaseObserver;
+  /** Why a request came to nothing, and what to do next, in the words of whatever grants leases. */
+  readonly explain: (name: string, refused: Refused) => TenureError;
+}
+
+export class Requests {
+  readonly #ground: RequestGround;
+  readonly #asking = new NumberMap<Asking>();
+  readonly #encoded = new Map<string, Uint8Array>();
+  #shortestTermUs = Infinity;
+
+  constructor(ground: RequestGround) {
+    this.#ground = ground;
+  }
+
+  get count(): number {
+    return this.#asking.size;
+  }
+
+  /** Of all terms asked for; the longest there is before any was. */
+  get shortestTermUs(): number {
+    return Math.min(this.#shortestTermUs, this.#ground.maxTermUs);
+  }
+
+  /** Throws what is wrong with the arguments: within the executor of a promise, that is its rejection. */
+  ask(name: string, options: AcquireOptions, waitUs: number, isTry: boolean, answered: Asking['answered'], failed: Asking['failed']): void {
+    const { signal, meta, onQueued } = options;
+    const nameBytes = this.#nameBytes(name);
+    const termUs = options.term === undefined ? this.#ground.maxTermUs : wholeMs(parseDuration(options.term));
+    signal?.throwIfAborted();
+    const number = this.#ground.nextNumber();
+    const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
+    if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
+    this.#ground.alive.hold();
+    const askedUs = this.#ground.clocks.mono();
+    this.#asking.set(number, { name, nameBytes, termUs, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
+    this.#ground.observer.requested(name, number);
+    try {
+      const copy = meta === undefined ? undefined : copyMeta(meta);
+      this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy });
+      if (termUs < this.#shortestTermUs) this.#shortestTermUs = termUs;
+    } catch (error) {
+      this.#cameToNothing(number, 'cancelled')?.failed(error);
+    }
+  }
+
+  /** Every one of them comes to nothing. */
+  failAll(error: unknown): void {
+    for (const number of this.#asking.keys()) this.#cameToNothing(number, 'cancelled')?.failed(error);
+  }
+
+  /** Nobody wants any of them any more. */
+  abandonAll(reason: unknown): void {
+    for (const number of this.#asking.keys()) this.#abandon(number, reason);
+  }
+
+  refused(event: Refused): void {
+    const { reason } = event;
+    const asking = this.#cameToNothing(event.lease, reason);
+    if (!asking) return;
+    if (!asking.isTry || (reason !== 'held' && reason !== 'queued' && reason !== 'contended')) {
+      asking.failed(this.#ground.explain(asking.name, event));
+      return;
+    }
+    const holder = event.holder ? tellHolder(event.holder) : null;
+    asking.answered({ ok: false, reason, holder, remainingMsMax: holder?.remainingMsMax ?? 0 });
+  }
+
+  queued(number: number): void {
+    const asking = this.#asking.get(number);
+    if (!asking) return;
+    this.#ground.observer.queued(asking.name, number);
+    try {
+      asking.onQueued?.();
+    } catch (thrown) {
+      // What a caller's function throws is no business of the connection that brought the word.
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
+  }
+
+  /** The request, which is nobody's from here on. */
+  take(number: number): Asking | undefined {
+    const asking = this.#asking.get(number);
+    if (!asking) return undefined;
+    this.#asking.delete(number);
+    this.#ground.alive.letGo();
+    if (asking.onAbort) asking.signal?.removeEventListener('abort', asking.onAbort);
+    return asking;
+  }
+
+  /** The caller wants it no more. */
+  #abandon(number: number, reason: unknown): void {
+    const asking = this.#cameToNothing(number, 'cancelled');
+    if (!asking) return;
+    this.#ground.command({ kind: 'cancel', lease: number });
+    // It may have been granted in this very step, and its caller not been told yet.
+    this.#ground.command({ kind: 'release', lease: number, name: asking.nameBytes });
+    asking.failed(reason);
+  }
+
+  /** The request, of which no lease comes any more. */
+  #cameToNothing(number: number, reason: RefusalReason): Asking | undefined {
+    const asking = this.take(number);
+    if (asking) this.#ground.observer.refused(asking.name, number, reason, this.#ground.clocks.mono() - asking.askedUs);
+    return asking;
+  }
+
+  /** Checked and encoded; most processes ask for the same few names again and again. */
+  #nameBytes(name: string): Uint8Array {
+    const known = this.#encoded.get(name);
+    if (known) return known;
+    checkName(name);
+    const bytes = encodeName(name);
+    if (this.#encoded.size >= ENCODED_MAX) this.#encoded.clear();
+    this.#encoded.set(name, bytes);
+    return bytes;
+  }
+}
+
+/** The caller may use its buffer again, and what it said must stay. */
+export function copyMeta(meta: Uint8Array | string): Uint8Array {
+  if (typeof meta === 'string') return Buffer.from(meta);
+  if (meta instanceof Uint8Array) return Uint8Array.from(meta);
+  throw new TenureError('TENURE_BAD_ARGUMENT', 'metadata is text or bytes (a Uint8Array)');
+}
+
+/** Terms are whole milliseconds; a third of something is rounded down. */
+function wholeMs(span: number): number {
+  return Math.floor(span / 1000) * 1000;
+}

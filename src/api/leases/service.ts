@@ -1,0 +1,350 @@
+/**
+ * The lease service, on any engine: turns calls into commands of the core, and what the core says
+ * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
+ */
+import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
+import { checkName, LEASE_NUMBER_MAX, NumberMap, parseDuration, TenureError } from '../../kernel/index.ts';
+import type { Clocks, KeepAlive } from '../../runtime/index.ts';
+import type { LeaseObserver } from '../observing/lease-observer.ts';
+import type { WatchOptions } from '../watches/feed.ts';
+import type { Watch } from '../watches/watch.ts';
+import { Watches } from '../watches/watches.ts';
+import { acquireAll } from './acquire-all.ts';
+import { unsupported, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
+import { lost } from './errors.ts';
+import { HeldLease, type LeaseSource } from './held-lease.ts';
+import { heldBehind, Lease } from './lease.ts';
+import { Proclaims } from './proclaims.ts';
+import { Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
+import { Releases } from './releases.ts';
+import { copyMeta, Requests, type AcquireOptions, type Asking, type Refused, type TryResult } from './requests.ts';
+import { Works } from './works.ts';
+
+/** A wait without limit: a year. The longest duration there is. */
+const WAIT_US_MAX = parseDuration('365d');
+/** The upper half of all numbers is for what is no business of this service. */
+export const LEASE_NUMBERS_MAX: number = (LEASE_NUMBER_MAX + 1) / 2 - 1;
+
+const NO_OPTIONS: AcquireOptions = {};
+
+/** What a lease service lives on. */
+export interface ServiceGround {
+  readonly engine: LeaseEngine;
+  readonly driver: LeaseDriver;
+  readonly core: LeaseCore;
+  readonly clocks: Clocks;
+  readonly alive: KeepAlive;
+  readonly observer: LeaseObserver;
+  /** Why a request came to nothing, and what to do next. */
+  readonly explain: (name: string, refused: Refused) => TenureError;
+  /** How a lease ended that was not given back: what follows "the lease on 'x'". */
+  readonly loss: () => string;
+  readonly firstNumber?: number | undefined;
+}
+
+export class LeaseService implements LeaseSource {
+  readonly clocks: Clocks;
+  readonly #ground: ServiceGround;
+  readonly #requests: Requests;
+  readonly #held = new NumberMap<HeldLease>();
+  readonly #releases: Releases;
+  readonly #works: Works;
+  readonly #questions: Questions;
+  readonly #proclaims = new Proclaims();
+  readonly #watches: Watches;
+  #nextNumber: number;
+  #closed: TenureError | null = null;
+
+  constructor(ground: ServiceGround) {
+    this.#ground = ground;
+    const { engine, driver, clocks, alive, observer, explain, firstNumber = 1 } = ground;
+    this.#nextNumber = firstNumber;
+    this.clocks = clocks;
+    const command = (one: LeaseCommand): void => driver.command(one);
+    const nextNumber = (): number => this.#number();
+    const { maxTermUs, attemptUs } = engine.timing;
+    this.#questions = new Questions(command, nextNumber);
+    this.#requests = new Requests({ command, nextNumber, clocks, maxTermUs, alive, observer, explain });
+    this.#releases = new Releases({ command, clocks, alive, attemptUs });
+    this.#works = new Works(this.#releases);
+    this.#watches = new Watches({
+      engine,
+      alive,
+      command: (one) => (this.#closed ? undefined : command(one)),
+      after: (delayUs, act) => clocks.after(delayUs, act),
+      list: (prefix) => this.list(prefix),
+      holder: (name) => this.holder(name),
+    });
+  }
+
+  acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    return new Promise((answered, failed) => {
+      const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
+      // Only a try is answered with anything but a lease.
+      this.#checkOpen();
+      this.#requests.ask(name, options, waitUs, false, answered as Asking['answered'], failed);
+    });
+  }
+
+  tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
+    return new Promise((answered, failed) => {
+      this.#checkOpen();
+      this.#requests.ask(name, options, 0, true, answered as Asking['answered'], failed);
+    });
+  }
+
+  async using<T>(name: string, options: AcquireOptions, work: (lease: Lease) => Promise<T> | T): Promise<T> {
+    const lease = await this.acquire(name, options);
+    // Closed or over between the grant and this moment: the work does not begin.
+    if (!lease.valid) throw this.#closed ?? lost(lease, 'was over before the work could begin');
+    return this.#works.under(heldBehind(lease), () => work(lease));
+  }
+
+  acquireAll(names: readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease[]> {
+    return acquireAll(names, options, {
+      clocks: this.clocks,
+      acquire: (name, one) => this.acquire(name, one),
+      giveBack: (leases) => this.#releases.giveBack(leases.map(heldBehind)),
+    });
+  }
+
+  async holder(name: string, { signal }: { signal?: AbortSignal } = {}): Promise<HolderAnswer> {
+    checkName(name);
+    this.#checkOpen();
+    return this.#questions.holder(name, signal);
+  }
+
+  async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
+    this.#checkOpen();
+    const { engine } = this.#ground;
+    if (!engine.can.list) throw unsupported(engine, 'list', 'has no list of what is held', 'ask holder() of a name');
+    return this.#questions.list(prefix, signal);
+  }
+
+  watch(prefix = '', options: WatchOptions = {}): Watch {
+    this.#checkOpen();
+    return this.#watches.open(prefix, options);
+  }
+
+  /** Changes may have been missed. */
+  noteGap(): void {
+    this.#watches.noteGap();
+  }
+
+  // ── For leases ─────────────────────────────────────────────────────────────────────────────────────
+
+  remainingUs({ grant: { number, nameBytes } }: HeldLease): number {
+    const { driver, core } = this.#ground;
+    if (driver.isStopped) return 0;
+    return core.remainingUs(number, nameBytes, this.clocks.mono(), this.clocks.wall());
+  }
+
+  release(lease: HeldLease): Promise<void> {
+    if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
+    this.#endReleased(lease);
+    return lease.leaving ?? this.#releases.send(lease, 0);
+  }
+
+  releaseLater(lease: HeldLease, afterUs: number): Promise<void> {
+    const { engine } = this.#ground;
+    if (!engine.can.releaseLater) {
+      throw unsupported(engine, 'releaseLater', 'gives leases back at once', 'release it when that time has come');
+    }
+    if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
+    return this.#releases.send(lease, afterUs);
+  }
+
+  proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
+    return this.#ground.alive.during(this.#proclaim(lease, meta, signal));
+  }
+
+  async #proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkOpen();
+    const { engine, driver } = this.#ground;
+    if (!lease.valid) throw lost(lease, 'is over');
+    if (!engine.can.renew) throw unsupported(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
+    const number = this.#number();
+    const bytes = copyMeta(meta);
+    const { number: of, nameBytes } = lease.grant;
+    await this.#proclaims.wait(of, number, signal, () =>
+      driver.command({ kind: 'proclaim', lease: of, name: nameBytes, meta: bytes, number }),
+    );
+  }
+
+  /** Never the same twice: one that came again would be taken for the lease that had it before. */
+  #number(): number {
+    if (this.#nextNumber <= LEASE_NUMBERS_MAX) return this.#nextNumber++;
+    throw new TenureError('TENURE_LIMIT', `this process has numbered ${LEASE_NUMBERS_MAX} leases and questions: join or connect again`, {
+      limit: 'lease numbers of a process',
+      max: LEASE_NUMBERS_MAX,
+    });
+  }
+
+  // ── The core speaks ────────────────────────────────────────────────────────────────────────────────
+
+  hear(event: LeaseEvent): void {
+    switch (event.kind) {
+      case 'granted':
+        this.#granted(event);
+        return;
+      case 'refused':
+        this.#requests.refused(event);
+        return;
+      case 'queued':
+        this.#requests.queued(event.lease);
+        return;
+      case 'renewed':
+      case 'renewal-failed': {
+        const lease = this.#held.get(event.lease);
+        if (!lease) return;
+        if (event.kind === 'renewed') this.#ground.observer.renewed(lease);
+        else this.#ground.observer.renewalFailed(lease);
+        return;
+      }
+      case 'lost': {
+        const lease = this.#held.get(event.lease);
+        this.#held.delete(event.lease);
+        if (lease) this.#endLost(lease, lost(lease, this.#ground.loss()));
+        return;
+      }
+      case 'released': {
+        const lease = this.#held.get(event.lease);
+        this.#held.delete(event.lease);
+        // As of a later time, and that has come.
+        if (lease && !lease.isOver) this.#endReleased(lease);
+        this.#releases.answered(event.lease);
+        return;
+      }
+      case 'answered':
+      case 'listed':
+        this.#questions.tell(event);
+        return;
+      case 'proclaimed':
+        this.#proclaims.done(event.lease, event.number);
+        return;
+      case 'learned': {
+        const holder = event.holder && tellHolder(event.holder);
+        this.#watches.hear(event.name, { kind: 'change', name: tellName(event.name), holder, meta: event.meta });
+        return;
+      }
+      case 'watch-refused':
+        this.#watches.refuse(event.prefix);
+        return;
+      case 'stopped':
+      case 'ready':
+      case 'disk-failed':
+      case 'noting':
+      case 'outlived':
+      case 'status-told':
+      case 'bootstrapped':
+        return;
+    }
+  }
+
+  #granted(event: Extract<LeaseEvent, { kind: 'granted' }>): void {
+    const asking = this.#requests.take(event.lease);
+    if (!asking) return;
+    const { driver, observer } = this.#ground;
+    const { name, nameBytes, termUs, askedUs } = asking;
+    const grantedUs = driver.monoUs;
+    const held = new HeldLease(this, { number: event.lease, name, nameBytes, token: event.token, termUs, grantedUs });
+    this.#held.set(event.lease, held);
+    observer.granted(held, termUs, grantedUs - askedUs, event.waited);
+    const lease = new Lease(held);
+    asking.answered(asking.isTry ? { ok: true, lease } : lease);
+  }
+
+  get held(): number {
+    return this.#held.size;
+  }
+
+  get waiting(): number {
+    return this.#requests.count;
+  }
+
+  get shortestTermUs(): number {
+    return this.#requests.shortestTermUs;
+  }
+
+  /** Whether a call waits for its answer. */
+  get isAsked(): boolean {
+    return this.#requests.count + this.#questions.count + this.#proclaims.count + this.#releases.count > 0;
+  }
+
+  /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
+  lose(lease: Lease): boolean {
+    const held = heldBehind(lease);
+    const { number, nameBytes } = held.grant;
+    if (this.#held.get(number) !== held || held.isOver) return false;
+    this.hear({ kind: 'lost', lease: number });
+    this.#ground.driver.command({ kind: 'release', lease: number, name: nameBytes });
+    return true;
+  }
+
+  // ── How it ends ────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Ends every waiting call with `why`, tells every holder to stop, and gives back what has stopped: a lease that was
+   * acquired by hand at once, since its holder calls this, and the lease of a work when the work has ended. What goes on
+   * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out.
+   */
+  async close(why: TenureError, timeoutUs?: number): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = why;
+    this.#requests.abandonAll(why);
+    this.#endQuestions(why);
+    const leases = this.#held.values();
+    // Whoever holds what is about to end was told to stop, and has not said that it did: let it run out.
+    const byHand = leases.filter((lease) => !this.#works.has(lease) && (lease.isOver || !lease.isEnding));
+    for (const { grant } of this.#works.leases())
+      this.#ground.driver.command({ kind: 'lapse', lease: grant.number, name: grant.nameBytes });
+    for (const lease of leases) lease.cutShort(why);
+    await Promise.all([this.#releases.giveBack(byHand, timeoutUs), this.#works.ended(timeoutUs)]);
+    this.#releases.abandonAll();
+    this.#endAll(why);
+  }
+
+  /** The node fell silent: everything it held is lost. */
+  fail(error: TenureError): void {
+    this.#closed ??= error;
+    this.#requests.failAll(error);
+    this.#endQuestions(error);
+    this.#endAll(error);
+    this.#releases.abandonAll();
+  }
+
+  #endQuestions(why: TenureError): void {
+    this.#questions.rejectAll(why);
+    this.#proclaims.reject(why);
+    this.#watches.endAll();
+  }
+
+  #endAll(why: TenureError): void {
+    for (const lease of this.#held.values()) this.#endLost(lease, why);
+    this.#held.clear();
+  }
+
+  /** Its holder has stopped. Told before the others can hear of it: in a history, whoever comes next comes after this. */
+  #endReleased(lease: HeldLease): void {
+    const { observer, loss } = this.#ground;
+    lease.endReleased();
+    if (lease.isGivenBack) observer.released(lease, this.#heldUs(lease));
+    else observer.lost(lease, this.#heldUs(lease), lost(lease, loss()));
+    if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), lease.number);
+  }
+
+  #endLost(lease: HeldLease, why: TenureError): void {
+    // One that is being given back was told of already.
+    if (!lease.isOver) this.#ground.observer.lost(lease, this.#heldUs(lease), why);
+    lease.endLost(why);
+    if (this.#proclaims.count > 0) this.#proclaims.reject(why, lease.number);
+  }
+
+  #heldUs({ grant }: HeldLease): number {
+    return this.clocks.mono() - grant.grantedUs;
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw this.#closed;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The events a cell publishes through `node:diagnostics_channel`: the names of the channels and what is sent on
+ * each. Whoever wants to trace or to meter subscribes, without touching the code that holds leases; while
+ * nobody does, nothing is made to be published.
+ */
+import { channel, subscribe, unsubscribe, type Channel } from 'node:diagnostics_channel';
+import type { RefusalReason } from '../../core/index.ts';
+import type { TenureError } from '../../kernel/index.ts';
+import type { CellState } from '../cell/state.ts';
+
+/** Whose event it is: of every payload. */
+export interface Origin {
+  readonly cell: string;
+  /** The member's id, or the client's name. */
+  readonly node: string;
+  readonly incarnation: number;
+}
+
+/** A lease by its name and fencing token. */
+interface OfLease extends Origin {
+  readonly name: string;
+  readonly token: number;
+}
+
+/** Every channel, and what is published on it. */
+export interface TenureEvents {
+  'tenure:lease:requested': Origin & { readonly name: string; readonly request: number };
+  /** `queued`: it had to wait for others. */
+  'tenure:lease:granted': OfLease & {
+    readonly request: number;
+    readonly termMs: number;
+    readonly remainingMs: number;
+    readonly waitMs: number;
+    readonly queued: boolean;
+  };
+  'tenure:lease:refused': Origin & {
+    readonly name: string;
+    readonly request: number;
+    readonly reason: RefusalReason;
+    readonly waitMs: number;
+  };
+  'tenure:lease:renewed': OfLease & { readonly remainingMs: number };
+  /** One attempt failed; others follow until the term is over. */
+  'tenure:lease:renewal-failed': OfLease & { readonly remainingMs: number };
+  'tenure:lease:lost': OfLease & { readonly holdMs: number; readonly error: TenureError };
+  /** Its holder has stopped; the others hear of it next. */
+  'tenure:lease:released': OfLease & { readonly holdMs: number };
+  'tenure:cell:state': Origin & { readonly state: CellState; readonly before: CellState };
+  'tenure:cell:peer': Origin & { readonly peer: string; readonly connected: boolean; readonly reason: string | null };
+  /** A peer that could not be trusted or understood: at every attempt. */
+  'tenure:cell:refused': Origin & { readonly peer: string; readonly error: TenureError };
+  /** The restart silence of this member began, or is over. */
+  'tenure:cell:silence': Origin & { readonly silent: boolean; readonly ms: number };
+  /** The event loop stood still, the machine slept, or its wall clock was set back. */
+  'tenure:cell:stall': Origin & { readonly kind: 'stall' | 'sleep' | 'wall-step'; readonly ms: number };
+  /** The clock of this process or of a member runs too fast or too slow; null when that of this process is fine again. */
+  'tenure:cell:clock-rate': Origin & { readonly error: TenureError | null };
+  /** A term is shorter than ten round trips: it may be lost over nothing. Once for each cell. */
+  'tenure:cell:short-term': Origin & { readonly termMs: number; readonly rttMs: number };
+  /** This node broke one of its own rules and fell silent. */
+  'tenure:cell:failure': Origin & { readonly error: TenureError };
+  /** The history file ends here. */
+  'tenure:history:failed': Origin & { readonly error: TenureError };
+}
+
+export type TenureChannel = keyof TenureEvents;
+
+/** Every channel, by its name: with a look at one that nobody hears, nothing is made for it. */
+export const CHANNELS: { readonly [K in TenureChannel]: Channel } = {
+  'tenure:lease:requested': channel('tenure:lease:requested'),
+  'tenure:lease:granted': channel('tenure:lease:granted'),
+  'tenure:lease:refused': channel('tenure:lease:refused'),
+  'tenure:lease:renewed': channel('tenure:lease:renewed'),
+  'tenure:lease:renewal-failed': channel('tenure:lease:renewal-failed'),
+  'tenure:lease:lost': channel('tenure:lease:lost'),
+  'tenure:lease:released': channel('tenure:lease:released'),
+  'tenure:cell:state': channel('tenure:cell:state'),
+  'tenure:cell:peer': channel('tenure:cell:peer'),
+  'tenure:cell:refused': channel('tenure:cell:refused'),
+  'tenure:cell:silence': channel('tenure:cell:silence'),
+  'tenure:cell:stall': channel('tenure:cell:stall'),
+  'tenure:cell:clock-rate': channel('tenure:cell:clock-rate'),
+  'tenure:cell:short-term': channel('tenure:cell:short-term'),
+  'tenure:cell:failure': channel('tenure:cell:failure'),
+  'tenure:history:failed': channel('tenure:history:failed'),
+};
+
+/** Hears every event of one channel, of all cells of this process, typed; what it returns ends that. */
+export function observe<K extends TenureChannel>(name: K, listener: (event: TenureEvents[K]) => void): () => void {
+  // The channels carry what the table above says: only this package publishes on them.
+  const hear = (event: unknown): void => listener(event as TenureEvents[K]);
+  subscribe(name, hear);
+  return () => void unsubscribe(name, hear);
+}

@@ -1,0 +1,109 @@
+/**
+ * All that is told about the leases of one process while it works. The lease service says what happened; who hears of
+ * it is decided here. On the way of a lease this costs a few additions.
+ */
+import type { RefusalReason } from '../../core/index.ts';
+import type { TenureError } from '../../kernel/index.ts';
+import { LeaseTally } from './counters.ts';
+import type { Outlets } from './outlets.ts';
+
+/** What is told of a lease. */
+export interface ObservedLease {
+  readonly name: string;
+  readonly token: number;
+  /** Of the request that it came of. */
+  readonly number: number;
+  remainingMs(): number;
+}
+
+export class LeaseObserver {
+  readonly tally: LeaseTally = new LeaseTally();
+  readonly #outlets: Outlets;
+
+  constructor(outlets: Outlets) {
+    this.#outlets = outlets;
+  }
+
+  requested(name: string, request: number): void {
+    const outlets = this.#outlets;
+    this.tally.requests++;
+    outlets.history?.append({ kind: 'requested', resource: name, request });
+    if (outlets.hears('tenure:lease:requested')) outlets.publish('tenure:lease:requested', { name, request });
+  }
+
+  /** It stands in line. */
+  queued(name: string, request: number): void {
+    this.#outlets.history?.append({ kind: 'queued', resource: name, request });
+  }
+
+  granted(lease: ObservedLease, termUs: number, waitUs: number, queued: boolean): void {
+    const { history, log } = this.#outlets;
+    this.tally.grants++;
+    if (queued) this.tally.queuedGrants++;
+    this.tally.waitMs.add(waitUs);
+    const isLogged = log.wants('debug');
+    if (!history && !this.#outlets.hears('tenure:lease:granted') && !isLogged) return;
+    const { name, token, number: request } = lease;
+    const remainingMs = lease.remainingMs();
+    const remainingUs = Math.floor(remainingMs * 1000);
+    const [termMs, waitMs] = [termUs / 1000, waitUs / 1000];
+    // One that had run out before it could be handed over was never had.
+    if (remainingUs > 0) history?.append({ kind: 'granted', resource: name, request, token, remainingUs });
+    else history?.append({ kind: 'abandoned', resource: name, request });
+    this.#outlets.publish('tenure:lease:granted', { name, request, token, termMs, remainingMs, waitMs, queued });
+    if (isLogged) log.say('debug', { name, token, waitMs }, 'lease granted');
+  }
+
+  /** The request came to nothing. */
+  refused(name: string, request: number, reason: RefusalReason, waitUs: number): void {
+    const { history, log } = this.#outlets;
+    const waitMs = waitUs / 1000;
+    this.tally.refusals[reason]++;
+    history?.append({ kind: 'abandoned', resource: name, request });
+    if (this.#outlets.hears('tenure:lease:refused')) this.#outlets.publish('tenure:lease:refused', { name, request, reason, waitMs });
+    if (log.wants('debug')) log.say('debug', { name, reason, waitMs }, 'lease refused');
+  }
+
+  renewed(lease: ObservedLease): void {
+    const { history } = this.#outlets;
+    this.tally.renewals++;
+    if (!history && !this.#outlets.hears('tenure:lease:renewed')) return;
+    const { name, token } = lease;
+    const remainingMs = lease.remainingMs();
+    const remainingUs = Math.floor(remainingMs * 1000);
+    if (remainingUs > 0) history?.append({ kind: 'renewed', resource: name, token, remainingUs });
+    this.#outlets.publish('tenure:lease:renewed', { name, token, remainingMs });
+  }
+
+  renewalFailed(lease: ObservedLease): void {
+    const { log } = this.#outlets;
+    this.tally.renewalFailures++;
+    const isLogged = log.wants('debug');
+    if (!this.#outlets.hears('tenure:lease:renewal-failed') && !isLogged) return;
+    const { name, token } = lease;
+    const remainingMs = lease.remainingMs();
+    this.#outlets.publish('tenure:lease:renewal-failed', { name, token, remainingMs });
+    if (isLogged) log.say('debug', { name, token, remainingMs }, 'lease not renewed yet; trying again');
+  }
+
+  lost({ name, token }: ObservedLease, holdUs: number, error: TenureError): void {
+    const { history, log } = this.#outlets;
+    const holdMs = holdUs / 1000;
+    this.tally.losses++;
+    this.tally.holdMs.add(holdUs);
+    history?.append({ kind: 'ended', resource: name, token, reason: error.code === 'TENURE_LEASE_LOST' ? 'deadline' : 'lost' });
+    this.#outlets.publish('tenure:lease:lost', { name, token, holdMs, error });
+    log.say('warn', { code: error.code, name, token, holdMs }, error.message);
+  }
+
+  /** Its holder has stopped. To be called before anybody else can hear of it. */
+  released({ name, token }: ObservedLease, holdUs: number): void {
+    const { history, log } = this.#outlets;
+    const holdMs = holdUs / 1000;
+    this.tally.releases++;
+    this.tally.holdMs.add(holdUs);
+    history?.append({ kind: 'ended', resource: name, token, reason: 'released' });
+    if (this.#outlets.hears('tenure:lease:released')) this.#outlets.publish('tenure:lease:released', { name, token, holdMs });
+    if (log.wants('debug')) log.say('debug', { name, token, holdMs }, 'lease released');
+  }
+}

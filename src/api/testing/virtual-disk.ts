@@ -1,0 +1,32 @@
+/** A disk for the testing kit: what was written and answered is there after a crash; what was under way at the crash is not. */
+import type { Disk, DiskAnswer } from '../../runtime/index.ts';
+
+export class VirtualDisk implements Disk {
+  readonly #values: Map<string, Uint8Array>;
+  readonly #schedule: (task: () => void) => void;
+
+  /** `before` is the same disk in an earlier life of its member. */
+  constructor(schedule: (task: () => void) => void, before?: VirtualDisk) {
+    this.#schedule = schedule;
+    this.#values = before ? before.#values : new Map();
+  }
+
+  read(key: string, done: DiskAnswer): void {
+    this.#schedule(() => done(true, this.#values.get(key) ?? null));
+  }
+
+  write(key: string, value: Uint8Array, done: DiskAnswer): void {
+    const copy = value.slice();
+    this.#schedule(() => {
+      this.#values.set(key, copy);
+      done(true, null);
+    });
+  }
+
+  erase(key: string, done: DiskAnswer): void {
+    this.#schedule(() => {
+      this.#values.delete(key);
+      done(true, null);
+    });
+  }
+}

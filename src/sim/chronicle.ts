@@ -1,0 +1,203 @@
+/**
+ * Turns what users and actors tell into a history, and shows it to the referees: the same in worlds and on stages. A hold is closed
+ * when its holder's own clocks have passed, before anything else is written down of the resource.
+ */
+import { wallUs, type Json, type MonoUs, type WallUs } from '../kernel/index.ts';
+import { inOrder, Panel, whoSeen, type HistoryRecord, type Perspective, type Referee, type WhoMemory } from '../check/index.ts';
+import { HoldLedger, type Hold } from './holds.ts';
+import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
+
+/** What the application on a node tells; a hold comes with its deadline. What is still left of it is reckoned when it is written down. */
+export type Told =
+  | {
+      readonly kind: 'granted';
+      readonly resource: string;
+      readonly request: number;
+      readonly token: number;
+      readonly deadline: HoldDeadline;
+    }
+  | { readonly kind: 'renewed'; readonly resource: string; readonly token: number; readonly deadline: HoldDeadline }
+  | { readonly kind: 'used'; readonly resource: string; readonly token: number }
+  | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
+  /** Progress that was owed is impossible or was undone. */
+  | { readonly kind: 'missed'; readonly message: string }
+  /** The core found one of its own invariants broken. It is stepped no more. */
+  | { readonly kind: 'broke'; readonly message: string }
+  | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
+
+/** The part of a desk by which an application tells the history what it does. */
+export abstract class Teller {
+  protected abstract tell(told: Told): void;
+
+  requested(resource: string, request: number): void {
+    this.record({ kind: 'requested', resource, request });
+  }
+
+  abandoned(resource: string, request: number): void {
+    this.record({ kind: 'abandoned', resource, request });
+  }
+
+  granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
+    this.tell({ kind: 'granted', resource, request, token, deadline });
+  }
+
+  renewed(resource: string, token: number, deadline: HoldDeadline): void {
+    this.tell({ kind: 'renewed', resource, token, deadline });
+  }
+
+  used(resource: string, token: number): void {
+    this.tell({ kind: 'used', resource, token });
+  }
+
+  ended(resource: string, token: number, reason: 'released' | 'lost'): void {
+    this.tell({ kind: 'ended', resource, token, reason });
+  }
+
+  record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
+    this.tell({ kind: 'record', record });
+  }
+
+  failLiveness(message: string): void {
+    this.tell({ kind: 'missed', message });
+  }
+}
+
+export interface ChronicleClocks {
+  now(): number;
+  monoOf(node: number): MonoUs;
+  wallOf(node: number): WallUs;
+  /**
+   * Wall clocks may be set back: a hold that ended by the wall clock alone may be back before its holder looks. So until its holder says that it is
+   * lost it is judged by the monotonic clock, which is stricter. Where machines sleep this may not be: there the wall clock alone ends a hold.
+   */
+  readonly wallsGoBack?: boolean;
+}
+
+/** Is shown each record as it is written. */
+type Written = (record: HistoryRecord) => void;
+
+interface ChronicleMemory {
+  readonly panel: Json;
+  readonly holds: readonly (readonly [resource: string, who: WhoMemory, token: number, monoUs: number, wallUs: number])[];
+}
+
+export class Chronicle {
+  readonly panel: Panel;
+  readonly #clocks: ChronicleClocks;
+  readonly #ledger = new HoldLedger();
+  readonly #written: Written;
+
+  constructor(referees: readonly Referee[], clocks: ChronicleClocks, written: Written = () => undefined) {
+    this.panel = new Panel(referees);
+    this.#clocks = clocks;
+    this.#written = written;
+  }
+
+  tell(node: number, incarnation: number, told: Told): void {
+    const who = { at: this.#clocks.now(), node, incarnation };
+    if (told.kind === 'record') {
+      this.#write({ ...who, ...told.record });
+      return;
+    }
+    if (told.kind === 'missed') {
+      this.missed(`node ${node}#${incarnation} ${told.message}`);
+      return;
+    }
+    if (told.kind === 'broke') {
+      this.panel.report({ property: 'invariant', at: who.at, message: `node ${node}#${incarnation} ${told.message}` });
+      return;
+    }
+    const { resource, token } = told;
+    const hold = this.#ledger.find(resource, incarnation, token);
+    this.settle(resource);
+    switch (told.kind) {
+      case 'granted': {
+        const { request, deadline } = told;
+        this.#write({ ...who, kind: 'granted', resource, request, token, remainingUs: this.#remainingUs(node, deadline) });
+        this.#ledger.open(resource, { node, incarnation, token, deadline });
+        return;
+      }
+      case 'renewed': {
+        const { deadline } = told;
+        this.#write({ ...who, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, deadline) });
+        if (hold) hold.deadline = deadline;
+        return;
+      }
+      case 'used': {
+        const remainingUs = hold ? this.#remainingUs(node, hold.deadline) : 0;
+        this.#write({ ...who, kind: 'used', resource, token, remainingUs });
+        return;
+      }
+      case 'ended':
+        if (this.#ledger.close(resource, incarnation, token)) this.#write({ ...who, kind: 'ended', resource, token, reason: told.reason });
+        return;
+    }
+  }
+
+  /** Progress that was owed did not come. */
+  missed(message: string): void {
+    this.panel.report({ property: 'liveness', at: this.#clocks.now(), message });
+  }
+
+  crashed(node: number, incarnation: number): void {
+    this.#ledger.closeAllOf(incarnation);
+    this.#write({ at: this.#clocks.now(), node, incarnation, kind: 'crashed' });
+  }
+
+  /** Writes down the holds of a resource that ended by themselves. */
+  settle(resource: string): void {
+    const at = this.#clocks.now();
+    for (const { node, incarnation, token } of this.#ledger.closePassed(resource, (hold) => this.#hasPassed(hold))) {
+      this.#write({ at, node, incarnation, kind: 'ended', resource, token, reason: 'deadline' });
+    }
+  }
+
+  settleAll(): void {
+    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.settle(resource);
+  }
+
+  /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
+  snapshot(seen: Perspective): Json {
+    const holds = [...this.#ledger.entries()].map(
+      ([resource, { node, incarnation, token, deadline }]): ChronicleMemory['holds'][number] => [
+        resource,
+        whoSeen({ node, incarnation }, seen),
+        token,
+        deadline.monoUs,
+        deadline.wallUs,
+      ],
+    );
+    return { panel: this.panel.snapshot(seen), holds: inOrder(holds) };
+  }
+
+  /** Of a chronicle that was just built for the same referees. */
+  restore(memory: Json): void {
+    const { panel, holds } = memory as unknown as ChronicleMemory;
+    this.panel.restore(panel, this.#clocks.now());
+    for (const [resource, [node, incarnation], token, monoUs, wall] of holds) {
+      const deadline = { monoUs: monoUs as MonoUs, wallUs: wall as WallUs };
+      this.#ledger.open(resource, { node: Number(node), incarnation, token, deadline });
+    }
+  }
+
+  /** The nodes that hold a resource by their own clocks, at this instant. */
+  holdersOf(resource: string): number[] {
+    this.settle(resource);
+    return this.#ledger.holdersOf(resource);
+  }
+
+  #hasPassed({ node, deadline }: Hold): boolean {
+    const { wallsGoBack = false } = this.#clocks;
+    return this.#remainingUs(node, wallsGoBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline) <= 0;
+  }
+
+  /** How long a holder may still act, by its own clocks. */
+  #remainingUs(node: number, deadline: HoldDeadline): number {
+    return Math.min(deadline.monoUs - this.#clocks.monoOf(node), deadline.wallUs - this.#clocks.wallOf(node));
+  }
+
+  #write(record: HistoryRecord): void {
+    this.#written(record);
+    this.panel.observe(record);
+  }
+}

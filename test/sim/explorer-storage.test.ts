@@ -1,0 +1,206 @@
+/** Accesses to storage in the explorer: everything that a regular register allows, and no more. */
+import { describe, expect, test } from 'vitest';
+import { stateHash, type Json } from '../../src/kernel/index.ts';
+import { OWN_DISK } from '../../src/core/index.ts';
+import type { HistoryRecord, RecordKind, Referee, Violation } from '../../src/check/index.ts';
+import { exploring, usualBounds, type Budgets, type Exploration } from '../../src/sim/explorer/index.ts';
+import { StorageStates, type StorageId, type StorageMove } from '../../src/sim/explorer/storage.ts';
+import { registerWorld } from '../support/kits.ts';
+
+const LIMITS = { maxStates: 1_000_000, isOver: () => false };
+const SLOW = 60_000;
+
+function explore(bounds: object, mutant: string | null = null, referee?: () => Referee): Exploration {
+  const { staging } = registerWorld;
+  const protocol = { ...staging.protocol, ...(referee ? { referees: () => [referee()] } : {}) };
+  const all: Budgets = { ...usualBounds(registerWorld.bounds), ...bounds };
+  return exploring({ ...registerWorld, staging: { ...staging, protocol } }).explore(all, mutant, LIMITS);
+}
+
+/** Objects when it has seen what it waits for: that the explorer gets there is what is tested. */
+class Sighting implements Referee {
+  readonly property = 'sighting';
+  readonly handles: readonly RecordKind[] = ['invoked', 'responded', 'crashed'];
+  readonly #isIt: (record: HistoryRecord, before: readonly HistoryRecord[]) => boolean;
+  #records: readonly HistoryRecord[] = [];
+
+  constructor(isIt: (record: HistoryRecord, before: readonly HistoryRecord[]) => boolean) {
+    this.#isIt = isIt;
+  }
+
+  observe(record: HistoryRecord): Violation | null {
+    const before = this.#records;
+    this.#records = [...before, record];
+    return this.#isIt(record, before) ? { property: this.property, at: record.at, message: 'seen' } : null;
+  }
+
+  finish(): readonly Violation[] {
+    return [];
+  }
+
+  snapshot(): Json {
+    return this.#records as unknown as Json;
+  }
+
+  restore(memory: Json): void {
+    this.#records = memory as unknown as readonly HistoryRecord[];
+  }
+}
+
+const readsOf = (records: readonly HistoryRecord[]): (string | null | undefined)[] =>
+  records.flatMap((record) => (record.kind === 'responded' && record.value !== undefined ? [record.value] : []));
+
+describe('the register of the simulator, with everything that can happen to two clients', () => {
+  test(
+    'is regular',
+    () => {
+      const { exhausted, found, states } = explore({ operations: 2 });
+      expect(found).toBeNull();
+      expect(exhausted).toBe(true);
+      expect(states).toBeGreaterThan(5000);
+    },
+    SLOW,
+  );
+
+  test('is not with a client that answers reads with what it saw last', () => {
+    const { found } = explore({}, 'cached-read');
+    expect(found?.violation.property).toBe('regularity');
+    expect(found?.lines.map(({ line }) => line)).toEqual(['write p k 0.0.1', 'answer p #1', 'write q k 1.0.1', 'answer q #1', 'read p k']);
+  });
+
+  test.each<readonly [string, (record: HistoryRecord, before: readonly HistoryRecord[]) => boolean, object]>([
+    [
+      'a read finds nothing after another read found something: no register of this sort is atomic',
+      (record, before) => record.kind === 'responded' && record.value === null && readsOf(before).some((value) => value !== null),
+      { crashes: 0, failures: 0 },
+    ],
+    [
+      'a write of a crashed client is found',
+      (record, before) =>
+        record.kind === 'responded' &&
+        typeof record.value === 'string' &&
+        before.some(({ kind, node }) => kind === 'crashed' && `${node}` === record.value?.[0]) &&
+        !readsOf(before).includes(record.value),
+      { failures: 0 },
+    ],
+  ])('%s', (_what, isIt, bounds) => {
+    const { found } = explore({ operations: 2, ...bounds }, null, () => new Sighting(isIt));
+    expect(found?.violation.property).toBe('sighting');
+  });
+});
+
+/** What reads may be answered with. */
+function findings(storage: StorageStates, id: StorageId): (string | null)[] {
+  return storage
+    .moves(id)
+    .flatMap(({ kind, completion: { value }, finding }) =>
+      kind === 'answer' && finding !== undefined ? [value && String.fromCharCode(...value)] : [],
+    );
+}
+
+const write = (op: number, text: string, unit = 0) => ({
+  action: 'write' as const,
+  op,
+  unit,
+  key: 'k',
+  value: Uint8Array.from(text, (one) => one.charCodeAt(0)),
+});
+const read = (op: number, unit = 0) => ({ action: 'read' as const, op, unit, key: 'k' });
+
+class Shelf {
+  readonly storage = new StorageStates();
+  id: StorageId = 0;
+  #asks = 0;
+
+  ask(node: number, ...asked: readonly ReturnType<typeof write | typeof read>[]): this {
+    this.id = this.storage.ask(this.id, node, node + 1, asked, ++this.#asks);
+    return this;
+  }
+
+  do(kind: StorageMove['kind'], node: number, op: number): this {
+    const move = this.storage.moves(this.id).find((one) => one.kind === kind && one.node === node && one.op === op);
+    if (!move) throw new Error(`${kind} of ${op} by ${node} is not possible`);
+    this.id = move.next;
+    return this;
+  }
+}
+
+describe('a read of a shared unit', () => {
+  test('finds what is being written, or what was answered last before it began', () => {
+    const shelf = new Shelf().ask(0, write(1, 'a')).do('answer', 0, 1).ask(0, write(2, 'b')).ask(1, read(1));
+    expect(findings(shelf.storage, shelf.id)).toEqual(['a', 'b']);
+    shelf.do('answer', 0, 2);
+    expect(findings(shelf.storage, shelf.id)).toEqual(['a', 'b']);
+    shelf.do('answer', 1, 1).ask(1, read(2));
+    expect(findings(shelf.storage, shelf.id)).toEqual(['b']);
+  });
+
+  test('finds nothing only if no write was answered before it began', () => {
+    const shelf = new Shelf().ask(0, write(1, 'a')).ask(1, read(1)).do('answer', 0, 1).ask(1, read(2));
+    const byOp = (op: number): (string | null)[] =>
+      shelf.storage
+        .moves(shelf.id)
+        .flatMap((one) =>
+          one.op === op && one.kind === 'answer' ? [one.completion.value && String.fromCharCode(...one.completion.value)] : [],
+        );
+    expect(byOp(1)).toEqual([null, 'a']);
+    expect(byOp(2)).toEqual(['a']);
+  });
+
+  test('may find a write that failed for ever, and one that failed after its effect until the next is answered', () => {
+    const never = new Shelf().ask(0, write(1, 'a')).do('fail', 0, 1).ask(0, write(2, 'b')).do('answer', 0, 2).ask(1, read(1));
+    expect(new Set(findings(never.storage, never.id))).toEqual(new Set(['a', 'b']));
+    const after = new Shelf()
+      .ask(0, write(1, 'a'))
+      .do('effect', 0, 1)
+      .do('fail', 0, 1)
+      .ask(0, write(2, 'b'))
+      .do('answer', 0, 2)
+      .ask(1, read(1));
+    expect(findings(after.storage, after.id)).toEqual(['b']);
+  });
+
+  test('does not find a write whose effect was before that of an answered one, whichever is answered first', () => {
+    const shelf = new Shelf()
+      .ask(0, write(1, 'a'))
+      .ask(1, write(1, 'b'))
+      .do('effect', 0, 1)
+      .do('answer', 1, 1)
+      .do('answer', 0, 1)
+      .ask(1, read(2));
+    expect(findings(shelf.storage, shelf.id)).toEqual(['b']);
+  });
+});
+
+describe('what is left of storage', () => {
+  test('is the same however it came about', () => {
+    const one = new Shelf().ask(0, write(1, 'a')).do('answer', 0, 1).ask(0, write(2, 'b')).do('answer', 0, 2);
+    const other = new Shelf().ask(1, write(7, 'b')).do('effect', 1, 7).do('answer', 1, 7);
+    const names = { node: (node: number | string) => node, incarnation: (incarnation: number) => incarnation };
+    expect(stateHash(one.storage.renamed(one.id, names))).toBe(stateHash(other.storage.renamed(other.id, names)));
+  });
+
+  test('of a crashed process: its writes to shared units, with nobody to tell, and nothing of its disk', () => {
+    const shelf = new Shelf().ask(0, write(1, 'a'), write(2, 'd', OWN_DISK), write(3, 'e', OWN_DISK), read(4)).do('answer', 0, 2);
+    shelf.id = shelf.storage.crashed(shelf.id, 0, 1);
+    expect(shelf.storage.moves(shelf.id)).toMatchObject([{ kind: 'effect', op: 1, incarnation: null }]);
+    shelf.do('effect', 0, 1);
+    expect(shelf.storage.moves(shelf.id)).toEqual([]);
+    shelf.ask(0, read(5, OWN_DISK));
+    expect(shelf.storage.moves(shelf.id).map(({ kind, completion }) => [kind, completion.value])).toEqual([
+      ['answer', null],
+      ['fail', null],
+    ]);
+  });
+
+  test('on a disk: what took effect last', () => {
+    const shelf = new Shelf()
+      .ask(0, write(1, 'a', OWN_DISK))
+      .do('answer', 0, 1)
+      .ask(0, write(2, 'b', OWN_DISK))
+      .do('effect', 0, 2)
+      .do('fail', 0, 2);
+    shelf.ask(0, read(3, OWN_DISK));
+    expect(shelf.storage.moves(shelf.id)[0]?.completion.value).toEqual(Uint8Array.of(98));
+  });
+});
