@@ -47,6 +47,23 @@ const PLANTS: Record<keyof typeof RULES, readonly Plant[]> = {
     { path: 'src/cli/planted.ts', bad: [], good: [`import '../server/index.ts';`, `import { Command } from 'commander';`] },
     { path: 'src/misc/planted.ts', bad: ['export const a = 1;'], good: [] },
   ],
+  enginesApart: [
+    {
+      path: 'src/core/leases/rounds/planted.ts',
+      bad: [
+        `import { Ledger } from '../quorum/ledger.ts';`,
+        `export type { Ledger } from '../quorum/ledger.ts';`,
+        `import '../quorum/deeper/ledger.ts';`,
+      ],
+      good: [
+        `import { stretch } from '../timing.ts';`,
+        `import { Claim } from './claim.ts';`,
+        `import { DueHeap } from '../../tables/index.ts';`,
+      ],
+    },
+    { path: 'src/core/leases/planted.ts', bad: [`import './quorum/ledger.ts';`], good: [`import './timing.ts';`] },
+    { path: 'src/core/index.ts', bad: [], good: [`export * from './leases/quorum/index.ts';`] },
+  ],
   layerProjects: [
     {
       path: 'src/core/tsconfig.json',

@@ -30,6 +30,8 @@ export type Told =
   | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
   /** Progress that was owed is impossible or was undone. */
   | { readonly kind: 'missed'; readonly message: string }
+  /** The core found one of its own invariants broken. It is stepped no more. */
+  | { readonly kind: 'broke'; readonly message: string }
   | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
 
 /** The part of a desk by which an application tells the history what it does. */
@@ -110,6 +112,10 @@ export class Chronicle {
     }
     if (told.kind === 'missed') {
       this.missed(`node ${node}#${incarnation} ${told.message}`);
+      return;
+    }
+    if (told.kind === 'broke') {
+      this.panel.report({ property: 'invariant', at: who.at, message: `node ${node}#${incarnation} ${told.message}` });
       return;
     }
     const { resource, token } = told;

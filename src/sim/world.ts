@@ -6,6 +6,7 @@
 import { NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { UnitId, Version } from '../core/index.ts';
 import { Sometimes, type HistoryRecord, type Panel } from '../check/index.ts';
+import { invariantViolation } from './broken-core.ts';
 import { Chronicle, type ChronicleClocks, type Told } from './chronicle.ts';
 import type { MachineClock } from './clock.ts';
 import { SimDesk } from './desk.ts';
@@ -66,7 +67,6 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   // The population's own lists, at hand for every message.
   readonly #clocks: readonly MachineClock[];
   readonly #processes: readonly SimProcess<Message, Command, Event>[];
-  readonly #current: readonly (SimProcess<Message, Command, Event> | null)[];
   readonly #actions = new Parked<() => void>();
   readonly #accesses = new Parked<Access>();
   readonly #inbox: Event[] = [];
@@ -110,11 +110,19 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     this.#slab = new MessageSlab(protocol.codec);
     this.#clocks = this.population.clocks;
     this.#processes = this.population.processes;
-    this.#current = this.population.current;
   }
 
-  /** Runs the scenario to its end, or to the first violation. */
+  /** Runs the scenario to its end, or to the first violation. A core that finds one of its own invariants broken is one. */
   run(): void {
+    try {
+      this.#play();
+    } catch (error) {
+      const who = this.#running && `${this.nameOf(this.#running.node)}#${this.#running.incarnation}`;
+      this.panel.report(invariantViolation(error, who, this.nowUs));
+    }
+  }
+
+  #play(): void {
     const { nodes, safetyUs, livenessUs } = this.scenario;
     const { panel, population } = this;
     population.startAll(nodes);
@@ -124,20 +132,15 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     this.#heal();
     this.#runUntil(safetyUs + livenessUs, () => panel.violationCount > 0 || population.allDone);
     if (panel.violationCount > 0 || this.#isCutShort) return;
-    for (const process of this.#current) {
-      if (process && !process.done) this.chronicle.missed(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
-    }
-    this.population.audit();
+    population.askWaiting();
+    population.audit();
     panel.finish(this.nowUs);
   }
 
   /** How often each thing happened that the protocol declares: what its users and observers saw, and what the world did. */
   sometimesCounts(): Record<string, number> {
     const counts = this.sometimes.toJSON();
-    for (const [name, count] of Object.entries(this.counts)) {
-      const seen = counts[name];
-      if (seen !== undefined) counts[name] = seen + count;
-    }
+    for (const [name, count] of Object.entries(this.counts)) if (name in counts) counts[name] = (counts[name] ?? 0) + count;
     return counts;
   }
 

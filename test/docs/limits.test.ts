@@ -35,7 +35,7 @@ import {
 } from '../../src/core/index.ts';
 import { NameTable } from '../../src/core/tables/index.ts';
 import { LEASES_IN_ALL } from '../../src/core/leases/quorum/lease-room.ts';
-import { internText } from '../../src/core/leases/quorum/snapshots.ts';
+import { internText } from '../../src/core/leases/snapshots.ts';
 import { Votes } from '../../src/core/leases/quorum/votes.ts';
 import { WaitingRoom } from '../../src/core/leases/quorum/waiting-room.ts';
 import { Watchers } from '../../src/core/leases/quorum/watchers.ts';

@@ -57,6 +57,23 @@ const layerOrder: Rule = (path, text) => {
   });
 };
 
+/** The folder of an engine; '' for what engines share. */
+function engineOf(path: string): string | undefined {
+  const inner = /^src\/core\/leases\/(.+)$/.exec(path)?.[1];
+  return inner === undefined ? undefined : posix.dirname(inner).replace(/^\.$|\/.*$/, '');
+}
+
+/** Each engine of `src/core/leases` has a folder. What engines share stands beside the folders: no folder imports another, and nothing beside them imports one. */
+const enginesApart: Rule = (path, text) => {
+  const own = engineOf(path);
+  if (own === undefined || !isSource(path)) return [];
+  return readSource(path, text).imports.flatMap(({ module, start }) => {
+    const other = engineOf(posix.join(posix.dirname(path), module ?? ''));
+    if (!module?.startsWith('.') || !other || other === own) return [];
+    return [`${path}:${lineAt(text, start)}: imports the engine ${other}; what engines share stands in src/core/leases`];
+  });
+};
+
 const layerProjects: Rule = (path, text) => {
   if (!/^src\/[^/]+\/tsconfig\.json$/.test(path)) return [];
   const layer = layerOf(path);
@@ -209,6 +226,7 @@ const dependencies: Rule = (path, text) => {
 
 export const RULES = {
   layerOrder,
+  enginesApart,
   layerProjects,
   arithmetic,
   opening,

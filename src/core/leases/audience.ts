@@ -14,7 +14,7 @@ import {
   type NodeId,
   type SpanUs,
 } from '../../kernel/index.ts';
-import { MEMBER_LIMITS, shareOf, WATCHES_MAX } from './quorum/limits.ts';
+import { MEMBER_LIMITS, shareOf, WATCHES_MAX } from './limits.ts';
 
 /** One process that watches, with all its prefixes. */
 export interface Watcher {

@@ -1,6 +1,7 @@
 /** Tables in which millions of leases live: typed arrays instead of objects, and memory given back when leases end. */
 export * from './calendar.ts';
 export * from './columns.ts';
+export * from './due-heap.ts';
 export * from './hold-table.ts';
 export * from './learn-table.ts';
 export * from './lowest-set.ts';

@@ -6,6 +6,7 @@ import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type 
 import type { Boot, Completion, Core, Snapshot, Step, UnitId, Version } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import { Teller, type Told } from '../chronicle.ts';
+import { brokenInvariant } from '../broken-core.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
 import type { Actor, StagedProtocol } from './staging.ts';
@@ -74,6 +75,14 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
     this.#choices = choices;
     this.#chosen = 0;
     for (const list of [this.sent, this.asked, this.told, this.events, this.commands]) list.length = 0;
+    try {
+      this.#step(input);
+    } catch (error) {
+      this.told.push({ kind: 'broke', message: brokenInvariant(error) });
+    }
+  }
+
+  #step(input: Input): void {
     switch (input.kind) {
       case 'start':
         this.core.start(this);

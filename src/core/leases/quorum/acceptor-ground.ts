@@ -13,7 +13,7 @@ export interface AcceptorSnapshot {
   readonly rows: Snapshot;
   readonly promises: Snapshot;
   readonly queues: Snapshot;
-  readonly standing: Snapshot;
+  readonly voting: Snapshot;
   readonly ledger: Snapshot;
   readonly floors: readonly number[];
   readonly clock: BallotTime;

@@ -1,16 +1,16 @@
 /**
  * The acceptor: a vote per name, given to one live lease at a time (rule 2), counted on this node's own
  * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
- * knows what its ledger kept, if it has one; when it may vote at all is for its standing to say (rule 4).
+ * knows what its ledger kept, if it has one; when it may vote at all is for its voting state to say (rule 4).
  */
-import { monoUs, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { invariant, monoUs, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
 import { Changes } from './changes.ts';
 import { FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
-import { Horizon } from './horizon.ts';
+import { Horizon } from '../horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
 import {
   ACCEPTED,
@@ -37,17 +37,17 @@ import { Pages } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { internText, textOf } from './snapshots.ts';
-import { SILENT_US_MAX, Standing } from './standing.ts';
+import { internText, textOf } from '../snapshots.ts';
+import { SILENT_US_MAX, VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
 import { Telling } from './telling.ts';
-import { stretch, type Timing } from './timing.ts';
+import { stretch, type Timing } from '../timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
 import type { Watchers } from './watchers.ts';
 
 export class Acceptor implements LeaseView, LedgerView {
-  readonly standing: Standing;
+  readonly voting: VotingState;
   readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
   readonly #timing: Timing;
@@ -69,7 +69,7 @@ export class Acceptor implements LeaseView, LedgerView {
 
   constructor({ config, boot, names, watchers, sign, succession, rules }: AcceptorGround) {
     this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(this, config, boot.incarnation, rules);
-    this.standing = new Standing(
+    this.voting = new VotingState(
       { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
       (step) => boot.restarted && this.#setFloors(step),
     );
@@ -84,14 +84,13 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#changes = new Changes(config.timing.maxTermUs);
     this.#watchers = watchers;
-    const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
-    this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
+    this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
     this.#telling = new Telling({
       names,
       votes: this.#votes,
       changes: this.#changes,
-      standing: this.standing,
+      voting: this.voting,
       horizon: this.#horizon,
       rules,
       isLive: (id, step) => this.isLive(id, step),
@@ -100,7 +99,7 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.standing.wakeAt));
+    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.voting.wakeAt));
   }
 
   get highestBallot(): BallotTime {
@@ -113,11 +112,11 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   start(step: QuorumStep): void {
-    this.standing.start(step);
+    this.voting.start(step);
   }
 
   completed(completion: Completion, step: QuorumStep): void {
-    this.standing.completed(completion, step);
+    this.voting.completed(completion, step);
   }
 
   // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
@@ -126,10 +125,6 @@ export class Acceptor implements LeaseView, LedgerView {
     if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    if (!this.#rules.oneRoundTrip) {
-      this.#prepareLiteral(from, id, message, step);
-      return;
-    }
     if (this.isLive(id, step) && !this.#isSameLease(id, message)) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
       this.#refuse(from, HELD, id, hash, message, step);
@@ -155,8 +150,6 @@ export class Acceptor implements LeaseView, LedgerView {
       this.#refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#votes.hasRoom(id, message)) {
       this.#refuse(from, NO_ROOM, id, hash, message, step);
-    } else if (!this.#rules.oneRoundTrip) {
-      this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
@@ -189,7 +182,7 @@ export class Acceptor implements LeaseView, LedgerView {
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
-      this.#remove(id, step);
+      this.#removeOf(message.owner, id, step);
     }
     // A proposal of this lease that is still under way must find no room here.
     if (this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step)) this.#floors.raise(hash, message.ballot);
@@ -201,7 +194,7 @@ export class Acceptor implements LeaseView, LedgerView {
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const reply = this.#reply;
-    if (this.standing.isSilent(from, step)) return;
+    if (this.voting.isSilent(from, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     reply.kind = ANSWER;
@@ -214,7 +207,7 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (!this.standing.isSilent(from, step)) this.#pages.send(from, message, step);
+    if (!this.voting.isSilent(from, step)) this.#pages.send(from, message, step);
   }
 
   // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
@@ -222,7 +215,7 @@ export class Acceptor implements LeaseView, LedgerView {
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (!this.believes(message, step)) return;
     this.#horizon.observe(message.ballot, step);
-    if (!this.standing.isSilent(from, step)) this.#waiting.enter(from, message, step);
+    if (!this.voting.isSilent(from, step)) this.#waiting.enter(from, message, step);
   }
 
   unwait(message: QuorumMessage, step: QuorumStep): void {
@@ -238,7 +231,7 @@ export class Acceptor implements LeaseView, LedgerView {
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
   wake(step: QuorumStep): void {
-    this.standing.wake(step);
+    this.voting.wake(step);
     this.#promises.wake(step);
     this.#waiting.wake(step);
     if (step.monoUs >= this.#sweep.at) this.#sweepOut(step);
@@ -263,6 +256,8 @@ export class Acceptor implements LeaseView, LedgerView {
   #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
     // Looked up anew: seeing to a queue may have let the name go since.
     const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
+    invariant(!this.isLive(id, step) || !this.#rules.keepLiveLease, 'a live vote was given to another lease');
+    invariant(message.ballot > this.#floorOf(id, hash) || !this.#rules.tokenAboveFloor, 'a vote was given below the floor of its name');
     if (this.#leases.has(id)) this.#telling.ranOut(id, step);
     this.#changes.began(hash, step.monoUs);
     this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
@@ -275,9 +270,19 @@ export class Acceptor implements LeaseView, LedgerView {
 
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
   #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const endsAt = this.#leases.expiresAt(id);
     const expiresAt = this.#expiry(message, step);
+    invariant(message.ballot > this.#leases.ballot(id) || !this.#rules.refuseOwnLower, 'a vote was extended by a ballot below its own');
     if (this.#leases.token(id) !== message.token) this.#changes.began(this.#names.hashOf(id), step.monoUs);
-    return this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(this.#leases.expiresAt(id), expiresAt) : expiresAt);
+    const isOther = this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(endsAt, expiresAt) : expiresAt);
+    invariant(this.#leases.expiresAt(id) >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
+    return isOther;
+  }
+
+  /** A release is its owner's own word: it ends no vote of another. */
+  #removeOf(owner: Incarnation, id: number, step: QuorumStep): void {
+    invariant(this.#votes.ownerOf(id) === owner, 'a release ended the vote of another owner');
+    this.#remove(id, step);
   }
 
   #remove(id: number, step: QuorumStep): void {
@@ -335,30 +340,6 @@ export class Acceptor implements LeaseView, LedgerView {
     return id >= 0 && this.#leases.has(id) ? (Math.max(floor, this.#leases.ballot(id)) as BallotTime) : floor;
   }
 
-  // ── The papers to the letter: rule 2 off, prepare always, promises for ever ────────────────────────
-
-  #prepareLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promises.blocks(id, message, step)) return;
-    this.#promises.make(message, step);
-    this.#telling.lease(id, this.#reply, step);
-    const reply = this.#reply;
-    reply.kind = PROMISED;
-    reply.owner = message.owner;
-    reply.lease = message.lease;
-    reply.ballot = message.ballot;
-    reply.clock = this.#horizon.told(step);
-    this.#sign(reply, message.print);
-    step.send(from, reply);
-  }
-
-  #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promises.blocks(id, message, step)) return;
-    // The proposal may have reached us though our promise was not among those it was built on.
-    this.#promises.make(message, step);
-    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
-    this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
-  }
-
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
 
   snapshot(): Snapshot {
@@ -366,7 +347,7 @@ export class Acceptor implements LeaseView, LedgerView {
       rows: this.#votes.snapshot(),
       promises: this.#promises.snapshot(),
       queues: this.#waiting.snapshot(),
-      standing: this.standing.snapshot(),
+      voting: this.voting.snapshot(),
       ledger: this.#ledger?.snapshot((id) => textOf(this.#names.toBytes(id))) ?? null,
       floors: this.#floors.snapshot(),
       clock: this.#horizon.highest,
@@ -378,12 +359,12 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, standing, ledger, floors, clock, sweepAt, sweepFrom, votes, changes } =
+    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes } =
       snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
     this.#promises.restore(promises);
     this.#waiting.restore(queues);
-    this.standing.restore(standing);
+    this.voting.restore(voting);
     this.#ledger?.restore(ledger, (text) => internText(this.#names, text));
     this.#floors.restore(floors);
     this.#horizon.highest = clock;
@@ -455,11 +436,11 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
-    if (!this.standing.isSilent(from, step)) return false;
+    if (!this.voting.isSilent(from, step)) return false;
     const reply = this.#reply;
     reply.reason = SILENT;
     reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
-    reply.remainingUs = Math.min(this.standing.silentForUs(step.monoUs), SILENT_US_MAX);
+    reply.remainingUs = Math.min(this.voting.silentForUs(step.monoUs), SILENT_US_MAX);
     this.#answer(from, REFUSED, message, step);
     return true;
   }
@@ -474,6 +455,7 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
+    invariant(this.voting.isOpen || !this.#rules.silenceCoversOwnVote, 'a member voted in its silence');
     const flags = this.#watchers.isWatched(message) ? WATCHED : 0;
     this.#given++;
     const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), change, from, message, flags, step) ?? true;

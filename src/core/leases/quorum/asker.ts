@@ -6,12 +6,12 @@
 import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
+import { DueHeap } from '../../tables/index.ts';
 import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
-import { textOf } from './snapshots.ts';
+import { textOf } from '../snapshots.ts';
 
 interface Question {
   readonly name: Uint8Array;

@@ -22,10 +22,11 @@ import { Roster } from '../roster.ts';
 import { Succession } from '../succession.ts';
 import { Admission } from './admission.ts';
 import { Asker } from './asker.ts';
-import type { QuorumCommand, QuorumConfig, QuorumEvent, QuorumStep } from './config.ts';
+import type { LeaseCommand, LeaseEvent } from '../contract.ts';
+import type { QuorumConfig, QuorumStep } from './config.ts';
 import { Holder } from './holder.ts';
 import { Learner } from './learner.ts';
-import { META_BYTES_MAX } from './limits.ts';
+import { META_BYTES_MAX } from '../limits.ts';
 import { Lister } from './lister.ts';
 import {
   ACCEPTED,
@@ -63,11 +64,11 @@ import { Outgoing } from './outgoing.ts';
 import { Proposer } from './proposer.ts';
 import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
-import { retime } from './timing.ts';
-import { Electorate } from './voters.ts';
+import { retime } from '../timing.ts';
+import { Electorate } from '../electorate.ts';
 import { Watchers } from './watchers.ts';
 
-export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEvent> {
+export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent> {
   readonly #names: NameTable;
   readonly #acceptor: Acceptor | null;
   readonly #watchers: Watchers;
@@ -132,9 +133,9 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
   silentForUs(mono: MonoUs): number {
     if (!this.#acceptor) return 0;
-    const { standing } = this.#acceptor;
+    const { voting } = this.#acceptor;
     // What is read back may make it shorter.
-    return standing.isLoading ? this.#out.timing.silenceUs : standing.silentForUs(mono);
+    return voting.isLoading ? this.#out.timing.silenceUs : voting.silentForUs(mono);
   }
 
   /** The highest ballot that this node goes by. */
@@ -193,7 +194,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
       case STATUS:
       case BIND:
       case GO:
-        this.#acceptor?.standing.tell(from, message, this.#life, step);
+        this.#acceptor?.voting.tell(from, message, this.#life, step);
         return;
       case NOTE:
         if (this.#acceptor) this.#census.note(from, message, step);
@@ -272,7 +273,7 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
     }
   }
 
-  command(command: QuorumCommand, step: QuorumStep): void {
+  command(command: LeaseCommand, step: QuorumStep): void {
     switch (command.kind) {
       case 'acquire':
         this.#checkTerm(command.termUs);
@@ -329,11 +330,11 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
   }
 
   /** Votes given while its clock was off may end too early: it votes again after a silence, like a member that has forgotten them. */
-  #rate(command: Extract<QuorumCommand, { kind: 'rate' }>, step: QuorumStep): void {
+  #rate(command: Extract<LeaseCommand, { kind: 'rate' }>, step: QuorumStep): void {
     if (!this.#out.rules.rateWatched) return;
     this.#trust.rate(command);
     if (command.own === 'fine') return;
-    this.#acceptor?.standing.hush(step);
+    this.#acceptor?.voting.hush(step);
     if (command.own === 'slow') this.#holder.forfeit(step);
   }
 
@@ -366,14 +367,14 @@ export class QuorumCore implements Core<QuorumMessage, QuorumCommand, QuorumEven
         this.#asker.uncount(member);
         this.#lister.uncount(member);
       }
-      if (this.#succession?.forgottenBy(member, step)) this.#acceptor?.standing.forgotten(step);
+      if (this.#succession?.forgottenBy(member, step)) this.#acceptor?.voting.forgotten(step);
     },
-    noted: (step) => this.#acceptor?.standing.noted(step),
-    outbid: (step) => this.#acceptor?.standing.outbid(step),
+    noted: (step) => this.#acceptor?.voting.noted(step),
+    outbid: (step) => this.#acceptor?.voting.outbid(step),
   };
 
   wake(step: QuorumStep): void {
-    const asksAgain = this.#census.wake(step) && (this.#acceptor?.standing.isNoting ?? false);
+    const asksAgain = this.#census.wake(step) && (this.#acceptor?.voting.isNoting ?? false);
     if (asksAgain) step.emit({ kind: 'noting', missing: this.#succession?.missing ?? [] });
     this.#acceptor?.wake(step);
     this.#proposer.wake(step);

@@ -5,7 +5,7 @@
 import { monoAfter, type BallotTime, type Incarnation, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
-import { stretch } from './timing.ts';
+import { stretch } from '../timing.ts';
 
 export interface ToldVote {
   readonly owner: Incarnation;

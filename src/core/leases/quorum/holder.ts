@@ -5,6 +5,7 @@
  */
 import {
   encodeName,
+  invariant,
   monoAfter,
   monoUs,
   NO_BALLOT,
@@ -17,15 +18,15 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { Calendar, HoldTable, type NameTable } from '../../tables/index.ts';
-import type { QuorumCommand, QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
+import { Calendar, DueHeap, HoldTable, type NameTable } from '../../tables/index.ts';
+import type { LeaseCommand } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
-import { internText, namesInOrder, textOf, voterSet } from './snapshots.ts';
-import { renewAfterUs, renewalPatienceUs } from './timing.ts';
+import { internText, namesInOrder, textOf, voterSet } from '../snapshots.ts';
+import { renewAfterUs, renewalPatienceUs } from '../timing.ts';
 import type { HolderSnapshot, Releasing, Renewal } from './under-way.ts';
 
 /** Flags of a hold. */
@@ -40,10 +41,10 @@ const CALENDAR_WIDTHS_MIN = 12;
 /** How many holds one wake looks at, so that a burst of renewals does not stop the process. */
 const VISITS_PER_WAKE = 10_000;
 
-type Renew = Extract<QuorumCommand, { kind: 'renew' }>;
-type Release = Extract<QuorumCommand, { kind: 'release' }>;
-type Proclaim = Extract<QuorumCommand, { kind: 'proclaim' }>;
-type Lapse = Extract<QuorumCommand, { kind: 'lapse' }>;
+type Renew = Extract<LeaseCommand, { kind: 'renew' }>;
+type Release = Extract<LeaseCommand, { kind: 'release' }>;
+type Proclaim = Extract<LeaseCommand, { kind: 'proclaim' }>;
+type Lapse = Extract<LeaseCommand, { kind: 'lapse' }>;
 
 export class Holder {
   readonly #out: Outgoing;
@@ -84,18 +85,13 @@ export class Holder {
     const { lease, name, ballot, termUs, keep, watched, trips, ticket } = pursuit;
     // An earlier lease of this process on the same name has run out; it just was not looked at since.
     const earlier = this.#names.find(name, 0, name.length);
-    if (earlier >= 0 && this.#holds.has(earlier)) this.#lose(earlier, step);
+    if (earlier >= 0 && this.#holds.has(earlier)) {
+      invariant(ballot > this.#holds.token(earlier), 'a lease was granted with a token that is not above the last one of its name');
+      this.#lose(earlier, step);
+    }
     const id = this.#names.intern(name, 0, name.length);
-    this.#holds.add(
-      id,
-      lease,
-      ballot,
-      ballot,
-      deadlineMono,
-      deadlineWall,
-      Math.ceil(termUs / 1000),
-      (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0),
-    );
+    const flags = (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0);
+    this.#holds.add(id, lease, ballot, ballot, deadlineMono, deadlineWall, Math.ceil(termUs / 1000), flags);
     this.#published.begin(lease, pursuit.meta, ballot);
     this.#schedule(id);
     if (watched) this.#tellLearners(id, termUs, 0, step);
@@ -272,6 +268,7 @@ export class Holder {
   #extend(renewal: Renewal, step: QuorumStep): void {
     const { id, lease, termUs } = renewal;
     const holds = this.#holds;
+    invariant(holds.has(id) && holds.lease(id) === lease, 'a renewal is of a lease that is not held');
     if (this.#out.rules.endIsFinal && this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
       this.#lose(id, step);
       return;
@@ -286,6 +283,7 @@ export class Holder {
       holds.setDeadlineMono(id, renewal.startMono + termUs);
       holds.setDeadlineWall(id, renewal.startWall + termUs);
     }
+    invariant(holds.deadlineMono(id) > step.monoUs || !this.#out.rules.endIsFinal, 'a lease was renewed that is over');
     holds.setTermMs(id, Math.ceil(termUs / 1000));
     holds.setFlags(id, holds.flags(id) & ~RENEWING);
     this.#renewals.delete(lease);
@@ -366,7 +364,7 @@ export class Holder {
   #forget(id: number, lease: number): void {
     this.#renewals.delete(lease);
     this.#published.forget(lease);
-    this.#holds.remove(id);
+    invariant(this.#holds.remove(id), 'a lease ended that is not held');
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────

@@ -17,10 +17,11 @@ import {
 import { LearnTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../watched-prefixes.ts';
-import type { HolderHint, QuorumStep } from './config.ts';
+import type { HolderHint } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
 import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
-import { internText, namesInOrder } from './snapshots.ts';
+import { internText, namesInOrder } from '../snapshots.ts';
 
 const SWEEP_ROWS = 4096;
 const NO_BYTES = new Uint8Array(0);

@@ -1,22 +1,22 @@
 /**
- * What a member keeps on its own disk, and the answers that wait for it. An answer that depends on a write
- * leaves in the step that learns that the write is done. One write at a time is under way for each place of
- * the disk, since writes may take effect in any order; what changes meanwhile is written next, together.
+ * What a member keeps on its own disk, and where: a head, how high its ballots went, and a place for each vote. The answer to
+ * a proposal waits in the write queue until all that it says is on the disk.
  *
  * How high ballots went is written ahead, in blocks: most votes find their ballot below what is written. A
  * renewal is written only if it makes the vote longer or says something else of its holder: a vote that is read back is honoured anew in full.
  * Another try of the same holder is written: the release of the one before may come late, and must not fit what is read back.
  */
-import { BALLOT_TIME_MAX, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
+import { BALLOT_TIME_MAX, invariant, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot } from '../../contract.ts';
 import { LowestSet } from '../../tables/index.ts';
+import { WriteQueue, type Places } from '../../write-queue.ts';
 import { PLACES_MIN, type QuorumConfig, type QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
 import { decodeFloor, decodeHead, decodeVote, encodeFloor, encodeHead, encodeVote, type Head, type VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
 
-/** A vote whose answer waits. */
-export interface HeldAnswer {
+/** The answer to a proposal that was voted for. */
+export type HeldAnswer = {
   readonly to: NodeId;
   readonly owner: Incarnation;
   readonly lease: number;
@@ -24,9 +24,7 @@ export interface HeldAnswer {
   readonly flags: number;
   /** What its asker knew of lives. */
   readonly print: number;
-  /** How many writes it still waits for. */
-  left: number;
-}
+};
 
 /** What the ledger asks its acceptor. */
 export interface LedgerView {
@@ -36,15 +34,6 @@ export interface LedgerView {
   /** False if the floor is beyond belief. */
   restoreFloor(floor: BallotTime, step: QuorumStep): boolean;
   sendVote(answer: HeldAnswer, step: QuorumStep): void;
-}
-
-/** A place of the disk that is being written. Answers are known by number. */
-interface Writing {
-  /** It has changed since the write began. */
-  again: boolean;
-  /** Answers that wait for the write under way, and for the next. */
-  now: number[];
-  next: number[];
 }
 
 /** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither. */
@@ -66,7 +55,7 @@ const FLOOR_AHEAD = 0.1;
 const FLOOR_FAR_AHEAD = 10;
 const NO_BYTES = new Uint8Array(0);
 
-export class Ledger {
+export class Ledger implements Places<HeldAnswer, QuorumStep> {
   readonly #view: LedgerView;
   readonly #rules: QuorumRules;
   readonly #keepsVotes: boolean;
@@ -75,9 +64,7 @@ export class Ledger {
   readonly #life: Incarnation;
   #head: Head;
   #floor: BallotTime = NO_BALLOT;
-  readonly #writings = new Map<number, Writing>();
-  readonly #answers = new Map<number, HeldAnswer>();
-  #nextAnswer = 1;
+  readonly #queue: WriteQueue<HeldAnswer, QuorumStep>;
   /** Places of votes by the number of their name, and back; how long each is honoured. */
   readonly #places = new Map<number, number>();
   readonly #names = new Map<number, number>();
@@ -92,6 +79,7 @@ export class Ledger {
     const { silenceUs } = timing;
     this.#view = view;
     this.#rules = rules;
+    this.#queue = new WriteQueue(OWN_DISK, this, rules.replyAfterItsWrite);
     this.#keepsVotes = keeps === 'votes';
     this.#placesMin = placesMin ?? PLACES_MIN;
     this.#silenceUs = silenceUs;
@@ -122,7 +110,7 @@ export class Ledger {
   #restored = 0;
 
   get isFull(): boolean {
-    return this.#answers.size >= ANSWERS_MAX;
+    return this.#queue.size >= ANSWERS_MAX;
   }
 
   load(step: QuorumStep): void {
@@ -133,49 +121,43 @@ export class Ledger {
 
   /** The silence is over: from when this is written on, the member may vote. */
   settle(life: number, step: QuorumStep): void {
+    invariant(this.#reads === 0, 'a member would vote before its disk was read');
     // Votes that were read back may have been given for longer terms than there are now.
     const owesMore = this.#restored > 0;
     const longestUs = owesMore ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
     this.#head = { ...this.#head, silenceUs: longestUs, settled: true, life: Math.max(life, this.#head.life) };
-    this.#write(HEAD, null, step);
+    this.#queue.write(HEAD, null, step);
   }
 
   completed({ op, ok, value }: Completion, step: QuorumStep): LedgerNews {
     if (!ok) return 'failed';
-    return op < 0 ? this.#found(~op, value, step) : this.#written(op, step);
+    if (op < 0) return this.#found(~op, value, step);
+    const isWritten = this.#queue.written(op, step);
+    return op === HEAD && isWritten && this.#head.settled ? 'settled' : null;
   }
 
   /** A vote was given; true if its answer may leave at once. */
   keep(id: number, spanUs: number, change: VoteChange, to: NodeId, message: QuorumMessage, flags: number, step: QuorumStep): boolean {
-    const number = this.#nextAnswer++;
-    const answer: HeldAnswer = {
-      to,
-      owner: message.owner,
-      lease: message.lease,
-      ballot: message.ballot,
-      flags,
-      print: message.print,
-      left: 0,
-    };
-    this.#answers.set(number, answer);
-    const rises = message.ballot > this.#floor;
-    if (rises) this.#floor = this.#floorAbove(message.ballot, step);
+    const { owner, lease, ballot, print } = message;
+    const number = this.#queue.enter({ to, owner, lease, ballot, flags, print });
+    const rises = ballot > this.#floor;
+    if (rises) this.#floor = this.#floorAbove(ballot, step);
+    invariant(this.#floor >= ballot, 'a vote is kept above the floor that is written');
     this.#await(FLOOR, number, rises, step);
     if (this.#keepsVotes) {
       const place = this.#placeOf(id);
       const grows = place >= this.#head.places;
       if (grows) this.#head = { ...this.#head, places: Math.max(this.#placesMin, 2 * this.#head.places) };
+      invariant(place < this.#head.places, 'a vote is kept where no restart looks');
       if (this.#rules.replyAfterHead) this.#await(HEAD, number, grows, step);
-      else if (grows) this.#write(HEAD, null, step);
+      else if (grows) this.#queue.write(HEAD, null, step);
       const keptUs = change === 'new' ? 0 : (this.#spans.get(id) ?? 0);
       const changes = change !== null || spanUs > keptUs;
       // A renewal for a shorter term does not end its holder's lease sooner.
       if (changes) this.#spans.set(id, this.#rules.keptAsLong ? Math.max(spanUs, keptUs) : spanUs);
       this.#await(FIRST_VOTE + place, number, changes, step);
     }
-    if (answer.left > 0) return false;
-    this.#answers.delete(number);
-    return true;
+    return this.#queue.dismiss(number);
   }
 
   #floorAbove(ballot: BallotTime, { wallUs }: QuorumStep): BallotTime {
@@ -192,14 +174,14 @@ export class Ledger {
     this.#spans.delete(id);
     this.#names.delete(place);
     this.#free.add(place);
-    this.#write(FIRST_VOTE + place, null, step);
+    this.#queue.write(FIRST_VOTE + place, null, step);
   }
 
   // ── Reading back ───────────────────────────────────────────────────────────────────────────────────
 
   /** Numbered apart from writes: the end of a vote may have to be written while others are still being read. */
   #read(op: number, step: QuorumStep): void {
-    step.read(OWN_DISK, keyOf(op), ~op);
+    step.read(OWN_DISK, this.keyOf(op), ~op);
   }
 
   #found(op: number, value: Uint8Array | null, step: QuorumStep): LedgerNews {
@@ -270,59 +252,27 @@ export class Ledger {
   }
 
   /** The answer waits for what is in this place, if it changes now or is still being written. */
-  #await(op: number, number: number, changes: boolean, step: QuorumStep): void {
-    if (changes) this.#write(op, number, step);
-    else {
-      const writing = this.#writings.get(op);
-      if (writing) this.#hold(writing.again ? writing.next : writing.now, number);
-    }
+  #await(place: number, number: number, changes: boolean, step: QuorumStep): void {
+    if (changes) this.#queue.write(place, number, step);
+    else this.#queue.await(place, number);
   }
 
-  #write(op: number, number: number | null, step: QuorumStep): void {
-    const writing = this.#writings.get(op);
-    if (writing) {
-      writing.again = true;
-      if (number !== null) this.#hold(this.#rules.replyAfterItsWrite ? writing.next : writing.now, number);
-      return;
-    }
-    const begun: Writing = { again: false, now: [], next: [] };
-    this.#writings.set(op, begun);
-    if (number !== null) this.#hold(begun.now, number);
-    step.write(OWN_DISK, keyOf(op), this.#bytesOf(op), op);
+  // ── For the write queue ────────────────────────────────────────────────────────────────────────────
+
+  keyOf(place: number): string {
+    return place === HEAD ? 'head' : place === FLOOR ? 'floor' : `vote/${place - FIRST_VOTE}`;
   }
 
-  #hold(list: number[], number: number): void {
-    (this.#answers.get(number) as HeldAnswer).left++;
-    list.push(number);
-  }
-
-  #bytesOf(op: number): Uint8Array {
-    if (op === HEAD) return encodeHead(this.#head);
-    if (op === FLOOR) return encodeFloor(this.#floor);
-    const id = this.#names.get(op - FIRST_VOTE);
+  bytesOf(place: number): Uint8Array {
+    if (place === HEAD) return encodeHead(this.#head);
+    if (place === FLOOR) return encodeFloor(this.#floor);
+    const id = this.#names.get(place - FIRST_VOTE);
     if (id === undefined) return NO_BYTES;
     return encodeVote({ ...this.#view.voteOf(id), since: this.#head.since, spanUs: this.#spans.get(id) ?? 0 });
   }
 
-  #written(op: number, step: QuorumStep): LedgerNews {
-    const writing = this.#writings.get(op);
-    if (!writing) return null;
-    const { now, again, next } = writing;
-    if (again) {
-      writing.again = false;
-      writing.now = next;
-      writing.next = [];
-      step.write(OWN_DISK, keyOf(op), this.#bytesOf(op), op);
-    } else {
-      this.#writings.delete(op);
-    }
-    for (const number of now) {
-      const answer = this.#answers.get(number);
-      if (!answer || --answer.left > 0) continue;
-      this.#answers.delete(number);
-      this.#view.sendVote(answer, step);
-    }
-    return op === HEAD && !again && this.#head.settled ? 'settled' : null;
+  leave(answer: HeldAnswer, step: QuorumStep): void {
+    this.#view.sendVote(answer, step);
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
@@ -333,10 +283,9 @@ export class Ledger {
     return {
       head: { ...this.#head },
       floor: this.#floor,
-      writings: [...this.#writings].map(([op, { again, now, next }]) => [op, again, [...now], [...next]] as const).sort(byFirst),
-      answers: [...this.#answers].map(([number, answer]) => [number, { ...answer }] as const).sort(byFirst),
+      queue: this.#queue.snapshot(),
       places: places.sort(byFirst),
-      numbers: [this.#nextAnswer, this.#placesUsed, this.#reads, this.#owedUs, this.#restored],
+      numbers: [this.#placesUsed, this.#reads, this.#owedUs, this.#restored],
       hasLived: this.#hasLived,
     };
   }
@@ -345,9 +294,8 @@ export class Ledger {
     const told = snapshot as unknown as LedgerSnapshot;
     this.#head = told.head;
     this.#floor = told.floor;
-    for (const [op, again, now, next] of told.writings) this.#writings.set(op, { again, now: [...now], next: [...next] });
-    for (const [number, answer] of told.answers) this.#answers.set(number, { ...answer });
-    [this.#nextAnswer, this.#placesUsed, this.#reads, this.#owedUs, this.#restored] = told.numbers;
+    this.#queue.restore(told.queue);
+    [this.#placesUsed, this.#reads, this.#owedUs, this.#restored] = told.numbers;
     this.#hasLived = told.hasLived;
     for (let place = 0; place < this.#placesUsed; place++) this.#free.add(place);
     for (const [place, text, spanUs] of told.places) {
@@ -363,15 +311,10 @@ export class Ledger {
 interface LedgerSnapshot {
   readonly head: Head;
   readonly floor: BallotTime;
-  readonly writings: readonly (readonly [number, boolean, readonly number[], readonly number[]])[];
-  readonly answers: readonly (readonly [number, HeldAnswer])[];
+  readonly queue: Snapshot;
   readonly places: readonly (readonly [number, string, number])[];
-  readonly numbers: readonly [number, number, number, number, number];
+  readonly numbers: readonly [number, number, number, number];
   readonly hasLived: boolean;
-}
-
-function keyOf(op: number): string {
-  return op === HEAD ? 'head' : op === FLOOR ? 'floor' : `vote/${op - FIRST_VOTE}`;
 }
 
 function byFirst(a: readonly [number, ...unknown[]], b: readonly [number, ...unknown[]]): number {

@@ -5,13 +5,14 @@
  */
 import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { ListedLease, QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
+import type { ListedLease } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
+import { DueHeap } from '../../tables/index.ts';
 import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
-import { textOf } from './snapshots.ts';
+import { textOf } from '../snapshots.ts';
 
 /** So often a page is asked for before its member counts as not heard. */
 const TRIES_PER_PAGE = 3;

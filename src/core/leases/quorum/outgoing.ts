@@ -2,11 +2,11 @@
 import { BallotClock, hashName, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import type { Roster } from '../roster.ts';
 import type { QuorumStep } from './config.ts';
-import { ballotLimit } from './horizon.ts';
+import { ballotLimit } from '../horizon.ts';
 import { HAS_LEASE, LOW, QuorumMessage, REFUSED, RELEASE } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
-import { stretch, type Timing } from './timing.ts';
-import type { Electorate } from './voters.ts';
+import { stretch, type Timing } from '../timing.ts';
+import type { Electorate } from '../electorate.ts';
 
 export class Outgoing {
   readonly owner: Incarnation;

@@ -11,9 +11,9 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { HolderHint } from './config.ts';
+import type { HolderHint } from '../contract.ts';
 import { AHEAD, HAS_LEASE, HELD, LOW, NO_ROOM, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
-import { textOf } from './snapshots.ts';
+import { textOf } from '../snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
 export type Phase = 'preparing' | 'proposing' | 'resting' | 'waiting';

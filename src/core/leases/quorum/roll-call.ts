@@ -6,11 +6,12 @@
  */
 import { monoAfter, monoUs, NEVER, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { MemberStanding, QuorumStep } from './config.ts';
+import type { MemberStanding } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
 import { BIND, GO, STATUS, STATUS_TOLD, type QuorumMessage } from './messages.ts';
 import { encodeLives } from './lives.ts';
 import type { Outgoing } from './outgoing.ts';
-import { BARS } from './standing.ts';
+import { BARS } from './voting-state.ts';
 
 interface Call {
   readonly purpose: 'status' | 'bootstrap';

@@ -3,18 +3,18 @@ import { NO_BALLOT, type BallotTime } from '../../../kernel/index.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Changes } from './changes.ts';
 import type { QuorumStep } from './config.ts';
-import type { Horizon } from './horizon.ts';
+import type { Horizon } from '../horizon.ts';
 import { HAS_LEASE, type QuorumMessage } from './messages.ts';
 import type { RowView } from './pages.ts';
 import type { QuorumRules } from './rules.ts';
-import type { Standing } from './standing.ts';
+import type { VotingState } from './voting-state.ts';
 import type { Votes } from './votes.ts';
 
 interface TellingGround {
   readonly names: NameTable;
   readonly votes: Votes;
   readonly changes: Changes;
-  readonly standing: Standing;
+  readonly voting: VotingState;
   readonly horizon: Horizon;
   readonly rules: QuorumRules;
   readonly isLive: (id: number, step: QuorumStep) => boolean;
@@ -70,7 +70,7 @@ export class Telling implements RowView {
   }
 
   #agoUs(since: number, { monoUs }: QuorumStep): number {
-    const { changes, standing } = this.#ground;
-    return changes.agoUs(Math.max(since, standing.clearSince), monoUs);
+    const { changes, voting } = this.#ground;
+    return changes.agoUs(Math.max(since, voting.clearSince), monoUs);
   }
 }

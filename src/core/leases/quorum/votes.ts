@@ -3,11 +3,11 @@ import { equalBytes, type BallotTime, type Incarnation } from '../../../kernel/i
 import type { Snapshot } from '../../contract.ts';
 import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
 import { LeaseRoom, unitsOfMeta } from './lease-room.ts';
-import { MEMBER_LIMITS } from './limits.ts';
+import { MEMBER_LIMITS } from '../limits.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { internText, namesInOrder } from './snapshots.ts';
+import { internText, namesInOrder } from '../snapshots.ts';
 
 type RowSnapshot = readonly [string, Incarnation, number, number, number, number, readonly number[]];
 

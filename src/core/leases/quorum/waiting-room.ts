@@ -4,14 +4,13 @@
  */
 import { monoAfter, monoUs, NEVER, NumberMap, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { NameTable } from '../../tables/index.ts';
+import { DueHeap, type NameTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
-import { DueHeap } from './due-heap.ts';
-import { MEMBER_LIMITS, shareOf } from './limits.ts';
+import { MEMBER_LIMITS, shareOf } from '../limits.ts';
 import { FREE, IN_LINE, NO_PLACE, QUIET, QuorumMessage, REFUSED } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
-import { internText, namesInOrder } from './snapshots.ts';
-import type { Timing } from './timing.ts';
+import { internText, namesInOrder } from '../snapshots.ts';
+import type { Timing } from '../timing.ts';
 import { NOT_TOLD, WaitQueue, type Waiter } from './wait-queue.ts';
 
 /** This role's bit in the name table. */

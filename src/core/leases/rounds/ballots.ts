@@ -14,7 +14,7 @@ import {
   type Incarnation,
 } from '../../../kernel/index.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
-import { ballotLimit } from '../quorum/horizon.ts';
+import { ballotLimit } from '../horizon.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundRules } from './rules.ts';
 import { BUCKET_US_MIN, type RoundTiming } from './timing.ts';

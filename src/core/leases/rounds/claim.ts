@@ -16,8 +16,8 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { RefusalReason } from '../quorum/config.ts';
-import { textOf, voterSet } from '../quorum/snapshots.ts';
+import type { RefusalReason } from '../contract.ts';
+import { textOf, voterSet } from '../snapshots.ts';
 import { AHEAD, HELD, LOW, OUTBID, SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */

@@ -4,9 +4,8 @@
  */
 import { ballotTime, monoUs, NumberMap, wallUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { HoldTable, type NameTable } from '../../tables/index.ts';
-import { DueHeap } from '../quorum/due-heap.ts';
-import { renewAfterUs } from '../quorum/timing.ts';
+import { DueHeap, HoldTable, type NameTable } from '../../tables/index.ts';
+import { renewAfterUs } from '../timing.ts';
 import { Claim } from './claim.ts';
 
 /** Flags of a hold. */

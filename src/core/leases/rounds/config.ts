@@ -1,13 +1,10 @@
 /** What a core that asks twice is built with. What it can be told and what it says is the same for every lease engine. */
 import type { HashKey, Incarnation } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
-import type { QuorumCommand, QuorumEvent } from '../quorum/config.ts';
-import type { MemberLimits } from '../quorum/limits.ts';
+import type { LeaseEvent } from '../contract.ts';
+import type { MemberLimits } from '../limits.ts';
 import type { RoundMessage } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
-
-export type LeaseCommand = QuorumCommand;
-export type LeaseEvent = QuorumEvent;
 
 export interface RoundConfig {
   readonly engine: 'flease' | 'paxoslease';

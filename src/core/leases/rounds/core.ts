@@ -5,16 +5,17 @@
  */
 import { monoUs, TenureError, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import type { Boot, Core, Sender, Snapshot } from '../../contract.ts';
-import { FleaseAlgorithm } from '../flease/algorithm.ts';
-import { PaxosLeaseAlgorithm } from '../paxoslease/algorithm.ts';
+import { FleaseAlgorithm } from './flease.ts';
+import { PaxosLeaseAlgorithm } from './paxoslease.ts';
 import { NameTable } from '../../tables/index.ts';
-import { META_BYTES_MAX } from '../quorum/limits.ts';
-import { Electorate } from '../quorum/voters.ts';
+import { META_BYTES_MAX } from '../limits.ts';
+import { Electorate } from '../electorate.ts';
 import { RateTrust } from '../rate-trust.ts';
 import { RoundAcceptor } from './acceptor.ts';
 import { RoundAdmission } from './admission.ts';
 import { BucketBallots, ballotOrder, PlainBallots } from './ballots.ts';
-import type { LeaseCommand, LeaseEvent, RoundConfig, RoundStep } from './config.ts';
+import type { LeaseCommand, LeaseEvent } from '../contract.ts';
+import type { RoundConfig, RoundStep } from './config.ts';
 import { Contender } from './contender.ts';
 import { RoundHorizon } from './horizon.ts';
 import { RoundLearner } from './learner.ts';

@@ -3,7 +3,7 @@
  * own wall clock as the quorum engine allows. Flease's ballots are buckets of time, so the bound is reckoned in those.
  */
 import { ballotTime, type BallotClock, type BallotTime, type WallUs } from '../../../kernel/index.ts';
-import { ballotLimit } from '../quorum/horizon.ts';
+import { ballotLimit } from '../horizon.ts';
 import type { Ballots } from './ballots.ts';
 import type { RoundStep } from './config.ts';
 import { AHEAD, LOW, OUTBID, type LeaseValue, type RoundMessage } from './messages.ts';

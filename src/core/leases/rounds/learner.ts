@@ -15,11 +15,10 @@ import {
   type NodeId,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { NameTable } from '../../tables/index.ts';
+import { DueHeap, type NameTable } from '../../tables/index.ts';
 import { Audience, type WatchSnapshot } from '../audience.ts';
-import { DueHeap } from '../quorum/due-heap.ts';
-import { textOf } from '../quorum/snapshots.ts';
-import { stretch } from '../quorum/timing.ts';
+import { textOf } from '../snapshots.ts';
+import { stretch } from '../timing.ts';
 import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../watched-prefixes.ts';
 import { Beliefs, type Belief } from './beliefs.ts';
 import type { RoundStep } from './config.ts';

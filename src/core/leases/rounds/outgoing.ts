@@ -1,6 +1,6 @@
 /** What the asking side sends: requests to the voters of a name, and what an owner tells learners (P6). One record serves all. */
 import { hashName, type BallotTime, type NodeId } from '../../../kernel/index.ts';
-import type { Electorate } from '../quorum/voters.ts';
+import type { Electorate } from '../electorate.ts';
 import type { Surroundings } from './algorithm.ts';
 import type { Claim } from './claim.ts';
 import type { RoundStep } from './config.ts';

@@ -1,7 +1,7 @@
 /** How long a lease lasts: our own, by both of our clocks, and another's, by what we were told. And what a voter's clock is worth. */
 import { monoAfter, monoUs, spanUs, wallUs, type MonoUs, type WallUs } from '../../../kernel/index.ts';
-import type { HolderHint } from '../quorum/config.ts';
-import { renewAfterUs, stretch } from '../quorum/timing.ts';
+import type { HolderHint } from '../contract.ts';
+import { renewAfterUs, stretch } from '../timing.ts';
 import type { Surroundings } from './algorithm.ts';
 import type { Claim, Round } from './claim.ts';
 import type { RoundStep } from './config.ts';

@@ -1,10 +1,10 @@
 /**
  * How the engines that ask twice keep time: whether a lease's end is an instant on wall clocks that agree
- * within a bound, or a span that everyone counts alone. All durations come from here and from the quorum
- * engine's `timing.ts`.
+ * within a bound, or a span that everyone counts alone. All durations come from here and from the
+ * `timing.ts` that all lease engines share.
  */
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../../../kernel/index.ts';
-import { deriveTiming, renewalPatienceUs, stretch, type Timing, type TimingInput } from '../quorum/timing.ts';
+import { deriveTiming, renewalPatienceUs, stretch, type Timing, type TimingInput } from '../timing.ts';
 
 export interface RoundTiming extends Timing {
   /** Absolute: a lease ends at an instant, by wall clocks. Relative: after a span, by each one's own clock (P10). */

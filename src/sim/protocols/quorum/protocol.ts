@@ -31,7 +31,7 @@ import { drawDiskFaults, type FaultPlan } from '../../faults.ts';
 import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
 import type { Desk, Forger, Scenario, SimProtocol, User } from '../../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './disks.ts';
-import { drawBootstraps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
+import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
 import { quorumForger } from './liar.ts';
 import { shapeFaults } from './shapes.ts';
 import { memberKeysOf, plainHabits } from '../leases/habits.ts';
@@ -162,7 +162,6 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
 /** Who is in a drawn cell, and how well its clocks keep to what it is told. */
 interface DrawnCell {
   readonly shape: Shape;
-  readonly literal: boolean;
   /** Who crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote. */
   readonly hasty: boolean;
   /** Everybody wants the same at the same instant. */
@@ -179,16 +178,15 @@ interface DrawnCell {
 }
 
 function drawCell(chooser: Chooser, mutant: string | null): DrawnCell {
-  const literal = isLiteral(mutant);
   const shape = drawShape(chooser, mutant);
-  const drawn = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
+  const drawn = [3, 3, 3, 5, 4][chooser.below(5)] as number;
   const members = shape === 'comebacks' || shape === 'slow-disks' ? 3 : drawn;
   const hasty = shape === 'slow-disks';
-  const clients = literal || hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
+  const clients = hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
   const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
-  const tame = !literal && shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
+  const tame = shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
   const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
-  return { shape, literal, hasty, rush: shape === 'lockstep', members, liars, nodes: members + clients + liars, tame, rateErrorPpm };
+  return { shape, hasty, rush: shape === 'lockstep', members, liars, nodes: members + clients + liars, tame, rateErrorPpm };
 }
 
 function drawFaultsOf({ shape, members, tame, rateErrorPpm }: DrawnCell, chooser: Chooser): FaultPlan {
@@ -206,22 +204,22 @@ function drawFaultsOf({ shape, members, tame, rateErrorPpm }: DrawnCell, chooser
 
 /** Names, and how many handles each node has. */
 function drawUsers(
-  { literal, hasty, rush, members, nodes, liars }: DrawnCell,
+  { hasty, rush, members, nodes, liars }: DrawnCell,
   chooser: Chooser,
 ): Pick<QuorumWorld, 'handles'> & Pick<QuorumHabits, 'resources'> {
   // Some have more names than a page of a listing, or the first places of a disk, have room for.
-  const names = literal ? 1 : hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
+  const names = hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
   const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
   const handles = Array.from({ length: nodes - liars }, (_, node) =>
-    rush ? 1 : (literal || hasty) && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
+    rush ? 1 : hasty && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
   );
   return { resources, handles };
 }
 
 /** What members keep on their disks, which changes what goes wrong with these. */
-function drawDisks({ shape, literal, members }: DrawnCell, chooser: Chooser, mutant: string | null, faults: FaultPlan): readonly Keeps[] {
+function drawDisks({ shape, members }: DrawnCell, chooser: Chooser, mutant: string | null, faults: FaultPlan): readonly Keeps[] {
   // A disk or a silence would keep waiters from answering within a head start.
-  const keeps = literal || shape === 'orderly' || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
+  const keeps = shape === 'orderly' || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
   if (keeps.length === 0) return keeps;
   // A data directory serves one process at a time.
   faults.twinPpm = 0;
@@ -233,7 +231,7 @@ function drawDisks({ shape, literal, members }: DrawnCell, chooser: Chooser, mut
 
 function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
   const cell = drawCell(chooser, mutant);
-  const { shape, literal, hasty, rush, members, liars, nodes, tame, rateErrorPpm } = cell;
+  const { shape, hasty, rush, members, liars, nodes, tame, rateErrorPpm } = cell;
   const faults = drawFaultsOf(cell, chooser);
   // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
   const trying = rush && chooser.below(2) === 0;
@@ -241,9 +239,8 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
   const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread) + (hasty ? faults.storageUsSpread : 0);
   const { resources, handles } = drawUsers(cell, chooser);
   const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-  // The literal variant lets its promises stand for ever: it is judged for safety only.
   const terms = rush ? handlesInAll + 4 : (handlesInAll * 5 + 15) * (shape === 'refits' ? REFIT_TERMS_MAX : 1);
-  const livenessUs = literal ? 0 : terms * TERM_US;
+  const livenessUs = terms * TERM_US;
   // Some cells of five let three members vote on a name (F8).
   const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
   const keeps = drawDisks(cell, chooser, mutant, faults);
@@ -252,11 +249,11 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
   const isRefitted = shape === 'refits' && allKept;
   if (isRefitted) faults.keepDiskPpm = MILLION;
   const orderly = shape === 'orderly';
-  const bootstraps = !literal && !rush && !orderly && drawBootstraps(chooser, shape, mutant);
+  const bootstraps = !rush && !orderly && drawBootstraps(chooser, shape, mutant);
   const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
   const refits = isRefitted ? drawRefits(chooser, keeps, timing) : [];
   const tables = { placesMin: 1 << chooser.below(3), leasesPerPage: 1 + chooser.below(4) };
-  const safetyTerms = (literal ? 40 : shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + (rush ? 0 : chooser.below(12));
+  const safetyTerms = (shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + (rush ? 0 : chooser.below(12));
   return {
     nodes,
     ...(liars > 0 ? { liars } : {}),
@@ -267,12 +264,12 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
     livenessUs,
     config: {
       members,
-      core: { memberKeys: memberKeysOf(members), replication, timing, floorBuckets: 4, ...tables, ...(literal ? {} : { succession }) },
+      core: { memberKeys: memberKeysOf(members), replication, timing, floorBuckets: 4, ...tables, succession },
       habits: {
         ...plainHabits(TERM_US, timing.silenceUs),
         resources,
         sureTermUs: TERM_US,
-        lapseOnly: literal,
+        lapseOnly: false,
         rush,
         trying,
         livenessUs,

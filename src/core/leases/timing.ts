@@ -1,8 +1,8 @@
 /**
- * All timing of the quorum engine, derived in one place from three numbers: the longest term, the
- * largest clock-rate error ρ, and the round-trip time. Nothing else in the engine invents a duration.
+ * All timing of the lease engines, derived in one place from three numbers: the longest term, the
+ * largest clock-rate error ρ, and the round-trip time. No engine invents a duration.
  */
-import { formatDuration, spanUs, TenureError, type SpanUs } from '../../../kernel/index.ts';
+import { formatDuration, spanUs, TenureError, type SpanUs } from '../../kernel/index.ts';
 
 export interface TimingInput {
   /** The longest term any lease of the cell may have. */

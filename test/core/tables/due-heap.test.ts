@@ -1,7 +1,7 @@
 /** The calendar of what to look at again. */
 import { expect, test } from 'vitest';
 import { monoUs, SeededChooser } from '../../../src/kernel/index.ts';
-import { DueHeap } from '../../../src/core/leases/quorum/due-heap.ts';
+import { DueHeap } from '../../../src/core/tables/due-heap.ts';
 
 test('what is due comes by its time, and at the same time by its key, in whatever order it was entered', () => {
   const chooser = new SeededChooser(7);

@@ -1,8 +1,8 @@
 /** Who votes on a name when not all members do: few, the same for everyone, evenly spread, and stable (F8). */
 import { describe, expect, it } from 'vitest';
-import { Electorate } from '../../../src/core/leases/quorum/voters.ts';
+import { Electorate } from '../../../src/core/leases/electorate.ts';
 import { hashName, nodeId } from '../../../src/kernel/index.ts';
-import { Cell, name, TERM_US, TIMING, type Node } from './cell.ts';
+import { Cell, name, TERM_US, TIMING, type Node } from '../quorum/cell.ts';
 
 const NAMES = 30_000;
 

@@ -2,10 +2,10 @@
  * PaxosLease's proposer, between prepare responses and propose requests. It proposes only itself: it gives up
  * when another holds the lease, and a majority of empty answers frees it whatever a minority still has.
  */
-import { isOwn, newestValue, type Algorithm, type Judgement, type Surroundings } from '../rounds/algorithm.ts';
-import type { Claim, Round, Told } from '../rounds/claim.ts';
-import type { RoundStep } from '../rounds/config.ts';
-import { isSameLease, type LeaseValue } from '../rounds/messages.ts';
+import { isOwn, newestValue, type Algorithm, type Judgement, type Surroundings } from './algorithm.ts';
+import type { Claim, Round, Told } from './claim.ts';
+import type { RoundStep } from './config.ts';
+import { isSameLease, type LeaseValue } from './messages.ts';
 
 export class PaxosLeaseAlgorithm implements Algorithm {
   readonly renews = true;

@@ -2,9 +2,9 @@
  * GetLease of Flease, between its READ and its WRITE: Algorithm 2 (no renewal), 3 (the owner may extend) and 4
  * (clocks agree only within ε: a lease that ended less than ε ago may still be used by its owner).
  */
-import { hasEnded, isOwn, newestValue, type Algorithm, type Judgement, type Surroundings } from '../rounds/algorithm.ts';
-import type { Claim, Round } from '../rounds/claim.ts';
-import type { RoundStep } from '../rounds/config.ts';
+import { hasEnded, isOwn, newestValue, type Algorithm, type Judgement, type Surroundings } from './algorithm.ts';
+import type { Claim, Round } from './claim.ts';
+import type { RoundStep } from './config.ts';
 
 export class FleaseAlgorithm implements Algorithm {
   readonly #algorithm: 2 | 3 | 4;

@@ -2,7 +2,7 @@
  * Which members vote on a resource: all of them, or a few chosen by rendezvous hashing over name and
  * member (F8), so that each member's work stays flat as the cell grows. Everyone computes the same.
  */
-import { nodeId, quorumOf, type NodeId } from '../../../kernel/index.ts';
+import { nodeId, quorumOf, type NodeId } from '../../kernel/index.ts';
 
 export class Electorate {
   readonly quorum: number;

@@ -2,7 +2,7 @@
  * Things to look at again at some instant: a small heap. An entry may be out of date when it comes up; whoever takes it checks. What is due
  * at the same instant comes by its key, not by when it was entered: that is in no snapshot.
  */
-import { NEVER, type MonoUs } from '../../../kernel/index.ts';
+import { NEVER, type MonoUs } from '../../kernel/index.ts';
 
 const STALE_MIN = 64;
 const STALE_FACTOR = 4;

@@ -4,6 +4,7 @@
  * The silence covers the whole node, its own vote included, and ends by monotonic time only.
  */
 import {
+  invariant,
   monoAfter,
   monoUs,
   NEVER,
@@ -15,13 +16,14 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../contract.ts';
+import type { BootstrapBar } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import type { Succession } from '../succession.ts';
 import type { Ledger } from './ledger.ts';
 import { BIND, QuorumMessage, STATUS, STATUS_TOLD } from './messages.ts';
 import { decodeLives } from './lives.ts';
 import type { QuorumRules } from './rules.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../timing.ts';
 
 /**
  * `loading`: reading what its disk kept. `noting`: too few members have noted its life. `settling`: the silence is over,
@@ -30,19 +32,13 @@ import type { Timing } from './timing.ts';
  */
 type Phase = 'loading' | 'noting' | 'silent' | 'settling' | 'open' | 'failed' | 'outlived';
 
-/**
- * Why a member takes no part in a bootstrap: it votes already, it has voted in an earlier life, it is bound to other lives of the members,
- * or another process has taken its place. One that waits for others to note its life will, once they have.
- */
-export type BootstrapBar = 'votes' | 'lived' | 'bound' | 'failed' | 'noting' | 'outlived';
-
 /** In messages each is a number: its place here. */
 export const BARS: readonly (BootstrapBar | null)[] = [null, 'votes', 'lived', 'bound', 'failed', 'noting', 'outlived'];
 
 /** What a silence without end is told as: long, and a number. */
 export const SILENT_US_MAX = 86_400_000_000;
 
-interface StandingGround {
+interface VotingGround {
   readonly boot: Boot;
   readonly timing: Timing;
   readonly rules: QuorumRules;
@@ -51,7 +47,7 @@ interface StandingGround {
   readonly succession: Succession | null;
 }
 
-export class Standing {
+export class VotingState {
   readonly #reply = new QuorumMessage();
   readonly #boot: Boot;
   readonly #rules: QuorumRules;
@@ -71,7 +67,7 @@ export class Standing {
   #hushedUntil: MonoUs = monoUs(-Infinity);
 
   /** `ended` is called once, before the first vote. */
-  constructor({ boot, timing, rules, ledger, succession }: StandingGround, ended: (step: QuorumStep) => void) {
+  constructor({ boot, timing, rules, ledger, succession }: VotingGround, ended: (step: QuorumStep) => void) {
     this.#succession = succession;
     this.#boot = boot;
     this.#timing = timing;
@@ -112,6 +108,11 @@ export class Standing {
     }
     this.#succeed(step);
     if (restarted || this.#ledger) this.#begin(restarted ? this.#timing.silenceUs : 0, step);
+  }
+
+  /** It has given no reason to be silent: neither a start nor a failure. */
+  get isOpen(): boolean {
+    return this.#phase === 'open';
   }
 
   /** Whether a request of this node is left without a vote. */
@@ -289,6 +290,8 @@ export class Standing {
   }
 
   #over(step: QuorumStep): void {
+    const isDue = this.#skipped || step.monoUs >= this.#until || !this.#rules.silenceByMonotonic;
+    invariant(isDue, 'a silence ended before its time');
     this.#ended(step);
     if (this.#ledger === null) {
       this.#open(step);

@@ -1,6 +1,6 @@
 /** What the roles share when they write their state down: names in the order of their text, sets of voters as lists. */
-import { compareNames, decodeName, encodeName, VoterSet } from '../../../kernel/index.ts';
-import type { NameTable } from '../../tables/index.ts';
+import { compareNames, decodeName, encodeName, VoterSet } from '../../kernel/index.ts';
+import type { NameTable } from '../tables/index.ts';
 
 /** The names for which `has` holds, in an order that does not depend on the table. */
 export function namesInOrder(names: NameTable, has: (id: number) => boolean): { id: number; text: string }[] {

@@ -3,7 +3,7 @@
  * takes everybody along, and one from the far future would use up the numbers of tokens. So nothing further ahead of
  * a node's own wall clock than the cell's bound is adopted, stored or passed on.
  */
-import { NO_BALLOT, WALL_US_BELIEVED_MAX, type BallotTime, type WallUs } from '../../../kernel/index.ts';
+import { NO_BALLOT, WALL_US_BELIEVED_MAX, type BallotTime, type WallUs } from '../../kernel/index.ts';
 
 /** The clock of a step. */
 interface Now {
