@@ -44,6 +44,9 @@ const step = {
   },
   read() {},
   write() {},
+  swap() {},
+  erase() {},
+  list() {},
   /** @param {{ kind: string }} event */
   emit(event) {
     if (event.kind === 'granted') granted++;

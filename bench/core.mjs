@@ -68,6 +68,9 @@ class Bench {
     },
     read: () => {},
     write: () => {},
+    swap: () => {},
+    erase: () => {},
+    list: () => {},
     emit: () => {},
   };
 

@@ -143,6 +143,9 @@ export class ClockedCell {
       },
       read() {},
       write() {},
+      swap() {},
+      erase() {},
+      list() {},
       /** @param {Said} event */
       emit: (event) => void node.said.push({ atUs: this.nowUs, event }),
     };

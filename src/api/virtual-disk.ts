@@ -22,4 +22,11 @@ export class VirtualDisk implements Disk {
       done(true, null);
     });
   }
+
+  erase(key: string, done: DiskAnswer): void {
+    this.#schedule(() => {
+      this.#values.delete(key);
+      done(true, null);
+    });
+  }
 }

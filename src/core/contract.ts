@@ -42,14 +42,27 @@ export interface Sender {
 export type UnitId = number;
 export const OWN_DISK: UnitId = -1;
 
-/** The answer to a `read` or `write`. It may come late, or never. */
+/**
+ * Which record a read found. A conditional change names the version it has seen; null stands for "nothing there". Versions mean nothing to a core but
+ * that equal ones are equal. A unit that compares bytes gives equal records equal versions: a record that was changed and changed back has its old
+ * version, so a core that must know that nothing happened in between never writes the same bytes twice.
+ */
+export type Version = Uint8Array;
+
+/** The answer to an access: `read`, `write`, `swap`, `erase` or `list`. It may come late, or never. */
 export interface Completion {
   /** The number the core gave when it asked. */
   readonly op: number;
-  /** False when the unit says it failed. The access may have taken effect all the same. */
+  /** False when the unit says it failed, or nobody knows. The access may have taken effect all the same, and may do so later. */
   readonly ok: boolean;
-  /** What a read found; null when nothing was ever written there, and for writes. */
+  /** True for a `swap` that found another version than it named: it has changed nothing, and never will. A swap that is `ok` and not lost is won. */
+  readonly isLost: boolean;
+  /** What a read found; null when nothing is there, and for everything else. */
   readonly value: Uint8Array | null;
+  /** Of what a read found, or a change left behind; null when nothing is there, for a swap that was lost, and on own disks, which have one user. */
+  readonly version: Version | null;
+  /** The keys that a `list` found, in the order of their bytes; null for everything else. */
+  readonly keys: readonly string[] | null;
 }
 
 /** One step: the instant, the choices, and the outbox. Valid only during the call it is handed to. */
@@ -67,6 +80,14 @@ export interface Step<Message, Event> {
   read(unit: UnitId, key: string, op: number): void;
   /** `value` is copied when this returns. */
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void;
+  /**
+   * Of a shared unit: takes effect only if the record has this version at that instant. On null it creates, to null it erases. Both are copied when
+   * this returns. Of three outcomes the completion tells one: won, lost, or unknown (`ok` is false).
+   */
+  swap(unit: UnitId, key: string, seen: Version | null, value: Uint8Array | null, op: number): void;
+  erase(unit: UnitId, key: string, op: number): void;
+  /** Of a shared unit: the keys that begin with `prefix`. Keys that are there from the call to the answer are among them. */
+  list(unit: UnitId, prefix: string, op: number): void;
 
   /** Tells the caller of this node. The core does not touch the event again. */
   emit(event: Event): void;

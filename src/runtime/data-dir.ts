@@ -98,11 +98,20 @@ export class DataDir implements Disk {
   }
 
   write(key: string, value: Uint8Array, done: DiskAnswer): void {
+    this.#change(() => this.#db.put(CORE + key, Buffer.from(value)), done);
+  }
+
+  erase(key: string, done: DiskAnswer): void {
+    this.#change(() => this.#db.remove(CORE + key), done);
+  }
+
+  /** An erasure needs room, too: pages are written anew. */
+  #change(begin: () => Promise<boolean>, done: DiskAnswer): void {
     let writing: Promise<boolean>;
     if (this.#closing) return;
     try {
       if (this.#freeBytes(this.#path) < ROOM_BYTES) throw new Error('no room');
-      writing = this.#db.put(CORE + key, Buffer.from(value));
+      writing = begin();
     } catch {
       setImmediate(done, false, null);
       return;

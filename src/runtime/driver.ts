@@ -4,11 +4,12 @@
  * core that breaks one of its own rules falls silent and says so, and takes nothing else with it.
  */
 import { NEVER, TenureError, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
-import { OWN_DISK, type Core, type Sender, type Step, type UnitId } from '../core/index.ts';
+import { OWN_DISK, type Completion, type Core, type Sender, type Step, type UnitId, type Version } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
 import { ClockWatch, type ClockNotice, type ClockWatchCounts, type Clocks } from './clocks.ts';
 import type { Disk } from './disk.ts';
 import type { Link } from './link.ts';
+import type { SharedUnit } from './shared-unit.ts';
 
 export interface DriverOptions<Message, Command, Event> {
   readonly core: Core<Message, Command, Event>;
@@ -22,6 +23,8 @@ export interface DriverOptions<Message, Command, Event> {
   readonly chooser: Chooser;
   /** The node's own disk, if it has one. */
   readonly disk?: Disk | undefined;
+  /** The shared units, by their numbers, if there are any. */
+  readonly units?: ReadonlyMap<UnitId, SharedUnit> | undefined;
   /** Who a peer has proved to be; undefined for one that is not connected. */
   readonly senderOf: (peer: NodeId) => Sender | undefined;
   readonly onEvent: (event: Event) => void;
@@ -139,23 +142,44 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   }
 
   read(unit: UnitId, key: string, op: number): void {
-    this.#diskFor(unit).read(key, (ok, value) => this.#completed(op, ok, value));
+    if (unit === OWN_DISK) this.#disk.read(key, (ok, value) => this.#completed(diskCompletion(op, ok, value)));
+    else this.#unit(unit).read(key, (answer) => this.#completed({ op, ...answer }));
   }
 
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
-    this.#diskFor(unit).write(key, value, (ok) => this.#completed(op, ok, null));
+    if (unit === OWN_DISK) this.#disk.write(key, value, (ok) => this.#completed(diskCompletion(op, ok, null)));
+    else this.#unit(unit).write(key, value, (answer) => this.#completed({ op, ...answer }));
   }
 
-  #diskFor(unit: UnitId): Disk {
+  swap(unit: UnitId, key: string, seen: Version | null, value: Uint8Array | null, op: number): void {
+    this.#unit(unit).swap(key, seen, value, (answer) => this.#completed({ op, ...answer }));
+  }
+
+  erase(unit: UnitId, key: string, op: number): void {
+    if (unit === OWN_DISK) this.#disk.erase(key, (ok) => this.#completed(diskCompletion(op, ok, null)));
+    else this.#unit(unit).erase(key, (answer) => this.#completed({ op, ...answer }));
+  }
+
+  list(unit: UnitId, prefix: string, op: number): void {
+    this.#unit(unit).list(prefix, (answer) => this.#completed({ op, ...answer }));
+  }
+
+  get #disk(): Disk {
     const { disk } = this.#options;
-    if (disk === undefined || unit !== OWN_DISK) throw new TenureError('TENURE_INTERNAL', 'this node has no such storage');
+    if (disk === undefined) throw new TenureError('TENURE_INTERNAL', 'this node has no disk');
     return disk;
   }
 
-  #completed(op: number, ok: boolean, value: Uint8Array | null): void {
+  #unit(unit: UnitId): SharedUnit {
+    const shared = this.#options.units?.get(unit);
+    if (shared === undefined) throw new TenureError('TENURE_INTERNAL', `this node has no shared unit ${unit}`);
+    return shared;
+  }
+
+  #completed(completion: Completion): void {
     if (!this.#begin()) return;
     try {
-      this.#core.completed({ op, ok, value }, this);
+      this.#core.completed(completion, this);
       this.#deliverOwn();
     } catch (error) {
       this.#fail(error);
@@ -263,4 +287,8 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
         : new TenureError('TENURE_INTERNAL', error instanceof Error ? (error.stack ?? error.message) : String(error));
     this.#options.onFailure(failure);
   }
+}
+
+function diskCompletion(op: number, ok: boolean, value: Uint8Array | null): Completion {
+  return { op, ok, isLost: false, value, version: null, keys: null };
 }

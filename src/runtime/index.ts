@@ -7,3 +7,5 @@ export * from './keep-alive.ts';
 export * from './link.ts';
 export { ROOM_BYTES } from './lmdb-write.ts';
 export * from './pacer.ts';
+export * from './shared-unit.ts';
+export * from './store-unit.ts';

@@ -50,5 +50,6 @@ export function fairness({ contests, seed, plain, offsetsUs = OFFSETS_US, bucket
 function stepAt(us: number, random: Random): RoundStep {
   const nothing = (): void => {};
   const choose = (bound: number): number => random.below(bound);
-  return { monoUs: monoUs(us), wallUs: wallUs(us), choose, send: nothing, read: nothing, write: nothing, emit: nothing };
+  const storage = { read: nothing, write: nothing, swap: nothing, erase: nothing, list: nothing };
+  return { monoUs: monoUs(us), wallUs: wallUs(us), choose, send: nothing, ...storage, emit: nothing };
 }

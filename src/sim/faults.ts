@@ -70,6 +70,16 @@ export interface FaultPlan {
   unitFailUsMax: number;
   /** Reads answer with anything a regular register allows, not with the newest value. */
   weakReads: boolean;
+  /** Writes to a shared unit that go to another key, and are acknowledged. */
+  misdirectPpm: number;
+  /** Writes, swaps and erasures of a shared unit that take effect twice, the second time up to three terms later. */
+  repeatPpm: number;
+  /** One byte of a record of a shared unit is inverted. */
+  corruptEveryUs: number;
+  /** A record of a shared unit is what it was before its last change, though that was acknowledged. */
+  forgetEveryUs: number;
+  /** A shared unit loses every record. */
+  wipeEveryUs: number;
 
   /** Accesses to the own disk that take terms, or are never answered. */
   diskHangPpm: number;
@@ -77,6 +87,10 @@ export interface FaultPlan {
   /** A node's own disk fails for a while. */
   diskFailEveryUs: number;
   diskFailUsMax: number;
+  /** The same damage as to shared units. */
+  diskMisdirectPpm: number;
+  diskCorruptEveryUs: number;
+  diskForgetEveryUs: number;
 }
 
 /** A calm world: a little latency, nothing else. */
@@ -126,10 +140,18 @@ export function noFaults(): FaultPlan {
     unitFailEveryUs: 0,
     unitFailUsMax: 0,
     weakReads: false,
+    misdirectPpm: 0,
+    repeatPpm: 0,
+    corruptEveryUs: 0,
+    forgetEveryUs: 0,
+    wipeEveryUs: 0,
     diskHangPpm: 0,
     diskLostAnswerPpm: 0,
     diskFailEveryUs: 0,
     diskFailUsMax: 0,
+    diskMisdirectPpm: 0,
+    diskCorruptEveryUs: 0,
+    diskForgetEveryUs: 0,
   };
 }
 
@@ -222,6 +244,31 @@ export function drawDiskFaults(chooser: Chooser, faults: FaultPlan, termUs: numb
     faults.diskFailEveryUs = between(termUs, termUs * 4);
     faults.diskFailUsMax = between(1, termUs);
   }
+}
+
+/**
+ * What damages records of shared units, for protocols that are built to notice: nothing in many worlds, some of it in the others. No register is
+ * regular any more where records are damaged, so `drawFaults` leaves them whole.
+ */
+export function drawUnitDamage(chooser: Chooser, faults: FaultPlan, termUs: number): void {
+  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
+  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  if (one(3)) return;
+  if (one(3)) faults.misdirectPpm = between(1_000, 100_000);
+  if (one(3)) faults.repeatPpm = between(1_000, 200_000);
+  if (one(3)) faults.corruptEveryUs = between(Math.ceil(termUs / 2), termUs * 4);
+  if (one(3)) faults.forgetEveryUs = between(Math.ceil(termUs / 2), termUs * 4);
+  if (one(4)) faults.wipeEveryUs = between(termUs, termUs * 8);
+}
+
+/** The same for records on the nodes' own disks. */
+export function drawDiskDamage(chooser: Chooser, faults: FaultPlan, termUs: number): void {
+  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
+  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  if (one(3)) return;
+  if (one(2)) faults.diskMisdirectPpm = between(1_000, 100_000);
+  if (one(2)) faults.diskCorruptEveryUs = between(Math.ceil(termUs / 2), termUs * 4);
+  if (one(2)) faults.diskForgetEveryUs = between(Math.ceil(termUs / 2), termUs * 4);
 }
 
 /** What is left of the faults once the world has healed: latency, and whatever the clocks' rates are. */

@@ -30,10 +30,19 @@ export interface WorldCounts {
   'stale-read': number;
   'early-read': number;
   'write-outlives-writer': number;
+  'lost-swap': number;
+  'weak-list': number;
+
+  'misdirected-write': number;
+  'repeated-write': number;
+  'corrupt-record': number;
+  'forgotten-write': number;
+  'wiped-unit': number;
 
   'disk-hung': number;
   'disk-answer-lost': number;
   'disk-failed': number;
+  'disk-damaged': number;
 }
 
 export function noCounts(): WorldCounts {
@@ -59,9 +68,17 @@ export function noCounts(): WorldCounts {
     'stale-read': 0,
     'early-read': 0,
     'write-outlives-writer': 0,
+    'lost-swap': 0,
+    'weak-list': 0,
+    'misdirected-write': 0,
+    'repeated-write': 0,
+    'corrupt-record': 0,
+    'forgotten-write': 0,
+    'wiped-unit': 0,
     'disk-hung': 0,
     'disk-answer-lost': 0,
     'disk-failed': 0,
+    'disk-damaged': 0,
   };
 }
 
@@ -98,6 +115,15 @@ export const STORAGE_INTERESTS: readonly WorldSometime[] = [
   { name: 'stale-read', description: 'a read found a value that was overwritten already, as a regular register allows' },
   { name: 'early-read', description: 'a read found a value before its write took effect, as a regular register allows' },
   { name: 'write-outlives-writer', description: 'a write took effect after its writer had crashed' },
+];
+
+/** What damages the records of shared storage. */
+export const DAMAGE_INTERESTS: readonly WorldSometime[] = [
+  { name: 'misdirected-write', description: 'a write to a shared unit went to another key' },
+  { name: 'repeated-write', description: 'a change of a shared unit took effect twice' },
+  { name: 'corrupt-record', description: 'a record of a shared unit was corrupted' },
+  { name: 'forgotten-write', description: 'a shared unit forgot the last change of a record' },
+  { name: 'wiped-unit', description: 'a shared unit lost every record' },
 ];
 
 /** Where clocks leave their bound and processes compare them. */

@@ -1,77 +1,53 @@
 /**
  * Simulated storage: each node's own disk, and shared units of registers. An access takes a while and
- * has its effect at some instant within; its answer may be lost or come far too late; a unit or a disk may fail.
+ * has its effect at some instant within; its answer may be lost or come far too late; a unit or a disk may fail. Records are damaged, forgotten
+ * and wiped, writes go astray and take effect twice, where the world has such faults.
  *
- * With `weakReads`, a read of a shared unit answers with anything a regular register allows: the order
- * in which writes take effect is the one order of writes that all reads agree on, and a read may find
- * any write not followed, in that order, by one that was answered before the read began. A write under
- * way has no place in it yet, so it may be found, and not found, and found again.
+ * With `weakReads`, a read of a shared unit answers with anything a regular register allows (`regular-register.ts`), and a list leaves out or names
+ * what it likes of the keys that come or go meanwhile.
  */
 import { invariant, type Chooser } from '../kernel/index.ts';
-import { OWN_DISK, type UnitId } from '../core/index.ts';
+import { OWN_DISK, type Completion, type UnitId } from '../core/index.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
+import { NOT_YET } from './regular-register.ts';
+import { Registers, type Access as BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
 
 const MILLION = 1_000_000;
 
-/** A place in the order of all beginnings, effects and answers: instants are too coarse, much happens in the same microsecond. */
-type Place = number;
-const NOT_YET: Place = Infinity;
-
-export interface Access {
+/** What the world has drawn for an access. */
+interface Course {
   readonly process: number;
-  readonly op: number;
-  readonly action: 'read' | 'write';
-  readonly unit: UnitId;
-  readonly key: string;
-  readonly register: Register;
-  readonly began: Place;
-  /** Null for a read, and for a write that a failing unit does not do. */
-  readonly write: Write | null;
-  /** What a read found. */
-  found: Uint8Array | null;
-  /** The write that a weak read found, or null for none; undefined where it found what was there. */
-  foundWeakly: Write | null | undefined;
   readonly ok: boolean;
   /** `gone` is an access to its own disk of a process that crashed. */
   phase: 'under way' | 'effective' | 'gone';
   readonly effectUs: number;
   /** Infinity when the answer is lost. */
   readonly answerUs: number;
+  /** The key that a write goes to instead of its own. */
+  readonly astray: string | undefined;
+  /** When a change takes effect once more; Infinity if it does not. */
+  readonly againUs: number;
 }
 
-export interface Write {
-  readonly value: Uint8Array;
-  /** When it took effect. */
-  place: Place;
-  /** When it was answered. One that is said to have failed never is: it stays concurrent with all that follows. */
-  ended: Place;
-}
-
-interface Register {
-  newest: Write | null;
-  /** Writes that a read may still find, in the order in which they began. */
-  writes: Write[];
-  readonly reads: Set<Access>;
-}
+export type Access = BegunAccess & Course;
 
 export class Storage {
   faults: FaultPlan;
   readonly #chooser: Chooser;
   readonly #termUs: number;
   readonly #counts: WorldCounts;
-  /** By unit and key; a disk is known by the node it is in. */
-  readonly #units = new Map<UnitId, Map<string, Register>>();
-  readonly #disks = new Map<number, Map<string, Register>>();
+  readonly #registers = new Registers();
   readonly #failedUntilUs = new Map<UnitId, number>();
   readonly #diskFailedUntilUs = new Map<number, number>();
   /** Processes that an access to their own disk has failed, or never answered: only a new process gets on from there. */
   readonly #stranded = new Set<number>();
   /** Accesses under way to the own disk. */
   readonly #onDisk = new Set<Access>();
-  #places: Place = 0;
-  /** Is told of each effect. */
-  effected: (access: Access) => void = () => undefined;
+  /** Is told of each effect, and of each change that takes effect once more. */
+  effected: (access: Access, isAgain: boolean) => void = () => undefined;
+  /** Is told of what befalls records by themselves. */
+  damaged: (damage: Damage) => void = () => undefined;
 
   constructor(chooser: Chooser, faults: FaultPlan, termUs: number, counts: WorldCounts) {
     this.#chooser = chooser;
@@ -88,6 +64,14 @@ export class Storage {
     this.#diskFailedUntilUs.set(node, Math.max(untilUs, this.#diskFailedUntilUs.get(node) ?? 0));
   }
 
+  /** Some record there, any of its bytes; nothing happens where there is none. */
+  strike(kind: Damage['kind'], place: StoragePlace): void {
+    const damage = kind === 'wipe' ? { kind, ...place } : this.#drawDamage(kind, place);
+    if (damage === null || !this.#registers.damage(damage)) return;
+    this.#counts[place.unit === OWN_DISK ? 'disk-damaged' : DAMAGE_COUNTS[kind]]++;
+    this.damaged(damage);
+  }
+
   isStranded(process: number): boolean {
     return this.#stranded.has(process);
   }
@@ -98,12 +82,13 @@ export class Storage {
   }
 
   wipeDisk(node: number): void {
-    this.#disks.delete(node);
+    this.#registers.replaceDisk(node);
   }
 
-  /** Begins an access; null if nothing will ever come of it. `value` is what is written, null for a read. */
-  begin(process: number, node: number, unit: UnitId, key: string, op: number, value: Uint8Array | null, nowUs: number): Access | null {
+  /** Begins an access; null if nothing will ever come of it. */
+  begin(process: number, node: number, request: AccessRequest, nowUs: number): Access | null {
     const { storageUsMin, storageUsSpread, lateAccessPpm, lostAnswerPpm, diskHangPpm, diskLostAnswerPpm } = this.faults;
+    const { unit } = request;
     const isShared = unit !== OWN_DISK;
     let durationUs = storageUsMin + this.#chooser.below(storageUsSpread + 1);
     if (this.#hits(isShared ? lateAccessPpm : diskHangPpm)) {
@@ -118,123 +103,108 @@ export class Storage {
     if (does === 'nothing') return null;
     const effectUs = nowUs + this.#chooser.below(durationUs + 1);
     const answerUs = isLost ? Infinity : nowUs + durationUs;
-    const register = this.#register(unit, node, key);
-    const action = value === null ? 'read' : 'write';
-    const write = value === null || does === 'answer' ? null : { value, place: NOT_YET, ended: NOT_YET };
-    const began = ++this.#places;
-    const access: Access = {
-      process,
-      op,
-      action,
-      unit,
-      key,
-      register,
-      began,
-      write,
-      found: null,
-      foundWeakly: undefined,
-      ok,
-      phase: 'under way',
-      effectUs,
-      answerUs,
-    };
+    const course: Course = { process, ok, phase: 'under way', effectUs, answerUs, ...this.#drawMishaps(node, request, effectUs) };
+    const access = this.#registers.begin(node, request, does === 'work', course);
     if (!isShared) this.#onDisk.add(access);
-    else if (action === 'read') register.reads.add(access);
-    else if (write !== null) register.writes.push(write);
     return access;
   }
 
   /** The instant of the effect. Says whether an answer will follow. */
   takeEffect(access: Access, writerLives: boolean): boolean {
-    const { register, write, unit } = access;
+    const { change, request, astray } = access;
+    const isShared = request.unit !== OWN_DISK;
     access.phase = 'effective';
-    this.effected(access);
-    if (unit === OWN_DISK) this.#onDisk.delete(access);
-    if (write !== null) {
-      write.place = ++this.#places;
-      register.newest = write;
-      if (!writerLives && unit !== OWN_DISK) this.#counts['write-outlives-writer']++;
-    } else if (access.action === 'read') {
-      access.found = register.newest?.value ?? null;
+    this.effected(access, false);
+    if (!isShared) this.#onDisk.delete(access);
+    this.#registers.takeEffect(access, astray);
+    if (change !== null) {
+      if (astray !== undefined) this.#counts[isShared ? 'misdirected-write' : 'disk-damaged']++;
+      if (access.isLost) this.#counts['lost-swap']++;
+      else if (!writerLives && isShared) this.#counts['write-outlives-writer']++;
     }
     if (access.answerUs !== Infinity) return true;
-    this.#counts[unit === OWN_DISK ? 'disk-answer-lost' : 'lost-answer']++;
-    register.reads.delete(access);
+    this.#counts[isShared ? 'lost-answer' : 'disk-answer-lost']++;
+    this.#registers.abandon(access);
     return false;
   }
 
+  /** A change that took effect does so once more, as when it was sent twice. */
+  takeEffectAgain(access: Access): void {
+    this.#counts['repeated-write']++;
+    this.effected(access, true);
+    this.#registers.repeat(access);
+  }
+
   /** The answer arrives. A weak read is settled only now, since writes begun meanwhile are concurrent with it. */
-  answer(access: Access): void {
-    const { register, write } = access;
-    if (!access.ok) this.#counts[access.unit === OWN_DISK ? 'disk-failed' : 'failed-access']++;
-    if (access.unit === OWN_DISK) return;
-    if (write !== null) {
-      if (access.ok) write.ended = ++this.#places;
-    } else if (access.action === 'read') {
-      register.reads.delete(access);
-      if (this.faults.weakReads && this.#chooser.below(2) === 0) this.#readWeakly(access);
-    }
-    forgetOverwritten(register);
+  answer(access: Access): Completion {
+    const { ok, request } = access;
+    if (!ok) this.#counts[request.unit === OWN_DISK ? 'disk-failed' : 'failed-access']++;
+    if (this.faults.weakReads && request.unit !== OWN_DISK) this.#answerWeakly(access);
+    return this.#registers.end(access, ok);
   }
 
   /** The process is gone. Each of its writes to its own disk took effect or never will; the rest is not its to stop. */
   crash(process: number): void {
     for (const access of this.#onDisk) {
       if (access.process !== process) continue;
-      if (access.write !== null && this.#chooser.below(2) === 0) this.takeEffect(access, false);
+      if (access.change !== null && this.#chooser.below(2) === 0) this.takeEffect(access, false);
       access.phase = 'gone';
       this.#onDisk.delete(access);
     }
   }
 
+  #answerWeakly(access: Access): void {
+    const { action } = access.request;
+    if (action !== 'read' && action !== 'list') return;
+    if (this.#chooser.below(2) !== 0) return;
+    if (action === 'read') this.#readWeakly(access);
+    else this.#listWeakly(access);
+  }
+
   #readWeakly(access: Access): void {
-    const { writes, newest } = access.register;
-    const oldest = newestEndedBefore(writes, access.began);
-    const visible = writes.filter((write) => write.place >= oldest);
-    // Before any write was answered, "never written" is an answer too.
-    const choices = visible.length + (oldest === 0 ? 1 : 0);
+    const { changes, orNothing } = this.#registers.findable(access);
+    const choices = changes.length + (orNothing ? 1 : 0);
     invariant(choices > 0, 'a register forgot the newest of its writes');
-    const found = visible[this.#chooser.below(choices)];
+    const found = changes[this.#chooser.below(choices)] ?? null;
+    const newest = this.#registers.newestOf(access);
     access.found = found?.value ?? null;
-    access.foundWeakly = found ?? null;
+    access.foundWeakly = found;
     if (found?.place === NOT_YET) this.#counts['early-read']++;
     else if (newest !== null && newest !== found) this.#counts['stale-read']++;
+  }
+
+  #listWeakly(access: Access): void {
+    const { must, may } = this.#registers.listable(access);
+    const named = may.filter(() => this.#chooser.below(2) === 0);
+    this.#registers.listAs(access, [...must, ...named]);
+    if (may.length > 0) this.#counts['weak-list']++;
+  }
+
+  /** Draws nothing where the world has no such faults. */
+  #drawMishaps(node: number, { action, unit, key }: AccessRequest, effectUs: number): Pick<Course, 'astray' | 'againUs'> {
+    const { misdirectPpm, diskMisdirectPpm, repeatPpm } = this.faults;
+    const isShared = unit !== OWN_DISK;
+    let astray: string | undefined;
+    if (action === 'write' && this.#hits(isShared ? misdirectPpm : diskMisdirectPpm)) {
+      const others = this.#registers.keysAt(isShared ? { unit } : { unit, node }).filter((other) => other !== key);
+      astray = others.length > 0 ? others[this.#chooser.below(others.length)] : undefined;
+    }
+    const isAgain = isShared && action !== 'read' && action !== 'list' && astray === undefined && this.#hits(repeatPpm);
+    return { astray, againUs: isAgain ? effectUs + this.#chooser.below(this.#termUs * 3) : Infinity };
+  }
+
+  #drawDamage(kind: 'corrupt' | 'forget', place: StoragePlace): Damage | null {
+    const keys = this.#registers.keysAt(place);
+    if (keys.length === 0) return null;
+    const key = keys[this.#chooser.below(keys.length)] as string;
+    if (kind === 'forget') return { kind, ...place, key };
+    const bytes = this.#registers.recordAt(place, key)?.length ?? 0;
+    return bytes === 0 ? null : { kind, ...place, key, byte: this.#chooser.below(bytes) };
   }
 
   #hits(sharePpm: number): boolean {
     return sharePpm > 0 && this.#chooser.below(MILLION) < sharePpm;
   }
-
-  #register(unit: UnitId, node: number, key: string): Register {
-    const places = unit === OWN_DISK ? this.#disks : this.#units;
-    const place = unit === OWN_DISK ? node : unit;
-    let registers = places.get(place);
-    if (registers === undefined) places.set(place, (registers = new Map()));
-    let register = registers.get(key);
-    if (register === undefined) registers.set(key, (register = { newest: null, writes: [], reads: new Set() }));
-    return register;
-  }
 }
 
-/** The place of the last write, in the order of effects, of those answered before; 0 if there is none. */
-function newestEndedBefore(writes: readonly Write[], before: Place): Place {
-  let newest = 0;
-  for (const { ended, place } of writes) if (ended < before && place > newest) newest = place;
-  return newest;
-}
-
-/** Drops writes that no read may find any more, neither one under way nor one to come. */
-function forgetOverwritten(register: Register): void {
-  const { writes } = register;
-  if (writes.length < 2) return;
-  let horizon: Place = NOT_YET;
-  // The first of the set is the oldest.
-  for (const { began } of register.reads) {
-    horizon = began;
-    break;
-  }
-  const oldest = newestEndedBefore(writes, horizon);
-  let kept = 0;
-  for (const write of writes) if (write.place >= oldest) writes[kept++] = write;
-  writes.length = kept;
-}
+const DAMAGE_COUNTS = { corrupt: 'corrupt-record', forget: 'forgotten-write', wipe: 'wiped-unit' } as const;

@@ -1,4 +1,5 @@
 /** When faults strike: each kind about as often as the plan says, anywhere in the world, until it heals. */
+import { OWN_DISK } from '../core/index.ts';
 import type { SimProcess } from './process.ts';
 import type { World } from './world.ts';
 
@@ -61,5 +62,11 @@ export function scheduleStrikes<Message, Command, Event, Config>(world: World<Me
     if (untilUs + world.scenario.termUs / 4 < world.scenario.safetyUs) population.slew(anyNode(), untilUs);
   });
   every(faults.diskFailEveryUs, () => storage.failDisk(anyNode(), world.nowUs + upTo(faults.diskFailUsMax)));
-  if (units > 0) every(faults.unitFailEveryUs, () => storage.fail(chooser.below(units), world.nowUs + upTo(faults.unitFailUsMax)));
+  every(faults.diskCorruptEveryUs, () => storage.strike('corrupt', { unit: OWN_DISK, node: anyNode() }));
+  every(faults.diskForgetEveryUs, () => storage.strike('forget', { unit: OWN_DISK, node: anyNode() }));
+  if (units === 0) return;
+  every(faults.unitFailEveryUs, () => storage.fail(chooser.below(units), world.nowUs + upTo(faults.unitFailUsMax)));
+  every(faults.corruptEveryUs, () => storage.strike('corrupt', { unit: chooser.below(units) }));
+  every(faults.forgetEveryUs, () => storage.strike('forget', { unit: chooser.below(units) }));
+  every(faults.wipeEveryUs, () => storage.strike('wipe', { unit: chooser.below(units) }));
 }

@@ -4,7 +4,9 @@
  * A message is known by the step that sent it and its number among that step's messages of the same kind.
  */
 import type { SimProcess } from './process.ts';
-import type { Access, Write } from './storage.ts';
+import type { Change } from './regular-register.ts';
+import type { Damage } from './registers.ts';
+import type { Access } from './storage.ts';
 
 /** Which message, or access to storage: the number of the step on the tape it came of, and which of that step's of this kind it is. */
 export interface TapedOrigin {
@@ -24,10 +26,20 @@ export type TapedDeed<Command> =
   | { readonly kind: 'use'; readonly resource: string; readonly request: number }
   /** The application looked at what its learner believes of this name, and it believed something. */
   | { readonly kind: 'look'; readonly resource: string }
-  /** An access to storage took effect; whether anybody is told is another matter. */
-  | { readonly kind: 'effect'; readonly access: TapedOrigin }
-  /** `found` is the write that a weak read found, or null: nothing. */
-  | { readonly kind: 'completed'; readonly access: TapedOrigin; readonly ok: boolean; readonly found?: TapedOrigin | null }
+  /** An access to storage took effect, at its own key or astray; whether anybody is told is another matter. */
+  | { readonly kind: 'effect'; readonly access: TapedOrigin; readonly astray?: string }
+  /** A change of storage took effect once more. */
+  | { readonly kind: 'repeat'; readonly access: TapedOrigin }
+  /** Storage was damaged. */
+  | Damage
+  /** `found` is the write that a weak read found, or null: nothing; `listing` is what a weak list named. */
+  | {
+      readonly kind: 'completed';
+      readonly access: TapedOrigin;
+      readonly ok: boolean;
+      readonly found?: TapedOrigin | null;
+      readonly listing?: readonly string[];
+    }
   /** From here on all goes well, and progress is owed. */
   | { readonly kind: 'healed' }
   | { readonly kind: 'wall'; readonly byUs: number }
@@ -68,7 +80,7 @@ export class Tape<Command> {
   readonly #requests = new Map<string, number>();
   /** How many of each kind the step under way has sent or asked. */
   readonly #counts = new Map<string, number>();
-  readonly #writes = new Map<Write, TapedOrigin>();
+  readonly #changes = new Map<Change, TapedOrigin>();
   #effects = 0;
 
   constructor(now: () => number) {
@@ -103,14 +115,16 @@ export class Tape<Command> {
     const origin = this.#origin('');
     if (!access) return;
     this.#accesses.set(access, origin);
-    if (access.write) this.#writes.set(access.write, origin);
+    if (access.change) this.#changes.set(access.change, origin);
   }
 
-  effected(access: Access, node: number): void {
+  effected(access: Access, isAgain: boolean): void {
+    const { change, node, astray, request } = access;
     const origin = this.#accesses.get(access);
-    // A failing unit may answer a write without doing it.
-    if (!origin || (access.action === 'write' && access.write === null)) return;
-    this.befell(node, { kind: 'effect', access: origin });
+    // A failing unit may answer a change without making it.
+    if (!origin || (change === null && request.action !== 'read' && request.action !== 'list')) return;
+    if (isAgain) this.befell(node, { kind: 'repeat', access: origin });
+    else this.befell(node, { kind: 'effect', access: origin, ...(astray === undefined ? {} : { astray }) });
   }
 
   /** The step under way sent, asked or told something. */
@@ -125,9 +139,12 @@ export class Tape<Command> {
   }
 
   completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
-    const { ok, foundWeakly: weakly } = access;
-    const found = weakly === undefined ? {} : { found: weakly && (this.#writes.get(weakly) as TapedOrigin) };
-    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok, ...found });
+    const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
+    const origin = weakly && this.#changes.get(weakly);
+    // What damage left is known by no access: it is found where it is the newest.
+    const found = weakly === undefined || (weakly !== null && origin === undefined) ? {} : { found: origin ?? null };
+    const listing = isListedWeakly && keys ? { listing: keys } : {};
+    this.did(process, { kind: 'completed', access: this.#accesses.get(access) as TapedOrigin, ok, ...found, ...listing });
   }
 
   granted<Message, Event>(process: SimProcess<Message, Command, Event>, request: number, token: number): void {

@@ -6,6 +6,7 @@ import { formatDuration, spanUs } from '../kernel/index.ts';
 import type { Boot } from '../core/index.ts';
 import { formatRecord, type HistoryRecord } from '../check/index.ts';
 import type { Cut } from './network.ts';
+import type { Damage } from './registers.ts';
 import type { Access } from './storage.ts';
 
 interface Who {
@@ -70,7 +71,20 @@ export class Trace {
   }
 
   completed(by: Who, access: Access): void {
-    this.#add('step', by, `learns that its ${access.action} of ${access.key} ${access.ok ? 'is done' : 'failed'}`);
+    const { request, ok, isLost } = access;
+    this.#add('step', by, `learns that its ${request.action} of ${request.key} ${!ok ? 'failed' : isLost ? 'is lost' : 'is done'}`);
+  }
+
+  damaged(damage: Damage): void {
+    const where = 'node' in damage ? `the disk of ${this.#nameOf(damage.node)}` : `unit ${damage.unit}`;
+    switch (damage.kind) {
+      case 'corrupt':
+        return this.note(`${where} corrupts ${damage.key}`);
+      case 'forget':
+        return this.note(`${where} forgets the last write of ${damage.key}`);
+      case 'wipe':
+        return this.note(`${where} is wiped`);
+    }
   }
 
   started(by: Who, boot: Boot): void {

@@ -4,7 +4,7 @@
  * history to the referees. Nothing here sleeps, and everything follows from the seed.
  */
 import { NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
-import type { Step, UnitId } from '../core/index.ts';
+import type { Step, UnitId, Version } from '../core/index.ts';
 import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
 import type { MachineClock } from './clock.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
@@ -14,9 +14,11 @@ import { noCounts, type WorldCounts } from './interest.ts';
 import { Overheard } from './liar.ts';
 import { MessageSlab } from './message-slab.ts';
 import { Network } from './network.ts';
+import { Parked } from './parked.ts';
 import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
 import type { HoldDeadline, Scenario, SimProtocol } from './protocol.ts';
+import type { AccessRequest } from './registers.ts';
 import { Storage, type Access } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
 import { kindOfMessage, labelOf, type Tape } from './tape.ts';
@@ -92,9 +94,10 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.panel = new Panel(protocol.referees(scenario, (name) => this.sometimes.bump(name)));
     this.network = new Network(chooser, faults, termUs);
     this.storage = new Storage(chooser, faults, termUs, this.counts);
-    this.storage.effected = (access): void => {
-      const { node } = this.#processes[access.process] as SimProcess<Message, Command, Event>;
-      this.tape?.effected(access, node);
+    this.storage.effected = (access, isAgain): void => this.tape?.effected(access, isAgain);
+    this.storage.damaged = (damage): void => {
+      this.trace?.damaged(damage);
+      this.tape?.befell('node' in damage ? damage.node : -1, damage);
     };
     this.overheard = (scenario.liars ?? 0) > 0 ? new Overheard(protocol.codec) : null;
     this.population = new Population(this);
@@ -178,11 +181,24 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   }
 
   read(unit: UnitId, key: string, op: number): void {
-    if (this.#takeEffect()) this.#begin(unit, key, op, null);
+    if (this.#takeEffect()) this.#begin({ action: 'read', unit, key, op });
   }
 
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
-    if (this.#takeEffect()) this.#begin(unit, key, op, value.slice());
+    if (this.#takeEffect()) this.#begin({ action: 'write', unit, key, op, value: value.slice() });
+  }
+
+  swap(unit: UnitId, key: string, seen: Version | null, value: Uint8Array | null, op: number): void {
+    if (!this.#takeEffect()) return;
+    this.#begin({ action: 'swap', unit, key, op, seen: seen?.slice() ?? null, value: value?.slice() ?? null });
+  }
+
+  erase(unit: UnitId, key: string, op: number): void {
+    if (this.#takeEffect()) this.#begin({ action: 'erase', unit, key, op });
+  }
+
+  list(unit: UnitId, prefix: string, op: number): void {
+    if (this.#takeEffect()) this.#begin({ action: 'list', unit, key: prefix, op });
   }
 
   emit(event: Event): void {
@@ -358,6 +374,7 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     const access = this.#accesses.get(ref);
     const process = this.#processes[access.process] as SimProcess<Message, Command, Event>;
     if (access.phase === 'under way') {
+      if (access.againUs !== Infinity) this.at(access.againUs, () => this.storage.takeEffectAgain(access));
       if (this.storage.takeEffect(access, process.alive)) this.#queue.schedule(access.answerUs, COMPLETE, access.process, ref);
       else this.#accesses.take(ref);
       return;
@@ -368,12 +385,12 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     }
     this.#accesses.take(ref);
     if (access.phase === 'gone') return;
-    this.storage.answer(access);
+    const completion = this.storage.answer(access);
     if (!process.alive) return;
     this.trace?.completed(process, access);
     this.tape?.completed(process, access);
     this.enter(process);
-    process.core.completed({ op: access.op, ok: access.ok, value: access.ok ? access.found : null }, this);
+    process.core.completed(completion, this);
     this.leave(process);
   }
 
@@ -456,9 +473,9 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     return timerLateUsMax > 0 ? this.chooser.below(timerLateUsMax + 1) : 0;
   }
 
-  #begin(unit: UnitId, key: string, op: number, value: Uint8Array | null): void {
+  #begin(request: AccessRequest): void {
     const { index, node } = this.#running as SimProcess<Message, Command, Event>;
-    const access = this.storage.begin(index, node, unit, key, op, value, this.nowUs);
+    const access = this.storage.begin(index, node, request, this.nowUs);
     this.tape?.asked(access);
     if (access) this.#queue.schedule(access.effectUs, COMPLETE, index, this.#accesses.park(access));
   }
@@ -473,28 +490,5 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.network.mendAll();
     this.storage.repairAll();
     this.population.heal();
-  }
-}
-
-/** Things that wait for an event of the queue, which knows them by number. */
-class Parked<T> {
-  readonly #things: (T | null)[] = [];
-  readonly #free: number[] = [];
-
-  park(thing: T): number {
-    const number = this.#free.pop() ?? this.#things.length;
-    this.#things[number] = thing;
-    return number;
-  }
-
-  get(number: number): T {
-    return this.#things[number] as T;
-  }
-
-  take(number: number): T {
-    const thing = this.#things[number] as T;
-    this.#things[number] = null;
-    this.#free.push(number);
-    return thing;
   }
 }

@@ -11,6 +11,7 @@ import { MemoryHub } from '../../src/transport/index.ts';
 const BROKEN: Disk = {
   read: (_key, done) => void setImmediate(done, false, null),
   write: (_key, _value, done) => void setImmediate(done, false, null),
+  erase: (_key, done) => void setImmediate(done, false, null),
 };
 
 test('a disk that fails is logged, published, told and thrown at whoever waits', async () => {

@@ -50,6 +50,18 @@ async function userOf(path: string): Promise<ChildProcess> {
 const gone = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('exit', resolve));
 
 describe('a data directory', () => {
+  test('gives back nothing of what was erased, in this life and the next', async () => {
+    const path = freshDir();
+    const first = await open(path);
+    await write(first, 'x', 'one');
+    await write(first, 'y', 'two');
+    expect(await new Promise((resolve) => first.erase('x', resolve))).toBe(true);
+    expect(await read(first, 'x')).toBeNull();
+    await first.close();
+    const second = await open(path);
+    expect([await read(second, 'x'), await read(second, 'y')]).toEqual([null, 'two']);
+  });
+
   test('gives back what was written', async () => {
     const path = freshDir();
     const first = await open(path);

@@ -101,7 +101,7 @@ class Stage {
     };
     const out = new ByteWriter();
     const keep = (_key: string, done: DiskAnswer): void => void this.answers.push(done);
-    const disk: Disk = { read: keep, write: (key, _value, done) => keep(key, done) };
+    const disk: Disk = { read: keep, write: (key, _value, done) => keep(key, done), erase: keep };
     this.driver = new Driver({
       core: this.core,
       codec,

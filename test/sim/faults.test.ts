@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
-import { drawDiskFaults, drawFaults, healedFaults, noFaults, type FaultPlan } from '../../src/sim/index.ts';
+import { drawDiskDamage, drawDiskFaults, drawFaults, drawUnitDamage, healedFaults, noFaults, type FaultPlan } from '../../src/sim/index.ts';
 
 const SCALE = { termUs: 1_000_000, ratePpmMax: 500, offsetUsMax: 9 };
 const PLANS = Array.from({ length: 500 }, (_, seed) => drawFaults(new SeededChooser(seed), SCALE));
@@ -9,8 +9,10 @@ test('every kind of fault is drawn in some worlds and left out in others', () =>
   const calm = noFaults();
   const always = new Set<keyof FaultPlan>(['latencyUsMin', 'latencyUsSpread', 'storageUsMin', 'storageUsSpread', 'offsetUsMax']);
   for (const kind of Object.keys(calm) as (keyof FaultPlan)[]) {
-    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, and members live on, in worlds of a shape; own disks are drawn apart.
-    const shaped = ['wallSway', 'outlive', 'slew', 'disk'].some((prefix) => kind.startsWith(prefix));
+    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, and members live on, in worlds of a shape; own disks and damage are drawn apart.
+    const shaped = ['wallSway', 'outlive', 'slew', 'disk', 'misdirect', 'repeat', 'corrupt', 'forget', 'wipe'].some((prefix) =>
+      kind.startsWith(prefix),
+    );
     if (kind === 'uptimeUsMax' || shaped) continue;
     const drawn = PLANS.filter((plan) => plan[kind] !== calm[kind]).length;
     expect({ kind, drawn: drawn > 0, leftOut: drawn < PLANS.length }).toEqual({ kind, drawn: true, leftOut: !always.has(kind) });
@@ -58,4 +60,25 @@ test('own disks are well in many worlds, and hang, fail or lose answers in some'
     expect(drawn).toBeLessThan(PLANS.length / 2);
   }
   expect(plans.every(({ diskFailEveryUs, diskFailUsMax }) => diskFailEveryUs > 0 === diskFailUsMax > 0)).toBe(true);
+});
+
+test('records are whole in many worlds that draw damage, and damaged in each way in some', () => {
+  const plans = PLANS.map((_, seed) => {
+    const faults = noFaults();
+    const chooser = new SeededChooser(seed);
+    drawUnitDamage(chooser, faults, SCALE.termUs);
+    drawDiskDamage(chooser, faults, SCALE.termUs);
+    return faults;
+  });
+  const calm = noFaults();
+  for (const kind of ['misdirectPpm', 'repeatPpm', 'corruptEveryUs', 'forgetEveryUs', 'wipeEveryUs'] as const) {
+    const drawn = plans.filter((plan) => plan[kind] > 0).length;
+    expect(drawn).toBeGreaterThan(PLANS.length / 10);
+    expect(drawn).toBeLessThan(PLANS.length / 2);
+  }
+  for (const kind of ['diskMisdirectPpm', 'diskCorruptEveryUs', 'diskForgetEveryUs'] as const) {
+    expect(plans.some((plan) => plan[kind] > 0)).toBe(true);
+  }
+  const isWhole = (plan: FaultPlan): boolean => JSON.stringify(plan) === JSON.stringify(calm);
+  expect(plans.some(isWhole) && !plans.every(isWhole)).toBe(true);
 });

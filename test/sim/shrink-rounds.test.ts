@@ -8,6 +8,7 @@ import { roundLifting } from '../../src/sim/shrink/liftings.ts';
 import { shrinker } from '../../src/sim/shrink/shrink.ts';
 import { roundStagings, type RoundStaging } from '../../src/sim/stage/rounds.ts';
 import { asText, failingSeed, failingSeedOf, replay, shrinkerOf, soon } from '../support/shrinking.ts';
+import { NO_STORAGE } from '../support/storage.ts';
 
 const KEPT = { failures: [], changes: [] };
 
@@ -141,8 +142,7 @@ class HastyCore extends RoundCore {
       wallUs,
       choose: (bound) => step.choose(bound),
       send: (to, message) => step.send(to, message),
-      read: (unit, key, op) => step.read(unit, key, op),
-      write: (unit, key, value, op) => step.write(unit, key, value, op),
+      ...NO_STORAGE,
       emit: (event) => {
         const isHushed = 'lease' in event && this.#until.has(event.lease) && (event.kind === 'stopped' || event.kind === 'released');
         if (!isHushed) step.emit(event);

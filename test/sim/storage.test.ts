@@ -3,16 +3,22 @@ import { expect, test } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
 import { noFaults, type FaultPlan } from '../../src/sim/index.ts';
 import { noCounts } from '../../src/sim/interest.ts';
+import type { AccessRequest } from '../../src/sim/registers.ts';
 import { Storage, type Access } from '../../src/sim/storage.ts';
 
 const UNIT = 0;
+const READ: AccessRequest = { action: 'read', unit: UNIT, key: 'x', op: 0 };
+
+function writing(value: number, key = 'x'): AccessRequest {
+  return { action: 'write', unit: UNIT, key, op: 0, value: Uint8Array.of(value) };
+}
 
 function storageWith(seed: number, faults: Partial<FaultPlan> = {}): Storage {
   return new Storage(new SeededChooser(seed), { ...noFaults(), weakReads: true, ...faults }, 1_000, noCounts());
 }
 
 function begin(storage: Storage, value: number | null, nowUs = 0): Access {
-  const access = storage.begin(0, 0, UNIT, 'x', 0, value === null ? null : Uint8Array.of(value), nowUs);
+  const access = storage.begin(0, 0, value === null ? READ : writing(value), nowUs);
   if (!access) throw new Error('nothing will come of it');
   return access;
 }
@@ -100,7 +106,7 @@ test('a write that is said to have failed was done, or was not, and is not answe
   for (let seed = 0; seed < 60; seed++) {
     const storage = storageWith(seed);
     storage.fail(UNIT, 100);
-    const write = storage.begin(0, 0, UNIT, 'x', 0, Uint8Array.of(7), 0);
+    const write = storage.begin(0, 0, writing(7), 0);
     said.add(write?.ok ?? null);
     if (write) {
       storage.takeEffect(write, true);
@@ -122,9 +128,9 @@ test('a read after a write that failed may still miss it, and one after a write 
       storage.takeEffect(first, true);
       storage.answer(first);
       if (fate === 'failed') storage.fail(UNIT, 100);
-      const second = storage.begin(0, 0, UNIT, 'x', 0, Uint8Array.of(2), 0);
+      const second = storage.begin(0, 0, writing(2), 0);
       // Only those that were done in spite of it.
-      if (!second?.write) continue;
+      if (!second?.change) continue;
       storage.takeEffect(second, true);
       storage.answer(second);
       storage.repairAll();
@@ -157,6 +163,6 @@ test('a unit that fails twice is whole only after both', () => {
   const storage = storageWith(1);
   storage.fail(UNIT, 100);
   storage.fail(UNIT, 50);
-  const oks = Array.from({ length: 30 }, () => storage.begin(0, 0, UNIT, 'x', 0, null, 75)?.ok);
+  const oks = Array.from({ length: 30 }, () => storage.begin(0, 0, READ, 75)?.ok);
   expect(oks.includes(true)).toBe(false);
 });

@@ -82,7 +82,8 @@ export const register: SimProtocol<never, RegisterCommand, RegisterEvent, Regist
   isVote: (): boolean => false,
   describeMessage: (): string => '',
   describeCommand: ({ kind, unit, key, op }: RegisterCommand): string => `${kind} ${key} of unit ${unit} (operation ${op})`,
-  describeEvent: ({ kind, op }: RegisterEvent): string => `${kind} (operation ${op})`,
+  describeEvent: (event: RegisterEvent): string =>
+    `${event.kind}${event.kind === 'listed' ? ` ${event.keys.join(', ') || 'nothing'}` : ''} (operation ${event.op})`,
   nodeName: (_scenario: RegisterScenario, node: number): string => `client${node}`,
 };
 
@@ -131,7 +132,7 @@ class RegisterUser implements User<RegisterEvent> {
       case 'written':
         this.#desk.record({ kind: 'responded', register: name, op });
         break;
-      case 'failed':
+      default:
         break;
     }
     if (!this.#desk.healed) {

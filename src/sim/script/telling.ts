@@ -44,7 +44,7 @@ export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
   return [...lines, ...sends.map(({ from, what, to }) => `${from}→${to.join(',')} ${what}`)].map(shortened);
 }
 
-const ASKED = /^(\S+) #(\d+): (read|write) (\S+) of (.+)$/;
+const ASKED = /^(\S+) #(\d+): (read|write|swap|erase|list) (\S*) of (.+)$/;
 /** So many accesses of one node are told one by one. */
 const ASKED_TOLD = 3;
 

@@ -16,8 +16,8 @@ export interface ScriptParts {
 type Kind = 'message' | 'world' | 'act';
 
 function kindOf(line: string): Kind {
-  if (/^(maybe )?(deliver|drop|duplicate|delay|wake|effect|answer|fail) /.test(line)) return 'message';
-  return /^(advance|crash|restart|twin|set|rate|sleep|awake|pause|resume|settle) /.test(line) ? 'world' : 'act';
+  if (/^(maybe )?(deliver|drop|duplicate|delay|wake|effect|answer|fail|misdirect|repeat) /.test(line)) return 'message';
+  return /^(advance|crash|restart|twin|set|rate|sleep|awake|pause|resume|settle|corrupt|forget|wipe) /.test(line) ? 'world' : 'act';
 }
 
 /** Messages follow what sent them; what the world does goes before what is asked for in it. */

@@ -193,13 +193,25 @@ export function lift<Command, Config>(
         if (said) act(said);
         return;
       }
-      case 'effect':
-        add(atUs, { kind: 'effect', node, access: origin(deed.access) });
+      case 'effect': {
+        const access = origin(deed.access);
+        const { astray } = deed;
+        add(atUs, astray === undefined ? { kind: 'effect', node, access } : { kind: 'misdirect', node, access, to: astray });
+        return;
+      }
+      case 'repeat':
+        add(atUs, { kind: 'repeat', node, access: origin(deed.access) });
+        return;
+      case 'corrupt':
+      case 'forget':
+      case 'wipe':
+        plain(atUs, deed);
         return;
       case 'completed': {
         const access = origin(deed.access);
         const found = deed.found && origin(deed.found);
-        const answer: Deed = { kind: 'answer', node, access, ...(found === undefined ? {} : { found }) };
+        const listing = deed.listing === undefined ? {} : { listing: deed.listing };
+        const answer: Deed = { kind: 'answer', node, access, ...(found === undefined ? {} : { found }), ...listing };
         beatOf.set(index, add(atUs, deed.ok ? answer : { kind: 'fail', node, access }, choices));
         return;
       }

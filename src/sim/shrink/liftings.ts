@@ -119,8 +119,10 @@ export const registerLifting: Lifting<RegisterCommand, RegisterWorld> = {
   settings: ({ nodes, units }: Scenario<RegisterWorld>): Settings => ({ clients: String(nodes), units: String(units) }),
   say(command: RegisterCommand): Said {
     const unit = command.unit === 0 ? [] : ['unit', String(command.unit)];
-    const value = command.kind === 'write' ? [String.fromCharCode(...command.value)] : [];
-    return { verb: command.kind, words: [command.key, ...value, ...unit] };
+    const text = (value: Uint8Array | null): string => (value ? String.fromCharCode(...value) : 'nothing');
+    const seen = command.kind === 'swap' ? [text(command.seen)] : [];
+    const value = command.kind === 'write' || command.kind === 'swap' ? [text(command.value)] : [];
+    return { verb: command.kind, words: [command.key, ...seen, ...value, ...unit] };
   },
   use: (): null => null,
 };

@@ -26,9 +26,15 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['lost answers of storage', ['lostAnswerPpm']],
   ['late accesses to storage', ['lateAccessPpm']],
   ['weak reads', ['weakReads']],
+  ['writes that go astray', ['misdirectPpm']],
+  ['writes that take effect twice', ['repeatPpm']],
+  ['corrupt records', ['corruptEveryUs']],
+  ['forgotten writes', ['forgetEveryUs']],
+  ['wiped units', ['wipeEveryUs']],
   ['own disks that hang', ['diskHangPpm']],
   ['lost answers of own disks', ['diskLostAnswerPpm']],
   ['own disks that fail', ['diskFailEveryUs', 'diskFailUsMax']],
+  ['damaged own disks', ['diskMisdirectPpm', 'diskCorruptEveryUs', 'diskForgetEveryUs']],
 ];
 
 export interface Milder {

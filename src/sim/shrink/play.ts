@@ -21,9 +21,16 @@ export type Deed =
   | { readonly kind: 'plain'; readonly action: StageAction }
   | { readonly kind: 'deliver' | 'duplicate'; readonly message: Origin }
   | { readonly kind: 'delay'; readonly message: Origin; readonly byUs: number }
-  | { readonly kind: 'effect' | 'fail'; readonly access: Origin; readonly node: number }
-  /** `found` is the write that a weak read finds, or null: nothing. */
-  | { readonly kind: 'answer'; readonly access: Origin; readonly node: number; readonly found?: Origin | null }
+  | { readonly kind: 'effect' | 'repeat' | 'fail'; readonly access: Origin; readonly node: number }
+  | { readonly kind: 'misdirect'; readonly access: Origin; readonly node: number; readonly to: string }
+  /** `found` is the write that a weak read finds, or null: nothing; `listing` is what a weak list names. */
+  | {
+      readonly kind: 'answer';
+      readonly access: Origin;
+      readonly node: number;
+      readonly found?: Origin | null;
+      readonly listing?: readonly string[];
+    }
   | {
       readonly kind: 'act';
       readonly node: number;
@@ -78,15 +85,21 @@ export function perform(open: () => AnyStage, beats: readonly Beat[]): Performan
         return message ? { kind: deed.kind, message, byUs: deed.byUs } : null;
       }
       case 'effect':
+      case 'repeat':
       case 'fail': {
         const access = accesses.get(keyOf(deed.access));
         return access === undefined ? null : { kind: deed.kind, ...access };
+      }
+      case 'misdirect': {
+        const access = accesses.get(keyOf(deed.access));
+        return access === undefined ? null : { kind: deed.kind, ...access, to: deed.to };
       }
       case 'answer': {
         const access = accesses.get(keyOf(deed.access));
         const found = deed.found ? (accesses.get(keyOf(deed.found)) ?? undefined) : deed.found;
         if (access === undefined || (deed.found && !found)) return null;
-        return { kind: deed.kind, ...access, ...(found === undefined ? {} : { finding: found }) };
+        const listing = deed.listing === undefined ? {} : { listing: deed.listing };
+        return { kind: deed.kind, ...access, ...(found === undefined ? {} : { finding: found }), ...listing };
       }
       case 'act': {
         const { node, verb, words, about } = deed;

@@ -3,6 +3,8 @@
  * `formatAction` writes. Verbs that are not the stage's own belong to the actor on the node they name.
  */
 import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
+import { OWN_DISK } from '../../core/index.ts';
+import type { Damage, StoragePlace } from '../registers.ts';
 
 /**
  * A message by who sent it to whom, its kind, and which of that kind on that link it was, from 1. It does
@@ -57,9 +59,15 @@ export type StageAction =
   | ({ readonly kind: 'effect' } & AccessRef)
   /**
    * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
-   * nothing written; if that is not said, it finds the last one that took effect.
+   * nothing written; if that is not said, it finds the last one that took effect. A list may name or leave out keys that come or go meanwhile.
    */
-  | ({ readonly kind: 'answer'; readonly finding?: AccessRef | null } & AccessRef & Choosing)
+  | ({ readonly kind: 'answer'; readonly finding?: AccessRef | null; readonly listing?: readonly string[] } & AccessRef & Choosing)
+  /** A write takes effect at another key than its own. */
+  | ({ readonly kind: 'misdirect'; readonly to: string } & AccessRef)
+  /** A change that took effect does so once more, whether it was answered or not; a swap only if it finds again what it has seen. */
+  | ({ readonly kind: 'repeat' } & AccessRef)
+  /** Records of a shared unit or an own disk are damaged. */
+  | Damage
   /** Everything a node asks of storage is answered, oldest first, until nothing is left. */
   | ({ readonly kind: 'answer-all'; readonly node: number } & Choosing)
   /** It is said to have failed; it has had no effect unless it took effect before. */
@@ -126,12 +134,21 @@ function formatBare(action: StageAction, names: NodeNames): string {
     case 'rate':
       return `rate ${names[action.node]} ${action.ppm}ppm`;
     case 'answer':
-      return `answer ${formatAccess(action, names)}${action.finding === undefined ? '' : ` finding ${action.finding ? formatAccess(action.finding, names) : 'nothing'}`}`;
+      return `answer ${formatAccess(action, names)}${formatFindings(action, names)}`;
     case 'answer-all':
       return `answer ${names[action.node]} all`;
     case 'effect':
+    case 'repeat':
     case 'fail':
       return `${action.kind} ${formatAccess(action, names)}`;
+    case 'misdirect':
+      return `misdirect ${formatAccess(action, names)} to ${quoteIfNeeded(action.to)}`;
+    case 'corrupt':
+      return `corrupt ${formatPlace(action, names)} ${quoteIfNeeded(action.key)} byte ${action.byte}`;
+    case 'forget':
+      return `forget ${formatPlace(action, names)} ${quoteIfNeeded(action.key)}`;
+    case 'wipe':
+      return `wipe ${formatPlace(action, names)}`;
     default:
       return `${action.kind} ${names[action.node]}`;
   }
@@ -139,6 +156,15 @@ function formatBare(action: StageAction, names: NodeNames): string {
 
 function formatLife({ as }: { readonly as?: number }): string {
   return as === undefined ? '' : ` as #${as}`;
+}
+
+function formatFindings({ finding, listing }: Extract<StageAction, { kind: 'answer' }>, names: NodeNames): string {
+  if (listing !== undefined) return ` listing ${listing.length > 0 ? listing.map(quoteIfNeeded).join(' ') : 'nothing'}`;
+  return finding === undefined ? '' : ` finding ${finding ? formatAccess(finding, names) : 'nothing'}`;
+}
+
+function formatPlace(place: StoragePlace, names: NodeNames): string {
+  return 'node' in place ? `disk ${names[place.node] ?? place.node}` : `unit ${place.unit}`;
 }
 
 function formatAccess({ node, access }: AccessRef, names: NodeNames): string {
@@ -221,10 +247,19 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
       return { kind: verb, node: node(), ppm };
     }
     case 'answer':
-      noMoreThan(words[1] === 'all' ? 2 : 5, words, line);
-      if (words[1] === 'all') return { kind: 'answer-all', node: node() };
-      return { kind: verb, ...parseAccess(words, names, line), ...parseFinding(words.slice(2), names, line) };
+      if (words[1] !== 'all') return { kind: verb, ...parseAccess(words, names, line), ...parseFindings(words.slice(2), names, line) };
+      noMoreThan(2, words, line);
+      return { kind: 'answer-all', node: node() };
+    case 'misdirect':
+      noMoreThan(4, words, line);
+      if (words[2] !== 'to' || words[3] === undefined) throw bad(line, `it ends in 'to' and the key that is written instead`);
+      return { kind: verb, ...parseAccess(words, names, line), to: words[3] };
+    case 'corrupt':
+    case 'forget':
+    case 'wipe':
+      return parseDamage(verb, words, names, line);
     case 'effect':
+    case 'repeat':
     case 'fail':
       noMoreThan(2, words, line);
       return { kind: verb, ...parseAccess(words, names, line) };
@@ -250,12 +285,30 @@ function parseAccess([name, ordinal]: readonly string[], names: NodeNames, line:
   return { node: nodeNamed(name, names, line), access: ordinalOf(ordinal, line) };
 }
 
-function parseFinding([verb, ...words]: readonly string[], names: NodeNames, line: string): { readonly finding?: AccessRef | null } {
+function parseFindings(
+  [verb, ...words]: readonly string[],
+  names: NodeNames,
+  line: string,
+): { readonly finding?: AccessRef | null; readonly listing?: readonly string[] } {
   if (verb === undefined) return {};
+  const isNothing = words.length === 1 && words[0] === 'nothing';
+  if (verb === 'listing' && words.length > 0) return { listing: isNothing ? [] : words };
   if (verb !== 'finding') throw bad(line, `'${verb}' is not understood`);
-  if (words[0] !== 'nothing') return { finding: parseAccess(words, names, line) };
-  noMoreThan(1, words, line);
-  return { finding: null };
+  noMoreThan(2, words, line);
+  return { finding: isNothing ? null : parseAccess(words, names, line) };
+}
+
+function parseDamage(kind: Damage['kind'], [where, which, ...words]: readonly string[], names: NodeNames, line: string): Damage {
+  if (where !== 'unit' && where !== 'disk') throw bad(line, 'storage is written like unit 0, or disk a');
+  const place: StoragePlace =
+    where === 'unit' ? { unit: wholeNumber(which ?? '', line) } : { unit: OWN_DISK, node: nodeNamed(which, names, line) };
+  const [key, byte, number] = words;
+  noMoreThan(kind === 'wipe' ? 0 : byte === 'byte' && kind === 'corrupt' ? 3 : 1, words, line);
+  if (kind === 'wipe') return { kind, ...place };
+  if (key === undefined) throw bad(line, 'it names no key');
+  return kind === 'forget'
+    ? { kind, ...place, key }
+    : { kind, ...place, key, byte: byte === undefined ? 0 : wholeNumber(number ?? '', line) };
 }
 
 function parseMessageRef(words: readonly string[], names: NodeNames, line: string): MessageRef {

@@ -3,23 +3,16 @@
  * comes of a step collected instead of carried out. The stage and the explorer both play with it.
  */
 import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
-import type { Boot, Completion, Core, Snapshot, Step, UnitId } from '../../core/index.ts';
+import type { Boot, Completion, Core, Snapshot, Step, UnitId, Version } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
 import type { Desk, DistributiveOmit, HoldDeadline, Scenario } from '../protocol.ts';
+import type { AccessRequest } from '../registers.ts';
 import type { Actor, Staging } from './staging.ts';
 
 export interface Sent {
   readonly to: number;
   readonly bytes: Uint8Array;
-}
-
-export interface Asked {
-  readonly op: number;
-  readonly unit: UnitId;
-  readonly key: string;
-  /** Null: it is read. */
-  readonly value: Uint8Array | null;
 }
 
 /** What an actor told the history; a hold comes with its deadline. What is still left of it is reckoned by whoever writes the history. */
@@ -60,7 +53,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   dice: Chooser | null = null;
   // What came of the last step.
   readonly sent: Sent[] = [];
-  readonly asked: Asked[] = [];
+  readonly asked: AccessRequest[] = [];
   readonly told: Told[] = [];
   readonly events: Event[] = [];
   readonly commands: Command[] = [];
@@ -170,11 +163,24 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   }
 
   read(unit: UnitId, key: string, op: number): void {
-    if (this.#takeEffect()) this.asked.push({ op, unit, key, value: null });
+    if (this.#takeEffect()) this.asked.push({ action: 'read', unit, key, op });
   }
 
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void {
-    if (this.#takeEffect()) this.asked.push({ op, unit, key, value: value.slice() });
+    if (this.#takeEffect()) this.asked.push({ action: 'write', unit, key, op, value: value.slice() });
+  }
+
+  swap(unit: UnitId, key: string, seen: Version | null, value: Uint8Array | null, op: number): void {
+    if (!this.#takeEffect()) return;
+    this.asked.push({ action: 'swap', unit, key, op, seen: seen?.slice() ?? null, value: value?.slice() ?? null });
+  }
+
+  erase(unit: UnitId, key: string, op: number): void {
+    if (this.#takeEffect()) this.asked.push({ action: 'erase', unit, key, op });
+  }
+
+  list(unit: UnitId, prefix: string, op: number): void {
+    if (this.#takeEffect()) this.asked.push({ action: 'list', unit, key: prefix, op });
   }
 
   emit(event: Event): void {

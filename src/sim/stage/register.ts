@@ -10,10 +10,14 @@ import type { Actor, Settings, Staging } from './staging.ts';
 
 const NAMES = 'pqrstuvwxyz';
 
+/** How many texts each verb takes after its key, and what a verb that takes so many needs. A swap names what it has seen by its text. */
+const TEXTS: Readonly<Record<string, number>> = { read: 0, list: 0, write: 1, swap: 2 };
+const NEEDS = ['a key', 'a key and a text', 'a key, the text it has seen or nothing, and a text'];
+
 export const registerStaging: Staging<never, RegisterCommand, RegisterEvent, RegisterWorld, PlainClient> = {
   protocol: register,
   defaults: { clients: '2', units: '1' },
-  verbs: ['read NODE KEY [unit N]', 'write NODE KEY TEXT [unit N]'],
+  verbs: ['read NODE KEY [unit N]', 'write NODE KEY TEXT [unit N]', 'swap NODE KEY SEEN TEXT [unit N]', 'list NODE PREFIX [unit N]'],
 
   scenario(settings: Settings): Scenario<RegisterWorld> {
     const nodes = settingCount(settings, 'clients', 1, NAMES.length);
@@ -40,24 +44,30 @@ class RegisterActor implements Actor<RegisterEvent> {
 
   act(verb: string, words: readonly string[]): void {
     const desk = this.#desk;
-    if (verb !== 'read' && verb !== 'write') throw unknownVerb(verb, registerStaging.verbs);
+    const texts = TEXTS[verb];
+    if (texts === undefined) throw unknownVerb(verb, registerStaging.verbs);
     const [key, ...rest] = words;
-    const value = verb === 'write' ? rest.shift() : undefined;
-    if (key === undefined || (verb === 'write' && value === undefined))
-      throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} needs a key${verb === 'write' ? ' and a text' : ''}`);
-    const unit = this.#unit(rest);
-    takesNoMore(verb, rest.slice(2));
-    const bytes = value === undefined ? null : encodeName(value);
+    const [seen, value] = verb === 'swap' ? rest : [undefined, rest[0]];
+    if (key === undefined || rest.length < texts) throw new TenureError('TENURE_BAD_ARGUMENT', `${verb} needs ${NEEDS[texts]}`);
+    const where = rest.slice(texts);
+    const unit = this.#unit(where);
+    takesNoMore(verb, where.slice(2));
     const name = `${unit}/${key}`;
     const op = ++this.#ops;
+    if (verb === 'list') {
+      desk.command({ kind: 'list', unit, key, op });
+      return;
+    }
     this.#registers.set(op, name);
-    if (value === undefined || bytes === null) {
+    if (verb === 'read' || value === undefined) {
       desk.record({ kind: 'invoked', register: name, op, action: 'read' });
       desk.command({ kind: 'read', unit, key, op });
-    } else {
-      desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
-      desk.command({ kind: 'write', unit, key, op, value: bytes });
+      return;
     }
+    const bytes = encodeName(value);
+    desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
+    if (seen === undefined) desk.command({ kind: 'write', unit, key, op, value: bytes });
+    else desk.command({ kind: 'swap', unit, key, op, seen: seen === 'nothing' ? null : encodeName(seen), value: bytes });
   }
 
   #unit([word, number]: readonly string[]): number {

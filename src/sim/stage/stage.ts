@@ -17,26 +17,18 @@ import { ByteReader } from '../../wire/index.ts';
 import { formatRecord, type HistoryRecord, type Violation } from '../../check/index.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
-import {
-  bad,
-  formatAction,
-  formatMessageRef,
-  formatSpan,
-  parseAction,
-  type AccessRef,
-  type MessageRef,
-  type StageAction,
-} from './actions.ts';
+import type { AccessRequest } from '../registers.ts';
+import { bad, formatAction, formatMessageRef, formatSpan, parseAction, type MessageRef, type StageAction } from './actions.ts';
 import { labelOf } from '../tape.ts';
 import type { AnyStage, StageNote } from './any-stage.ts';
 import { Chronicle } from './chronicle.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
-import { Player, type Asked, type Input } from './player.ts';
+import { Player, type Input } from './player.ts';
 import { settle, type Settling } from './settling.ts';
-import { Shelves, type ShelfAccess } from './shelves.ts';
 import { settingSpansUs } from './settings.ts';
 import { STAGE_DEFAULTS, type Settings, type Staging } from './staging.ts';
+import { StageStorage, type Findings, type StageAccess } from './storage.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
 const LATENCY_US = 1_000;
@@ -57,7 +49,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #lives = new Set<number>();
   readonly #paused: Set<number> = new Set();
   readonly #flights = new Flights();
-  readonly #shelves = new Shelves();
+  readonly #storage = new StageStorage();
   /** Those who crash in their next step, and after how many effects. */
   readonly #doomed = new Map<number, number>();
   readonly #owed = new Owed();
@@ -223,8 +215,16 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         return;
       }
       case 'effect':
-        this.#shelves.takeEffect(this.#access(action));
+      case 'misdirect':
+      case 'repeat':
+      case 'corrupt':
+      case 'forget':
+      case 'wipe': {
+        const isThere = !('unit' in action) || action.unit < this.scenario.units;
+        const why = isThere ? this.#storage.perform(action) : 'there is no such unit';
+        if (why !== null) throw this.#cannot(action, why);
         return;
+      }
       case 'answer':
       case 'fail':
         this.#complete(action);
@@ -248,7 +248,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     const own = this.#lifeOf(node, action);
     this.#lives.add(own);
     const diskKept = action.kind === 'restart' && action.diskKept;
-    if (!diskKept) this.#shelves.wipeDisk(node);
+    if (!diskKept) this.#storage.wipeDisk(node);
     const boot = { self: nodeId(node), incarnation: own, restarted, diskKept };
     const player = new Player(this.#staging, this.scenario, boot, this.#mutant);
     this.#players[node] = player;
@@ -268,7 +268,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#players[index] = null;
     this.#paused.delete(index);
     this.#doomed.delete(index);
-    this.#shelves.crash(player.incarnation);
+    this.#storage.crash(player.incarnation);
     this.#chronicle.crashed(player.node, player.incarnation);
   }
 
@@ -343,42 +343,39 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────
 
-  #ask(player: Player<Message, Command, Event, Config>, asked: Asked): void {
-    const { node, access, unit, key, value } = this.#shelves.ask(player.node, player.incarnation, asked);
-    const where = unit === OWN_DISK ? 'its disk' : `unit ${unit}`;
-    this.#note('asked', `${this.names[node]} #${access}: ${value ? 'write' : 'read'} ${key} of ${where}`);
-  }
-
-  #access(action: Extract<StageAction, { access: number }>): ShelfAccess {
-    const access = this.#shelves.find(action);
-    if (!access) throw this.#cannot(action, 'there is no such access under way');
-    return access;
+  #ask(player: Player<Message, Command, Event, Config>, request: AccessRequest): void {
+    const { node, access } = this.#storage.ask(player.node, player.incarnation, request);
+    const where = request.unit === OWN_DISK ? 'its disk' : `unit ${request.unit}`;
+    this.#note('asked', `${this.names[node]} #${access}: ${request.action} ${request.key} of ${where}`);
   }
 
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {
-    const access = this.#access(action);
+    const access = this.#storage.find(action);
+    if (!access) throw this.#cannot(action, 'there is no such access under way');
     // A write of a process that is gone may still take effect; nobody is left to be told.
     const index = this.#players.findIndex((one) => one?.incarnation === access.incarnation);
     if (index >= 0) this.#mayAct(index, action);
     const ok = action.kind === 'answer';
-    const finding = action.kind === 'answer' ? action.finding : undefined;
-    if (finding !== undefined && !this.#shelves.mayFind(access, finding)) throw this.#cannot(action, 'no regular register answers that');
-    this.#answer(access, ok, finding, action.choices);
+    const findings: Findings = action.kind === 'answer' ? action : {};
+    const { finding, listing } = findings;
+    const mayFind = finding === undefined || this.#storage.mayFind(access, finding);
+    if (!mayFind || (listing && !this.#storage.mayList(access, listing))) throw this.#cannot(action, 'no regular register answers that');
+    this.#answer(access, ok, findings, action.choices);
   }
 
   #answerAll(action: Extract<StageAction, { kind: 'answer-all' }>): void {
     const player = this.#free(action.node, action);
-    const next = (): ShelfAccess | undefined => this.#shelves.underWay.find(({ incarnation: life }) => life === player.incarnation);
+    const next = (): StageAccess | undefined => this.#storage.underWay.find(({ incarnation: life }) => life === player.incarnation);
     if (!next()) throw this.#cannot(action, 'there is no access under way');
     for (let access = next(), count = 0; access && count < ANSWERS_MAX; access = next(), count++) {
-      this.#answer(access, true, undefined, action.choices);
+      this.#answer(access, true, {}, action.choices);
     }
   }
 
-  #answer(access: ShelfAccess, ok: boolean, finding?: AccessRef | null, choices?: readonly number[]): void {
-    const value = this.#shelves.end(access, ok, finding);
+  #answer(access: StageAccess, ok: boolean, findings: Findings = {}, choices?: readonly number[]): void {
+    const completion = this.#storage.end(access, ok, findings);
     const player = this.#players.find((one) => one?.incarnation === access.incarnation);
-    if (player) this.#play(player, { kind: 'completed', completion: { op: access.op, ok, value } }, choices);
+    if (player) this.#play(player, { kind: 'completed', completion }, choices);
   }
 
   // ── Progress ───────────────────────────────────────────────────────────────────────────────────────
@@ -418,7 +415,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
     for (const message of missed) this.#chronicle.missed(message);
   }
 
-  #settling(players: readonly Player<Message, Command, Event, Config>[]): Settling<Flight, ShelfAccess> {
+  #settling(players: readonly Player<Message, Command, Event, Config>[]): Settling<Flight, StageAccess> {
     const at = (nowUs: number): void => void (this.nowUs = nowUs);
     const now = (): number => this.nowUs;
     return {
@@ -429,7 +426,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
         at(nowUs);
       },
       flights: this.#flights.all,
-      accesses: this.#shelves.underWay,
+      accesses: this.#storage.underWay,
       wakes: () =>
         players.map(({ node, core, actor }) => {
           const wakeAt = Math.min(core.wakeAt, actor.wakeAt ?? NEVER) as MonoUs;

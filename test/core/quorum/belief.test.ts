@@ -19,6 +19,7 @@ import {
 } from '../../../src/core/index.ts';
 import { ballotTime, incarnation, monoUs, nodeId, wallUs } from '../../../src/kernel/index.ts';
 import { ByteReader, quorumCodec } from '../../../src/wire/index.ts';
+import { diskCompletion, NO_STORAGE } from '../../support/storage.ts';
 import { Cell, R, RTT_US, TERM_US, TIMING, type Node } from './cell.ts';
 
 const DAY_US = 86_400_000_000;
@@ -255,15 +256,15 @@ describe('a data directory', () => {
       wallUs: wallUs(1_800_000_000_000_000),
       choose: () => 0,
       send: () => {},
+      ...NO_STORAGE,
       read: (_unit: number, _key: string, op: number) => void reads.push(op),
-      write: () => {},
       emit: (event: QuorumEvent) => void events.push(event),
     };
     const boot = { self: nodeId(0), incarnation: incarnation(1), restarted: true, diskKept: true };
     const core = new QuorumCore({ memberKeys: [1, 2, 3], timing: TIMING, keeps: 'floor' }, boot);
     core.start(step);
     const [, floor] = reads;
-    core.completed({ op: floor ?? 0, ok: true, value: encodeFloor(ballotTime(FAR)) }, step);
+    core.completed(diskCompletion(floor ?? 0, true, encodeFloor(ballotTime(FAR))), step);
     expect(events).toEqual([{ kind: 'disk-failed', why: 'ahead' }]);
     expect(core.silentForUs(step.monoUs)).toBe(Infinity);
   });

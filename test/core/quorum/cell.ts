@@ -16,6 +16,7 @@ import {
   type Timing,
 } from '../../../src/core/index.ts';
 import { ByteReader, ByteWriter, quorumCodec } from '../../../src/wire/index.ts';
+import { NO_STORAGE } from '../../support/storage.ts';
 
 export const TERM_US = 1_000_000;
 export const RTT_US = 10_000;
@@ -222,8 +223,7 @@ export class Cell {
       wallUs: wallUs(node.wall),
       choose: (bound) => this.random.below(bound),
       send: (to, message) => this.#send(node.id, to, message),
-      read: () => {},
-      write: () => {},
+      ...NO_STORAGE,
       emit: (event) => node.events.push(event),
     };
   }

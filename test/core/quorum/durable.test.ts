@@ -16,6 +16,7 @@ import {
   type QuorumEvent,
   type QuorumStep,
 } from '../../../src/core/index.ts';
+import { diskCompletion, NO_STORAGE } from '../../support/storage.ts';
 
 const TERM_US = 1_000_000;
 const CLIENT = 9;
@@ -68,7 +69,7 @@ class Member {
       for (const { op, key, value } of this.pending.splice(0)) {
         if (value !== null && !this.diskFails) this.disk.set(key, value);
         const found = value === null ? (this.disk.get(key) ?? null) : null;
-        this.#core.completed({ op, ok: !this.diskFails, value: found }, this.#step());
+        this.#core.completed(diskCompletion(op, !this.diskFails, found), this.#step());
       }
     }
   }
@@ -81,10 +82,8 @@ class Member {
       if (at < 0 || !access)
         throw new Error(`nothing is under way for ${wanted}, only for ${this.pending.map(({ key }) => key).join(', ')}`);
       if (access.value !== null) this.disk.set(access.key, access.value);
-      this.#core.completed(
-        { op: access.op, ok: true, value: access.value === null ? (this.disk.get(access.key) ?? null) : null },
-        this.#step(),
-      );
+      const found = access.value === null ? (this.disk.get(access.key) ?? null) : null;
+      this.#core.completed(diskCompletion(access.op, true, found), this.#step());
     }
   }
 
@@ -147,6 +146,7 @@ class Member {
         const said = new TextDecoder().decode(meta.subarray(metaStart, metaEnd));
         this.sent.push({ kind, reason: REASONS[reason] ?? '', lease, meta: said });
       },
+      ...NO_STORAGE,
       read: (_unit, key, op) => void this.pending.push({ op, key, value: null }),
       write: (_unit, key, value, op) => {
         this.writes.push(key);

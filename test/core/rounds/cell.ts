@@ -11,6 +11,7 @@ import {
   type RoundStep,
 } from '../../../src/core/index.ts';
 import { ByteReader, ByteWriter, roundCodec } from '../../../src/wire/index.ts';
+import { NO_STORAGE } from '../../support/storage.ts';
 
 export const TERM_US = 1_000_000;
 export const SKEW_US = 50_000;
@@ -156,8 +157,7 @@ export class Cell {
       wallUs: wallUs(node.wall),
       choose: (bound) => this.#random.below(bound),
       send: (to, message) => this.#send(node.id, to, message),
-      read: () => {},
-      write: () => {},
+      ...NO_STORAGE,
       emit: (event) => node.events.push(event),
     };
   }

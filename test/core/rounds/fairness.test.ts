@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BucketBallots, type RoundStep } from '../../../src/core/index.ts';
 import { BALLOT_TIME_MAX, compareBallots, incarnation, monoUs, Random, wallUs } from '../../../src/kernel/index.ts';
 import { fairness } from '../../../src/sim/index.ts';
+import { NO_STORAGE } from '../../support/storage.ts';
 
 const CONTESTS = 600;
 const BUCKET_US = 3_000_000;
@@ -61,5 +62,5 @@ describe('F6 fairness of time ballots', () => {
 function stepAt(us: number, random: Random): RoundStep {
   const nothing = (): void => {};
   const choose = (bound: number): number => random.below(bound);
-  return { monoUs: monoUs(us), wallUs: wallUs(us), choose, send: nothing, read: nothing, write: nothing, emit: nothing };
+  return { monoUs: monoUs(us), wallUs: wallUs(us), choose, send: nothing, ...NO_STORAGE, emit: nothing };
 }

@@ -1,0 +1,241 @@
+/**
+ * Storage as the simulated world and the stage share it: the nodes' own disks and shared units, each a set of registers by key. An access
+ * begins, takes effect at one instant, and is answered. When each of this happens, and what goes wrong, is up to the world's draws or to the script.
+ */
+import { compareNames, equalBytes, invariant } from '../kernel/index.ts';
+import { OWN_DISK, type Completion, type UnitId, type Version } from '../core/index.ts';
+import { NOT_YET, RegularRegister, type Change, type Place, type Reading } from './regular-register.ts';
+
+/** What a core asks of storage. */
+export type AccessRequest =
+  | { readonly action: 'read'; readonly unit: UnitId; readonly key: string; readonly op: number }
+  | { readonly action: 'write'; readonly unit: UnitId; readonly key: string; readonly op: number; readonly value: Uint8Array }
+  | { readonly action: 'erase'; readonly unit: UnitId; readonly key: string; readonly op: number }
+  | {
+      readonly action: 'swap';
+      readonly unit: UnitId;
+      readonly key: string;
+      readonly op: number;
+      readonly seen: Version | null;
+      readonly value: Uint8Array | null;
+    }
+  /** The key is a prefix. */
+  | { readonly action: 'list'; readonly unit: UnitId; readonly key: string; readonly op: number };
+
+/** An access that has begun. */
+export interface Access {
+  readonly request: AccessRequest;
+  readonly node: number;
+  readonly reading: Reading;
+  /** Null for a read and a list, and for what a failing unit does not do. */
+  readonly change: Change | null;
+  isEffective: boolean;
+  /** A swap that found another record. */
+  isLost: boolean;
+  /** What a read found. */
+  found: Uint8Array | null;
+  /** The change that a weak read found, or null for none; undefined where it found what was there. */
+  foundWeakly: Change | null | undefined;
+  /** What a list found; a weak one, what it says it found. */
+  keys: readonly string[] | null;
+  isListedWeakly: boolean;
+}
+
+/** A shared unit, or the own disk of a node. */
+export type StoragePlace = { readonly unit: UnitId } | { readonly unit: typeof OWN_DISK; readonly node: number };
+
+/** What befalls storage by itself. */
+export type Damage =
+  /** One byte of a record is inverted. */
+  | ({ readonly kind: 'corrupt'; readonly key: string; readonly byte: number } & StoragePlace)
+  /** A record is what it was before its last change, whether that was acknowledged or not. */
+  | ({ readonly kind: 'forget'; readonly key: string } & StoragePlace)
+  /** Every record is gone. */
+  | ({ readonly kind: 'wipe' } & StoragePlace);
+
+export class Registers {
+  /** By unit and key; a disk is known by the node it is in. */
+  readonly #units = new Map<UnitId, Map<string, RegularRegister>>();
+  readonly #disks = new Map<number, Map<string, RegularRegister>>();
+  #places: Place = 0;
+
+  /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
+  begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): Access & More {
+    const { action, unit } = request;
+    invariant(unit !== OWN_DISK || (action !== 'swap' && action !== 'list'), 'an own disk is read, written and erased, no more');
+    const reading = { began: ++this.#places };
+    const change = isDone && action !== 'read' && action !== 'list' ? { value: valueOf(request), place: NOT_YET, ended: NOT_YET } : null;
+    const access: Access = {
+      request,
+      node,
+      reading,
+      change,
+      isEffective: false,
+      isLost: false,
+      found: null,
+      foundWeakly: undefined,
+      keys: null,
+      isListedWeakly: false,
+    };
+    for (const register of this.#readBy(access)) register.beginRead(reading);
+    // A swap may lose: nobody finds it before it has won.
+    if (change !== null && action !== 'swap') this.#registerOf(access).begin(change);
+    return Object.assign(access, more);
+  }
+
+  /** The instant of the effect. A change may go astray: to another key. */
+  takeEffect(access: Access, astray?: string): void {
+    const { request, change } = access;
+    if (access.isEffective) return;
+    access.isEffective = true;
+    if (request.action === 'read') access.found = this.#registerOf(access).value;
+    else if (request.action === 'list') access.keys = this.#present(request, access.node);
+    else if (change === null) return;
+    else if (request.action === 'swap') this.#swap(access, request.seen, change);
+    else if (astray === undefined) this.#registerOf(access).takeEffect(change, ++this.#places);
+    else {
+      this.#registerOf(access).withdraw(change);
+      this.#register(request.unit, access.node, astray).land(change.value, ++this.#places);
+    }
+  }
+
+  /** A change that took effect does so once more. A swap looks again at what is there. */
+  repeat(access: Access): void {
+    const { request, change } = access;
+    if (change === null) return;
+    const register = this.#registerOf(access);
+    if (request.action === 'swap' && !equalVersions(register.value, request.seen)) return;
+    register.land(change.value, ++this.#places);
+  }
+
+  /** Nobody will ever be told of it. */
+  abandon(access: Access): void {
+    for (const register of this.#readBy(access)) register.endRead(access.reading);
+  }
+
+  /** It is over: what the core is told. */
+  end(access: Access, ok: boolean): Completion {
+    const { request, change, isLost, found, keys } = access;
+    const { op, action } = request;
+    // What was lost or went astray has no place.
+    if (ok && change !== null && change.place !== NOT_YET) change.ended = ++this.#places;
+    this.abandon(access);
+    if (action !== 'list' && request.unit !== OWN_DISK) this.#registerOf(access).tidy();
+    if (!ok) return { op, ok, isLost: false, value: null, version: null, keys: null };
+    const version = isLost || request.unit === OWN_DISK ? null : action === 'read' ? found : valueOf(request);
+    return { op, ok, isLost, value: found, version, keys };
+  }
+
+  /** What a regular register lets this read find. */
+  findable(access: Access): ReturnType<RegularRegister['findable']> {
+    return this.#registerOf(access).findable(access.reading);
+  }
+
+  newestOf(access: Access): Change | null {
+    return this.#registerOf(access).newest;
+  }
+
+  /** The keys that a list may leave out or name, each as it likes, and those that it must name. */
+  listable({ request, node, reading }: Access): { readonly must: string[]; readonly may: string[] } {
+    const must: string[] = [];
+    const may: string[] = [];
+    for (const [key, register] of this.#under(request, node)) {
+      const { changes, orNothing } = register.findable(reading);
+      if (changes.every(({ value }) => value === null)) continue;
+      (orNothing || changes.some(({ value }) => value === null) ? may : must).push(key);
+    }
+    return { must, may };
+  }
+
+  /** The list names these. */
+  listAs(access: Access, keys: readonly string[]): void {
+    access.keys = [...keys].sort(compareNames);
+    access.isListedWeakly = true;
+  }
+
+  /** Keys of the records that are there, oldest first. */
+  keysAt(place: StoragePlace): string[] {
+    return [...this.#at(place)].filter(([, { value }]) => value !== null).map(([key]) => key);
+  }
+
+  recordAt(place: StoragePlace, key: string): Uint8Array | null {
+    return this.#at(place).get(key)?.value ?? null;
+  }
+
+  /** False if there is nothing that could be damaged so. */
+  damage(damage: Damage): boolean {
+    if (damage.kind === 'wipe') {
+      for (const register of this.#at(damage).values()) register.land(null, ++this.#places);
+      return true;
+    }
+    const register = this.#at(damage).get(damage.key);
+    if (!register?.newest) return false;
+    if (damage.kind === 'forget') {
+      register.forgetNewest(++this.#places);
+      return true;
+    }
+    const byte = register.value?.[damage.byte];
+    if (byte === undefined) return false;
+    const value = (register.value as Uint8Array).slice();
+    value[damage.byte] = byte ^ 0xff;
+    register.land(value, ++this.#places);
+    return true;
+  }
+
+  /** Another disk is put in. */
+  replaceDisk(node: number): void {
+    this.#disks.delete(node);
+  }
+
+  #swap(access: Access, seen: Version | null, change: Change): void {
+    const register = this.#registerOf(access);
+    access.isLost = !equalVersions(register.value, seen);
+    if (access.isLost) return;
+    register.begin(change);
+    register.takeEffect(change, ++this.#places);
+  }
+
+  #present(request: AccessRequest, node: number): string[] {
+    const keys = this.#under(request, node).filter(([, { value }]) => value !== null);
+    return keys.map(([key]) => key).sort(compareNames);
+  }
+
+  #readBy(access: Access): RegularRegister[] {
+    const { request, node } = access;
+    if (request.action === 'read') return [this.#registerOf(access)];
+    return request.action === 'list' ? this.#under(request, node).map(([, register]) => register) : [];
+  }
+
+  #under({ unit, key: prefix }: AccessRequest, node: number): [string, RegularRegister][] {
+    return [...this.#at(unit === OWN_DISK ? { unit, node } : { unit })].filter(([key]) => key.startsWith(prefix));
+  }
+
+  #registerOf({ request, node }: Access): RegularRegister {
+    return this.#register(request.unit, node, request.key);
+  }
+
+  #register(unit: UnitId, node: number, key: string): RegularRegister {
+    const registers = this.#at(unit === OWN_DISK ? { unit, node } : { unit });
+    let register = registers.get(key);
+    if (register === undefined) registers.set(key, (register = new RegularRegister(unit !== OWN_DISK)));
+    return register;
+  }
+
+  #at(place: StoragePlace): Map<string, RegularRegister> {
+    const isDisk = place.unit === OWN_DISK && 'node' in place;
+    const places = isDisk ? this.#disks : this.#units;
+    const number = isDisk ? place.node : place.unit;
+    let registers = places.get(number);
+    if (registers === undefined) places.set(number, (registers = new Map()));
+    return registers;
+  }
+}
+
+function valueOf(request: AccessRequest): Uint8Array | null {
+  return request.action === 'write' || request.action === 'swap' ? request.value : null;
+}
+
+/** Units compare bytes. */
+function equalVersions(a: Version | null, b: Version | null): boolean {
+  return a === b || (a !== null && b !== null && a.length === b.length && equalBytes(a, 0, a.length, b, 0, b.length));
+}

@@ -1,0 +1,111 @@
+/**
+ * Storage on a stage: disks and shared units. An access stands still until an action lets it take effect or answers it. A read may be answered with
+ * anything a regular register allows, as in the simulated world; damage comes when an action says so.
+ *
+ * For a search over storage: an access under way can take effect (`effect`), be answered (`answer`: a read with each finding that `mayFind` allows, a
+ * list with each listing that `mayList` allows) or fail (`fail`); a swap is won or lost by what is there when it takes effect. `misdirect`, `repeat` and
+ * damage are moves of worlds that have such faults. An access to a shared unit outlives its process, one to the own disk does not.
+ */
+import { OWN_DISK, type Completion } from '../../core/index.ts';
+import { Registers, type Access, type AccessRequest, type Damage } from '../registers.ts';
+import type { AccessRef, StageAction } from './actions.ts';
+
+/** An access under way, by its number among its node's. */
+export type StageAccess = Access & AccessRef & { readonly incarnation: number };
+
+/** What an action makes an access find, instead of what is there. */
+export interface Findings {
+  readonly finding?: AccessRef | null;
+  readonly listing?: readonly string[];
+}
+
+export class StageStorage {
+  readonly #registers = new Registers();
+  readonly #numbers = new Map<number, number>();
+  readonly #underWay: StageAccess[] = [];
+  /** All that would change something, by node and number: it may be found, and take effect once more, after it has ended. */
+  readonly #changes = new Map<string, StageAccess>();
+
+  /** Oldest first. */
+  get underWay(): readonly StageAccess[] {
+    return this.#underWay;
+  }
+
+  find({ node, access }: AccessRef): StageAccess | null {
+    return this.#underWay.find((one) => one.node === node && one.access === access) ?? null;
+  }
+
+  /** Begins an access and numbers it among its node's. */
+  ask(node: number, incarnation: number, request: AccessRequest): StageAccess {
+    const number = (this.#numbers.get(node) ?? 0) + 1;
+    this.#numbers.set(node, number);
+    const access = this.#registers.begin(node, request, true, { access: number, incarnation });
+    this.#underWay.push(access);
+    if (access.change) this.#changes.set(keyOf(access), access);
+    return access;
+  }
+
+  /** Does what touches storage and no process. Says why it cannot be done, or null. */
+  perform(action: Extract<StageAction, { kind: 'effect' | 'misdirect' | 'repeat' | Damage['kind'] }>): string | null {
+    switch (action.kind) {
+      case 'effect':
+      case 'misdirect': {
+        const access = this.find(action);
+        if (!access) return 'there is no such access under way';
+        if (action.kind === 'misdirect' && (access.request.action !== 'write' || access.isEffective))
+          return 'it is no write that can go astray';
+        this.#registers.takeEffect(access, action.kind === 'misdirect' ? action.to : undefined);
+        return null;
+      }
+      case 'repeat': {
+        const access = this.#changes.get(keyOf(action));
+        if (!access?.isEffective) return 'no such change has taken effect';
+        this.#registers.repeat(access);
+        return null;
+      }
+      default:
+        return this.#registers.damage(action) ? null : 'there is no such record';
+    }
+  }
+
+  /** It is over; what its core is told. What it is to find is what `mayFind` and `mayList` allow. */
+  end(access: StageAccess, ok: boolean, { finding, listing }: Findings): Completion {
+    this.#underWay.splice(this.#underWay.indexOf(access), 1);
+    if (ok) this.#registers.takeEffect(access);
+    if (finding !== undefined) access.found = (finding && this.#changes.get(keyOf(finding))?.change?.value) ?? null;
+    if (listing !== undefined) this.#registers.listAs(access, listing);
+    return this.#registers.end(access, ok);
+  }
+
+  /** Whether a regular register may answer this read with that change; null is that nothing was written. Disks are not that weak. */
+  mayFind(access: StageAccess, finding: AccessRef | null): boolean {
+    if (access.request.action !== 'read' || access.request.unit === OWN_DISK) return false;
+    const { changes, orNothing } = this.#registers.findable(access);
+    if (finding === null) return orNothing;
+    const change = this.#changes.get(keyOf(finding))?.change;
+    return change ? changes.includes(change) : false;
+  }
+
+  /** Whether a list may be answered with just these keys: those that come or go meanwhile may be in it. */
+  mayList(access: StageAccess, keys: readonly string[]): boolean {
+    if (access.request.action !== 'list') return false;
+    const { must, may } = this.#registers.listable(access);
+    return must.every((key) => keys.includes(key)) && keys.every((key) => must.includes(key) || may.includes(key));
+  }
+
+  /** The process is gone: what it wrote to its own disk took effect before, or never will. */
+  crash(incarnation: number): void {
+    for (let i = this.#underWay.length - 1; i >= 0; i--) {
+      const access = this.#underWay[i] as StageAccess;
+      if (access.incarnation === incarnation && access.request.unit === OWN_DISK) this.#underWay.splice(i, 1);
+    }
+  }
+
+  wipeDisk(node: number): void {
+    this.#registers.replaceDisk(node);
+  }
+}
+
+function keyOf({ node, access }: AccessRef): string {
+  return `${node} ${access}`;
+}

@@ -1,0 +1,184 @@
+/** Shared units of the driver: a core that uses storage, on real stores. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { incarnation, nodeId, SeededChooser, TenureError } from '../../src/kernel/index.ts';
+import { OWN_DISK, PlainClient, type RegisterCommand, type RegisterEvent } from '../../src/core/index.ts';
+import { Driver, StoreUnit, SystemClocks, type SharedUnit, type UnitStore } from '../../src/runtime/index.ts';
+import { FileStore, MemoryStore, type Landing, type Outcome, type Store } from '../../src/store/index.ts';
+import { registerCodec } from '../../src/wire/index.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (value: Uint8Array | null): string | null => value && new TextDecoder().decode(value);
+
+type Asking = RegisterCommand extends infer Command ? (Command extends unknown ? Omit<Command, 'op' | 'unit'> : never) : never;
+
+/** A client of shared storage as a process runs it: each call waits for what the core says of it. */
+class Client {
+  readonly driver: Driver<never, RegisterCommand, RegisterEvent>;
+  readonly failures: string[] = [];
+  readonly #waiting = new Map<number, (event: RegisterEvent) => void>();
+  #ops = 0;
+
+  constructor(units: ReadonlyMap<number, SharedUnit>) {
+    const boot = { self: nodeId(0), incarnation: incarnation(1), restarted: false, diskKept: false };
+    this.driver = new Driver({
+      core: new PlainClient(boot),
+      codec: registerCodec,
+      ownCodec: registerCodec,
+      self: nodeId(0),
+      link: { begin: () => null, end: () => undefined },
+      clocks: new SystemClocks(),
+      chooser: new SeededChooser(1),
+      units,
+      senderOf: () => undefined,
+      onEvent: (event) => this.#waiting.get(event.op)?.(event),
+      onFailure: ({ message }) => void this.failures.push(message),
+    });
+    this.driver.start();
+    onTestFinished(() => this.driver.stop());
+  }
+
+  do(command: Asking, unit = 0): Promise<RegisterEvent> {
+    const op = ++this.#ops;
+    return new Promise((resolve) => {
+      this.#waiting.set(op, resolve);
+      this.driver.command({ ...command, unit, op } as RegisterCommand);
+    });
+  }
+
+  async read(key: string, unit = 0): Promise<Extract<RegisterEvent, { kind: 'found' }>> {
+    const event = await this.do({ kind: 'read', key }, unit);
+    if (event.kind !== 'found') throw new Error(`a read is ${event.kind}`);
+    return event;
+  }
+}
+
+async function fileStore(): Promise<Store> {
+  const path = mkdtempSync(join(tmpdir(), 'tenure-units-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return await FileStore.open({ path, sync: false, create: 'init' });
+}
+
+const stores: [string, () => Promise<Store>][] = [
+  ['memory', async () => new MemoryStore()],
+  ['directory', fileStore],
+];
+
+describe.each(stores)('a core on a store in %s', (_kind, open) => {
+  const opened = async (): Promise<Client> => {
+    const store = await open();
+    onTestFinished(async () => await store.close());
+    return new Client(new Map([[0, new StoreUnit(store)]]));
+  };
+
+  test('reads what it wrote, and nothing where nothing is', async () => {
+    const client = await opened();
+    expect((await client.read('x')).value).toBeNull();
+    expect((await client.do({ kind: 'write', key: 'x', value: bytes('one') })).kind).toBe('written');
+    expect(text((await client.read('x')).value)).toBe('one');
+    await client.do({ kind: 'erase', key: 'x' });
+    expect((await client.read('x')).value).toBeNull();
+  });
+
+  test('wins a swap with the version that its read was given, and loses with an older one', async () => {
+    const client = await opened();
+    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') })).kind).toBe('written');
+    const { version } = await client.read('x');
+    expect((await client.do({ kind: 'swap', key: 'x', seen: version, value: bytes('two') })).kind).toBe('written');
+    expect((await client.do({ kind: 'swap', key: 'x', seen: version, value: bytes('three') })).kind).toBe('lost');
+    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('three') })).kind).toBe('lost');
+    expect(text((await client.read('x')).value)).toBe('two');
+  });
+
+  test('goes on from a swap it has won with the version it was told', async () => {
+    const client = await opened();
+    const first = await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') });
+    if (first.kind !== 'written') throw new Error('it was the first');
+    expect((await client.do({ kind: 'swap', key: 'x', seen: first.version, value: null })).kind).toBe('written');
+    expect((await client.read('x')).value).toBeNull();
+  });
+
+  test('lists what is under a prefix, in order, however many there are', async () => {
+    const client = await opened();
+    for (const key of ['a/2', 'a/1', 'b']) await client.do({ kind: 'write', key, value: bytes('here') });
+    expect(await client.do({ kind: 'list', key: 'a/' })).toMatchObject({ kind: 'listed', keys: ['a/1', 'a/2'] });
+  });
+
+  test('of two that swap the same, one wins', async () => {
+    const store = await open();
+    onTestFinished(async () => await store.close());
+    const clients = [0, 1].map(() => new Client(new Map([[0, new StoreUnit(store)]])));
+    const events = await Promise.all(
+      clients.map((client, i) => client.do({ kind: 'swap', key: 'x', seen: null, value: bytes(`client ${i}`) })),
+    );
+    expect(events.map(({ kind }) => kind).toSorted()).toEqual(['lost', 'written']);
+  });
+});
+
+/** Does as it is told. */
+class ToldStore implements UnitStore {
+  lastUnknown: TenureError | null = null;
+  landing: Landing | Error = 'done';
+  outcome: Outcome | Error = 'won';
+  readonly listed: { readonly after?: string; readonly limit?: number }[] = [];
+
+  async read(): Promise<Uint8Array | null> {
+    throw new TenureError('TENURE_STORE_UNREACHABLE', 'gone');
+  }
+
+  async write(): Promise<Landing> {
+    if (this.landing instanceof Error) throw this.landing;
+    return this.landing;
+  }
+
+  async swap(): Promise<Outcome> {
+    if (this.outcome instanceof Error) throw this.outcome;
+    return this.outcome;
+  }
+
+  async list(_prefix: string, options: { readonly after?: string; readonly limit?: number } = {}): Promise<string[]> {
+    this.listed.push(options);
+    const { limit = 0 } = options;
+    return this.listed.length === 1 ? Array.from({ length: limit }, (_, i) => `k${String(i).padStart(4, '0')}`) : ['z'];
+  }
+}
+
+describe('a store that fails', () => {
+  test('is a failure to the core, and its reason goes to whoever runs it', async () => {
+    const store = new ToldStore();
+    const reasons: unknown[] = [];
+    const client = new Client(new Map([[0, new StoreUnit(store, { onFailure: (error) => void reasons.push(error) })]]));
+    expect((await client.do({ kind: 'read', key: 'x' })).kind).toBe('failed');
+    store.landing = 'unknown';
+    store.lastUnknown = new TenureError('TENURE_STORE_UNREACHABLE', 'no answer');
+    expect((await client.do({ kind: 'write', key: 'x', value: bytes('one') })).kind).toBe('failed');
+    store.outcome = 'unknown';
+    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') })).kind).toBe('failed');
+    store.outcome = new TenureError('TENURE_UNSUPPORTED', 'it cannot swap');
+    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') })).kind).toBe('failed');
+    expect(reasons.map((reason) => (reason as TenureError).message)).toEqual(['gone', 'no answer', 'no answer', 'it cannot swap']);
+    expect(client.driver.isStopped).toBe(false);
+  });
+
+  test('a list is asked for page by page', async () => {
+    const store = new ToldStore();
+    const client = new Client(new Map([[0, new StoreUnit(store)]]));
+    const event = await client.do({ kind: 'list', key: '' });
+    expect(event.kind === 'listed' && event.keys.length).toBe(1001);
+    expect(store.listed).toEqual([{ limit: 1000 }, { after: 'k0999', limit: 1000 }]);
+  });
+});
+
+test('a core that asks for a unit it does not have is stopped, and says so', () => {
+  const client = new Client(new Map());
+  void client.do({ kind: 'read', key: 'x' }, 7);
+  expect(client.failures).toEqual(['this node has no shared unit 7']);
+});
+
+test('a core that swaps on its own disk is stopped, and says so', () => {
+  const client = new Client(new Map());
+  void client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') }, OWN_DISK);
+  expect(client.failures).toEqual([`this node has no shared unit ${OWN_DISK}`]);
+});
