@@ -3,7 +3,7 @@
  * was seen. A holder's deadline counts from when its write left; whoever takes over has watched the record for its whole
  * term. Late landings, lost answers and stale reads cost time, never safety. δ does not matter here but for patience.
  */
-import { ballotTime, monoAfter, monoUs, wallUs, type MonoUs } from '../../../kernel/index.ts';
+import { ballotTime, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot, Version } from '../../contract.ts';
 import type { Claim, KnownRecord, Start } from './claim.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
@@ -472,7 +472,9 @@ class CasLease implements StorageProtocol<CasDoing> {
   }
 
   #go(claim: CasClaim, doing: CasDoing, step: StorageStep): void {
-    const until: MonoUs = monoAfter(step.monoUs, this.#config.timing.patienceUs);
+    // A renewal that is not cut at the deadline waits for its write for ever: that is what reviving means.
+    const isEndless = !this.#rules.endIsFinal && doing.kind === 'renewing';
+    const until: MonoUs = isEndless ? NEVER : monoAfter(step.monoUs, this.#config.timing.patienceUs);
     if (claim.phase === 'holding') this.#leases.pursue(claim, doing, until);
     else this.#leases.ground.desk.turn(claim, doing, until);
   }

@@ -154,7 +154,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       writeWall: step.wallUs,
       carried: claim.proclaiming,
     };
-    this.#go(claim, doing, claim.phase === 'holding' ? this.#patience(step) : this.#voidAt(reading.readMono, step));
+    this.#go(claim, doing, claim.phase === 'holding' ? this.#renewalPatience(step) : this.#voidAt(reading.readMono, step));
   }
 
   #voidAt(readMono: MonoUs, step: StorageStep): MonoUs {
@@ -433,6 +433,11 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
   /** How long an answer is waited for. The paper's processes wait for every one. */
   #patience({ monoUs: now }: StorageStep): MonoUs {
     return this.#isLiteral ? NEVER : monoAfter(now, this.#config.timing.patienceUs);
+  }
+
+  /** A renewal that is not cut at the deadline waits for its write for ever: that is what reviving means. */
+  #renewalPatience(step: StorageStep): MonoUs {
+    return this.#rules.endIsFinal ? this.#patience(step) : NEVER;
   }
 
   #uid({ lease }: DeltaClaim, seq: number): Uid {
