@@ -223,7 +223,7 @@ export class World {
       erase: (_unit, key, op) => begin('write', key, op, null, null),
       list: () => undefined,
       emit: (event) => void events.push(event),
-    } as StorageStep;
+    };
   }
 
   // ── Users ──────────────────────────────────────────────────────────────────────────────────────────
@@ -359,7 +359,7 @@ export class World {
         value: kind === 'read' && ok ? found : null,
         version: ok && !isLost ? (kind === 'read' ? found : value) : null,
         keys: null,
-      } as Completion;
+      };
       this.#input(process, (step) => process.core.completed(completion, step));
     });
   }

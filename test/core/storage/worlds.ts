@@ -72,7 +72,7 @@ function coreOf(kind: Kind, timing: StorageTiming, off: Mutant['rule'] | null): 
       return (boot) => new DeltaLeaseCore({ unit: 0, timing, renewal: 'nd' }, boot, { ...ALL_DELTA_RULES, ...without });
     case 'delta-lease-cas':
       return (boot) => new CasLeaseCore({ unit: 0, timing }, boot, { ...ALL_CAS_RULES, ...without });
-    case 'literal':
+    default:
       return (boot) => new DeltaLeaseCore({ unit: 0, timing, variant: 'literal' }, boot, LITERAL_DELTA_RULES);
   }
 }

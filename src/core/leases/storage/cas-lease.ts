@@ -212,16 +212,23 @@ class CasLease implements StorageProtocol<CasDoing> {
     if (mine === null || start === undefined) return;
     const ends = this.#endsOf(start, step);
     if (this.#hasPassed(ends, step)) this.#free(claim, step);
+    else if (claim.isCalledOff) this.#grant(claim, mine.record, ends, step);
     else if (typeof floor !== 'number') this.#floorUnknown(claim, floor, step);
-    else if (claim.isCalledOff || floor < mine.record.token) this.#grant(claim, mine.record, ends, step);
+    else if (floor < mine.record.token) this.#ground(claim, mine, ends, step);
     else this.#put(claim, 'taking', { version: mine.version, token: floor + 1, isGrounded: true, isBlind: false }, step);
+  }
+
+  /** What this process writes next says that the floor was seen. */
+  #ground(claim: CasClaim, { record, version }: KnownRecord, ends: Ends, step: StorageStep): void {
+    claim.mine = { record: { ...record, isGrounded: true }, version };
+    this.#grant(claim, record, ends, step);
   }
 
   /** Without the floor no token is handed out; what was taken is set free. */
   #floorUnknown(claim: CasClaim, why: 'unanswered' | 'corrupt' | 'format', step: StorageStep): void {
     if (why !== 'unanswered') {
       this.#tellUnreadable(claim, FLOOR_KEY, why, step);
-      if (!claim.isCalledOff) step.emit({ kind: 'refused', lease: claim.lease, reason: 'unreadable', holder: null, unreached: [] });
+      step.emit({ kind: 'refused', lease: claim.lease, reason: 'unreadable', holder: null, unreached: [] });
       claim.isCalledOff = true;
     }
     this.#free(claim, step);
