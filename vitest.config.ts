@@ -1,5 +1,11 @@
-import { defineConfig } from 'vitest/config';
+import { readFileSync } from 'node:fs';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { Running } from './test/support/running.ts';
 import { Tally } from './test/support/tally.ts';
+
+/** Left out unless files are named: `npm run test:long` names them. */
+const long: string[] = JSON.parse(readFileSync(new URL('test/long-tests.json', import.meta.url), 'utf8'));
+const isWhole = !process.argv.some((word) => word.startsWith('test/'));
 
 export default defineConfig({
   test: {
@@ -7,7 +13,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(isWhole ? long : [])],
     maxWorkers: 2,
-    reporters: ['default', new Tally()],
+    globalSetup: ['test/support/leftovers.ts'],
+    reporters: ['default', new Running(), new Tally()],
   },
 });

@@ -5,7 +5,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { explorings } from '../dist/sim/index.js';
+import { kits } from '../dist/sim/index.js';
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, reps: { type: 'string', default: '3' } } });
 const reps = Number(values.reps);
@@ -14,17 +14,17 @@ if (!Number.isInteger(reps) || reps < 1) {
   process.exit(64);
 }
 
-const quorum = explorings.find(({ protocol }) => protocol === 'quorum');
+const quorum = kits.find(({ name }) => name === 'quorum')?.exploring;
 if (!quorum) throw new Error('quorum has no small world');
 const limits = { maxStates: Infinity, isOver: () => false };
 // The compiler's warm-up is not what is measured.
-quorum.explore({ ...quorum.bounds, crashes: 0, renewals: 0, instants: 1 }, null, limits);
+quorum.explore({ ...quorum.usual, crashes: 0, renewals: 0, instants: 1 }, null, limits);
 
 const rates = [];
 let outcome = null;
 for (let rep = 0; rep < reps; rep++) {
   const startedMs = performance.now();
-  outcome = quorum.explore({ ...quorum.bounds, crashes: 0 }, null, limits);
+  outcome = quorum.explore({ ...quorum.usual, crashes: 0 }, null, limits);
   rates.push(Math.round(outcome.states / ((performance.now() - startedMs) / 1000)));
 }
 rates.sort((a, b) => a - b);

@@ -5,7 +5,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { runChunk, simulations } from '../dist/sim/index.js';
+import { runChunk, kits } from '../dist/sim/index.js';
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, reps: { type: 'string', default: '7' } } });
 const reps = Number(values.reps);
@@ -23,7 +23,7 @@ const WORKLOADS = [
 const SEED = 1;
 
 const results = WORKLOADS.map(({ protocol, runs }) => {
-  const simulation = simulations.find(({ name }) => name === protocol);
+  const simulation = kits.find(({ name }) => name === protocol);
   if (!simulation) throw new Error(`no protocol ${protocol}`);
   // The compiler's warm-up is not what is measured.
   runChunk(simulation, null, SEED + 1, 0, Math.ceil(runs / 2), false);

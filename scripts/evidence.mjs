@@ -5,8 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { SeededChooser } from '../dist/kernel/index.js';
-import { runScript, simulations } from '../dist/sim/index.js';
+import { kits, runScript } from '../dist/sim/index.js';
 
 /**
  * @typedef {{ command: string, kind: 'explore', protocol: string, mutant: string | null, bounds: Record<string, number | boolean>, states: number, transitions: number,
@@ -46,8 +45,8 @@ const PLANS = 200;
 const [option, ...words] = process.argv.slice(2);
 if (option === '--record') record(words);
 else if (option === '--again') again(words.join(' '));
-else if (option === '--check') await check();
-else writeFileSync(PAGE, await page());
+else if (option === '--check') check();
+else writeFileSync(PAGE, page());
 
 /** @param {string[]} args */
 function record(args) {
@@ -108,8 +107,8 @@ function propertiesIn(violations) {
   return [...new Set(violations.map(({ property }) => property))].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-async function check() {
-  if (readFileSync(PAGE, 'utf8') === (await page())) return;
+function check() {
+  if (readFileSync(PAGE, 'utf8') === page()) return;
   process.stderr.write('docs/evidence.md is not what its data says: npm run docs:evidence\n');
   process.exitCode = 1;
 }
@@ -122,7 +121,7 @@ function read() {
     .map((line) => JSON.parse(line));
 }
 
-async function page() {
+function page() {
   const entries = read();
   const scripts = readScripts();
   /** @type {Map<string, Seed>} */
@@ -145,7 +144,8 @@ async function page() {
     '[scripts.md](scripts.md), the simulator in [simulator.md](simulator.md), the mutants in [mutants.md](mutants.md).',
     '',
   ];
-  for (const { name, summary, mutants } of simulations) {
+  for (const kit of kits) {
+    const { name, summary, mutants } = kit;
     const mine = entries.filter(({ protocol }) => protocol === name);
     const sampled = mine.filter((one) => one.kind === 'sim');
     const explored = mine.filter((one) => one.kind === 'explore');
@@ -153,7 +153,7 @@ async function page() {
     lines.push(`## ${name}`, '', `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, '');
     lines.push(
       ...properties(
-        await propertiesOf(name),
+        kit.properties(PLANS),
         sampled,
         explored,
         killed,
@@ -163,28 +163,6 @@ async function page() {
     lines.push(...worlds(explored), ...samples(sampled), ...deaths(killed));
   }
   return `${lines.join('\n').trimEnd()}\n`;
-}
-
-/**
- * What a protocol's referees judge, over many of its worlds.
- * @param {string} name
- * @returns {Promise<string[]>}
- */
-async function propertiesOf(name) {
-  const modules = await Promise.all(
-    ['quorum', 'rounds', 'register', 'rounds-register', 'toy'].map((file) => import(`../dist/sim/protocols/${file}.js`)),
-  );
-  /** @type {any[]} */
-  const exported = modules.flatMap((module) => Object.values(module));
-  const protocol = exported.find((one) => one?.name === name && typeof one.plan === 'function');
-  /** @type {Set<string>} */
-  const found = new Set();
-  for (let seed = 1; seed <= PLANS; seed++) {
-    const scenario = protocol.plan(new SeededChooser(seed), null);
-    for (const { property } of protocol.referees(scenario, () => undefined)) if (property !== 'interest') found.add(property);
-    if (scenario.livenessUs > 0) found.add('liveness');
-  }
-  return [...found];
 }
 
 /**
@@ -286,7 +264,7 @@ function readScripts() {
   return files.sort().map((file) => {
     const { header, steps, failures } = runScript(readFileSync(new URL(file, folder), 'utf8'));
     if (failures.length > 0) throw new Error(`test/scripts/${file}: ${failures.join('; ')}`);
-    return { file, steps, protocol: header.theatre.protocol, mutant: header.mutant, breaks: header.breaks };
+    return { file, steps, protocol: header.protocol, mutant: header.mutant, breaks: header.breaks };
   });
 }
 

@@ -1,7 +1,7 @@
 // Writes docs/mutants.md: for every mutant of every protocol the first run of campaign 1 that kills it.
 import { writeFileSync } from 'node:fs';
 import { deriveSeed } from '../dist/kernel/index.js';
-import { simulations } from '../dist/sim/index.js';
+import { kits } from '../dist/sim/index.js';
 
 const CAMPAIGN = 1;
 const RUNS_MAX = 5000;
@@ -16,7 +16,7 @@ const lines = [
   '',
 ];
 
-for (const simulation of simulations) {
+for (const simulation of kits) {
   if (simulation.mutants.length === 0) continue;
   lines.push(
     `## ${simulation.name}`,

@@ -189,6 +189,11 @@ describe('the repository', () => {
     expect(references.map(({ path }) => path)).toEqual(LAYERS.filter((layer) => present.includes(layer)).map((layer) => `src/${layer}`));
   });
 
+  it('has every test file that is called long', () => {
+    const long = JSON.parse(readRepositoryFile('test/long-tests.json') ?? '') as string[];
+    expect(long.filter((file) => !repositoryFiles().includes(file))).toEqual([]);
+  });
+
   it('has no broken link in its pages', () => {
     const pages = files.filter((path) => path.endsWith('.md'));
     expect(pages.flatMap((path) => brokenLinks(path, readRepositoryFile(path) ?? '', readRepositoryFile))).toEqual([]);

@@ -1,5 +1,6 @@
 /** The protocols: deterministic cores, and the contract they keep. */
 export * from './contract.ts';
+export * from './nested.ts';
 export * from './rate-watch.ts';
 export * from './registers/plain-client.ts';
 export * from './registers/round-register-core.ts';

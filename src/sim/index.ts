@@ -4,6 +4,7 @@ export * from './explorer/index.ts';
 export * from './fairness.ts';
 export * from './faults.ts';
 export * from './interest.ts';
+export * from './kit.ts';
 export * from './protocol.ts';
 export * from './protocols/index.ts';
 export * from './run.ts';

@@ -6,6 +6,9 @@ import type { Mutant, SimProtocol, Sometime } from './protocol.ts';
 import { Trace, type TraceEntry } from './trace.ts';
 import { World } from './world.ts';
 
+/** What observers call what they look at: nothing of it can break. */
+const OBSERVED = 'interest';
+
 export interface RunResult {
   readonly seed: number;
   /** True time at the end of the run. */
@@ -29,6 +32,8 @@ export interface Simulation {
   readonly summary: string;
   readonly mutants: readonly Mutant[];
   readonly sometimes: readonly Sometime[];
+  /** What is judged in the worlds of the first so many seeds. */
+  properties(seeds: number): string[];
   run(seed: number, mutant: string | null): RunResult;
   replay(seed: number, mutant: string | null): TracedRun;
 }
@@ -52,6 +57,16 @@ export function simulation<Message, Command, Event, Config, Node extends Core<Me
     summary: protocol.summary,
     mutants: protocol.mutants,
     sometimes: protocol.sometimes,
+
+    properties(seeds) {
+      const judged = new Set<string>();
+      for (let seed = 1; seed <= seeds; seed++) {
+        const scenario = opened.plan(new SeededChooser(seed), null);
+        for (const { property } of opened.referees(scenario, () => undefined)) if (property !== OBSERVED) judged.add(property);
+        if (scenario.livenessUs > 0) judged.add('liveness');
+      }
+      return [...judged];
+    },
 
     run(seed, mutant) {
       const chooser = new SeededChooser(seed);

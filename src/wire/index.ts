@@ -3,6 +3,7 @@ export * from './bytes.ts';
 export * from './codec.ts';
 export * from './frames.ts';
 export * from './handshake.ts';
+export * from './lanes.ts';
 export * from './toy.ts';
 export * from './quorum.ts';
 export * from './register.ts';

@@ -33,7 +33,7 @@ class Troubled {
 
   constructor(start: string, args: readonly string[]) {
     const BEAT = `trap "" TERM INT HUP; echo "beats as $$" >> "${this.path}"; while echo beats >> "${this.path}"; do sleep 0.02; done`;
-    const script = `trap "" TERM INT HUP; ${start} while :; do sleep 0.02; done`;
+    const script = `trap "" TERM INT HUP; echo "leads as $$" >> "${this.path}"; ${start} while :; do sleep 0.02; done`;
     this.run = cell.run([this.#name, ...args, '--', 'sh', '-c', script], { env: { BEAT } });
   }
 
@@ -41,10 +41,14 @@ class Troubled {
     return cell.file(this.#file);
   }
 
-  async begun(): Promise<number> {
-    const [, , pid] = (await cell.line(this.#file, /^beats as \d+$/)).split(' ');
+  async begun(): Promise<void> {
+    // The group of the command, and the process that may have left it.
+    this.#pids.push(-(await this.#pidIn(/^leads as \d+$/)), await this.#pidIn(/^beats as \d+$/));
     await cell.line(this.#file, /^beats$/);
-    this.#pids.push(Number(pid));
+  }
+
+  async #pidIn(line: RegExp): Promise<number> {
+    const [, , pid] = (await cell.line(this.#file, line)).split(' ');
     return Number(pid);
   }
 

@@ -9,7 +9,7 @@ import { flagOf, SETTING_KEYS, variableOf } from '../../src/cli/settings.ts';
 import { ERROR_CODES } from '../../src/kernel/index.ts';
 import { noFaults } from '../../src/sim/index.ts';
 import { noCounts } from '../../src/sim/interest.ts';
-import { QUORUM_MUTANTS } from '../../src/sim/protocols/quorum-mutants.ts';
+import { QUORUM_MUTANTS } from '../../src/sim/protocols/quorum/mutants.ts';
 import { readRepositoryFile, repositoryFiles } from '../support/tree.ts';
 import { namesIn, readPage, rowsOf, sectionOf } from './pages.ts';
 

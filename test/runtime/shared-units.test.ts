@@ -12,7 +12,7 @@ import { registerCodec } from '../../src/wire/index.ts';
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (value: Uint8Array | null): string | null => value && new TextDecoder().decode(value);
 
-type Asking = RegisterCommand extends infer Command ? (Command extends unknown ? Omit<Command, 'op' | 'unit'> : never) : never;
+const AT = { unit: 0, op: 0 } as const;
 
 /** A client of shared storage as a process runs it: each call waits for what the core says of it. */
 class Client {
@@ -40,16 +40,17 @@ class Client {
     onTestFinished(() => this.driver.stop());
   }
 
-  do(command: Asking, unit = 0): Promise<RegisterEvent> {
+  /** The command has the next number. */
+  do(command: RegisterCommand): Promise<RegisterEvent> {
     const op = ++this.#ops;
     return new Promise((resolve) => {
       this.#waiting.set(op, resolve);
-      this.driver.command({ ...command, unit, op } as RegisterCommand);
+      this.driver.command({ ...command, op });
     });
   }
 
-  async read(key: string, unit = 0): Promise<Extract<RegisterEvent, { kind: 'found' }>> {
-    const event = await this.do({ kind: 'read', key }, unit);
+  async read(key: string): Promise<Extract<RegisterEvent, { kind: 'found' }>> {
+    const event = await this.do({ kind: 'read', ...AT, key });
     if (event.kind !== 'found') throw new Error(`a read is ${event.kind}`);
     return event;
   }
@@ -76,34 +77,34 @@ describe.each(stores)('a core on a store in %s', (_kind, open) => {
   test('reads what it wrote, and nothing where nothing is', async () => {
     const client = await opened();
     expect((await client.read('x')).value).toBeNull();
-    expect((await client.do({ kind: 'write', key: 'x', value: bytes('one') })).kind).toBe('written');
+    expect((await client.do({ kind: 'write', ...AT, key: 'x', value: bytes('one') })).kind).toBe('written');
     expect(text((await client.read('x')).value)).toBe('one');
-    await client.do({ kind: 'erase', key: 'x' });
+    await client.do({ kind: 'erase', ...AT, key: 'x' });
     expect((await client.read('x')).value).toBeNull();
   });
 
   test('wins a swap with the version that its read was given, and loses with an older one', async () => {
     const client = await opened();
-    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') })).kind).toBe('written');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: null, value: bytes('one') })).kind).toBe('written');
     const { version } = await client.read('x');
-    expect((await client.do({ kind: 'swap', key: 'x', seen: version, value: bytes('two') })).kind).toBe('written');
-    expect((await client.do({ kind: 'swap', key: 'x', seen: version, value: bytes('three') })).kind).toBe('lost');
-    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('three') })).kind).toBe('lost');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: version, value: bytes('two') })).kind).toBe('written');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: version, value: bytes('three') })).kind).toBe('lost');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: null, value: bytes('three') })).kind).toBe('lost');
     expect(text((await client.read('x')).value)).toBe('two');
   });
 
   test('goes on from a swap it has won with the version it was told', async () => {
     const client = await opened();
-    const first = await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') });
+    const first = await client.do({ kind: 'swap', ...AT, key: 'x', seen: null, value: bytes('one') });
     if (first.kind !== 'written') throw new Error('it was the first');
-    expect((await client.do({ kind: 'swap', key: 'x', seen: first.version, value: null })).kind).toBe('written');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: first.version, value: null })).kind).toBe('written');
     expect((await client.read('x')).value).toBeNull();
   });
 
   test('lists what is under a prefix, in order, however many there are', async () => {
     const client = await opened();
-    for (const key of ['a/2', 'a/1', 'b']) await client.do({ kind: 'write', key, value: bytes('here') });
-    expect(await client.do({ kind: 'list', key: 'a/' })).toMatchObject({ kind: 'listed', keys: ['a/1', 'a/2'] });
+    for (const key of ['a/2', 'a/1', 'b']) await client.do({ kind: 'write', ...AT, key, value: bytes('here') });
+    expect(await client.do({ kind: 'list', ...AT, key: 'a/' })).toMatchObject({ kind: 'listed', keys: ['a/1', 'a/2'] });
   });
 
   test('of two that swap the same, one wins', async () => {
@@ -111,7 +112,7 @@ describe.each(stores)('a core on a store in %s', (_kind, open) => {
     onTestFinished(async () => await store.close());
     const clients = [0, 1].map(() => new Client(new Map([[0, new StoreUnit(store)]])));
     const events = await Promise.all(
-      clients.map((client, i) => client.do({ kind: 'swap', key: 'x', seen: null, value: bytes(`client ${i}`) })),
+      clients.map((client, i) => client.do({ kind: 'swap', ...AT, key: 'x', seen: null, value: bytes(`client ${i}`) })),
     );
     expect(events.map(({ kind }) => kind).toSorted()).toEqual(['lost', 'written']);
   });
@@ -150,14 +151,14 @@ describe('a store that fails', () => {
     const store = new ToldStore();
     const reasons: unknown[] = [];
     const client = new Client(new Map([[0, new StoreUnit(store, { onFailure: (error) => void reasons.push(error) })]]));
-    expect((await client.do({ kind: 'read', key: 'x' })).kind).toBe('failed');
+    expect((await client.do({ kind: 'read', ...AT, key: 'x' })).kind).toBe('failed');
     store.landing = 'unknown';
     store.lastUnknown = new TenureError('TENURE_STORE_UNREACHABLE', 'no answer');
-    expect((await client.do({ kind: 'write', key: 'x', value: bytes('one') })).kind).toBe('failed');
+    expect((await client.do({ kind: 'write', ...AT, key: 'x', value: bytes('one') })).kind).toBe('failed');
     store.outcome = 'unknown';
-    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') })).kind).toBe('failed');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: null, value: bytes('one') })).kind).toBe('failed');
     store.outcome = new TenureError('TENURE_UNSUPPORTED', 'it cannot swap');
-    expect((await client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') })).kind).toBe('failed');
+    expect((await client.do({ kind: 'swap', ...AT, key: 'x', seen: null, value: bytes('one') })).kind).toBe('failed');
     expect(reasons.map((reason) => (reason as TenureError).message)).toEqual(['gone', 'no answer', 'no answer', 'it cannot swap']);
     expect(client.driver.isStopped).toBe(false);
   });
@@ -165,7 +166,7 @@ describe('a store that fails', () => {
   test('a list is asked for page by page', async () => {
     const store = new ToldStore();
     const client = new Client(new Map([[0, new StoreUnit(store)]]));
-    const event = await client.do({ kind: 'list', key: '' });
+    const event = await client.do({ kind: 'list', ...AT, key: '' });
     expect(event.kind === 'listed' && event.keys.length).toBe(1001);
     expect(store.listed).toEqual([{ limit: 1000 }, { after: 'k0999', limit: 1000 }]);
   });
@@ -173,12 +174,12 @@ describe('a store that fails', () => {
 
 test('a core that asks for a unit it does not have is stopped, and says so', () => {
   const client = new Client(new Map());
-  void client.do({ kind: 'read', key: 'x' }, 7);
+  void client.do({ kind: 'read', ...AT, unit: 7, key: 'x' });
   expect(client.failures).toEqual(['this node has no shared unit 7']);
 });
 
 test('a core that swaps on its own disk is stopped, and says so', () => {
   const client = new Client(new Map());
-  void client.do({ kind: 'swap', key: 'x', seen: null, value: bytes('one') }, OWN_DISK);
+  void client.do({ kind: 'swap', ...AT, unit: OWN_DISK, key: 'x', seen: null, value: bytes('one') });
   expect(client.failures).toEqual([`this node has no shared unit ${OWN_DISK}`]);
 });

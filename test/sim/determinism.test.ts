@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
 import { runCampaign } from '../../dist/cli/sim-pool.js';
-import { addResult, emptyResult, formatEntry, runChunk, simulations, type Simulation } from '../../src/sim/index.ts';
-import { register } from '../../src/sim/protocols/register.ts';
-import { toy } from '../../src/sim/protocols/toy.ts';
+import { addResult, emptyResult, formatEntry, kits, runChunk, type Simulation } from '../../src/sim/index.ts';
+import { register } from '../../src/sim/protocols/register/protocol.ts';
+import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { replaySwapped } from './swapped-core.ts';
 
 const SEEDS = Array.from({ length: 12 }, (_, i) => deriveSeed(7, i));
 
 function named(name: string): Simulation {
-  const found = simulations.find((simulation) => simulation.name === name);
+  const found = kits.find((simulation) => simulation.name === name);
   if (!found) throw new Error(`no simulation ${name}`);
   return found;
 }
 
-describe.each(simulations)('$name', (simulation) => {
+describe.each(kits)('$name', (simulation) => {
   test('the same seed gives the same result', () => {
     for (const seed of SEEDS) expect(simulation.run(seed, null)).toEqual(simulation.run(seed, null));
   });
@@ -37,7 +37,7 @@ describe.each(simulations)('$name', (simulation) => {
   });
 });
 
-test.each(simulations)('$name: the same seed gives the same steps, and watching them changes nothing', (simulation) => {
+test.each(kits)('$name: the same seed gives the same steps, and watching them changes nothing', (simulation) => {
   for (const seed of SEEDS.slice(0, 4)) {
     const first = simulation.replay(seed, null);
     const text = (run: typeof first): string => run.entries.map((entry) => formatEntry(entry, String)).join('\n');

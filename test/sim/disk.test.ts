@@ -66,6 +66,14 @@ describe('the own disk', () => {
     expect(restarts.filter(({ found }) => found !== null)).toEqual([]);
   });
 
+  test('that is damaged gives back what nobody wrote, or forgets what it acknowledged', () => {
+    const corrupt = restartsWith({ keepDiskPpm: 1_000_000, diskCorruptEveryUs: 10_000 });
+    expect(corrupt.some(({ found, begun }) => (found ?? 0) > begun)).toBe(true);
+    const forgetful = restartsWith({ keepDiskPpm: 1_000_000, diskForgetEveryUs: 10_000 });
+    expect(forgetful.some(({ found, answered }) => (found ?? 0) < answered)).toBe(true);
+    expect(forgetful.every(({ found, begun }) => (found ?? 0) <= begun)).toBe(true);
+  });
+
   test('a core is told the truth about its disk', () => {
     const told: boolean[] = [];
     const found: boolean[] = [];

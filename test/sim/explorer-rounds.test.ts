@@ -1,21 +1,21 @@
 /** Flease and PaxosLease in the explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
 import { describe, expect, test } from 'vitest';
-import { explorings, exploring, theatres, type Bounds, type Exploration, type Exploring } from '../../src/sim/index.ts';
+import { exploring, type Exploration, type Exploring } from '../../src/sim/index.ts';
 import { Cast } from '../../src/sim/explorer/cast.ts';
-import { roundWorlds } from '../../src/sim/explorer/worlds/rounds.ts';
+import { exploringOf, roundWorlds, stageOf, type SomeBounds } from '../support/kits.ts';
 
 const SLOW = 120_000;
 
-function explore(which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null): Exploration {
-  return which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 3_000_000, isOver: () => false });
+function explore(which: Exploring, bounds: SomeBounds, mutant: string | null = null): Exploration {
+  return which.explore({ ...which.usual, ...bounds }, mutant, { maxStates: 3_000_000, isOver: () => false });
 }
 
-const TINY: Partial<Bounds> = { acceptors: 3, releases: false };
-const ALONE: Partial<Bounds> = { acceptors: 1, releases: false };
+const TINY: SomeBounds = { acceptors: 3, releases: false };
+const ALONE: SomeBounds = { acceptors: 1, releases: false };
 /** Clocks further apart than the engine is told: rule 13 keeps it safe. */
-const APART: Partial<Bounds> = { ...ALONE, skew: 1, beyond: 1, term: 3, instants: 2 };
+const APART: SomeBounds = { ...ALONE, skew: 1, beyond: 1, term: 3, instants: 2 };
 
-const DEATHS: readonly { mutant: string; bounds: Partial<Bounds>; only?: readonly string[]; steps: number }[] = [
+const DEATHS: readonly { mutant: string; bounds: SomeBounds; only?: readonly string[]; steps: number }[] = [
   { mutant: 'no-restart-silence', bounds: { ...ALONE, crashes: 1 }, steps: 12 },
   { mutant: 'count-messages', bounds: { ...TINY, duplicates: 1, instants: 0 }, steps: 18 },
   { mutant: 'nack-is-vote', bounds: { ...TINY, instants: 0 }, steps: 18 },
@@ -29,14 +29,14 @@ const DEATHS: readonly { mutant: string; bounds: Partial<Bounds>; only?: readonl
 
 describe.each(roundWorlds)('$staging.protocol.name', (world) => {
   const { name } = world.staging.protocol;
-  const engine = explorings.find(({ protocol }) => protocol === name) as Exploring;
+  const engine = exploringOf(name);
 
   test.each([
     // With clocks that are apart in every way, three acceptors take too long for a test.
     ...(name === 'paxoslease-skewed'
       ? [{ what: 'clocks apart by S, and a release', bounds: {} }]
       : [{ what: 'two proposers at three acceptors', bounds: TINY }]),
-    ...(world.ignores.includes('beyond') ? [] : [{ what: 'clocks further apart than it is told', bounds: APART }]),
+    ...(!('beyond' in world.bounds) ? [] : [{ what: 'clocks further apart than it is told', bounds: APART }]),
     { what: 'two proposers at two acceptors, a crash and a release', bounds: { acceptors: 2, crashes: 1 } },
     { what: 'one acceptor that crashes, release and renewal', bounds: { acceptors: 1, crashes: 1, renewals: 1, instants: 3 } },
     { what: 'one acceptor, a copy, two tries', bounds: { acceptors: 1, duplicates: 1, tries: 2, instants: 2 } },
@@ -58,7 +58,7 @@ describe.each(roundWorlds)('$staging.protocol.name', (world) => {
       expect(found.violation.property).toBe('exclusion');
       // Lines that set clocks are no steps.
       expect(found.lines.filter(({ line }) => !line.startsWith('set ')).length).toBeLessThanOrEqual(steps);
-      const product = theatres.find(({ protocol }) => protocol === name)?.open(found.settings, null);
+      const product = stageOf(name).open(found.settings, null);
       product?.startAll();
       for (const { line } of found.lines) {
         try {
@@ -83,9 +83,9 @@ describe.each(roundWorlds)('$staging.protocol.name', (world) => {
       world: { wakesPromptly: () => false, asksNothing: () => false },
       ...(name === 'paxoslease-skewed' ? { bounds: { acceptors: 2, crashes: 1, skew: 0, releases: false } } : {}),
     },
-  ] satisfies { what: string; world: Partial<typeof world>; bounds?: Partial<Bounds> }[])(
+  ] satisfies { what: string; world: Partial<typeof world>; bounds?: SomeBounds }[])(
     'without using $what, more states come to the same',
-    ({ world: changed, bounds = { acceptors: 2, crashes: 1 } }: { world: Partial<typeof world>; bounds?: Partial<Bounds> }) => {
+    ({ world: changed, bounds = { acceptors: 2, crashes: 1 } }: { world: Partial<typeof world>; bounds?: SomeBounds }) => {
       const slower = exploring({ ...world, ...changed });
       const [with_, without] = [explore(engine, bounds), explore(slower, bounds)];
       expect(without).toMatchObject({ exhausted: true, found: null });
@@ -97,15 +97,14 @@ describe.each(roundWorlds)('$staging.protocol.name', (world) => {
     SLOW,
   );
 
-  test.each<Partial<Bounds>>([
+  test.each<SomeBounds>([
     { acceptors: 1, proposers: 1, renewals: 2, releases: false, driftPpm: 100_000, instants: 4 },
     { acceptors: 2, proposers: 1, attempts: 2, renewals: 1, releases: false, driftPpm: 100_000, instants: 2 },
   ])('what is tidied away changes no message that anybody sends, in a world of %j', (changed) => {
-    const bounds = { ...world.bounds, ...changed };
     // All else that is left out is looked at, so that each message that can be sent is.
     const patient = { ...world, asksNothing: () => false, isDead: () => false };
     const sent = (which: typeof world): number => {
-      const outcome = explore(exploring(which), bounds);
+      const outcome = explore(exploring(which), changed);
       expect(outcome).toMatchObject({ exhausted: true, found: null });
       return outcome.messages;
     };
@@ -113,11 +112,14 @@ describe.each(roundWorlds)('$staging.protocol.name', (world) => {
   });
 });
 
+const ONE: SomeBounds = { acceptors: 1 };
+const THREE: SomeBounds = { acceptors: 3 };
+
 describe('clocks that agree within S', () => {
   const world = roundWorlds.find(({ staging }) => staging.protocol.name === 'paxoslease-skewed') as (typeof roundWorlds)[number];
-  const skewed = explorings.find(({ protocol }) => protocol === 'paxoslease-skewed') as Exploring;
-  const clocksOf = (bounds: Partial<Bounds>): string[] =>
-    [...world.clocks({ ...world.bounds, ...bounds })].map((ahead) => ahead.map((us) => us / world.tickUs).join(''));
+  const skewed = exploringOf('paxoslease-skewed');
+  const clocksOf = (bounds: SomeBounds): string[] =>
+    [...world.clocks({ ...skewed.usual, ...bounds })].map((ahead) => ahead.map((us) => us / world.tickUs).join(''));
 
   test('are apart in every way that makes a difference', () => {
     expect(clocksOf({ acceptors: 1 })).toEqual(['100', '101', '110', '000', '001', '010', '011']);
@@ -129,7 +131,7 @@ describe('clocks that agree within S', () => {
 
   test('make nodes different that would be alike', () => {
     const renumberings = (aheadUs: readonly number[]): number =>
-      new Cast(world, { ...world.bounds, acceptors: 3 }, null, aheadUs).renumberings.length;
+      new Cast(world, { ...skewed.usual, ...THREE }, null, aheadUs).renumberings.length;
     expect([renumberings([]), renumberings([1, 1, 0]), renumberings([2, 1, 0]), renumberings([0, 0, 0, 1, 0])]).toEqual([6, 2, 1, 6]);
     const bounds = { acceptors: 2, crashes: 1, releases: false };
     const [alike, apart] = [explore(skewed, bounds), explore(exploring({ ...world, alike: () => 0 }), bounds)];
@@ -141,8 +143,8 @@ describe('clocks that agree within S', () => {
   });
 
   test('are one after another, and no budget is spent anew for each', () => {
-    const bounds = { ...skewed.bounds, acceptors: 1 };
-    const all = explore(skewed, bounds);
+    const all = explore(skewed, ONE);
+    const bounds = { ...skewed.usual, ...ONE };
     const some = skewed.explore(bounds, null, { maxStates: all.states - 1, isOver: () => false });
     expect(some).toMatchObject({ exhausted: false, found: null });
     expect(some.waiting).toBeGreaterThan(0);

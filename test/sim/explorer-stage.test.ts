@@ -1,12 +1,12 @@
 /** The stage: actions as text, what it refuses, and that it does nothing by itself. */
 import { describe, expect, test } from 'vitest';
-import { formatAction, parseAction, theatres, type AnyStage, type Settings } from '../../src/sim/index.ts';
+import { formatAction, parseAction, type AnyStage, type Settings } from '../../src/sim/index.ts';
+import { stageOf } from '../support/kits.ts';
 
 const NAMES = ['a', 'b', 'p'];
 
 function open(protocol: string, settings: Settings = {}, mutant: string | null = null): AnyStage {
-  const stage = theatres.find((one) => one.protocol === protocol)?.open(settings, mutant);
-  if (!stage) throw new Error(`no theatre for ${protocol}`);
+  const stage = stageOf(protocol).open(settings, mutant);
   stage.startAll();
   return stage;
 }

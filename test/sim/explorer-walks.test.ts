@@ -5,13 +5,13 @@ import { openStage } from '../../src/sim/stage/index.ts';
 import { Cast } from '../../src/sim/explorer/cast.ts';
 import { Judge } from '../../src/sim/explorer/judge.ts';
 import { actionsOf, isNotWanted } from '../../src/sim/explorer/script.ts';
-import type { Bounds, ClocksAheadUs, SmallWorld } from '../../src/sim/explorer/small-world.ts';
+import type { Budgets } from '../../src/sim/explorer/bounds.ts';
+import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
-import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
-import { roundWorlds } from '../../src/sim/explorer/worlds/rounds.ts';
-import { roundsRegisterWorld } from '../../src/sim/explorer/worlds/rounds-register.ts';
+import { quorumWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
 
-const WALKS = 250;
+const SEEDS = [1, 2, 3];
+const WALKS = 84;
 const SLOW = 120_000;
 const STEPS = 45;
 
@@ -22,7 +22,7 @@ interface Option {
 }
 
 /** How many steps were taken. Throws where the stage cannot do what the explorer did, or judges it otherwise. */
-function walk<M, C, E, W>(world: SmallWorld<M, C, E, W>, bounds: Bounds, mutant: string | null, chooser: SeededChooser): number {
+function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, mutant: string | null, chooser: SeededChooser): number {
   const clocks = [...world.clocks(bounds)];
   const aheadUs = clocks[chooser.below(clocks.length)] as ClocksAheadUs;
   const cast = new Cast<M, C, E, W>(world, bounds, mutant, aheadUs);
@@ -53,16 +53,18 @@ function walk<M, C, E, W>(world: SmallWorld<M, C, E, W>, bounds: Bounds, mutant:
   return STEPS;
 }
 
-function walks<M, C, E, W>(world: SmallWorld<M, C, E, W>): number {
-  // Of seed 1 one walk of 200 differs: a lease that is lost on the stage can still be used in the explorer. Not understood yet.
-  const chooser = new SeededChooser(2);
+function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, seed: number): number {
+  const chooser = new SeededChooser(seed);
   const pick = <T>(...from: readonly [T, ...T[]]): T => from[chooser.below(from.length)] as T;
   const { name, mutants } = world.staging.protocol;
   let steps = 0;
   for (let i = 0; i < WALKS; i++) {
-    const bounds: Bounds = {
-      acceptors: pick(1, 2, 3),
-      proposers: pick(1, 2),
+    const [acceptors, proposers] = [pick(1, 2, 3), pick(1, 2)];
+    const bounds = {
+      acceptors,
+      stores: acceptors,
+      proposers,
+      clients: proposers,
       attempts: pick(1, 2, 3),
       tries: pick(1, 2, 3),
       handles: pick(1, 2),
@@ -72,8 +74,8 @@ function walks<M, C, E, W>(world: SmallWorld<M, C, E, W>): number {
       duplicates: pick(0, 1, 2),
       losses: pick(0, 1),
       driftPpm: pick(0, 100_000),
-      skew: world.ignores.includes('skew') ? 0 : pick(0, 1),
-      beyond: world.ignores.includes('beyond') ? 0 : pick(0, 0, 1),
+      skew: 'skew' in world.bounds ? pick(0, 1) : 0,
+      beyond: 'beyond' in world.bounds ? pick(0, 0, 1) : 0,
       term: pick(2, 4),
       instants: name === 'rounds-register' ? 0 : pick(4, 10),
     };
@@ -84,8 +86,8 @@ function walks<M, C, E, W>(world: SmallWorld<M, C, E, W>): number {
 
 const STEPS_AT_LEAST = WALKS * 10;
 
-describe('what the explorer does happens on a stage, and is judged the same', () => {
-  test('quorum', () => expect(walks(quorumWorld)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
-  test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
-  test('rounds-register', () => expect(walks(roundsRegisterWorld)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+describe.each(SEEDS)('what the explorer does happens on a stage, and is judged the same: walks of seed %i', (seed) => {
+  test('quorum', () => expect(walks(quorumWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test('rounds-register', () => expect(walks(roundsRegisterWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
 });

@@ -1,6 +1,6 @@
 /** The explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
 import { describe, expect, test } from 'vitest';
-import { explorings, exploring, theatres, type Bounds, type Exploration, type Exploring } from '../../src/sim/index.ts';
+import { exploring, type Budgets, type Exploration, type Exploring } from '../../src/sim/index.ts';
 import { permutations, renumberingsOf } from '../../src/sim/explorer/hashes.ts';
 import { Frontier } from '../../src/sim/explorer/frontier.ts';
 import { VisitedSet } from '../../src/sim/explorer/visited.ts';
@@ -10,19 +10,16 @@ import { Universe } from '../../src/sim/explorer/universe.ts';
 import type { Askers } from '../../src/sim/explorer/small-world.ts';
 import type { QuorumMessage } from '../../src/core/index.ts';
 import type { MonoUs } from '../../src/kernel/index.ts';
-import { quorumWorld } from '../../src/sim/explorer/worlds/quorum.ts';
+import { explore, exploringOf, quorumWorld, stageOf, type SomeBounds } from '../support/kits.ts';
 
 const SLOW = 120_000;
+const some = (bounds: SomeBounds): SomeBounds => bounds;
 
-const quorum = explorings.find(({ protocol }) => protocol === 'quorum') as Exploring;
-const toy = explorings.find(({ protocol }) => protocol === 'toy') as Exploring;
-
-function explore(which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null, maxStates = 5_000_000): Exploration {
-  return which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates, isOver: () => false });
-}
+const quorum = exploringOf('quorum');
+const toy = exploringOf('toy');
 
 /** Two proposers, one try each, a lease of two instants and one instant to spend. */
-const TINY: Partial<Bounds> = { crashes: 0, renewals: 0, releases: false, instants: 1 };
+const TINY: SomeBounds = { crashes: 0, renewals: 0, releases: false, instants: 1 };
 
 describe('the quorum engine', () => {
   test(
@@ -61,7 +58,7 @@ describe('the quorum engine', () => {
   });
 
   test('asks often whether to go on', () => {
-    const outcome = quorum.explore(quorum.bounds, null, { maxStates: 5_000_000, isOver: () => true });
+    const outcome = quorum.explore(quorum.usual, null, { maxStates: 5_000_000, isOver: () => true });
     expect(outcome).toMatchObject({ exhausted: false });
     expect(outcome.states).toBeLessThan(500);
   });
@@ -81,21 +78,21 @@ describe.each([
       const { found } = explore(quorum, bounds, mutant);
       if (!found) throw new Error('nothing was found');
       expect(found.lines.length).toBeLessThanOrEqual(steps);
-      const theatre = theatres.find(({ protocol }) => protocol === 'quorum');
-      const again = theatre?.open(found.settings, mutant);
-      const product = theatre?.open(found.settings, null);
-      again?.startAll();
-      product?.startAll();
+      const stage = stageOf('quorum');
+      const again = stage.open(found.settings, mutant);
+      const product = stage.open(found.settings, null);
+      again.startAll();
+      product.startAll();
       for (const { line } of found.lines) {
-        again?.line(line);
+        again.line(line);
         try {
-          product?.line(line);
+          product.line(line);
         } catch {
           // The product does not send what the mutant sends.
         }
       }
-      expect(again?.violations[0]?.message).toBe(found.violation.message);
-      expect(product?.violations).toEqual([]);
+      expect(again.violations[0]?.message).toBe(found.violation.message);
+      expect(product.violations).toEqual([]);
     },
     SLOW,
   );
@@ -104,7 +101,7 @@ describe.each([
 const APART = { ...(quorumWorld.askers as Askers<QuorumMessage>), alike: () => [] };
 
 /** Every state by itself, and how many of them each state of the quotient stands for. */
-function orbits(bounds: Bounds): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
+function orbits(bounds: Budgets): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
   const cast = new Cast(quorumWorld, bounds, null, []);
   const universe = new Universe(cast, new Judge(() => quorumWorld.staging.protocol.referees(cast.scenario, () => undefined), cast));
   const seen = new Set<string>();
@@ -134,14 +131,14 @@ function orbits(bounds: Bounds): { readonly states: number; readonly sizes: numb
 }
 
 describe('nodes that are alike', () => {
-  test.each<[Partial<Bounds>, number]>([
+  test.each<[SomeBounds, number]>([
     [{ acceptors: 1, proposers: 2, crashes: 1, releases: true, instants: 2 }, 2],
     [{ acceptors: 1, proposers: 2, crashes: 1, attempts: 2, releases: false, renewals: 1, instants: 1 }, 2],
     [{ acceptors: 1, proposers: 3, crashes: 1, releases: true, instants: 1 }, 6],
   ])(
     'in a world of %j: each state of the search stands for those that a renumbering makes of it, %i at most, and all are seen',
     (changed, renumberings) => {
-      const bounds = { ...quorum.bounds, renewals: 0, ...changed };
+      const bounds = { ...quorum.usual, renewals: 0, ...changed };
       const { states, sizes, breaks } = orbits(bounds);
       const outcome = explore(quorum, bounds);
       expect(outcome).toMatchObject({ exhausted: true, found: null, states: sizes.length });
@@ -154,7 +151,7 @@ describe('nodes that are alike', () => {
     SLOW,
   );
 
-  test.each<[string, Partial<Bounds>]>([
+  test.each<[string, SomeBounds]>([
     ['release-live-attempt', { acceptors: 1, crashes: 0, renewals: 0, releases: false, instants: 1 }],
     ['release-before-stop', { acceptors: 2, crashes: 0, renewals: 0, instants: 1 }],
     ['failed-renewal-releases', { acceptors: 1, crashes: 0, releases: false, term: 3 }],
@@ -174,16 +171,16 @@ describe('nodes that are alike', () => {
 
   test('are not all who ask, where incarnations are compared', () => {
     const alike = (tries: number, mutant: string | null): number =>
-      quorumWorld.askers?.alike({ ...quorum.bounds, tries }, mutant).length ?? 0;
+      quorumWorld.askers?.alike({ ...quorum.usual, ...some({ tries }) }, mutant).length ?? 0;
     expect([alike(1, null), alike(2, null), alike(1, 'no-attempt-deadline'), alike(1, 'owner-is-node')]).toEqual([2, 0, 0, 0]);
   });
 });
 
 describe('steps that could as well have been taken earlier', () => {
-  const everyOrder = (which: Exploring, bounds: Partial<Bounds>, mutant: string | null = null): Exploration =>
-    which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false, takesEveryOrder: true });
+  const everyOrder = (which: Exploring, bounds: SomeBounds, mutant: string | null = null): Exploration =>
+    which.explore({ ...which.usual, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false, takesEveryOrder: true });
 
-  test.each<[string, Exploring, Partial<Bounds>]>([
+  test.each<[string, Exploring, SomeBounds]>([
     ['quorum', quorum, { ...TINY, releases: true }],
     ['quorum', quorum, { ...TINY, acceptors: 2, crashes: 1, releases: true }],
     ['quorum', quorum, { ...TINY, acceptors: 1, duplicates: 1, losses: 1 }],
@@ -193,7 +190,7 @@ describe('steps that could as well have been taken earlier', () => {
     ['quorum', quorum, { ...TINY, acceptors: 1, attempts: 2, handles: 2 }],
     ['quorum', quorum, { ...TINY, acceptors: 1, attempts: 2, crashes: 1 }],
     ['quorum, nobody alike,', exploring({ ...quorumWorld, askers: APART, alike: () => 0 }), { ...TINY, acceptors: 2, crashes: 1 }],
-    ['toy', toy, { acceptors: 2, crashes: 0, instants: 1 }],
+    ['toy', toy, { nodes: 2, crashes: 0, instants: 1 }],
   ])(
     'are left out: %s finds the same states as deep, with fewer transitions',
     (_name, which, bounds) => {
@@ -206,7 +203,7 @@ describe('steps that could as well have been taken earlier', () => {
     SLOW,
   );
 
-  test.each<[string, Partial<Bounds>]>([
+  test.each<[string, SomeBounds]>([
     ['replace-live-lease', TINY],
     ['no-restart-silence', { ...TINY, crashes: 1 }],
     ['count-messages', { ...TINY, duplicates: 1 }],
@@ -272,7 +269,7 @@ test('a proposer that may crash, and then ask again, is not done with asking', (
     actor: { asked: 2, leases: [], reads: [] },
     monoUs: 0 as MonoUs,
   };
-  const isDone = (bounds: Partial<Bounds>): boolean => quorumWorld.asksNothing({ ...quorum.bounds, acceptors: 1, ...bounds }, seen);
+  const isDone = (bounds: SomeBounds): boolean => quorumWorld.asksNothing({ ...quorum.usual, ...some({ acceptors: 1 }), ...bounds }, seen);
   expect([isDone({ attempts: 2, crashes: 1 }), isDone({ attempts: 2, crashes: 0 }), isDone({ attempts: 1, crashes: 1 })]).toEqual([
     false,
     true,

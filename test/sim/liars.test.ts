@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
 import type { Core } from '../../src/core/index.ts';
-import { flease, paxosLease } from '../../src/sim/protocols/rounds.ts';
-import { quorum } from '../../src/sim/protocols/quorum.ts';
+import { flease, paxosLease } from '../../src/sim/protocols/rounds/protocol.ts';
+import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
 import { World } from '../../src/sim/world.ts';
 

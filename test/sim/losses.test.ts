@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { deriveSeed, SeededChooser } from '../../src/kernel/index.ts';
 import type { Core, LeaseCommand } from '../../src/core/index.ts';
 import { simulation, type SimProtocol } from '../../src/sim/index.ts';
-import { quorum } from '../../src/sim/protocols/quorum.ts';
-import { flease, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds.ts';
+import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { flease, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 type AnyCore = Core<unknown, LeaseCommand, { readonly kind: string; readonly lease?: number }>;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import { quorum } from '../../src/sim/protocols/quorum.ts';
+import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
 import { runChunk, simulation } from '../../src/sim/index.ts';
 import { replaySwapped } from './swapped-core.ts';
 

@@ -2,36 +2,27 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import { roundsRegisterWorld } from '../../src/sim/explorer/worlds/rounds-register.ts';
-import { roundsRegister } from '../../src/sim/protocols/rounds-register.ts';
-import {
-  explorings,
-  exploring,
-  simulations,
-  theatres,
-  type Bounds,
-  type Exploration,
-  type Exploring,
-  type Simulation,
-} from '../../src/sim/index.ts';
+import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
+import { exploring, type Exploration, type Exploring } from '../../src/sim/index.ts';
+import { exploringOf, kitNamed, roundsRegisterWorld, stageOf, type SomeBounds } from '../support/kits.ts';
 import { replaySwapped } from './swapped-core.ts';
 
 const SLOW = 120_000;
 const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
-const register = explorings.find(({ protocol }) => protocol === 'rounds-register') as Exploring;
-const swarm = simulations.find(({ name }) => name === 'rounds-register') as Simulation;
+const register = exploringOf('rounds-register');
+const swarm = kitNamed('rounds-register');
 
-function explore(bounds: Partial<Bounds>, mutant: string | null = null, which: Exploring = register): Exploration {
-  return which.explore({ ...which.bounds, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false });
+function explore(bounds: SomeBounds, mutant: string | null = null, which: Exploring = register): Exploration {
+  return which.explore({ ...which.usual, ...bounds }, mutant, { maxStates: 5_000_000, isOver: () => false });
 }
 
-const CALM: Partial<Bounds> = { crashes: 0, duplicates: 0 };
+const CALM: SomeBounds = { crashes: 0, duplicates: 0 };
 
 describe('the round-based register', () => {
   test(
     'keeps R1 to R5 in small worlds seen to their end: with copies and a crash, alone or with two stores, and with three',
     () => {
-      for (const bounds of [{ proposers: 1 }, { acceptors: 2 }, CALM]) {
+      for (const bounds of [{ clients: 1 }, { stores: 2 }, CALM]) {
         expect(explore(bounds)).toMatchObject({ exhausted: true, found: null });
       }
     },
@@ -98,7 +89,7 @@ describe.each(DEATHS)('with $mutant', ({ mutant, bounds, lemma, steps }) => {
       const { found } = explore(bounds, mutant);
       if (!found) throw new Error('nothing was found');
       expect([found.violation.property, found.lines.length]).toEqual([lemma, steps]);
-      const product = theatres.find(({ protocol }) => protocol === 'rounds-register')?.open(found.settings, null);
+      const product = stageOf('rounds-register').open(found.settings, null);
       product?.startAll();
       for (const { line } of found.lines) {
         try {
@@ -122,7 +113,7 @@ describe('what is left out makes no difference', () => {
     'without using $what, more states come to the same',
     ({ world }) => {
       const slower = exploring({ ...roundsRegisterWorld, ...world });
-      const bounds = { acceptors: 2, crashes: 0 };
+      const bounds = { stores: 2, crashes: 0 };
       const [with_, without] = [explore(bounds), explore(bounds, null, slower)];
       expect(without).toMatchObject({ exhausted: true, found: null });
       expect(without.states).toBeGreaterThan(with_.states);

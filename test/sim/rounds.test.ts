@@ -12,7 +12,7 @@ import {
   paxosLeaseLiteral,
   paxosLeaseSkewed,
   type RoundProtocol,
-} from '../../src/sim/protocols/rounds.ts';
+} from '../../src/sim/protocols/rounds/protocol.ts';
 
 const RUNS = 60;
 const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');

@@ -1,11 +1,12 @@
 /** What a script may not get away with: words that nobody reads, settings that mean nothing, names that say something else. */
 import { describe, expect, it } from 'vitest';
-import { runScript, theatres, type Theatre } from '../../src/sim/index.ts';
+import { runScript } from '../../src/sim/index.ts';
 import { polish } from '../../src/sim/shrink/polish.ts';
 import type { Beat } from '../../src/sim/shrink/play.ts';
 import { asDone, linesOf } from '../../src/sim/shrink/telling.ts';
 import { differences } from '../../src/sim/script/differences.ts';
 import type { StageAction } from '../../src/sim/stage/index.ts';
+import { stageOf } from '../support/kits.ts';
 
 describe('a line', () => {
   it.each([
@@ -125,7 +126,7 @@ describe('differences', () => {
 
 describe('a shrunk script', () => {
   it('calls a process that lives on beside its successor by its own name', () => {
-    const toy = theatres.find(({ protocol }) => protocol === 'toy') as Theatre;
+    const toy = stageOf('toy');
     const actions: StageAction[] = [
       { kind: 'act', node: 0, verb: 'acquire', words: [] },
       { kind: 'twin', node: 0 },

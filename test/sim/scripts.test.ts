@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runScript, theatres, type Theatre } from '../../src/sim/index.ts';
+import { runScript } from '../../src/sim/index.ts';
+import { stageOf } from '../support/kits.ts';
 import { ROOT } from '../support/tree.ts';
 
 const FOLDER = join(ROOT, 'test', 'scripts');
@@ -84,7 +85,7 @@ describe('a script', () => {
     expect(failures).toEqual([]);
     expect(text).toMatch(/PROPOSE #1 \(#9 lease 1/);
     expect(text).toMatch(/PROPOSE #2 \(#14 lease 1/);
-    const quorum = theatres.find(({ protocol }) => protocol === 'quorum') as Theatre;
+    const quorum = stageOf('quorum');
     const stage = quorum.open({}, null);
     for (const line of ['restart a disk kept as #20', 'restart a as #20', 'twin p as #9'])
       expect(stage.format(stage.parse(line))).toBe(line);

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { MonoUs, WallUs } from '../../src/kernel/index.ts';
 import { RoundCore, type LeaseCommand, type RoundMessage, type RoundStep } from '../../src/core/index.ts';
 import { openStage, runScript, simulation, type Shrunk } from '../../src/sim/index.ts';
-import type { RoundProtocol } from '../../src/sim/protocols/rounds.ts';
-import { roundLifting } from '../../src/sim/shrink/liftings.ts';
+import type { RoundProtocol } from '../../src/sim/protocols/rounds/protocol.ts';
+import { roundTapeToScript } from '../../src/sim/protocols/rounds/staging.ts';
 import { shrinker } from '../../src/sim/shrink/shrink.ts';
-import { roundStagings, type RoundStaging } from '../../src/sim/stage/rounds.ts';
+import { roundWorlds } from '../support/kits.ts';
 import { asText, failingSeed, failingSeedOf, replay, shrinkerOf, soon } from '../support/shrinking.ts';
 import { NO_STORAGE } from '../support/storage.ts';
 
@@ -16,8 +16,10 @@ function shrink(protocol: string, mutant: string, property: string, tries: numbe
   return shrinkerOf(protocol).shrink(failingSeed(protocol, mutant, property), mutant, soon(tries)) as Shrunk;
 }
 
-function stagingOf(protocol: string): RoundStaging {
-  return roundStagings.find((one) => one.protocol.name === protocol) as RoundStaging;
+type RoundStaging = (typeof roundWorlds)[number]['staging'];
+
+function stagingOf(name: string): RoundStaging {
+  return roundWorlds.find(({ staging }) => staging.protocol.name === name)?.staging as RoundStaging;
 }
 
 /** The same protocol, drawn in worlds of which this is true. */
@@ -74,7 +76,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
         return core.timing.clocks === 'absolute' && core.timing.skewUs === 0 && core.algorithm === algorithm;
       });
       const seed = failingSeedOf(simulation(protocol), mutant, property);
-      const shrunk = shrinker({ ...staging, protocol }, roundLifting).shrink(seed, mutant, soon(1500)) as Shrunk;
+      const shrunk = shrinker({ ...staging, protocol }, roundTapeToScript).shrink(seed, mutant, soon(1500)) as Shrunk;
       expect(shrunk.script?.violation.property).toBe(property);
       expect(shrunk.script?.lines.at(-1)).toMatch(end);
       expect(replay(name, mutant, shrunk)).toEqual(KEPT);
@@ -95,7 +97,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     };
     const hasty = { ...staging, protocol };
     const seed = failingSeedOf(simulation(protocol), null, 'exclusion');
-    const { script } = shrinker(hasty, roundLifting).shrink(seed, null, soon(3000)) as Shrunk;
+    const { script } = shrinker(hasty, roundTapeToScript).shrink(seed, null, soon(3000)) as Shrunk;
     const lines = script?.lines ?? [];
     expect(lines.some((line) => /^release \S+ \S+ in \S+/.test(line))).toBe(true);
     // The product gives the lease back when it said it would.

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { monoUs, NEVER, nodeId, type MonoUs } from '../../src/kernel/index.ts';
 import { ToyCore, type Core } from '../../src/core/index.ts';
-import { formatEntry, simulation, simulations, type FaultPlan, type Simulation } from '../../src/sim/index.ts';
-import { toy } from '../../src/sim/protocols/toy.ts';
+import { formatEntry, kits, simulation, type FaultPlan, type Simulation } from '../../src/sim/index.ts';
+import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { idleCore, idleUser, tiny, tinyWorld } from './tiny.ts';
 
 const toySimulation = simulation(toy);
 
 function named(name: string): Simulation {
-  return simulations.find((candidate) => candidate.name === name) as Simulation;
+  return kits.find((candidate) => candidate.name === name) as Simulation;
 }
 
 describe('a step', () => {
@@ -144,7 +144,7 @@ describe('what is found is reported', () => {
   });
 
   test.each(['register', 'rounds-register', 'paxoslease-skewed'])('the steps of a run of %s are told in words', (protocol) => {
-    const one = simulations.find(({ name }) => name === protocol) as Simulation;
+    const one = kits.find(({ name }) => name === protocol) as Simulation;
     const steps = one.replay(7_836_656_799_769_432, null).entries.map((entry) => formatEntry(entry, String));
     expect(steps.length).toBeGreaterThan(10);
     expect(steps.filter((step) => step.includes('{"at"'))).toEqual([]);

@@ -32,32 +32,72 @@ class SwapInTwoSteps extends MemoryStore {
   }
 }
 
+/** What is sent again lands at the third look at its key, whoever looks: no clock decides whether it is seen. */
+class LandsAgain {
+  readonly #late = new Map<string, { looks: number; readonly land: () => Promise<unknown> }>();
+
+  /** Of several the first one is kept. */
+  keep(key: string, land: () => Promise<unknown>): void {
+    if (!this.#late.has(key)) this.#late.set(key, { looks: 0, land });
+  }
+
+  async look(key: string): Promise<void> {
+    const late = this.#late.get(key);
+    if (late === undefined || ++late.looks < 3) return;
+    this.#late.delete(key);
+    await late.land();
+  }
+
+  static readonly #spaces = new WeakMap<MemorySpace, LandsAgain>();
+
+  static in(space: MemorySpace): LandsAgain {
+    const known = LandsAgain.#spaces.get(space) ?? new LandsAgain();
+    LandsAgain.#spaces.set(space, known);
+    return known;
+  }
+}
+
 /** A client library that sends again what it believes lost. */
 class WriteSentTwice extends MemoryStore {
+  readonly #again: LandsAgain;
+
+  constructor(space: MemorySpace) {
+    super(space);
+    this.#again = LandsAgain.in(space);
+  }
+
   override async write(key: string, value: Uint8Array | null, options?: AccessOptions): Promise<Landing> {
     const copy = value?.slice() ?? null;
     const landing = await super.write(key, copy, options);
-    void this.#again(key, copy);
+    this.#again.keep(key, async () => await super.write(key, copy));
     return landing;
   }
 
-  async #again(key: string, value: Uint8Array | null): Promise<void> {
-    for (let turns = 0; turns < 3; turns++) await turn();
-    await super.write(key, value).catch(() => undefined);
+  override async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
+    await this.#again.look(key);
+    return await super.read(key, options);
   }
 }
 
 /** The same of a creation. */
 class CreateSentTwice extends MemoryStore {
+  readonly #again: LandsAgain;
+
+  constructor(space: MemorySpace) {
+    super(space);
+    this.#again = LandsAgain.in(space);
+  }
+
   override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
-    const outcome = await super.swap(key, seen, next, options);
-    if (seen === null && outcome === 'won') void this.#again(key, next);
+    const copy = next?.slice() ?? null;
+    const outcome = await super.swap(key, seen, copy, options);
+    if (seen === null && outcome === 'won') this.#again.keep(key, async () => await super.swap(key, null, copy));
     return outcome;
   }
 
-  async #again(key: string, next: Uint8Array | null): Promise<void> {
-    for (let turns = 0; turns < 3; turns++) await turn();
-    await super.swap(key, null, next).catch(() => undefined);
+  override async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
+    await this.#again.look(key);
+    return await super.read(key, options);
   }
 }
 

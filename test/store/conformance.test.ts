@@ -46,13 +46,13 @@ describe('file:, plain registers', () => {
 });
 
 /** What of the suite a store fails. A test that waits for ever for what does not come has failed as well. */
-async function failuresOf(open: () => Promise<StorePlace>): Promise<string[]> {
+async function failuresOf(open: () => Promise<StorePlace>, patienceMs: number): Promise<string[]> {
   const tests: { name: string; body: () => Promise<void> }[] = [];
   storeConformance({ test: (name, body) => void tests.push({ name, body }), open, can: EVERYTHING });
   const failed: string[] = [];
   for (const { name, body } of tests) {
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error('no end')), 2000)));
+    const patience = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error('no end')), patienceMs)));
     await Promise.race([body(), patience]).catch(() => failed.push(name));
     clearTimeout(timer);
   }
@@ -61,10 +61,10 @@ async function failuresOf(open: () => Promise<StorePlace>): Promise<string[]> {
 
 describe('the suite', () => {
   test('fails no store that keeps the contract', async () => {
-    expect(await failuresOf(async () => memoryPlace((space) => new MemoryStore(space)))).toEqual([]);
+    expect(await failuresOf(async () => memoryPlace((space) => new MemoryStore(space)), 30_000)).toEqual([]);
   });
 
   test.each(Object.entries(BROKEN_STORES))('finds out %s', async (_, make) => {
-    expect((await failuresOf(async () => memoryPlace(make))).length).toBeGreaterThan(0);
+    expect((await failuresOf(async () => memoryPlace(make), 2000)).length).toBeGreaterThan(0);
   });
 });

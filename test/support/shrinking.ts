@@ -2,9 +2,6 @@
 import { deriveSeed } from '../../src/kernel/index.ts';
 import {
   runScript,
-  shrinkers,
-  simulations,
-  theatres,
   writeScript,
   type ReductionWatch,
   type ScriptRun,
@@ -12,6 +9,7 @@ import {
   type Shrunk,
   type Simulation,
 } from '../../src/sim/index.ts';
+import { kitNamed } from './kits.ts';
 
 export const PATIENT: ReductionWatch = { tried: (): void => undefined, outOfTime: (): boolean => false };
 
@@ -22,7 +20,7 @@ export function soon(triesMax: number): ReductionWatch {
 }
 
 export function failingSeed(protocol: string, mutant: string | null, property: string): number {
-  return failingSeedOf(simulations.find(({ name }) => name === protocol) as Simulation, mutant, property);
+  return failingSeedOf(kitNamed(protocol), mutant, property);
 }
 
 export function failingSeedOf(simulation: Simulation, mutant: string | null, property: string): number {
@@ -34,14 +32,13 @@ export function failingSeedOf(simulation: Simulation, mutant: string | null, pro
 }
 
 export function shrinkerOf(protocol: string): Shrinker {
-  return shrinkers.find((one) => one.protocol === protocol) as Shrinker;
+  return kitNamed(protocol).shrinker as Shrinker;
 }
 
 export function asText(protocol: string, mutant: string | null, { script }: Shrunk): string {
   if (!script) throw new Error('there is no script');
   const { settings, lines, violation } = script;
-  const { defaults } = theatres.find((one) => one.protocol === protocol) as (typeof theatres)[number];
-  return writeScript({ comment: [], protocol, settings, defaults, mutant, breaks: violation.property, lines });
+  return writeScript(kitNamed(protocol), { comment: [], settings, mutant, breaks: violation.property, lines });
 }
 
 /** The script that a failing seed became, run again: with its mutant, and with all rules in force. */

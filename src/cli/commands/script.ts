@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { TenureError } from '../../kernel/index.ts';
-import { runScript, theatres, type ScriptRun } from '../../sim/index.ts';
+import { kits, runScript, type ScriptRun } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { writeScriptFile } from '../script-file.ts';
 
@@ -67,7 +67,7 @@ function report(ran: Ran, options: ScriptOptions): string {
 function asJson({ file, header, steps, failures, changes, violation }: Ran): object {
   return {
     file,
-    protocol: header.theatre.protocol,
+    protocol: header.protocol,
     mutant: header.mutant,
     breaks: header.breaks,
     steps,
@@ -78,7 +78,7 @@ function asJson({ file, header, steps, failures, changes, violation }: Ran): obj
 }
 
 function list(json: boolean): void {
-  const stages = theatres.map(({ protocol, defaults, verbs }) => ({ protocol, settings: defaults, verbs }));
+  const stages = kits.flatMap(({ name, stage }) => (stage ? [{ protocol: name, settings: stage.defaults, verbs: stage.verbs }] : []));
   if (json) {
     process.stdout.write(`${JSON.stringify({ stages })}\n`);
     return;

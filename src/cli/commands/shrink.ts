@@ -1,7 +1,7 @@
 /** `tenure shrink`: a seed that breaks something becomes a script that a person can read. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { formatDuration, parseDuration, spanUs } from '../../kernel/index.ts';
-import { shrinkers, simulations, theatres, writeScript, type Shrinker, type Shrunk, type Theatre } from '../../sim/index.ts';
+import { kits, writeScript, type Kit, type Shrunk } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { checkWritable, toldOfFile, writeScriptFile } from '../script-file.ts';
@@ -17,6 +17,8 @@ interface ShrinkOptions {
   json?: boolean;
 }
 
+const shrinkable = kits.filter(({ shrinker }) => shrinker !== null);
+
 export function shrinkCommand(setExit: (code: number) => void): Command {
   return new Command('shrink')
     .summary('make a failing seed small enough to read')
@@ -24,7 +26,7 @@ export function shrinkCommand(setExit: (code: number) => void): Command {
       'Takes a run in which something broke and reduces it: fewer nodes, names, faults and messages, less time, while the same\n' +
         'property still breaks. Prints what is left as a script, which `tenure script` runs again.',
     )
-    .addArgument(new Argument('<protocol>', 'which protocol').choices(shrinkers.map(({ protocol }) => protocol)))
+    .addArgument(new Argument('<protocol>', 'which protocol').choices(shrinkable.map(({ name }) => name)))
     .requiredOption('-s, --seed <n>', 'the seed of the run, as `tenure sim` prints it after --replay', wholeNumber)
     .option('-m, --mutant <name>', 'the mutant the run had')
     .option('--budget <span>', 'stop looking for something smaller after so long', duration, 60_000_000)
@@ -41,24 +43,24 @@ Exit codes: 2 the run breaks something and was shrunk, 0 it breaks nothing, 64 u
     )
     .action((protocol: string, options: ShrinkOptions, command: Command) => {
       const mutant = options.mutant ?? null;
-      const mutants = simulations.find(({ name }) => name === protocol)?.mutants ?? [];
-      if (mutant !== null && !mutants.some(({ name }) => name === mutant)) {
-        const known = mutants.map(({ name }) => name).join(', ');
+      const kit = shrinkable.find(({ name }) => name === protocol) as Kit;
+      if (mutant !== null && !kit.mutants.some(({ name }) => name === mutant)) {
+        const known = kit.mutants.map(({ name }) => name).join(', ');
         command.error(`error: ${protocol} has no mutant '${mutant}'. ${known ? `Known: ${known}` : 'It has none.'}`);
       }
-      setExit(shrink(shrinkers.find((one) => one.protocol === protocol) as Shrinker, mutant, options));
+      setExit(shrink(kit, mutant, options));
     });
 }
 
-function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, output, json }: ShrinkOptions): number {
-  const { protocol } = shrinker;
+function shrink(kit: Kit, mutant: string | null, { seed, budget, output, json }: ShrinkOptions): number {
+  const { name: protocol, shrinker } = kit;
   if (output !== undefined) checkWritable(output);
   const progress = new Progress();
   const startedMs = performance.now();
   const spentUs = (): number => (performance.now() - startedMs) * 1000;
   let tries = 0;
   let isCut = false;
-  const shrunk = shrinker.shrink(seed, mutant, {
+  const shrunk = shrinker?.shrink(seed, mutant, {
     tried(size, note) {
       tries++;
       progress.say(progressLine(spentUs(), budget, `${tries} tries, ${size} steps left, ${note}`));
@@ -75,7 +77,7 @@ function shrink(shrinker: Shrinker, mutant: string | null, { seed, budget, outpu
     process.stdout.write(json ? `${JSON.stringify({ protocol, mutant, seed, property: null })}\n` : `${run}: nothing breaks\n`);
     return EXIT.ok;
   }
-  const script = scriptOf(protocol, mutant, seed, shrunk);
+  const script = scriptOf(kit, mutant, seed, shrunk);
   if (json) process.stdout.write(`${JSON.stringify(asJson(protocol, mutant, seed, shrunk, script, tries, isCut))}\n`);
   else print(shrunk, script, run, tries, isCut);
   // What was found is on the screen by now, whatever becomes of the file.
@@ -92,14 +94,13 @@ function progressLine(spentUs: number, budgetUs: number, note: string): string {
   return line.slice(0, (process.stderr.columns || 80) - 1);
 }
 
-function scriptOf(protocol: string, mutant: string | null, seed: number, { script }: Shrunk): string | null {
+function scriptOf(kit: Kit, mutant: string | null, seed: number, { script }: Shrunk): string | null {
   if (!script) return null;
-  const { defaults } = theatres.find((one) => one.protocol === protocol) as Theatre;
   const { settings, lines, violation } = script;
-  const from = `tenure shrink ${protocol} --seed ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
-  const rule = simulations.find(({ name }) => name === protocol)?.mutants.find(({ name }) => name === mutant);
+  const from = `tenure shrink ${kit.name} --seed ${seed}${mutant === null ? '' : ` --mutant ${mutant}`}`;
+  const rule = kit.mutants.find(({ name }) => name === mutant);
   const comment = [...(rule ? [`${rule.rule}: ${rule.how}`] : []), `Shrunk by: ${from}`];
-  return writeScript({ comment, protocol, settings, defaults, mutant, breaks: violation.property, lines });
+  return writeScript(kit, { comment, settings, mutant, breaks: violation.property, lines });
 }
 
 function print(shrunk: Shrunk, script: string | null, run: string, tries: number, isCut: boolean): void {

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { deriveSeed, TenureError } from '../../kernel/index.ts';
 import { formatHeader, formatRecord } from '../../check/index.ts';
-import { formatEntry, simulations, type CampaignResult, type Simulation, type TracedRun } from '../../sim/index.ts';
+import { formatEntry, kits, type CampaignResult, type Simulation, type TracedRun } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { runCampaign } from '../sim-pool.ts';
@@ -32,7 +32,7 @@ export function simCommand(setExit: (code: number) => void): Command {
       'Runs a protocol core in a simulated world with a faulty network, wrong clocks, crashes and stalls, and lets referees judge\n' +
         'the history. A seed draws everything: the same seed gives the same run, byte for byte.',
     )
-    .addArgument(new Argument('[protocol]', 'which protocol; see --list').choices(simulations.map(({ name }) => name)))
+    .addArgument(new Argument('[protocol]', 'which protocol; see --list').choices(kits.map(({ name }) => name)))
     .option('-n, --runs <n>', 'how many worlds to draw', wholeNumber(1), 1000)
     .option('-s, --seed <n>', 'the seed of the campaign (default: a fresh one, printed)', wholeNumber(0))
     .option('-m, --mutant <name>', 'take one rule out of the core; see --list')
@@ -59,8 +59,8 @@ Exit codes: 0 clean, 2 a safety or liveness violation, 3 a "sometimes" was never
         list(options.json === true);
         return;
       }
-      if (protocol === undefined) command.error(`error: which protocol? One of: ${simulations.map(({ name }) => name).join(', ')}`);
-      const simulation = simulations.find(({ name }) => name === protocol) as Simulation;
+      if (protocol === undefined) command.error(`error: which protocol? One of: ${kits.map(({ name }) => name).join(', ')}`);
+      const simulation = kits.find(({ name }) => name === protocol) as Simulation;
       const mutant = options.mutant ?? null;
       if (mutant !== null && !simulation.mutants.some(({ name }) => name === mutant)) {
         const known = simulation.mutants.map(({ name }) => name).join(', ');
@@ -162,14 +162,14 @@ function writeHistory(file: string, run: TracedRun): void {
 
 function list(json: boolean): void {
   if (json) {
-    const protocols = simulations.map(({ name, mutants }) => ({
+    const protocols = kits.map(({ name, mutants }) => ({
       name,
       mutants: mutants.map((mutant) => ({ name: mutant.name, rule: mutant.rule })),
     }));
     process.stdout.write(`${JSON.stringify({ protocols })}\n`);
     return;
   }
-  for (const { name, summary, mutants } of simulations) {
+  for (const { name, summary, mutants } of kits) {
     process.stdout.write(`${name}: ${summary}\n`);
     for (const mutant of mutants) process.stdout.write(`  --mutant ${mutant.name}  (${mutant.rule})\n`);
   }

@@ -86,6 +86,11 @@ export class Calendar {
     }
   }
 
+  /** Whether an id that is due at `dueUs` can be visited by now. One that is visited earlier was scheduled for an earlier time as well. */
+  hasBegun(dueUs: number, nowUs: number): boolean {
+    return Math.floor(dueUs / this.widthUs) <= Math.floor(nowUs / this.widthUs);
+  }
+
   /** When the earliest bucket that is not empty begins; Infinity if there is none. */
   get nextDueUs(): number {
     return this.#heap.length === 0 ? Infinity : (this.#heap[0] as number) * this.widthUs;

@@ -13,7 +13,8 @@ import { Player, type Input, type Told } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
 import { PartHashes, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
-import type { Bounds, ClocksAheadUs, Offer, SmallWorld } from './small-world.ts';
+import type { Budgets } from './bounds.ts';
+import type { ClocksAheadUs, ExploredProtocol, Offer } from './small-world.ts';
 
 /** A node as it is between two steps. */
 export interface NodeState {
@@ -67,8 +68,8 @@ const INPUT_SHIFT = 64;
 const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
 
 export class Cast<Message, Command, Event, Config> implements InstantClocks {
-  readonly world: SmallWorld<Message, Command, Event, Config>;
-  readonly bounds: Bounds;
+  readonly world: ExploredProtocol<Message, Command, Event, Config>;
+  readonly bounds: Budgets;
   readonly aheadUs: ClocksAheadUs;
   readonly scenario: Scenario<Config>;
   readonly nodes: number;
@@ -89,7 +90,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   readonly #reader = new ByteReader();
   readonly #writer = new ByteWriter();
 
-  constructor(world: SmallWorld<Message, Command, Event, Config>, bounds: Bounds, mutant: string | null, aheadUs: ClocksAheadUs) {
+  constructor(world: ExploredProtocol<Message, Command, Event, Config>, bounds: Budgets, mutant: string | null, aheadUs: ClocksAheadUs) {
     const { staging } = world;
     this.world = world;
     this.bounds = bounds;

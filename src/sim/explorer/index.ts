@@ -6,15 +6,21 @@ import { Cast } from './cast.ts';
 import { Judge } from './judge.ts';
 import { asScript } from './script.ts';
 import { search, type SearchLimits, type SearchProgress } from './search.ts';
-import type { Bounds, SmallWorld } from './small-world.ts';
+import { usualBounds, type Bound, type Budgets } from './bounds.ts';
+import type { ExploredProtocol } from './small-world.ts';
 import { Universe } from './universe.ts';
-import { quorumWorld } from './worlds/quorum.ts';
-import { roundWorlds } from './worlds/rounds.ts';
-import { roundsRegisterWorld } from './worlds/rounds-register.ts';
-import { toyWorld } from './worlds/toy.ts';
 
 export type { SearchLimits, SearchProgress } from './search.ts';
-export type { Bounds } from './small-world.ts';
+export * from './bounds.ts';
+export {
+  AGREEING_CLOCKS,
+  type Addressee,
+  type Askers,
+  type ClocksAheadUs,
+  type NodeView,
+  type Offer,
+  type SmallWorld,
+} from './small-world.ts';
 
 /** What an exploration came to. */
 export interface Exploration extends SearchProgress {
@@ -38,32 +44,23 @@ export interface FoundScript {
 
 /** A protocol that can be explored, with its types closed over. */
 export interface Exploring {
-  readonly protocol: string;
-  readonly bounds: Bounds;
-  /** Bounds that make no difference to it. */
-  readonly ignores: readonly (keyof Bounds)[];
-  readonly mutants: readonly string[];
-  explore(bounds: Bounds, mutant: string | null, limits: SearchLimits): Exploration;
+  /** What can be said of how large its world is. */
+  readonly bounds: Readonly<Record<string, Bound>>;
+  readonly usual: Budgets;
+  /** What is wrong with bounds that do not go together, though each is one; null if nothing is. */
+  misfit(bounds: Budgets): string | null;
+  explore(bounds: Budgets, mutant: string | null, limits: SearchLimits): Exploration;
 }
 
-/** Every protocol that declares a small world. */
-export const explorings: readonly Exploring[] = [
-  exploring(quorumWorld),
-  ...roundWorlds.map((world) => exploring(world)),
-  exploring(roundsRegisterWorld),
-  exploring(toyWorld),
-];
-
 export function exploring<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
-  world: SmallWorld<Message, Command, Event, Config, Node>,
+  world: ExploredProtocol<Message, Command, Event, Config, Node>,
 ): Exploring {
   const { staging } = world;
   const { protocol } = staging;
   return {
-    protocol: protocol.name,
-    bounds: world.bounds,
-    ignores: world.ignores,
-    mutants: protocol.mutants.map(({ name }) => name),
+    bounds: { ...world.bounds },
+    usual: usualBounds(world.bounds),
+    misfit: (bounds) => world.misfit?.(bounds) ?? null,
     explore(bounds, mutant, limits) {
       let all = NOTHING_EXPLORED;
       for (const aheadUs of world.clocks(bounds)) {

@@ -1,19 +1,9 @@
-/** Every protocol that can be simulated. A new one is a file beside this and a line here. */
-import { simulation, type Simulation } from '../run.ts';
-import { quorum } from './quorum.ts';
-import { register } from './register.ts';
-import { flease, fleaseLiteral, paxosLease, paxosLeaseLiteral, paxosLeaseSkewed } from './rounds.ts';
-import { roundsRegister } from './rounds-register.ts';
-import { toy } from './toy.ts';
+/** Every protocol that can be simulated, scripted, shrunk or explored: a new one is a folder beside this and a line here. */
+import type { Kit } from '../kit.ts';
+import { quorumKit } from './quorum/index.ts';
+import { registerKit } from './register/index.ts';
+import { roundKits } from './rounds/index.ts';
+import { roundsRegisterKit } from './rounds-register/index.ts';
+import { toyKit } from './toy/index.ts';
 
-export const simulations: readonly Simulation[] = [
-  simulation(quorum),
-  simulation(flease),
-  simulation(fleaseLiteral),
-  simulation(paxosLease),
-  simulation(paxosLeaseSkewed),
-  simulation(paxosLeaseLiteral),
-  simulation(register),
-  simulation(roundsRegister),
-  simulation(toy),
-];
+export const kits: readonly Kit[] = [quorumKit, ...roundKits, registerKit, roundsRegisterKit, toyKit];

@@ -5,7 +5,9 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import { formatSpan, theatres, type AnyStage, type Settings, type StageNote, type Theatre } from '../stage/index.ts';
+import type { Kit } from '../kit.ts';
+import { kits } from '../protocols/index.ts';
+import { formatSpan, type AnyStage, type Settings, type StageKind, type StageNote } from '../stage/index.ts';
 import { differences } from './differences.ts';
 import { formatScriptText, parseScriptText, type ScriptText } from './file.ts';
 import { tell } from './telling.ts';
@@ -14,7 +16,8 @@ import { tell } from './telling.ts';
 const DELIVERIES_MAX = 10_000;
 
 export interface ScriptHeader {
-  readonly theatre: Theatre;
+  readonly protocol: string;
+  readonly stage: StageKind;
   readonly settings: Settings;
   readonly mutant: string | null;
   readonly breaks: string | null;
@@ -35,9 +38,10 @@ export interface ScriptRun {
   readonly changes: readonly string[];
 }
 
-export function runScript(source: string): ScriptRun {
+/** The stage is that of one of these kits. */
+export function runScript(source: string, known: readonly Kit[] = kits): ScriptRun {
   const text = parseScriptText(source);
-  const header = headerOf(text);
+  const header = headerOf(text, known);
   const { mutant, breaks } = header;
   const asWritten = play(text, header, mutant);
   const failures = [...asWritten.failures];
@@ -57,11 +61,11 @@ export function runScript(source: string): ScriptRun {
 }
 
 /** What is wrong with the first line of a script is said of that line. */
-function headerOf({ blocks }: ScriptText): ScriptHeader {
+function headerOf({ blocks }: ScriptText, known: readonly Kit[]): ScriptHeader {
   const { number, text } = blocks[0]?.actions[0] ?? { number: 1, text: '' };
   try {
-    const header = parseHeader(text);
-    header.theatre.open(header.settings, header.mutant);
+    const header = parseHeader(text, known);
+    header.stage.open(header.settings, header.mutant);
     return header;
   } catch (error) {
     if (!(error instanceof TenureError) || error.code === 'TENURE_INTERNAL') throw error;
@@ -69,14 +73,14 @@ function headerOf({ blocks }: ScriptText): ScriptHeader {
   }
 }
 
-function parseHeader(text: string): ScriptHeader {
-  const [word, protocol, ...words] = text.split(/\s+/);
-  const theatre = theatres.find((one) => one.protocol === protocol);
-  if (word !== 'stage' || !theatre) {
-    const known = theatres.map((one) => one.protocol).join(', ');
+function parseHeader(text: string, known: readonly Kit[]): ScriptHeader {
+  const [word, protocol = '', ...words] = text.split(/\s+/);
+  const staged = known.filter(({ stage: one }) => one !== null);
+  const { stage = null, mutants = [] } = staged.find(({ name }) => name === protocol) ?? {};
+  if (word !== 'stage' || !stage) {
     throw new TenureError(
       'TENURE_BAD_ARGUMENT',
-      `a script begins with 'stage PROTOCOL [setting=value …]', where PROTOCOL is one of ${known}`,
+      `a script begins with 'stage PROTOCOL [setting=value …]', where PROTOCOL is one of ${staged.map(({ name }) => name).join(', ')}`,
     );
   }
   const option = (name: string): string | null => {
@@ -85,14 +89,12 @@ function parseHeader(text: string): ScriptHeader {
     return said?.slice(name.length + 1) ?? null;
   };
   const mutant = option('mutant');
-  if (mutant !== null && !theatre.mutants.includes(mutant)) {
-    throw new TenureError(
-      'TENURE_BAD_ARGUMENT',
-      `${theatre.protocol} has no mutant '${mutant}'. It has ${theatre.mutants.join(', ') || 'none'}`,
-    );
+  if (mutant !== null && !mutants.some(({ name }) => name === mutant)) {
+    const has = mutants.map(({ name }) => name).join(', ') || 'none';
+    throw new TenureError('TENURE_BAD_ARGUMENT', `${protocol} has no mutant '${mutant}'. It has ${has}`);
   }
-  const settings = theatre.settings(words.filter((one) => !/^(mutant|breaks)=/.test(one)));
-  return { theatre, settings, mutant, breaks: option('breaks') };
+  const settings = stage.settings(words.filter((one) => !/^(mutant|breaks)=/.test(one)));
+  return { protocol, stage, settings, mutant, breaks: option('breaks') };
 }
 
 interface Played {
@@ -104,8 +106,8 @@ interface Played {
 /** An action that may have nothing to act on: a script for two cores that behave differently. */
 const MAYBE = /^maybe /;
 
-function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: ScriptHeader, mutant: string | null): Played {
-  const stage = theatre.open(settings, mutant);
+function play({ blocks }: ScriptText, { stage: kind, settings, mutant: written }: ScriptHeader, mutant: string | null): Played {
+  const stage = kind.open(settings, mutant);
   const failures: string[] = [];
   // Where the product differs from the mutant, some actions have nothing to act on and some expectations are not for it.
   const isStrict = mutant === written;
@@ -126,7 +128,7 @@ function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: Sc
       }
       const deed = text.replace(MAYBE, '');
       if (MAYBE.test(text)) {
-        const why = misread(deed, stage, theatre);
+        const why = misread(deed, stage, kind);
         if (why !== null) return fail(why);
       }
       try {
@@ -141,7 +143,7 @@ function play({ blocks }: ScriptText, { theatre, settings, mutant: written }: Sc
 }
 
 /** What is wrong with a line whatever the stage is like; null if it can be read. What cannot be done may be passed over, what cannot be read may not. */
-function misread(text: string, stage: AnyStage, { verbs }: Theatre): string | null {
+function misread(text: string, stage: AnyStage, { verbs }: StageKind): string | null {
   if (text === 'start' || /^deliver all\b/.test(text)) return null;
   try {
     const action = stage.parse(text);

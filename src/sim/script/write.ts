@@ -1,13 +1,12 @@
 /** A list of actions as a script: a comment, the stage, and the actions in blocks, each with what came of it. */
+import type { Kit } from '../kit.ts';
 import type { Settings } from '../stage/index.ts';
 import { runScript } from './run.ts';
 
 export interface ScriptParts {
   readonly comment: readonly string[];
-  readonly protocol: string;
+  /** Settings that are as its stage has them anyway are not written down. */
   readonly settings: Settings;
-  /** Settings that are as these are not written down. */
-  readonly defaults: Settings;
   readonly mutant: string | null;
   readonly breaks: string | null;
   readonly lines: readonly string[];
@@ -27,15 +26,16 @@ function beginsBlock(line: string, before: string | undefined): boolean {
   return kind !== 'message' && (kindOf(before) === 'message' || (kind === 'act' && kindOf(before) === 'act'));
 }
 
-export function writeScript({ comment, protocol, settings, defaults, mutant, breaks, lines }: ScriptParts): string {
-  const set = Object.entries(settings).filter(([name, value]) => defaults[name] !== value);
+/** A script on the stage of this kit. */
+export function writeScript(kit: Kit, { comment, settings, mutant, breaks, lines }: ScriptParts): string {
+  const set = Object.entries(settings).filter(([name, value]) => kit.stage?.defaults[name] !== value);
   const words = [
     ...set,
     ...(mutant === null ? [] : [['mutant', mutant] as const]),
     ...(breaks === null ? [] : [['breaks', breaks] as const]),
   ];
-  const header = ['stage', protocol, ...words.map(([name, value]) => `${name}=${value}`)].join(' ');
+  const header = ['stage', kit.name, ...words.map(([name, value]) => `${name}=${value}`)].join(' ');
   const source = [...comment.map((line) => `# ${line}`), header, 'start'];
   lines.forEach((line, i) => source.push(...(beginsBlock(line, lines[i - 1]) ? ['', line] : [line])));
-  return runScript(source.join('\n')).text;
+  return runScript(source.join('\n'), [kit]).text;
 }

@@ -1,18 +1,18 @@
 /**
  * Shrinking: from a seed that breaks something to a script a person reads in a minute. First the world gets smaller
- * (`world-reduction.ts`), then its run is put on the stage (`lifting.ts`) and loses every beat it can lose
+ * (`world-reduction.ts`), then its run is put on the stage (`tape-to-script.ts`) and loses every beat it can lose
  * (`ddmin.ts`), then what is left is made readable (`polish.ts`). The same property breaks all the way.
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
 import type { Scenario, SimProtocol } from '../protocol.ts';
-import { openStage, STAGE_DEFAULTS, type AnyStage, type Settings, type Staging } from '../stage/index.ts';
+import { openStage, STAGE_DEFAULTS, type AnyStage, type Settings, type StagedProtocol } from '../stage/index.ts';
 import { Tape } from '../tape.ts';
 import { formatEntry, Trace } from '../trace.ts';
 import { World } from '../world.ts';
 import { reduceList } from './ddmin.ts';
-import { lift, stageLike, type GoodEnd, type Lifting } from './lifting.ts';
+import { lift, stageLike, type GoodEnd, type TapeToScript } from './tape-to-script.ts';
 import { kindsIn } from './milder.ts';
 import { perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
@@ -59,19 +59,17 @@ export interface ShrunkScript {
 
 /** A protocol's shrinking with its types closed over. */
 export interface Shrinker {
-  readonly protocol: string;
   /** Null if the seed breaks nothing. */
   shrink(seed: number, mutant: string | null, watch: ReductionWatch): Shrunk | null;
 }
 
 export function shrinker<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
-  staging: Staging<Message, Command, Event, Config, Node>,
-  lifting: Lifting<Command, Config>,
+  staging: StagedProtocol<Message, Command, Event, Config, Node>,
+  lifting: TapeToScript<Command, Config>,
 ): Shrinker {
   // As in `simulation`: each core goes back only to the protocol that built it.
   const protocol = staging.protocol as unknown as SimProtocol<Message, Command, Event, Config>;
   return {
-    protocol: protocol.name,
     shrink(seed, mutant, watch) {
       const { eventsBefore, runs } = reduceWorld(protocol, seed, mutant, watch);
       const [world] = runs;
@@ -131,7 +129,7 @@ function tapeOf<Message, Command, Event, Config>(
 
 function shrinkPlay<Command, Config>(
   tape: Tape<Command>,
-  lifting: Lifting<Command, Config>,
+  lifting: TapeToScript<Command, Config>,
   { scenario, violation, events, eventsMax }: ReducedWorld<Config>,
   defaults: Settings,
   watch: ReductionWatch,
@@ -203,7 +201,7 @@ function shrinkPlay<Command, Config>(
  */
 function* goodEnds<Command, Config>(
   { steps }: Tape<Command>,
-  lifting: Lifting<Command, Config>,
+  lifting: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
   missedUs: number,
   isEndless: boolean,

@@ -8,7 +8,7 @@ import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
 import type { Desk, DistributiveOmit, HoldDeadline, Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
-import type { Actor, Staging } from './staging.ts';
+import type { Actor, StagedProtocol } from './staging.ts';
 
 export interface Sent {
   readonly to: number;
@@ -57,7 +57,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   readonly told: Told[] = [];
   readonly events: Event[] = [];
   readonly commands: Command[] = [];
-  readonly #staging: Staging<Message, Command, Event, Config>;
+  readonly #staging: StagedProtocol<Message, Command, Event, Config>;
   readonly #inbox: Event[] = [];
   readonly #outbox: Command[] = [];
   readonly #writer = new ByteWriter();
@@ -66,7 +66,7 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
   #chosen = 0;
   #effectsLeft = Infinity;
 
-  constructor(staging: Staging<Message, Command, Event, Config>, scenario: Scenario<Config>, boot: Boot, mutant: string | null) {
+  constructor(staging: StagedProtocol<Message, Command, Event, Config>, scenario: Scenario<Config>, boot: Boot, mutant: string | null) {
     this.#staging = staging;
     this.boot = boot;
     this.core = staging.protocol.core(scenario, boot, mutant);

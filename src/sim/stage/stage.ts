@@ -27,7 +27,7 @@ import { Flights, type Flight } from './flights.ts';
 import { Player, type Input } from './player.ts';
 import { settle, type Settling } from './settling.ts';
 import { settingSpansUs } from './settings.ts';
-import { STAGE_DEFAULTS, type Settings, type Staging } from './staging.ts';
+import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts';
 import { StageStorage, type Findings, type StageAccess } from './storage.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
@@ -35,11 +35,11 @@ const LATENCY_US = 1_000;
 /** Whoever asks for more than this in one go never comes to an end. */
 const ANSWERS_MAX = 10_000;
 
-export class Stage<Message, Command, Event, Config> implements AnyStage {
+class Stage<Message, Command, Event, Config> implements AnyStage {
   /** Of the nodes, then of processes that live on beside their successors. */
   readonly names: string[];
   readonly scenario: Scenario<Config>;
-  readonly #staging: Staging<Message, Command, Event, Config>;
+  readonly #staging: StagedProtocol<Message, Command, Event, Config>;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
   readonly #players: (Player<Message, Command, Event, Config> | null)[];
@@ -58,7 +58,7 @@ export class Stage<Message, Command, Event, Config> implements AnyStage {
   #notes: StageNote[] = [];
   nowUs = 0;
 
-  constructor(staging: Staging<Message, Command, Event, Config>, settings: Settings, mutant: string | null) {
+  constructor(staging: StagedProtocol<Message, Command, Event, Config>, settings: Settings, mutant: string | null) {
     this.#staging = staging;
     this.#mutant = mutant;
     this.scenario = staging.scenario({ ...staging.defaults, ...settings });
@@ -475,7 +475,7 @@ export function incarnationOf(node: number, life: number, nodes: number): Incarn
 
 /** Closes over a protocol's types, as `simulation` does. */
 export function openStage<Message, Command, Event, Config, Node extends Core<Message, Command, Event>>(
-  staging: Staging<Message, Command, Event, Config, Node>,
+  staging: StagedProtocol<Message, Command, Event, Config, Node>,
   settings: Settings,
   mutant: string | null,
 ): AnyStage {

@@ -28,8 +28,7 @@ export interface Actor<Event> {
   restore(snapshot: Snapshot): void;
 }
 
-export interface Staging<Message, Command, Event, Config, Node extends Core<Message, Command, Event> = Core<Message, Command, Event>> {
-  readonly protocol: SimProtocol<Message, Command, Event, Config, Node>;
+export interface Staging<Command, Event, Config, Node> {
   /** The settings it knows, with what they are when nothing is said. */
   readonly defaults: Settings;
   /** Verbs of its actors, with their arguments, for people. */
@@ -40,4 +39,15 @@ export interface Staging<Message, Command, Event, Config, Node extends Core<Mess
   /** Short names: they are what scripts are made of. */
   nodeName(scenario: Scenario<Config>, node: number): string;
   actor(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): Actor<Event>;
+}
+
+/** A protocol with its staging. */
+export interface StagedProtocol<
+  Message,
+  Command,
+  Event,
+  Config,
+  Node extends Core<Message, Command, Event> = Core<Message, Command, Event>,
+> extends Staging<Command, Event, Config, Node> {
+  readonly protocol: SimProtocol<Message, Command, Event, Config, Node>;
 }

@@ -1,6 +1,7 @@
 /** What is left behind in calendars when leases go from hand to hand, or come and go. */
 import { expect, it } from 'vitest';
-import { deriveTiming } from '../../../src/core/index.ts';
+import { incarnation, nodeId } from '../../../src/kernel/index.ts';
+import { deriveTiming, QuorumCore } from '../../../src/core/index.ts';
 import { Cell, R, RTT_US, TERM_US, type Node } from './cell.ts';
 import { kept } from './census.ts';
 
@@ -49,4 +50,38 @@ it('a lease with a short term that comes and goes leaves no planned looks behind
   cell.run(10 * TERM_US);
   expect(holder.said('lost')).toEqual([]);
   expect(holder.holds(lease)).toBe(true);
+});
+
+/** The node as it is now, and a core restored from its snapshot, both woken: what each is told. */
+function woken(cell: Cell, node: Node): { own: unknown; restored: unknown } {
+  const restored = new QuorumCore(cell.config, {
+    self: nodeId(node.id),
+    incarnation: incarnation(node.incarnation),
+    restarted: false,
+    diskKept: false,
+  });
+  restored.restore(node.core.snapshot());
+  const toldBy = (core: QuorumCore): unknown => {
+    node.events = [];
+    core.wake(cell.step(node));
+    return { events: node.events, left: core.snapshot() };
+  };
+  return { own: toldBy(node.core), restored: toldBy(restored) };
+}
+
+it.each([
+  { hold: 'a renewed lease that is over', keep: false, afterUs: TERM_US },
+  { hold: 'a renewed lease that is soon to be renewed again', keep: true, afterUs: TERM_US / 3 - 3000 },
+])('$hold: an entry of before its renewal changes nothing, or a restored core would do something else', ({ keep, afterUs }) => {
+  const cell = new Cell({ clients: 1 });
+  const holder = cell.node(3);
+  const lease = holder.acquire({ keep });
+  cell.settle();
+  cell.nowUs += TERM_US / 5;
+  holder.renew(lease);
+  cell.settle();
+  cell.nowUs += Math.floor(afterUs);
+  expect(holder.core.wakeAt).toBeLessThan(cell.nowUs);
+  const { own, restored } = woken(cell, holder);
+  expect(own).toEqual(restored);
 });

@@ -218,19 +218,15 @@ export class Holder {
 
   // ── Renewal ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The calendar says this hold may need something. Entries of leases that are long over end up here too. */
+  /**
+   * A hold is due for its renewal or its end. Stale entries end up here, too, and change nothing: no snapshot keeps them, and a
+   * restored core does the same as this one.
+   */
   #visit(id: number, step: QuorumStep): void {
     const holds = this.#holds;
-    if (!holds.has(id) || (holds.flags(id) & RENEWING) !== 0) return;
-    if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
-      this.#lose(id, step);
-    } else if (this.#dueAt(id) > step.monoUs + (this.#isShort(id) ? 0 : this.#calendar.widthUs)) {
-      return;
-    } else if ((holds.flags(id) & KEEP) !== 0) {
-      this.#startRenewal(id, holds.termMs(id) * 1000, step);
-    } else {
-      this.#schedule(id);
-    }
+    if (!holds.has(id) || (holds.flags(id) & RENEWING) !== 0 || !this.#isDue(id, step.monoUs)) return;
+    if (this.#remaining(id, step.monoUs, step.wallUs) <= 0) this.#lose(id, step);
+    else this.#startRenewal(id, holds.termMs(id) * 1000, step);
   }
 
   #startRenewal(id: number, termUs: number, step: QuorumStep): void {
@@ -402,12 +398,18 @@ export class Holder {
     return this.#holds.termMs(id) * 1000 < CALENDAR_WIDTHS_MIN * this.#calendar.widthUs;
   }
 
+  /** The calendar may be early by its width: good for a renewal; an end must have come. */
+  #calendarDueAt(id: number): number {
+    return this.#dueAt(id) + ((this.#holds.flags(id) & KEEP) === 0 ? this.#calendar.widthUs : 0);
+  }
+
+  #isDue(id: number, mono: MonoUs): boolean {
+    return this.#isShort(id) ? this.#dueAt(id) <= mono : this.#calendar.hasBegun(this.#calendarDueAt(id), mono);
+  }
+
   #schedule(id: number): void {
-    const isKept = (this.#holds.flags(id) & KEEP) !== 0;
-    const dueAt = this.#dueAt(id);
-    // The calendar may be early by its width: good for a renewal; an end must have come.
-    if (!this.#isShort(id)) return this.#calendar.schedule(id, dueAt + (isKept ? 0 : this.#calendar.widthUs));
-    this.#soon.push(monoUs(dueAt), id);
+    if (!this.#isShort(id)) return this.#calendar.schedule(id, this.#calendarDueAt(id));
+    this.#soon.push(monoUs(this.#dueAt(id)), id);
     if (this.#soon.isOvergrown(this.#holds.count, this.#names.idLimit)) this.#sweepSoon();
   }
 

@@ -1,0 +1,186 @@
+/**
+ * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
+ * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
+ */
+import type { Incarnation } from '../../../kernel/index.ts';
+import { isRequest, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
+import { AGREEING_CLOCKS, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
+import type { Settings } from '../../stage/staging.ts';
+import {
+  leaseBounds,
+  leaseOffers,
+  leaseRatePpm,
+  leaseSettings,
+  mayAskAgain,
+  ownerOf,
+  TICK_US,
+  type LeaseBounds,
+} from '../leases/small-world.ts';
+import { isLiteral } from './mutants.ts';
+
+export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
+  bounds: leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
+  tickUs: TICK_US,
+
+  settings: (bounds: LeaseBounds, mutant: string | null): Settings => ({
+    ...leaseSettings(bounds),
+    // The paper to the letter promises nothing about tokens.
+    fencing: isLiteral(mutant) ? 'no' : 'yes',
+  }),
+
+  ratePpm: leaseRatePpm,
+  clocks: () => AGREEING_CLOCKS,
+
+  offers(bounds: LeaseBounds, seen: NodeView): readonly Offer[] {
+    const { holder } = seen.core as unknown as QuorumCoreSnapshot;
+    return leaseOffers(bounds, seen, (lease) => holder.rows.some(([, , , , deadlineMono]) => seen.monoUs + lease.termUs > deadlineMono));
+  },
+
+  mayCrash({ acceptors, attempts }: LeaseBounds, { node, life, core }: NodeView): boolean {
+    const { acceptor } = core as unknown as QuorumCoreSnapshot;
+    // A proposer that asks for nothing after it is no different from one that is not heard of again.
+    if (node >= acceptors || acceptor === null) return life + 1 < attempts;
+    return acceptor.rows.length > 0 || acceptor.promises.length > 0;
+  },
+
+  mayWake({ acceptors, tries }: LeaseBounds, node: number, core: Snapshot): boolean {
+    const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
+    return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
+  },
+
+  asksNothing(bounds: LeaseBounds, seen: NodeView): boolean {
+    if (seen.node < bounds.acceptors) return true;
+    const { proposer, holder } = seen.core as unknown as QuorumCoreSnapshot;
+    return !mayAskAgain(bounds, seen) && holder.renewals.length === 0 && proposer.every((pursuit) => isGivenUp(pursuit, bounds.tries));
+  },
+
+  alike: ({ acceptors }: LeaseBounds): number => acceptors,
+  firstToAct: (): null => null,
+  askers: {
+    alike: (bounds: LeaseBounds, mutant: string | null): readonly number[] =>
+      areAlike(bounds, mutant) ? Array.from({ length: bounds.proposers }, (_, i) => bounds.acceptors + i) : [],
+    renameCore: renameOwners,
+    renameMessage(message: QuorumMessage, life: (one: number) => number): QuorumMessage {
+      message.owner = life(message.owner) as Incarnation;
+      message.holder = life(message.holder) as Incarnation;
+      return message;
+    },
+  },
+  rename: renameCore,
+  wakesPromptly: ({ acceptors }: LeaseBounds, node: number): boolean => node < acceptors,
+  tidy: tidyCore,
+  isDead: (message: QuorumMessage, whom: Addressee, core: Snapshot | null): boolean =>
+    !isRequest(message) && isIgnored(message, ownerOf(whom), core as unknown as QuorumCoreSnapshot | null),
+};
+
+/**
+ * Proposers are alike where nothing but equality is asked of their incarnations. Only a PREPARE compares them, where ballots are equal, and the first
+ * try sends none, except in the papers' way. An owner that is a node and not a life is not renamed with it.
+ */
+function areAlike({ tries }: LeaseBounds, mutant: string | null): boolean {
+  return tries === 1 && !isLiteral(mutant) && mutant !== 'owner-is-node';
+}
+
+/** What this file reads of a core's snapshot. */
+interface QuorumCoreSnapshot {
+  readonly acceptor: AcceptorSnapshot | null;
+  readonly ballots: number;
+  readonly proposer: readonly {
+    readonly lease: number;
+    readonly state: { readonly phase: string; readonly tries: number; readonly ballot: number };
+    readonly sets: readonly (readonly number[])[];
+    readonly refusals: readonly { readonly voter: number; readonly holder: number | null }[];
+  }[];
+  readonly holder: {
+    readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
+    readonly renewals: readonly { readonly ballot: number; readonly accepted: readonly number[]; readonly refused: readonly number[] }[];
+    readonly releases: readonly { readonly ballot: number; readonly answered: readonly number[] }[];
+  };
+}
+
+interface AcceptorSnapshot {
+  readonly rows: readonly (readonly [
+    name: string,
+    owner: number,
+    lease: number,
+    ballot: number,
+    token: number,
+    expiresAt: number,
+    meta: Snapshot,
+  ])[];
+  readonly promises: readonly (readonly [name: string, ballot: number, owner: number, until: number])[];
+  readonly floors: readonly number[];
+  readonly sweepAt: number;
+}
+
+/** It rests, and this world lets it try no more. */
+function isGivenUp({ state }: QuorumCoreSnapshot['proposer'][number], attempts: number): boolean {
+  return state.phase === 'resting' && state.tries >= attempts;
+}
+
+/**
+ * An answer is ignored for ever if it is for an earlier life; if its addressee will ask nothing more; and if nothing
+ * under way has its ballot, because ballots only rise, and its clock tells nothing new.
+ */
+function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapshot | null): boolean {
+  if (core === null || message.owner !== self) return true;
+  const { proposer, holder, ballots } = core;
+  const isAwaited = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases].some(
+    ({ ballot }) => ballot === message.ballot,
+  );
+  return !isAwaited && message.clock <= ballots;
+}
+
+/** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
+function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
+  const told = core as unknown as QuorumCoreSnapshot;
+  if (told.acceptor === null) return core;
+  const { acceptor } = told;
+  const live = acceptor.rows.filter(([, , , , , expiresAt]) => mono < expiresAt);
+  let { floors } = acceptor;
+  for (const [, , , ballot, , expiresAt] of acceptor.rows) {
+    if (mono < expiresAt) continue;
+    const [base = 0, first = 0] = floors;
+    floors = [base, Math.max(first, ballot)];
+  }
+  const promises = acceptor.promises.filter(([, , , until]) => mono < until);
+  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity } };
+}
+
+/** Proposers are named in the votes and promises of acceptors, and in the refusals a proposer remembers. */
+function renameOwners(core: Snapshot, life: (one: number) => number): Snapshot {
+  const told = core as unknown as QuorumCoreSnapshot;
+  const { acceptor } = told;
+  return {
+    ...told,
+    acceptor: acceptor && {
+      ...acceptor,
+      rows: acceptor.rows.map(([name, owner, ...rest]) => [name, life(owner), ...rest]),
+      promises: acceptor.promises.map(([name, ballot, owner, until]) => [name, ballot, life(owner), until]),
+    },
+    proposer: told.proposer.map((pursuit) => ({
+      ...pursuit,
+      refusals: pursuit.refusals.map((refusal) => ({ ...refusal, holder: refusal.holder === null ? null : life(refusal.holder) })),
+    })),
+  };
+}
+
+/** Acceptors are named only in the sets of voters a proposer counts. In which order refusals came makes no difference to what comes of them. */
+function renameCore(core: Snapshot, numbered: (node: number) => number): Snapshot {
+  const told = core as unknown as QuorumCoreSnapshot;
+  const set = (voters: readonly number[]): number[] => voters.map(numbered).sort((a, b) => a - b);
+  const renamed = {
+    ...told,
+    proposer: told.proposer.map((pursuit) => ({
+      ...pursuit,
+      sets: pursuit.sets.map(set),
+      refusals: pursuit.refusals.map((refusal) => ({ ...refusal, voter: numbered(refusal.voter) })).sort((a, b) => a.voter - b.voter),
+    })),
+    holder: {
+      ...told.holder,
+      renewals: told.holder.renewals.map((renewal) => ({ ...renewal, accepted: set(renewal.accepted), refused: set(renewal.refused) })),
+      releases: told.holder.releases.map((release) => ({ ...release, answered: set(release.answered) })),
+    },
+  };
+  return renamed as unknown as Snapshot;
+}
