@@ -23,6 +23,9 @@ import { storageFaults, TERM_US, type StorageShape } from './worlds.ts';
 /** A late access takes up to so many terms. */
 const LATE_TERMS = 3;
 
+/** With terms shorter than so many δ, the four steps of a renewal do not always fit into what is left of one. */
+const RENEWAL_DELTAS = 10;
+
 export interface StorageWorld {
   readonly timing: StorageTiming;
   readonly habits: StorageHabits;
@@ -95,10 +98,8 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
       const isBroken = shape === 'broken';
       const deltaUs = TERM_US / ([5, 10, 40, 100][shape === 'drifting' ? 3 : chooser.below(4)] as number);
       const rateErrorPpm = shape === 'drifting' ? 100_000 : ([0, 1_000, 100_000][chooser.below(3)] as number);
-      // Clocks beyond what the store was told, in worlds where everything breaks.
-      const ratePpm = isBroken ? 100_000 : rateErrorPpm;
       const offsetUsMax = kind === 'swap' ? TERM_US * 3 : TERM_US / 4;
-      const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : ratePpm, offsetUsMax });
+      const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : rateErrorPpm, offsetUsMax });
       const input = { deltaUs, maxTermUs: TERM_US, rateErrorPpm };
       const timing = kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input);
       const nodes = 2 + chooser.below(4);
@@ -127,6 +128,7 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
             compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0,
             calmAfterUs,
             clings: isBroken,
+            keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
             // Where something else is taken out, that is what is judged.
             losesAtEndOnly: kind === 'swap' && shape !== 'stale' && (mutant === null || shape === 'unanswered'),
           },

@@ -20,6 +20,8 @@ export interface StorageHabits {
   readonly calmAfterUs: number;
   /** Leases are kept until that is over. */
   readonly clings: boolean;
+  /** Leases that are renewed last in a healed world. */
+  readonly keepsLast: boolean;
   /** No living holder loses a lease before its end. */
   readonly losesAtEndOnly: boolean;
 }
@@ -154,7 +156,7 @@ export class StorageUser implements User<StorageEvent> {
   #judgeLoss({ resource, keep, sinceHealed, deadlineMonoUs, deadlineWallUs }: Handle): void {
     const desk = this.#desk;
     const isCalm = sinceHealed && desk.monoUs > this.#healedAt + this.#habits.calmAfterUs;
-    if (isCalm && keep) desk.failLiveness(`lost ${resource.text}, which it was renewing, in a healed world`);
+    if (isCalm && keep && this.#habits.keepsLast) desk.failLiveness(`lost ${resource.text}, which it was renewing, in a healed world`);
     const isEarly = desk.monoUs < deadlineMonoUs && desk.wallUs < deadlineWallUs;
     if (isEarly && this.#habits.losesAtEndOnly) desk.failLiveness(`lost ${resource.text} before its end`);
   }

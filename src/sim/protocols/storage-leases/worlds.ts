@@ -16,7 +16,7 @@ export type StorageShape =
   | 'stale'
   /** Records are corrupted. Only safety is judged: a record that nobody can read is nobody's for ever. */
   | 'damaged'
-  /** The store forgets writes or does them twice, registers are weak and late, clocks leave ρ, until the world heals: judged after that. */
+  /** The store loses acknowledged writes or does them twice, and all of `any` goes wrong besides, until the world heals: judged after that. */
   | 'broken'
   /** Machines sleep and nothing else goes wrong. */
   | 'asleep'
@@ -72,7 +72,6 @@ export function storageFaults(shape: StorageShape, chooser: Chooser, { deltaUs, 
 function brokenFaults(faults: FaultPlan, between: (min: number, max: number) => number): FaultPlan {
   return {
     ...faults,
-    weakReads: true,
     lateAccessPpm: between(10_000, 200_000),
     repeatPpm: between(1_000, 200_000),
     forgetEveryUs: between(TERM_US / 8, TERM_US),
