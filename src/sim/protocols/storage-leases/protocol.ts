@@ -26,7 +26,7 @@ const LATE_TERMS = 3;
 /** With terms shorter than so many δ, the four steps of a renewal do not always fit into what is left of one. */
 const RENEWAL_DELTAS = 10;
 
-export interface StorageWorld {
+interface StorageWorld {
   readonly timing: StorageTiming;
   readonly habits: StorageHabits;
   readonly handles: readonly number[];
