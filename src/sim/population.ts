@@ -258,6 +258,14 @@ export class Population<Message, Command, Event, Config> {
     return new LyingCore(boot, scenario.nodes, Math.floor(scenario.termUs / LIES_PER_TERM), overheard, forger);
   }
 
+  /** Whoever is not done was owed progress that did not come. */
+  askWaiting(): void {
+    const world = this.#world;
+    for (const process of this.current) {
+      if (process && !process.done) world.failLiveness(`${world.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
+    }
+  }
+
   /** What is wrong with a node at the end, though nobody has noticed. */
   audit(): void {
     const { protocol, scenario, panel, nowUs } = this.#world;

@@ -6,6 +6,7 @@
 import { NEVER, wallUs, type Chooser, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Step, UnitId, Version } from '../core/index.ts';
 import { Panel, Sometimes, type HistoryRecord } from '../check/index.ts';
+import { invariantViolation } from './broken-core.ts';
 import type { MachineClock } from './clock.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
 import { healedFaults, type FaultPlan } from './faults.ts';
@@ -64,7 +65,6 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
   // The population's own lists, at hand for every message.
   readonly #clocks: readonly MachineClock[];
   readonly #processes: readonly SimProcess<Message, Command, Event>[];
-  readonly #current: readonly (SimProcess<Message, Command, Event> | null)[];
   readonly #actions = new Parked<() => void>();
   readonly #accesses = new Parked<Access>();
   readonly #inbox: Event[] = [];
@@ -104,11 +104,19 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#slab = new MessageSlab(protocol.codec);
     this.#clocks = this.population.clocks;
     this.#processes = this.population.processes;
-    this.#current = this.population.current;
   }
 
-  /** Runs the scenario to its end, or to the first violation. */
+  /** Runs the scenario to its end, or to the first violation. A core that finds one of its own invariants broken is one. */
   run(): void {
+    try {
+      this.#play();
+    } catch (error) {
+      const who = this.#running && `${this.nameOf(this.#running.node)}#${this.#running.incarnation}`;
+      this.panel.report(invariantViolation(error, who, this.nowUs));
+    }
+  }
+
+  #play(): void {
     const { nodes, safetyUs, livenessUs } = this.scenario;
     const { panel, population } = this;
     population.startAll(nodes);
@@ -118,20 +126,15 @@ export class World<Message, Command, Event, Config> implements Step<Message, Eve
     this.#heal();
     this.#runUntil(safetyUs + livenessUs, () => panel.violationCount > 0 || population.allDone);
     if (panel.violationCount > 0 || this.#isCutShort) return;
-    for (const process of this.#current) {
-      if (process && !process.done) this.failLiveness(`${this.nameOf(process.node)} still waits for ${process.user.waitingFor()}`);
-    }
-    this.population.audit();
+    population.askWaiting();
+    population.audit();
     panel.finish(this.nowUs);
   }
 
   /** How often each thing happened that the protocol declares: what its users and observers saw, and what the world did. */
   sometimesCounts(): Record<string, number> {
     const counts = this.sometimes.toJSON();
-    for (const [name, count] of Object.entries(this.counts)) {
-      const seen = counts[name];
-      if (seen !== undefined) counts[name] = seen + count;
-    }
+    for (const [name, count] of Object.entries(this.counts)) if (name in counts) counts[name] = (counts[name] ?? 0) + count;
     return counts;
   }
 

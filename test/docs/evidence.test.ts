@@ -51,7 +51,9 @@ describe('docs/scripts.md', () => {
 
   it('links to scripts that exist, the first of the name of its witness', () => {
     const linked = [...section.matchAll(/^\| `([\w-]+)` \| \[[^\]]+\]\(\.\.\/(test\/scripts\/[^)]+)\)/gm)];
-    expect(linked.map(([, , path]) => path)).toEqual(linked.map(([, witness]) => `test/scripts/quorum/${witness}.txt`));
+    const ofPaper = new Set(['late-promise-reuse', 'stale-owner-open']);
+    const folderOf = (witness: string): string => (ofPaper.has(witness) ? 'paxoslease' : 'quorum');
+    expect(linked.map(([, , path]) => path)).toEqual(linked.map(([, witness = '']) => `test/scripts/${folderOf(witness)}/${witness}.txt`));
     expect(linked.length).toBe(13);
     const all = [...section.matchAll(/\]\(\.\.\/(test\/scripts\/[^)]+)\)/g)].map(([, path = '']) => path);
     expect(all.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);

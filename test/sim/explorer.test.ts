@@ -172,7 +172,7 @@ describe('nodes that are alike', () => {
   test('are not all who ask, where incarnations are compared', () => {
     const alike = (tries: number, mutant: string | null): number =>
       quorumWorld.askers?.alike({ ...quorum.usual, ...some({ tries }) }, mutant).length ?? 0;
-    expect([alike(1, null), alike(2, null), alike(1, 'no-attempt-deadline'), alike(1, 'owner-is-node')]).toEqual([2, 0, 0, 0]);
+    expect([alike(1, null), alike(2, null), alike(1, 'owner-is-node')]).toEqual([2, 0, 0]);
   });
 });
 

@@ -17,10 +17,6 @@ test('no world breaks the engine, and everything that must happen sometimes happ
   expect(unreached).toEqual([]);
 });
 
-test('the literal variant is safe while leases are left to run out', () => {
-  expect(runChunk(engine, 'literal', 20_261_115, 0, 60, false).violations).toEqual([]);
-});
-
 describe('without its rule the engine breaks as the page of mutants says:', () => {
   test.each(engine.mutants)('$name', ({ name, breaksLiveness }) => {
     const row = new RegExp(

@@ -3,7 +3,7 @@
  * other tables at the name's id. A name lives while one of up to eight roles uses it; then its id, its place in
  * the index and its bytes are used again. Looking up and interning allocate nothing but room for more.
  */
-import { equalBytes, hashName, keyedHash, NAME_BYTES_MAX, NO_KEY, type HashKey } from '../../kernel/index.ts';
+import { equalBytes, hashName, invariant, keyedHash, NAME_BYTES_MAX, NO_KEY, type HashKey } from '../../kernel/index.ts';
 import { Rows, type U32Column, type U8Column } from './columns.ts';
 import { LowestSet } from './lowest-set.ts';
 import { NameArena, NOWHERE } from './name-arena.ts';
@@ -98,6 +98,7 @@ export class NameTable {
 
   /** The role uses the name from now on; saying so twice changes nothing. */
   retain(id: number, role: number): void {
+    invariant(id >= 0 && id < this.#fresh && this.#addresses.get(id) !== NOWHERE, 'an id is used that is of no name');
     this.#roles.set(id, this.#roles.get(id) | role);
   }
 

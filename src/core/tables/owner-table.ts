@@ -2,7 +2,7 @@
  * Owners' incarnations, 53 bits each, known to the rows of other tables by small indexes. An owner is kept
  * while references to it are counted; then its index is used again.
  */
-import { NumberMap, type HashKey, type Incarnation } from '../../kernel/index.ts';
+import { invariant, NumberMap, type HashKey, type Incarnation } from '../../kernel/index.ts';
 
 export class OwnerTable {
   readonly #indexes: NumberMap<number>;
@@ -42,6 +42,7 @@ export class OwnerTable {
 
   /** One reference less. True if none is left: then the index means nothing. */
   release(index: number): boolean {
+    invariant((this.#incarnations[index] ?? -1) >= 0, 'an owner was released that is not in the table');
     const left = (this.#references[index] as number) - 1;
     this.#references[index] = left;
     if (left > 0) return false;

@@ -42,6 +42,11 @@ export class Chronicle {
       this.missed(`node ${node}#${incarnation} ${told.message}`);
       return;
     }
+    if (told.kind === 'broke') {
+      const message = `node ${node}#${incarnation} ${told.message}`;
+      this.panel.report({ property: 'invariant', at: this.#clocks.now(), message });
+      return;
+    }
     const { resource, token } = told;
     const hold = this.#ledger.find(resource, incarnation, token);
     switch (told.kind) {

@@ -6,6 +6,7 @@ import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type 
 import type { Boot, Completion, Core, Snapshot, Step, UnitId, Version } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';
+import { brokenInvariant } from '../broken-core.ts';
 import type { Desk, DistributiveOmit, HoldDeadline, Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
 import type { Actor, StagedProtocol } from './staging.ts';
@@ -29,6 +30,8 @@ export type Told =
   | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
   /** Progress that was owed is impossible or was undone. */
   | { readonly kind: 'missed'; readonly message: string }
+  /** The core found one of its own invariants broken. It is stepped no more. */
+  | { readonly kind: 'broke'; readonly message: string }
   | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
 
 export type Input =
@@ -89,6 +92,14 @@ export class Player<Message, Command, Event, Config> implements Step<Message, Ev
     this.#choices = choices;
     this.#chosen = 0;
     for (const list of [this.sent, this.asked, this.told, this.events, this.commands]) list.length = 0;
+    try {
+      this.#step(input);
+    } catch (error) {
+      this.told.push({ kind: 'broke', message: brokenInvariant(error) });
+    }
+  }
+
+  #step(input: Input): void {
     switch (input.kind) {
       case 'start':
         this.core.start(this);

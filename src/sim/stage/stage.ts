@@ -320,7 +320,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
     for (const { to, bytes } of player.sent) this.#send(player, to, bytes);
     for (const asked of player.asked) this.#ask(player, asked);
-    if (effectsMax !== undefined) this.#crash(player);
+    if (effectsMax !== undefined || player.told.some(({ kind }) => kind === 'broke')) this.#crash(player);
   }
 
   #send({ node: from, boot }: Player<Message, Command, Event, Config>, to: number, bytes: Uint8Array): void {

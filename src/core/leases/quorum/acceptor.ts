@@ -3,7 +3,7 @@
  * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
  * knows what its ledger kept, if it has one; when it may vote at all is for its voting state to say (rule 4).
  */
-import { monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { invariant, monoUs, NO_BALLOT, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
@@ -80,8 +80,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     this.#horizon = new Horizon(config.timing.aheadUsMax);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
     this.#watchers = watchers;
-    const standsUs = rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs;
-    this.#promises = new Promises(names, rules.oneRoundTrip ? standsUs : null);
+    this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
     this.#pages = new Pages({ names, rows: this, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
@@ -113,10 +112,6 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    if (!this.#rules.oneRoundTrip) {
-      this.#prepareLiteral(from, id, message, step);
-      return;
-    }
     if (this.isLive(id, step) && !this.#isSameLease(id, message)) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
       this.#refuse(from, HELD, id, hash, message, step);
@@ -142,8 +137,6 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
       this.#refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#votes.hasRoom(id, message)) {
       this.#refuse(from, NO_ROOM, id, hash, message, step);
-    } else if (!this.#rules.oneRoundTrip) {
-      this.#proposeLiteral(from, id, message, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
@@ -176,7 +169,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
-      this.#remove(id, step);
+      this.#removeOf(message.owner, id, step);
     }
     // A proposal of this lease that is still under way must find no room here.
     if (this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step)) this.#floors.raise(hash, message.ballot);
@@ -248,6 +241,8 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
     // Looked up anew: seeing to a queue may have let the name go since.
     const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
+    invariant(!this.isLive(id, step) || !this.#rules.keepLiveLease, 'a live vote was given to another lease');
+    invariant(message.ballot > this.#floorOf(id, hash) || !this.#rules.tokenAboveFloor, 'a vote was given below the floor of its name');
     this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
     this.#votes.keepMeta(id, message);
     this.#scheduleSweep(step);
@@ -258,8 +253,18 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
 
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
   #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const endsAt = this.#leases.expiresAt(id);
     const expiresAt = this.#expiry(message, step);
-    return this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(this.#leases.expiresAt(id), expiresAt) : expiresAt);
+    invariant(message.ballot > this.#leases.ballot(id) || !this.#rules.refuseOwnLower, 'a vote was extended by a ballot below its own');
+    const isOther = this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(endsAt, expiresAt) : expiresAt);
+    invariant(this.#leases.expiresAt(id) >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
+    return isOther;
+  }
+
+  /** A release is its owner's own word: it ends no vote of another. */
+  #removeOf(owner: Incarnation, id: number, step: QuorumStep): void {
+    invariant(this.#votes.ownerOf(id) === owner, 'a release ended the vote of another owner');
+    this.#remove(id, step);
   }
 
   #remove(id: number, step: QuorumStep): void {
@@ -314,30 +319,6 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   #floorOf(id: number, hash: number): BallotTime {
     const floor = this.#floors.get(hash);
     return id >= 0 && this.#leases.has(id) ? (Math.max(floor, this.#leases.ballot(id)) as BallotTime) : floor;
-  }
-
-  // ── The papers to the letter: rule 2 off, prepare always, promises for ever ────────────────────────
-
-  #prepareLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promises.blocks(id, message, step)) return;
-    this.#promises.make(message, step);
-    this.#tellLease(id, step);
-    const reply = this.#reply;
-    reply.kind = PROMISED;
-    reply.owner = message.owner;
-    reply.lease = message.lease;
-    reply.ballot = message.ballot;
-    reply.clock = this.#horizon.told(step);
-    this.#sign(reply, message.print);
-    step.send(from, reply);
-  }
-
-  #proposeLiteral(from: NodeId, id: number, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#promises.blocks(id, message, step)) return;
-    // The proposal may have reached us though our promise was not among those it was built on.
-    this.#promises.make(message, step);
-    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
-    this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
@@ -451,6 +432,7 @@ export class Acceptor implements LeaseView, LedgerView, RowView {
   }
 
   #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
+    invariant(this.voting.isOpen || !this.#rules.silenceCoversOwnVote, 'a member voted in its silence');
     const flags = this.#watchers.isWatched(message) ? WATCHED : 0;
     this.#given++;
     const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), change, from, message, flags, step) ?? true;

@@ -5,6 +5,7 @@
  */
 import {
   encodeName,
+  invariant,
   monoAfter,
   monoUs,
   NO_BALLOT,
@@ -84,18 +85,13 @@ export class Holder {
     const { lease, name, ballot, termUs, keep, watched, trips, ticket } = pursuit;
     // An earlier lease of this process on the same name has run out; it just was not looked at since.
     const earlier = this.#names.find(name, 0, name.length);
-    if (earlier >= 0 && this.#holds.has(earlier)) this.#lose(earlier, step);
+    if (earlier >= 0 && this.#holds.has(earlier)) {
+      invariant(ballot > this.#holds.token(earlier), 'a lease was granted with a token that is not above the last one of its name');
+      this.#lose(earlier, step);
+    }
     const id = this.#names.intern(name, 0, name.length);
-    this.#holds.add(
-      id,
-      lease,
-      ballot,
-      ballot,
-      deadlineMono,
-      deadlineWall,
-      Math.ceil(termUs / 1000),
-      (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0),
-    );
+    const flags = (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0);
+    this.#holds.add(id, lease, ballot, ballot, deadlineMono, deadlineWall, Math.ceil(termUs / 1000), flags);
     this.#published.begin(lease, pursuit.meta, ballot);
     this.#schedule(id);
     if (watched) this.#tellLearners(id, termUs, 0, step);
@@ -272,6 +268,7 @@ export class Holder {
   #extend(renewal: Renewal, step: QuorumStep): void {
     const { id, lease, termUs } = renewal;
     const holds = this.#holds;
+    invariant(holds.has(id) && holds.lease(id) === lease, 'a renewal is of a lease that is not held');
     if (this.#out.rules.endIsFinal && this.#remaining(id, step.monoUs, step.wallUs) <= 0) {
       this.#lose(id, step);
       return;
@@ -286,6 +283,7 @@ export class Holder {
       holds.setDeadlineMono(id, renewal.startMono + termUs);
       holds.setDeadlineWall(id, renewal.startWall + termUs);
     }
+    invariant(holds.deadlineMono(id) > step.monoUs || !this.#out.rules.endIsFinal, 'a lease was renewed that is over');
     holds.setTermMs(id, Math.ceil(termUs / 1000));
     holds.setFlags(id, holds.flags(id) & ~RENEWING);
     this.#renewals.delete(lease);
@@ -366,7 +364,7 @@ export class Holder {
   #forget(id: number, lease: number): void {
     this.#renewals.delete(lease);
     this.#published.forget(lease);
-    this.#holds.remove(id);
+    invariant(this.#holds.remove(id), 'a lease ended that is not held');
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
  * How much of one member's memory the leases of each client take, counted in units of about 128 bytes: a lease is one, and its
  * metadata one more than the units it fills. Clients are known by the index of their owner table.
  */
+import { invariant } from '../../../kernel/index.ts';
 import { shareOf } from '../limits.ts';
 
 const UNIT_BYTES = 128;
@@ -23,9 +24,11 @@ export class LeaseRoom {
 
   /** The client's leases take so many more, or fewer. */
   add(client: number, units: number): void {
+    const own = (this.#units[client] ?? 0) + units;
     this.#all += units;
+    invariant(own >= 0 && this.#all >= own, 'leases were taken from a client that has fewer');
     if (this.#all === 0) this.#units.length = 0;
-    else this.#units[client] = (this.#units[client] ?? 0) + units;
+    else this.#units[client] = own;
   }
 
   /** Whether there is room for so many more of any one of so many clients: then none has to be looked up. */

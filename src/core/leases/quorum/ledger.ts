@@ -6,7 +6,7 @@
  * renewal is written only if it makes the vote longer or says something else of its holder: a vote that is read back is honoured anew in full.
  * Another try of the same holder is written: the release of the one before may come late, and must not fit what is read back.
  */
-import { BALLOT_TIME_MAX, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
+import { BALLOT_TIME_MAX, invariant, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot } from '../../contract.ts';
 import { LowestSet } from '../../tables/index.ts';
 import { WriteQueue, type Places } from '../../write-queue.ts';
@@ -121,6 +121,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
 
   /** The silence is over: from when this is written on, the member may vote. */
   settle(life: number, step: QuorumStep): void {
+    invariant(this.#reads === 0, 'a member would vote before its disk was read');
     // Votes that were read back may have been given for longer terms than there are now.
     const owesMore = this.#restored > 0;
     const longestUs = owesMore ? Math.max(this.#head.silenceUs, this.#silenceUs) : this.#silenceUs;
@@ -141,11 +142,13 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     const number = this.#queue.enter({ to, owner, lease, ballot, flags, print });
     const rises = ballot > this.#floor;
     if (rises) this.#floor = this.#floorAbove(ballot, step);
+    invariant(this.#floor >= ballot, 'a vote is kept above the floor that is written');
     this.#await(FLOOR, number, rises, step);
     if (this.#keepsVotes) {
       const place = this.#placeOf(id);
       const grows = place >= this.#head.places;
       if (grows) this.#head = { ...this.#head, places: Math.max(this.#placesMin, 2 * this.#head.places) };
+      invariant(place < this.#head.places, 'a vote is kept where no restart looks');
       if (this.#rules.replyAfterHead) this.#await(HEAD, number, grows, step);
       else if (grows) this.#queue.write(HEAD, null, step);
       const keptUs = change === 'new' ? 0 : (this.#spans.get(id) ?? 0);

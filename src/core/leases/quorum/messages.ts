@@ -8,7 +8,7 @@ import { NamedMessage } from '../named-message.ts';
 
 /** From a proposer to acceptors: may I? Carries name, lease and ballot. */
 export const PREPARE = 1;
-/** The acceptor answers: you may propose. Carries lease, ballot, clock; in the literal variant also the live lease it has. */
+/** The acceptor answers: you may propose. Carries lease, ballot, clock. */
 export const PROMISED = 2;
 /** From a proposer to acceptors: vote for me. Carries name, lease, ballot, token, term, metadata. */
 export const PROPOSE = 3;

@@ -2,7 +2,7 @@
  * Promises of one acceptor: whom it will hear next on a name. They are about contention, not about
  * safety (rule 2 is), so each ends by itself, with the attempt it was made to.
  */
-import { compareBallots, monoAfter, NEVER, type BallotTime, type Incarnation, type MonoUs, type SpanUs } from '../../../kernel/index.ts';
+import { compareBallots, monoAfter, type BallotTime, type Incarnation, type MonoUs, type SpanUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap, type NameTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
@@ -20,12 +20,12 @@ interface Promised {
 
 export class Promises {
   readonly #names: NameTable;
-  /** How long a promise stands; null is for ever, as in the paper. */
-  readonly #standsUs: SpanUs | null;
+  /** How long a promise stands: not for ever, as in the paper. */
+  readonly #standsUs: SpanUs;
   readonly #promises = new Map<number, Promised>();
   readonly #due = new DueHeap();
 
-  constructor(names: NameTable, standsUs: SpanUs | null) {
+  constructor(names: NameTable, standsUs: SpanUs) {
     this.#names = names;
     this.#standsUs = standsUs;
   }
@@ -37,11 +37,7 @@ export class Promises {
   make(message: QuorumMessage, step: QuorumStep): void {
     const id = this.#names.intern(message.name, message.nameStart, message.nameEnd);
     this.#names.retain(id, PROMISE_ROLE);
-    this.#keep(id, {
-      ballot: message.ballot,
-      owner: message.owner,
-      until: this.#standsUs === null ? NEVER : monoAfter(step.monoUs, this.#standsUs),
-    });
+    this.#keep(id, { ballot: message.ballot, owner: message.owner, until: monoAfter(step.monoUs, this.#standsUs) });
   }
 
   /** A higher ballot was promised the name. */
@@ -72,7 +68,7 @@ export class Promises {
 
   #keep(id: number, promise: Promised): void {
     this.#promises.set(id, promise);
-    if (promise.until !== NEVER) this.#due.push(promise.until, id);
+    this.#due.push(promise.until, id);
   }
 
   snapshot(): Snapshot {

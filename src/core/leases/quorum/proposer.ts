@@ -5,6 +5,7 @@
  * random while, and asks before it proposes.
  */
 import {
+  invariant,
   monoAfter,
   monoUs,
   NO_BALLOT,
@@ -22,20 +23,7 @@ import type { LeaseCommand, RefusalReason } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import type { Holder } from './holder.ts';
 import { ballotLimit } from '../horizon.ts';
-import {
-  AHEAD,
-  FOR_PREPARE,
-  HAS_LEASE,
-  LOW,
-  OUTBID,
-  PREPARE,
-  PROPOSE,
-  QUIET,
-  UNWAIT,
-  WAIT,
-  WATCHED,
-  type QuorumMessage,
-} from './messages.ts';
+import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
 import type { Outgoing } from './outgoing.ts';
 import { Pursuit, type Verdict } from './pursuit.ts';
 import { patienceUs, stretch } from '../timing.ts';
@@ -83,20 +71,10 @@ export class Proposer {
   promised(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const pursuit = this.#current(from, message, 'preparing', step);
     if (!pursuit) return;
-    if (!this.#out.rules.oneRoundTrip && !this.#isOpen(message)) {
-      pursuit.refuse(from, message);
-      if (pursuit.refused.add(from)) this.#judgeRefusals(pursuit, step);
-      return;
-    }
     pursuit.promised.add(from);
     if (pursuit.promised.size < this.#out.electorate.quorum) return;
     pursuit.phase = 'proposing';
     pursuit.clearRefusals();
-    if (!this.#out.rules.deadlineFromFirstMessage) {
-      pursuit.startMono = step.monoUs;
-      pursuit.startWall = step.wallUs;
-      this.#dueAt(pursuit, monoAfter(step.monoUs, this.#out.timing.attemptUs));
-    }
     this.#propose(pursuit, step);
   }
 
@@ -203,17 +181,11 @@ export class Proposer {
     return pursuit;
   }
 
-  /** Rule 5: distinct voters. The literal variant also needs to know whether what an acceptor told of is open to us. */
+  /** Rule 5: distinct voters. */
   #count(pursuit: Pursuit, step: QuorumStep): void {
     pursuit.messages++;
     const votes = this.#out.rules.distinctVoters ? pursuit.accepted.size : pursuit.messages;
     if (votes >= this.#out.electorate.quorum) this.#win(pursuit, step);
-  }
-
-  #isOpen(message: QuorumMessage): boolean {
-    if ((message.flags & HAS_LEASE) === 0) return true;
-    if (message.holder !== this.#out.owner) return false;
-    return message.holderLease === message.lease || !this.#out.rules.ownLeaseOnlyToRenew;
   }
 
   #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
@@ -228,9 +200,8 @@ export class Proposer {
     const { rules, timing } = this.#out;
     const attemptUs = patienceUs(timing, pursuit.unanswered);
     pursuit.begin(this.#out.nextBallot(step, pursuit.above), step.monoUs, step.wallUs);
-    const bounded = rules.attemptDeadline && (rules.deadlineFromFirstMessage || rules.oneRoundTrip);
-    this.#dueAt(pursuit, bounded ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
-    if (!pursuit.careful && rules.oneRoundTrip) {
+    this.#dueAt(pursuit, rules.attemptDeadline ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
+    if (!pursuit.careful) {
       pursuit.phase = 'proposing';
       this.#propose(pursuit, step);
       return;
@@ -260,10 +231,19 @@ export class Proposer {
       this.#fail(pursuit, step);
       return;
     }
+    this.#checkGrant(pursuit, deadlineMono, step);
     this.#pursuits.delete(pursuit.lease);
     // Where it has the vote it has left the queue.
     this.#leaveQueues(pursuit, pursuit.accepted, step);
     this.#holder.hold(pursuit, deadlineMono, deadlineWall, step);
+  }
+
+  /** What every grant has, whatever led to it. */
+  #checkGrant({ phase, ballot, accepted, termUs }: Pursuit, deadlineMono: MonoUs, { monoUs: mono }: QuorumStep): void {
+    const { rules, electorate } = this.#out;
+    invariant(phase === 'proposing' && ballot !== NO_BALLOT, 'an attempt won that is void');
+    invariant(accepted.size >= electorate.quorum || !rules.distinctVoters, 'a lease was granted without a quorum of voters');
+    invariant(deadlineMono <= mono + termUs, 'a lease was granted for longer than its term');
   }
 
   /** The attempt is void before its release leaves: a late vote finds nothing to add to (rule 6). */
@@ -286,7 +266,7 @@ export class Proposer {
     }
     // In line before anything is given back: in between, its place would be the next one's.
     const isQueued = pursuit.waits && this.#isWorthWaiting(verdict, pursuit) && this.#enterQueues(pursuit, step);
-    if (phase === 'proposing' && this.#out.rules.oneRoundTrip) this.#giveBack(pursuit, ballot, step);
+    if (phase === 'proposing') this.#giveBack(pursuit, ballot, step);
     if (isQueued) return;
     switch (verdict) {
       case 'low':

@@ -5,8 +5,6 @@
 export interface QuorumRules {
   /** Rule 1: an attempt has a deadline, stored as data and checked in every handler. */
   readonly attemptDeadline: boolean;
-  /** Rule 1: the lease's deadline starts with the attempt's first message. */
-  readonly deadlineFromFirstMessage: boolean;
   /** Rule 2: an acceptor never replaces a live lease of another owner. */
   readonly keepLiveLease: boolean;
   /** Rule 3: an owner is an incarnation, not a node. */
@@ -19,8 +17,6 @@ export interface QuorumRules {
   readonly handlesApart: boolean;
   /** Rule 3: a lease is known by its whole number, not by what 32 bits hold of it. */
   readonly wholeNumbers: boolean;
-  /** Rule 3, in the literal variant: only the lease that is being renewed is open to its owner. */
-  readonly ownLeaseOnlyToRenew: boolean;
   /** Rule 4: after a start, silence. */
   readonly restartSilence: boolean;
   /** Rule 4: the silence covers a node's vote for itself. */
@@ -97,20 +93,16 @@ export interface QuorumRules {
   readonly ticketAfterQuorum: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
-  /** Section 6: an uncontended proposal goes out without prepare. */
-  readonly oneRoundTrip: boolean;
 }
 
 export const ALL_RULES: QuorumRules = {
   attemptDeadline: true,
-  deadlineFromFirstMessage: true,
   keepLiveLease: true,
   ownerIsIncarnation: true,
   asksInOwnName: true,
   answersFromAsked: true,
   handlesApart: true,
   wholeNumbers: true,
-  ownLeaseOnlyToRenew: true,
   restartSilence: true,
   silenceCoversOwnVote: true,
   silenceByMonotonic: true,
@@ -149,5 +141,4 @@ export const ALL_RULES: QuorumRules = {
   turns: true,
   ticketAfterQuorum: true,
   jitter: true,
-  oneRoundTrip: true,
 };

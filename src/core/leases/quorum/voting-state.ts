@@ -4,6 +4,7 @@
  * The silence covers the whole node, its own vote included, and ends by monotonic time only.
  */
 import {
+  invariant,
   monoAfter,
   monoUs,
   NEVER,
@@ -107,6 +108,11 @@ export class VotingState {
     }
     this.#succeed(step);
     if (restarted || this.#ledger) this.#begin(restarted ? this.#timing.silenceUs : 0, step);
+  }
+
+  /** It has given no reason to be silent: neither a start nor a failure. */
+  get isOpen(): boolean {
+    return this.#phase === 'open';
   }
 
   /** Whether a request of this node is left without a vote. */
@@ -279,6 +285,8 @@ export class VotingState {
   }
 
   #over(step: QuorumStep): void {
+    const isDue = this.#skipped || step.monoUs >= this.#until || !this.#rules.silenceByMonotonic;
+    invariant(isDue, 'a silence ended before its time');
     this.#ended(step);
     if (this.#ledger === null) {
       this.#open(step);

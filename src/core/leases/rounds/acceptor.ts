@@ -6,6 +6,7 @@
 import {
   ballotTime,
   encodeName,
+  invariant,
   monoAfter,
   monoUs,
   NEVER,
@@ -209,6 +210,7 @@ export class RoundAcceptor {
     const { value } = row;
     const isTheirs = value !== null && value.holder === message.owner && value.holderLease === message.lease;
     if (value !== null && (this.#rules.releaseByBallot ? isTheirs && value.ownBallot <= message.ballot : true)) {
+      invariant(value.holder === message.owner || !this.#rules.releaseByBallot, 'a release ended the vote of another owner');
       if (message.untilUs === 0) this.#clear(row);
       else this.#shorten(row, value, message.untilUs, step);
     }
@@ -254,6 +256,9 @@ export class RoundAcceptor {
   }
 
   #accept(row: Row, message: RoundMessage, value: LeaseValue, old: LeaseValue | null, step: RoundStep): void {
+    invariant(!this.#isSilent, 'a member voted in its silence');
+    invariant(old === row.value || !this.#rules.keepLiveLease, 'a live vote was given to another lease');
+    const endsAt = row.untilMono;
     const untilMono = monoAfter(step.monoUs, this.#keepFor(value, step));
     const keepsOld = old !== null && this.#rules.neverShorten && row.untilMono > untilMono;
     // An end and when that is on our clock stay a pair: a release as of a later time is counted from it.
@@ -266,6 +271,7 @@ export class RoundAcceptor {
     if (this.#compare(row.writeTime, row.writeBy, message.ballot, message.owner) <= 0) row.write(message.ballot, message.owner, kept);
     else row.value = kept;
     if (!keepsOld) row.untilMono = untilMono;
+    invariant(old === null || row.untilMono >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
     row.endedBy = NOBODY;
     row.token = Math.max(row.token, value.token);
     this.#plan(row, step);
@@ -339,6 +345,7 @@ export class RoundAcceptor {
       this.#rest(row, step);
     } else {
       this.#floor = Math.max(this.#floor, row.token);
+      invariant(row.untilMono <= step.monoUs, 'a vote was forgotten that stands');
       this.#rows.forget(row);
     }
   }

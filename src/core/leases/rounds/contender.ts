@@ -24,6 +24,7 @@ import { aboveWritten, Claim, Round, whyFailed, type Purpose } from './claim.ts'
 import { Claims } from './claims.ts';
 import type { LeaseCommand, RefusalReason } from '../contract.ts';
 import type { RoundStep } from './config.ts';
+import { checkGrant, checkRenewal } from './hold-checks.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
 import { Outgoing } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
@@ -247,7 +248,7 @@ export class Contender {
     const { rules } = this.#surroundings;
     const ballot = aboveWritten(this.#ballots.next(step), claim);
     const patienceUs = roundPatienceUs(this.#pace, purpose === 'renew', claim.termUs);
-    const until = rules.attemptDeadline ? monoAfter(step.monoUs, patienceUs) : monoUs(Infinity);
+    const until = rules.attemptDeadline && rules.deadlineFromFirstMessage ? monoAfter(step.monoUs, patienceUs) : monoUs(Infinity);
     if (purpose === 'take') {
       claim.phase = 'asking';
       claim.tries++;
@@ -349,6 +350,7 @@ export class Contender {
       this.#fail(claim, round, step);
       return;
     }
+    checkGrant(claim, round, this.#surroundings, step.monoUs);
     claim.round = null;
     claim.phase = 'holding';
     this.#planHold(claim, step);
@@ -370,6 +372,7 @@ export class Contender {
       this.#fail(claim, round, step);
       return;
     }
+    checkRenewal(claim, round, this.#surroundings, deadlineMono);
     claim.round = null;
     this.#planHold(claim, step);
     this.#out.teach(claim, 0, round.value?.meta, step);

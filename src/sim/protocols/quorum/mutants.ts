@@ -7,7 +7,6 @@ import type { Mutant } from '../../protocol.ts';
 export type Shape =
   | 'swarm'
   | 'lockstep'
-  | 'long-memory'
   | 'reboots'
   | 'overtaking'
   | 'outages'
@@ -30,10 +29,13 @@ interface QuorumMutant extends Mutant {
   readonly bootstraps?: boolean;
 }
 
-/** Rule 2 off and prepare always: the paper to the letter. What other rules cover in the product shows there. */
-const LITERAL: readonly (keyof QuorumRules)[] = ['keepLiveLease', 'oneRoundTrip'];
-
 export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
+  {
+    name: 'no-attempt-deadline',
+    rule: 'rule 1',
+    how: 'Votes that come after the end of the lease they are for are counted, and it is handed out all the same.',
+    without: ['attemptDeadline'],
+  },
   {
     name: 'replace-live-lease',
     rule: 'rule 2',
@@ -324,29 +326,7 @@ export const QUORUM_MUTANTS: readonly QuorumMutant[] = [
     breaksLiveness: true,
     shape: 'lockstep',
   },
-  {
-    name: 'no-attempt-deadline',
-    rule: 'rule 1, with rule 2 off',
-    how: 'A promise given before a crash is added to promises given after it: an attempt of before the restart wins beside a living lease.',
-    without: [...LITERAL, 'attemptDeadline'],
-  },
-  {
-    name: 'deadline-at-propose',
-    rule: 'rule 1, with rule 2 off',
-    how: 'Attempt and lease are timed from the proposal: the time spent on promises is not counted.',
-    without: [...LITERAL, 'deadlineFromFirstMessage'],
-  },
-  {
-    name: 'own-lease-always-open',
-    rule: 'rule 3, with rule 2 off',
-    how: 'A second handle takes the live lease of the first for its own and replaces it.',
-    without: [...LITERAL, 'ownLeaseOnlyToRenew'],
-  },
 ];
-
-export function isLiteral(mutant: string | null): boolean {
-  return mutant === 'literal' || QUORUM_MUTANTS.some(({ name, without }) => name === mutant && without.includes('oneRoundTrip'));
-}
 
 /** Of the product's worlds, the shapes that are drawn beside the swarm. */
 const SHAPES_DRAWN: readonly Shape[] = [
@@ -367,7 +347,6 @@ const SHAPES_DRAWN: readonly Shape[] = [
 
 /** Three of four worlds of a mutant are of the shape it asks for; of the product's, two in five are of some shape. */
 export function drawShape(chooser: Chooser, mutant: string | null): Shape {
-  if (isLiteral(mutant)) return chooser.below(4) > 0 ? 'long-memory' : 'swarm';
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.shape;
   if (asked && chooser.below(4) > 0) return asked;
   return SHAPES_DRAWN[chooser.below(29)] ?? 'swarm';
@@ -378,6 +357,6 @@ export function drawBootstraps(chooser: Chooser, shape: Shape, mutant: string | 
 }
 
 export function rulesOf(mutant: string | null): QuorumRules {
-  const without = mutant === 'literal' ? LITERAL : (QUORUM_MUTANTS.find(({ name }) => name === mutant)?.without ?? []);
+  const without = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.without ?? [];
   return { ...ALL_RULES, ...Object.fromEntries(without.map((rule) => [rule, false])) };
 }

@@ -30,7 +30,7 @@ import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_
 import type { Forger } from '../../liar.ts';
 import type { Desk, Scenario, SimProtocol, User } from '../../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './disks.ts';
-import { drawBootstraps, drawShape, isLiteral, QUORUM_MUTANTS, rulesOf } from './mutants.ts';
+import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf } from './mutants.ts';
 import { quorumForger } from './liar.ts';
 import { shapeFaults } from './shapes.ts';
 import { smallerWorlds } from '../leases/smaller.ts';
@@ -105,18 +105,17 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
   codec: quorumCodec(),
 
   plan(chooser: Chooser, mutant: string | null): QuorumScenario {
-    const literal = isLiteral(mutant);
     const shape = drawShape(chooser, mutant);
-    const drawn = literal ? 3 : ([3, 3, 3, 5, 4][chooser.below(5)] as number);
+    const drawn = [3, 3, 3, 5, 4][chooser.below(5)] as number;
     const members = shape === 'comebacks' || shape === 'slow-disks' ? 3 : drawn;
     // Who crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote.
     const hasty = shape === 'slow-disks';
-    const clients = literal || hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
+    const clients = hasty || shape === 'outlived' ? 2 + chooser.below(2) : chooser.below(3);
     const liars = shape === 'liars' ? 2 + chooser.below(2) : 0;
     const nodes = members + clients + liars;
     // Fencing tokens rise across restarts only while wall clocks are within the silence of each other
     // (rule 18): in tame worlds they are, and tokens are judged; in wild ones wall clocks are anything.
-    const tame = !literal && shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
+    const tame = shape !== 'reboots' && shape !== 'outages' && shape !== 'slewed' && chooser.below(2) === 0;
     const rateErrorPpm = (tame ? [0, 1_000] : [0, 1_000, 20_000, 100_000])[chooser.below(tame ? 2 : 4)] as number;
     const faults = shapeFaults(shape, chooser, {
       termUs: TERM_US,
@@ -136,22 +135,19 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     // Votes that wait for slow disks take longer than the network does, and whoever sets a cell up says so.
     const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread) + (hasty ? faults.storageUsSpread : 0);
     // Some have more names than a page of a listing, or the first places of a disk, have room for.
-    const names = literal ? 1 : hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
+    const names = hasty ? 1 + chooser.below(7) : ([1 + chooser.below(4), 6 + chooser.below(8)][chooser.below(6) - 2] ?? 1);
     const resources = Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) }));
     const handles = Array.from({ length: nodes - liars }, (_, node) =>
-      rush ? 1 : (literal || hasty) && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
+      rush ? 1 : hasty && node < members ? 0 : 1 + chooser.below(hasty ? 4 : 2),
     );
     const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-    // The literal variant lets its promises stand for ever: it is judged for safety only.
-    const livenessUs = literal
-      ? 0
-      : (rush ? handlesInAll + 4 : (handlesInAll * 5 + 15) * (shape === 'refits' ? REFIT_TERMS_MAX : 1)) * TERM_US;
+    const livenessUs = (rush ? handlesInAll + 4 : (handlesInAll * 5 + 15) * (shape === 'refits' ? REFIT_TERMS_MAX : 1)) * TERM_US;
     // Some cells of five let three members vote on a name (F8).
     const replication = members === 5 && chooser.below(2) === 0 ? 3 : members;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
     // A disk or a silence would keep waiters from answering within a head start.
     const orderly = shape === 'orderly';
-    const keeps = literal || orderly || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
+    const keeps = orderly || shape === 'outlived' ? [] : drawKeeps(chooser, shape, members, mutant);
     const allKept = keeps.length > 0 && keeps.every((kept) => kept !== 'nothing');
     if (keeps.length > 0) {
       // A data directory serves one process at a time.
@@ -163,7 +159,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     const succession = faults.outlivedAmongMembers || chooser.below(3) === 0 ? 'strict' : 'majority';
     const isRefitted = shape === 'refits' && allKept;
     if (isRefitted) faults.keepDiskPpm = MILLION;
-    const bootstraps = !literal && !rush && !orderly && drawBootstraps(chooser, shape, mutant);
+    const bootstraps = !rush && !orderly && drawBootstraps(chooser, shape, mutant);
     const timing = deriveTiming({ maxTermUs: TERM_US, rateErrorPpm, rttUs });
     const refits = isRefitted ? drawRefits(chooser, keeps, timing) : [];
     const tables = { placesMin: 1 << chooser.below(3), leasesPerPage: 1 + chooser.below(4) };
@@ -173,17 +169,17 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
       units: 0,
       faults,
       termUs: TERM_US,
-      safetyUs: rush ? TERM_US : TERM_US * ((literal ? 40 : shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + chooser.below(12)),
+      safetyUs: rush ? TERM_US : TERM_US * ((shape === 'comebacks' || shape === 'outlived' ? 16 : 4) + chooser.below(12)),
       livenessUs,
       config: {
         members,
-        core: { memberKeys, replication, timing, floorBuckets: 4, ...tables, ...(literal ? {} : { succession }) },
+        core: { memberKeys, replication, timing, floorBuckets: 4, ...tables, succession },
         habits: {
           handles: 0,
           resources,
           maxTermUs: TERM_US,
           sureTermUs: TERM_US,
-          lapseOnly: literal,
+          lapseOnly: false,
           rush,
           trying,
           livenessUs,

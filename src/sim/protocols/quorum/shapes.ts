@@ -10,7 +10,6 @@ export function shapeFaults(shape: Shape, chooser: Chooser, scale: FaultScale): 
 const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> = {
   swarm: drawFaults,
   lockstep,
-  'long-memory': longMemory,
   reboots,
   overtaking,
   outages,
@@ -27,24 +26,6 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
 /** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
 function lockstep(chooser: Chooser, { offsetUsMax }: FaultScale): FaultPlan {
   return { ...noFaults(), latencyUsMin: 4_000 + chooser.below(4_000), latencyUsSpread: 0, offsetUsMax };
-}
-
-/** Promises given before a crash arrive long after it, while members come and go. */
-function longMemory(chooser: Chooser, scale: FaultScale): FaultPlan {
-  return {
-    ...drawFaults(chooser, scale),
-    lossPpm: 20_000,
-    tailPpm: 0,
-    latePpm: 30_000,
-    crashEveryUs: scale.termUs * 2 + chooser.below(scale.termUs * 4),
-    downUsMax: 10_000,
-    afterVotePpm: 20_000 + chooser.below(100_000),
-    lastWordsLatePpm: 900_000,
-    twinPpm: 0,
-    sleepEveryUs: 0,
-    stallEveryUs: 0,
-    cutEveryUs: 0,
-  };
 }
 
 /** Machines go down and come up, and wall clocks are set: a moment later, or in the middle of things. */

@@ -16,17 +16,12 @@ import {
   TICK_US,
   type LeaseBounds,
 } from '../leases/small-world.ts';
-import { isLiteral } from './mutants.ts';
 
 export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
   bounds: leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
   tickUs: TICK_US,
 
-  settings: (bounds: LeaseBounds, mutant: string | null): Settings => ({
-    ...leaseSettings(bounds),
-    // The paper to the letter promises nothing about tokens.
-    fencing: isLiteral(mutant) ? 'no' : 'yes',
-  }),
+  settings: (bounds: LeaseBounds): Settings => ({ ...leaseSettings(bounds), fencing: 'yes' }),
 
   ratePpm: leaseRatePpm,
   clocks: () => AGREEING_CLOCKS,
@@ -75,10 +70,10 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
 
 /**
  * Proposers are alike where nothing but equality is asked of their incarnations. Only a PREPARE compares them, where ballots are equal, and the first
- * try sends none, except in the papers' way. An owner that is a node and not a life is not renamed with it.
+ * try sends none. An owner that is a node and not a life is not renamed with it.
  */
 function areAlike({ tries }: LeaseBounds, mutant: string | null): boolean {
-  return tries === 1 && !isLiteral(mutant) && mutant !== 'owner-is-node';
+  return tries === 1 && mutant !== 'owner-is-node';
 }
 
 /** What this file reads of a core's snapshot. */

@@ -5,6 +5,8 @@ import type { RoundShape } from './worlds.ts';
 
 export interface RoundMutant extends Mutant {
   readonly without: readonly (keyof RoundRules)[];
+  /** Rules that its paper lacks and that are in force all the same: without them something else would break first. */
+  readonly adds?: readonly (keyof RoundRules)[];
   /** Worlds in which its rule matters. */
   readonly shape?: RoundShape;
 }
@@ -176,6 +178,21 @@ export const SKEWED_MUTANTS: readonly RoundMutant[] = [
 /** On the papers to the letter. */
 export const PAXOSLEASE_LITERAL_MUTANTS: readonly RoundMutant[] = [
   {
+    name: 'deadline-at-propose',
+    rule: 'rule 1, with rule 2 off',
+    how: 'Attempt and lease are timed from the proposal, so promises of before a crash are added to promises of after it. An attempt deadline alone does not help.',
+    adds: ['attemptDeadline', 'deadlineFromFirstMessage'],
+    without: ['deadlineFromFirstMessage'],
+    shape: 'long-memory',
+  },
+  {
+    name: 'own-lease-always-open',
+    rule: 'rule 3, with rule 2 off',
+    how: 'A second handle takes the live lease of the first for its own and replaces it.',
+    without: ['handlesApart'],
+    shape: 'steady',
+  },
+  {
     name: 'id-hash-ballots',
     rule: 'rule 9',
     how: 'Ballots "mod n" of more proposers than n: two proposers with the same ballot are one to the acceptors.',
@@ -216,6 +233,7 @@ export const FLEASE_LITERAL_MUTANTS: readonly RoundMutant[] = [
 ];
 
 export function roundRules(mutant: RoundMutant | undefined, literal: boolean): RoundRules {
-  const without = [...(literal ? LITERAL_WITHOUT : []), ...(mutant?.without ?? [])];
+  const lacking = literal ? LITERAL_WITHOUT.filter((rule) => !mutant?.adds?.includes(rule)) : [];
+  const without = [...lacking, ...(mutant?.without ?? [])];
   return { ...ALL_ROUND_RULES, ...Object.fromEntries(without.map((rule) => [rule, false])) };
 }

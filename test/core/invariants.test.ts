@@ -1,0 +1,103 @@
+/** Invariants that stay on in production: what must hold in a table, and of a lease, whoever broke it. */
+import { describe, expect, it } from 'vitest';
+import { encodeName, incarnation, nodeId } from '../../src/kernel/index.ts';
+import { QuorumCore, QuorumMessage, RELEASE, type Snapshot } from '../../src/core/index.ts';
+import { LeaseRoom } from '../../src/core/leases/quorum/lease-room.ts';
+import { HOLD_ROLE, NameTable, OwnerTable } from '../../src/core/tables/index.ts';
+import { Cell, R, TERM_US, type Node } from './quorum/cell.ts';
+
+describe('tables', () => {
+  it('take no id that is of no name', () => {
+    const names = new NameTable();
+    expect(() => names.retain(0, HOLD_ROLE)).toThrow('an id is used that is of no name');
+    const bytes = encodeName('one');
+    const id = names.intern(bytes, 0, bytes.length);
+    names.retain(id, HOLD_ROLE);
+    names.drop(id, HOLD_ROLE);
+    for (const gone of [id, id + 1, -1]) expect(() => names.retain(gone, HOLD_ROLE)).toThrow('an id is used that is of no name');
+  });
+
+  it('release no owner twice', () => {
+    const owners = new OwnerTable();
+    const [one, other] = [owners.indexOf(incarnation(7)), owners.indexOf(incarnation(8))];
+    owners.retain(one);
+    owners.retain(other);
+    owners.release(one);
+    expect(() => owners.release(one)).toThrow('an owner was released that is not in the table');
+    expect(() => owners.release(9)).toThrow('an owner was released that is not in the table');
+  });
+
+  it('count no client below nothing', () => {
+    const room = new LeaseRoom(100);
+    room.add(0, 2);
+    room.add(1, 1);
+    expect(() => room.add(1, -2)).toThrow('leases were taken from a client that has fewer');
+  });
+});
+
+interface Held {
+  readonly holder: { readonly rows: readonly (readonly Snapshot[])[] };
+}
+
+/** The same process with another state: as if a fault of ours, or of the machine, had changed it. */
+function damage(node: Node, change: (rows: Held['holder']['rows']) => readonly (readonly Snapshot[])[]): void {
+  const whole = node.core.snapshot() as unknown as Held & Record<string, Snapshot>;
+  const boot = { self: nodeId(node.id), incarnation: incarnation(node.incarnation), restarted: false, diskKept: false };
+  node.core = new QuorumCore(node.cell.config, boot);
+  node.core.restore({ ...whole, holder: { ...whole.holder, rows: change(whole.holder.rows) } });
+}
+
+describe('a holder', () => {
+  it('renews nothing that it does not hold', () => {
+    const cell = new Cell({ clients: 1 });
+    const holder = cell.node(3);
+    const lease = holder.acquire();
+    cell.settle();
+    holder.renew(lease);
+    damage(holder, () => []);
+    expect(() => cell.settle()).toThrow('a renewal is of a lease that is not held');
+    expect(holder.said('renewed')).toEqual([]);
+  });
+
+  it('ends nothing that it does not hold', () => {
+    const cell = new Cell({ clients: 1 });
+    const holder = cell.node(3);
+    const lease = holder.acquire();
+    cell.settle();
+    holder.renew(lease);
+    damage(holder, () => []);
+    cell.pass(2 * TERM_US);
+    expect(() => holder.wake()).toThrow('a lease ended that is not held');
+    expect(holder.said('lost')).toEqual([]);
+  });
+
+  it('is granted no token below the last one that it knows of the name', () => {
+    const cell = new Cell({ clients: 1 });
+    const holder = cell.node(3);
+    holder.acquire();
+    cell.settle();
+    damage(holder, (rows) => rows.map(([text, lease, token, ...rest]) => [text ?? '', lease ?? 0, Number(token) * 2, ...rest]));
+    cell.pass(2 * TERM_US);
+    holder.acquire({ name: R });
+    expect(() => cell.settle()).toThrow('a lease was granted with a token that is not above the last one of its name');
+    expect(holder.said('granted').length).toBe(1);
+  });
+});
+
+describe('an acceptor', () => {
+  it('ends no vote on the word of another owner, not even with the number of its lease', () => {
+    const cell = new Cell({ clients: 2 });
+    const [holder, other, member] = [cell.node(3), cell.node(4), cell.node(0)];
+    const lease = holder.acquire();
+    cell.settle();
+    const release = new QuorumMessage();
+    Object.assign(release, { kind: RELEASE, owner: other.incarnation, lease, ballot: holder.last('granted').token + 1 });
+    release.setName(R, 0, R.length);
+    member.core.receive(nodeId(other.id), release, cell.step(member));
+    cell.settle();
+    other.acquire();
+    cell.settle(({ to, from }) => to === 0 || from === 0 || to === 1 || from === 1);
+    expect(other.said('granted')).toEqual([]);
+    expect((member.core.snapshot() as unknown as { acceptor: { rows: readonly unknown[] } }).acceptor.rows.length).toBe(1);
+  });
+});
