@@ -57,7 +57,7 @@ export const CAS_MUTANTS: readonly Mutant[] = [
   { name: 'late-renewal-revives', rule: 'endIsFinal', seed: 4 },
   { name: 'token-from-clock', rule: 'tokenAboveRecord', seed: 1 },
   { name: 'erased-token-forgotten', rule: 'tokenAboveFloor', tweak: { compactPpm: 60_000 }, seed: 1 },
-  { name: 'no-rate-margin', rule: 'rateMargin', seed: 4 },
+  { name: 'no-rate-margin', rule: 'rateMargin', tweak: { ...CALM, processes: 4 }, seed: 1 },
   { name: 'cas-lost-ack-is-loss', rule: 'lostAnswerIsRead', tweak: { ...CALM, lostPpm: 100_000 }, seed: 1 },
   { name: 'corrupt-is-free', rule: 'unreadableIsRefused', tweak: { corruptPpm: 20_000 }, seed: 1 },
 ];
