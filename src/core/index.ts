@@ -14,3 +14,4 @@ export * from './leases/timing.ts';
 export * from './leases/toy.ts';
 export * from './leases/quorum/index.ts';
 export * from './leases/rounds/index.ts';
+export * from './leases/storage/index.ts';

@@ -18,6 +18,14 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
     'TENURE_NO_QUORUM',
     `no majority of members answered for ${name}; not reached: ${missing}. Start them or mend the network`,
   ],
+  unreachable: (name) => [
+    'TENURE_STORE_UNREACHABLE',
+    `the store does not answer in time for ${name}; mend it or the way to it, or wait longer`,
+  ],
+  unreadable: (name) => [
+    'TENURE_STORE_CORRUPT',
+    `the record of ${name} in the store cannot be read: it is damaged, or a later version wrote it. It is not taken for free`,
+  ],
   silent: (name) => ['TENURE_SILENT', `too many members keep silent after their start to vote on ${name}; try again in a moment, or wait`],
   skewed: (name, _missing, offsets) => [
     'TENURE_CLOCK_SKEW',

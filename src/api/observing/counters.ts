@@ -123,6 +123,8 @@ export class LeaseTally {
     ahead: 0,
     silent: 0,
     'no-quorum': 0,
+    unreachable: 0,
+    unreadable: 0,
     timeout: 0,
     cancelled: 0,
   };

@@ -60,6 +60,10 @@ export type RefusalReason =
   | 'skewed'
   | 'ahead'
   | 'no-quorum'
+  /** The store does not answer, or too late. */
+  | 'unreachable'
+  /** The store holds a record of the name that cannot be read. */
+  | 'unreadable'
   | 'timeout'
   | 'cancelled';
 

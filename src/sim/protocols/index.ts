@@ -4,6 +4,7 @@ import { quorumKit } from './quorum/index.ts';
 import { registerKit } from './register/index.ts';
 import { roundKits } from './rounds/index.ts';
 import { roundsRegisterKit } from './rounds-register/index.ts';
+import { storageLeaseKits } from './storage-leases/index.ts';
 import { toyKit } from './toy/index.ts';
 
-export const kits: readonly Kit[] = [quorumKit, ...roundKits, registerKit, roundsRegisterKit, toyKit];
+export const kits: readonly Kit[] = [quorumKit, ...roundKits, registerKit, roundsRegisterKit, ...storageLeaseKits, toyKit];

@@ -1,0 +1,39 @@
+/** What a core for leases on storage is built with, what it can be told beyond what every lease engine can, and what it says beyond that. */
+import type { Step, UnitId } from '../../contract.ts';
+import type { LeaseCommand, LeaseEvent } from '../contract.ts';
+import type { Unreadable } from './record.ts';
+import type { StorageTiming } from './timing.ts';
+
+export interface StorageConfig {
+  /** The shared unit that the records are in. */
+  readonly unit: UnitId;
+  readonly timing: StorageTiming;
+}
+
+export type StorageCommand =
+  | LeaseCommand
+  /** The record of this name has perhaps changed: a waiter looks now. Hints come late, twice or never. */
+  | { readonly kind: 'hint'; readonly name: Uint8Array }
+  /**
+   * The store is in an epoch that this core has not seen: it may have lost writes (rule 23). The driver says so before anything else
+   * when it opens the store, unless somebody has noted in the store that the epoch was waited out.
+   */
+  | { readonly kind: 'epoch'; readonly isWaitedOut: boolean }
+  /** Erases the record of a lease that was given back, and keeps its token as a floor. Only where the store can compare and set. */
+  | { readonly kind: 'compact'; readonly lease: number; readonly name: Uint8Array };
+
+export type StorageEvent =
+  | LeaseEvent
+  /** An attempt came to nothing because an access was late, failed or not answered. Many of them: δ is too small for this store. */
+  | { readonly kind: 'voided'; readonly lease: number }
+  /** A record cannot be read. It is not taken for free. */
+  | { readonly kind: 'unreadable'; readonly lease: number; readonly key: string; readonly why: Unreadable }
+  /** One observation has passed under this epoch: the driver may note so in the store. */
+  | { readonly kind: 'epoch-waited' }
+  /** `erased` is false if the record was not free, or changed meanwhile. */
+  | { readonly kind: 'compacted'; readonly lease: number; readonly erased: boolean };
+
+export type StorageStep = Step<never, StorageEvent>;
+
+/** What the paper's figures call the situation of a request: Figure 1, and Figure 4 with renewals. */
+export type FigureState = 'free' | 'try' | 'hold' | 'exit' | 'renew' | 'release';

@@ -1,0 +1,55 @@
+/** What a core for Δ-leases on plain registers is built with, and what is under way for one of its claims. */
+import type { BallotTime, MonoUs, WallUs } from '../../../kernel/index.ts';
+import type { StorageConfig } from './config.ts';
+import type { Found, NameRecord, Statement } from './contents.ts';
+
+/** Figure 5's renewal reads before it writes and after; that of section 7.1 only writes. */
+export type Renewal = 'eventual-nd' | 'nd';
+
+export interface DeltaConfig extends StorageConfig {
+  /** `eventual-nd` unless told otherwise: if an assumption ever breaks, two holders do not renew for ever. */
+  readonly renewal?: Renewal;
+  /** `literal`: the paper's single register, with fixed delays. Unsafe where a write lands late. */
+  readonly variant?: 'product' | 'literal';
+}
+
+/** When the deciding read left. */
+interface Reading {
+  readonly readMono: MonoUs;
+  readonly readWall: WallUs;
+}
+
+/** A write under way or done, and when it left. */
+interface Writing {
+  readonly seq: number;
+  readonly token: BallotTime;
+  readonly writeMono: MonoUs;
+  readonly writeWall: WallUs;
+  /** The proclaim that it carries; 0 if none. */
+  readonly carried: number;
+}
+
+interface BothRegisters {
+  readonly x: Found<NameRecord>;
+  readonly y: Found<Statement>;
+}
+
+interface Ops {
+  readonly ops: readonly number[];
+}
+
+export type DeltaDoing =
+  | ({ readonly kind: 'idle' | 'resting' } & Ops)
+  | ({ readonly kind: 'reading'; readonly opX: number } & Reading & BothRegisters & Ops)
+  | ({ readonly kind: 'writing' } & Reading & Writing & Ops)
+  | ({ readonly kind: 'pausing' } & Writing & Ops)
+  | ({ readonly kind: 'reading-back' } & Reading & Writing & Ops)
+  /** The holder has stopped, but a renewal's write is not answered yet: its uid is the one to name. */
+  | ({ readonly kind: 'awaiting-write'; readonly seq: number } & Ops)
+  /** The release is under way. */
+  | ({ readonly kind: 'stating' } & Ops)
+  /** A question: `first` is what the first of two looks found. */
+  | ({ readonly kind: 'looking'; readonly opX: number; readonly first: BothRegisters | null } & Reading & BothRegisters & Ops)
+  | ({ readonly kind: 'look-pausing'; readonly first: BothRegisters } & Ops);
+
+export type DoingOf<Kind extends DeltaDoing['kind']> = Extract<DeltaDoing, { kind: Kind }>;

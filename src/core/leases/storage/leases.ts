@@ -1,0 +1,314 @@
+/**
+ * What becomes of the requests of one process, on any kind of store: in line, contending, held until a deadline on
+ * two clocks, renewed, given back. How the store is read and written is the protocol's.
+ */
+import { monoAfter, monoUs, NEVER, spanUs, type BallotTime, type Incarnation, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import type { HolderHint, RefusalReason } from '../contract.ts';
+import { renewAfterUs } from '../timing.ts';
+import type { Claim, Doing } from './claim.ts';
+import type { StorageConfig, StorageStep } from './config.ts';
+import type { ClaimDesk } from './desk.ts';
+import type { StorageRules } from './rules.ts';
+import type { Sighting, Sightings } from './sightings.ts';
+
+/** A try that finds no answer gives up after so many accesses in a row. */
+const FAILURES_MAX = 4;
+
+/** How the leases of one kind of store are taken, renewed and given back. */
+export interface StorageProtocol<Does extends Doing> {
+  readonly idle: Does;
+  readonly resting: Does;
+  /** It is first in line: begins to contend, or does so again. */
+  contend(claim: Claim<Does>, step: StorageStep): void;
+  /** Whether a write of the contender left that may yet make it a holder: it cannot just be dropped. */
+  isCommitted(claim: Claim<Does>): boolean;
+  /** It rests: a hint that the record has changed is of use. */
+  isResting(claim: Claim<Does>): boolean;
+  renew(claim: Claim<Does>, step: StorageStep): void;
+  /** A renewal is under way, not one that rests after it failed. */
+  isRenewing(claim: Claim<Does>): boolean;
+  /** The holder has stopped: gives it back. */
+  giveBack(claim: Claim<Does>, step: StorageStep): void;
+  ask(claim: Claim<Does>, step: StorageStep): void;
+  answered(claim: Claim<Does>, completion: Answer, step: StorageStep): void;
+  /** Its time has come: an answer did not, or a rest or a pause is over. */
+  due(claim: Claim<Does>, step: StorageStep): void;
+  /** How long a record that was seen must stay as it is before it is free. */
+  observationUs(seen: Sighting): number;
+}
+
+/** What an access came to. */
+export interface Answer {
+  readonly op: number;
+  readonly ok: boolean;
+  readonly isLost: boolean;
+  readonly value: Uint8Array | null;
+  readonly version: Uint8Array | null;
+}
+
+/** An end on both clocks of its holder. */
+export interface Ends {
+  readonly mono: MonoUs;
+  readonly wall: WallUs;
+}
+
+export interface LeasesGround<Does extends Doing> {
+  readonly config: StorageConfig;
+  readonly owner: Incarnation;
+  readonly rules: StorageRules;
+  readonly desk: ClaimDesk<Does>;
+  readonly sightings: Sightings;
+  /** Since when something may be taken in this epoch. */
+  readonly takesFrom: () => MonoUs;
+}
+
+export class StorageLeases<Does extends Doing> {
+  readonly ground: LeasesGround<Does>;
+  readonly #protocol: () => StorageProtocol<Does>;
+
+  constructor(ground: LeasesGround<Does>, protocol: () => StorageProtocol<Does>) {
+    this.ground = ground;
+    this.#protocol = protocol;
+  }
+
+  // ── In line ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** First in line, or in line. One that does not wait is refused where it would have to. */
+  enter(claim: Claim<Does>, step: StorageStep): void {
+    const { desk } = this.ground;
+    const first = desk.firstFor(claim.name);
+    if (first?.phase === 'holding' && this.isOver(first, step)) this.lose(first, step);
+    const ahead = desk.firstFor(claim.name);
+    if (ahead !== undefined && !claim.waits && (ahead.phase === 'holding' || (ahead.phase === 'contending' && !ahead.isCalledOff))) {
+      const reason = ahead.phase === 'holding' ? 'held' : 'queued';
+      step.emit({ kind: 'refused', lease: claim.lease, reason, holder: this.#ownHint(ahead, step), unreached: [] });
+      return;
+    }
+    desk.enqueue(claim);
+    if (ahead !== undefined) {
+      claim.hasWaited = true;
+      desk.plan(claim, claim.waits ? claim.waitUntil : NEVER);
+      return;
+    }
+    this.#begin(claim, step);
+  }
+
+  #begin(claim: Claim<Does>, step: StorageStep): void {
+    claim.phase = 'contending';
+    this.#protocol().contend(claim, step);
+  }
+
+  /** Nothing is left of it: the next in line begins. */
+  end(claim: Claim<Does>, step: StorageStep): void {
+    const next = this.ground.desk.remove(claim);
+    if (next !== undefined) this.#begin(next, step);
+  }
+
+  // ── Contending ─────────────────────────────────────────────────────────────────────────────────────
+
+  /** Looks again then, or when its caller's patience ends. */
+  rest(claim: Claim<Does>, until: MonoUs, step: StorageStep): void {
+    if (claim.isCalledOff) {
+      this.end(claim, step);
+      return;
+    }
+    if (claim.waits && step.monoUs >= claim.waitUntil) {
+      this.refuse(claim, claim.failures > 0 ? 'unreachable' : 'timeout', step);
+      return;
+    }
+    if (claim.failures === 0) claim.hasWaited = true;
+    this.ground.desk.turn(claim, this.#protocol().resting, claim.waits ? monoUs(Math.min(until, claim.waitUntil)) : until);
+  }
+
+  /** An access failed, was late or was not answered. */
+  stumble(claim: Claim<Does>, step: StorageStep): void {
+    claim.failures++;
+    if (!claim.waits && !claim.isCalledOff && claim.failures >= FAILURES_MAX) this.refuse(claim, 'unreachable', step);
+    else this.rest(claim, this.later(this.ground.config.timing.retryUs, step), step);
+  }
+
+  /** Never all at the same moment. */
+  later(aboutUs: number, step: StorageStep): MonoUs {
+    return monoAfter(step.monoUs, spanUs(Math.ceil(aboutUs / 2) + step.choose(aboutUs)));
+  }
+
+  refuse(claim: Claim<Does>, reason: RefusalReason, step: StorageStep): void {
+    if (!claim.isCalledOff) {
+      step.emit({ kind: 'refused', lease: claim.lease, reason, holder: this.hint(claim.name, step), unreached: [] });
+    }
+    this.end(claim, step);
+  }
+
+  /** The caller wants it no more. What may yet become a lease goes on, and is given back if it does. */
+  callOff(claim: Claim<Does>, step: StorageStep): void {
+    if (claim.isCalledOff || (claim.phase !== 'contending' && claim.phase !== 'queued')) return;
+    if (claim.phase === 'queued' || !this.#protocol().isCommitted(claim)) {
+      this.refuse(claim, 'cancelled', step);
+      return;
+    }
+    claim.isCalledOff = true;
+    step.emit({ kind: 'refused', lease: claim.lease, reason: 'cancelled', holder: null, unreached: [] });
+  }
+
+  // ── Holding ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** It is ours until these ends, which have not come. */
+  grant(claim: Claim<Does>, token: BallotTime, ends: Ends, step: StorageStep): void {
+    claim.token = token;
+    claim.failures = 0;
+    this.#setEnds(claim, ends);
+    this.ground.sightings.forget(claim.name);
+    if (claim.isCalledOff) {
+      claim.phase = 'releasing';
+      claim.isQuiet = true;
+      this.#protocol().giveBack(claim, step);
+      return;
+    }
+    claim.phase = 'holding';
+    this.#hold(claim);
+    const { lease, trips, hasWaited } = claim;
+    step.emit({ kind: 'granted', lease, token, ...this.#told(claim), trips, waited: hasWaited });
+  }
+
+  /** A renewal that carried this proclaim has ended well. The deadline never goes back, and what is over stays over. */
+  extend(claim: Claim<Does>, ends: Ends, carried: number, step: StorageStep): void {
+    const { rules } = this.ground;
+    if (rules.endIsFinal && this.isOver(claim, step)) {
+      this.lose(claim, step);
+      return;
+    }
+    if (ends.mono >= claim.deadlineMono || !rules.endIsFinal) {
+      // The wall clock was set forward meanwhile: what it extends may live on, but the new end has passed.
+      if (rules.holderWatchesWall && rules.endIsFinal && step.wallUs >= ends.wall) {
+        this.failRenewal(claim, step);
+        return;
+      }
+      this.#setEnds(claim, ends);
+    }
+    const { lease } = claim;
+    this.#hold(claim);
+    step.emit({ kind: 'renewed', lease, ...this.#told(claim) });
+    if (carried > 0) step.emit({ kind: 'proclaimed', lease, number: carried });
+    if (claim.proclaiming > carried) this.#protocol().renew(claim, step);
+    else claim.proclaiming = 0;
+  }
+
+  /** The old deadline stands, and it is tried again until that has passed. */
+  failRenewal(claim: Claim<Does>, step: StorageStep): void {
+    step.emit({ kind: 'renewal-failed', lease: claim.lease });
+    this.pursue(claim, this.#protocol().resting, this.later(this.ground.config.timing.retryUs, step));
+  }
+
+  /** Part of a renewal: never past the deadline, so that what is lost is said to be lost. */
+  pursue(claim: Claim<Does>, doing: Does, until: MonoUs): void {
+    const isCut = this.ground.rules.endIsFinal;
+    this.ground.desk.turn(claim, doing, isCut ? monoUs(Math.min(until, claim.deadlineMono)) : until);
+  }
+
+  #hold(claim: Claim<Does>): void {
+    this.ground.desk.turn(claim, this.#protocol().idle, claim.keep ? this.#renewAt(claim) : claim.deadlineMono);
+  }
+
+  #renewAt({ deadlineMono, termUs }: Claim<Does>): MonoUs {
+    return monoUs(deadlineMono - termUs + renewAfterUs(termUs));
+  }
+
+  #setEnds(claim: Claim<Does>, { mono, wall }: Ends): void {
+    claim.deadlineMono = mono;
+    claim.deadlineWall = wall;
+  }
+
+  /** Both ends, as the caller may go by them. */
+  #told({ deadlineMono, deadlineWall }: Claim<Does>): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
+    const deadlineWallUs = this.ground.rules.holderWatchesWall ? deadlineWall : (Infinity as WallUs);
+    return { deadlineMonoUs: deadlineMono, deadlineWallUs };
+  }
+
+  /** Computed from the clocks when asked (rule 11), and by both of them (rule 12). */
+  remainingUs({ deadlineMono, deadlineWall }: Claim<Does>, mono: MonoUs, wall: WallUs): number {
+    const byMono = deadlineMono - mono;
+    return this.ground.rules.holderWatchesWall ? Math.min(byMono, deadlineWall - wall) : byMono;
+  }
+
+  isOver(claim: Claim<Does>, { monoUs: mono, wallUs: wall }: Pick<StorageStep, 'monoUs' | 'wallUs'>): boolean {
+    return this.remainingUs(claim, mono, wall) <= 0;
+  }
+
+  // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The holder has stopped before the first word of it leaves. */
+  release(claim: Claim<Does>, step: StorageStep): void {
+    claim.phase = 'releasing';
+    step.emit({ kind: 'stopped', lease: claim.lease });
+    this.#protocol().giveBack(claim, step);
+  }
+
+  /** Past its deadline the holder has stopped, and nobody need wait for what it left. */
+  lose(claim: Claim<Does>, step: StorageStep): void {
+    claim.phase = 'releasing';
+    claim.isQuiet = true;
+    step.emit({ kind: 'lost', lease: claim.lease });
+    this.#protocol().giveBack(claim, step);
+  }
+
+  released(claim: Claim<Does>, isKnown: boolean, step: StorageStep): void {
+    if (!claim.isQuiet) step.emit({ kind: 'released', lease: claim.lease, byQuorum: isKnown });
+    this.end(claim, step);
+  }
+
+  // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
+
+  due(claim: Claim<Does>, step: StorageStep): void {
+    const protocol = this.#protocol();
+    switch (claim.phase) {
+      case 'queued':
+        this.refuse(claim, 'timeout', step);
+        return;
+      case 'contending':
+        // A rest ends early for one whose patience has ended.
+        if (protocol.isResting(claim) && claim.waits && step.monoUs >= claim.waitUntil) this.rest(claim, NEVER, step);
+        else protocol.due(claim, step);
+        return;
+      case 'holding':
+        this.#dueHold(claim, step);
+        return;
+      default:
+        protocol.due(claim, step);
+    }
+  }
+
+  #dueHold(claim: Claim<Does>, step: StorageStep): void {
+    const protocol = this.#protocol();
+    const isRenewing = protocol.isRenewing(claim);
+    if (this.isOver(claim, step) && (this.ground.rules.endIsFinal || !isRenewing)) this.lose(claim, step);
+    else if (isRenewing) protocol.due(claim, step);
+    else if (claim.keep || claim.doing.kind !== protocol.idle.kind) protocol.renew(claim, step);
+    else this.ground.desk.plan(claim, claim.deadlineMono);
+  }
+
+  // ── Hints ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The holder as the record that was last seen tells it; it cannot last longer than until that is free. */
+  hint(name: string, { monoUs: now }: Pick<StorageStep, 'monoUs'>): HolderHint | null {
+    const seen = this.ground.sightings.of(name);
+    if (seen === undefined) return null;
+    const remainingUsMax = seen.since + this.#protocol().observationUs(seen) - now;
+    return remainingUsMax > 0 ? { owner: seen.owner, token: seen.token, remainingUsMax } : null;
+  }
+
+  #ownHint(claim: Claim<Does>, step: StorageStep): HolderHint | null {
+    if (claim.phase !== 'holding') return this.hint(claim.name, step);
+    return { owner: this.ground.owner, token: claim.token, remainingUsMax: this.remainingUs(claim, step.monoUs, step.wallUs) };
+  }
+
+  /** If this process itself holds the name, nothing need be read. */
+  ownHolder(name: string, step: StorageStep): Claim<Does> | null {
+    const first = this.ground.desk.firstFor(name);
+    return first?.phase === 'holding' && !this.isOver(first, step) ? first : null;
+  }
+
+  answer(claim: Claim<Does>, holder: HolderHint | null, certain: boolean, meta: Uint8Array | null, step: StorageStep): void {
+    this.ground.desk.remove(claim);
+    step.emit({ kind: 'answered', lease: claim.lease, holder, certain, meta: holder === null ? null : meta });
+  }
+}

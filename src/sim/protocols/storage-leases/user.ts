@@ -1,0 +1,246 @@
+/**
+ * Applications on a client of a simulated store: each handle picks a name, tries or waits, uses what it gets, renews, gives
+ * back, forgets to, or changes its mind. After the world has healed each must get a lease once more.
+ */
+import type { MonoUs, WallUs } from '../../../kernel/index.ts';
+import type { StorageCommand, StorageEvent } from '../../../core/index.ts';
+import type { Desk, User } from '../../protocol.ts';
+
+export interface StorageHolder {
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
+}
+
+export interface StorageHabits {
+  readonly resources: readonly { readonly text: string; readonly bytes: Uint8Array }[];
+  readonly maxTermUs: number;
+  readonly livenessUs: number;
+  /** Records are erased now and then. */
+  readonly compacts: boolean;
+  /** So long after the world has healed something of before may still land. */
+  readonly calmAfterUs: number;
+  /** Leases are kept until that is over. */
+  readonly clings: boolean;
+  /** Leases that are renewed last in a healed world. */
+  readonly keepsLast: boolean;
+  /** No living holder loses a lease before its end. */
+  readonly losesAtEndOnly: boolean;
+}
+
+type Resource = StorageHabits['resources'][number];
+
+interface Handle {
+  state: 'idle' | 'asking' | 'holding' | 'letting-go';
+  resource: Resource;
+  lease: number;
+  token: number;
+  keep: boolean;
+  deadlineMonoUs: MonoUs;
+  deadlineWallUs: WallUs;
+  usesLeft: number;
+  sinceHealed: boolean;
+}
+
+export class StorageUser implements User<StorageEvent> {
+  readonly #habits: StorageHabits;
+  readonly #core: StorageHolder;
+  readonly #desk: Desk<StorageCommand>;
+  readonly #handles: Handle[];
+  readonly #timers = new Map<number, () => void>();
+  #nextTimer = 1;
+  #numbers = 0;
+  #healedAt = Infinity;
+
+  constructor(habits: StorageHabits, handles: number, core: StorageHolder, desk: Desk<StorageCommand>) {
+    this.#habits = habits;
+    this.#core = core;
+    this.#desk = desk;
+    this.#handles = Array.from({ length: handles }, () => ({
+      state: 'idle',
+      resource: habits.resources[0] as Resource,
+      lease: 0,
+      token: 0,
+      keep: false,
+      deadlineMonoUs: 0 as MonoUs,
+      deadlineWallUs: 0 as WallUs,
+      usesLeft: 0,
+      sinceHealed: false,
+    }));
+  }
+
+  start(): void {
+    for (const handle of this.#handles) {
+      if (!this.#desk.healed) this.#later(this.#desk.choose(this.#habits.maxTermUs / 2), () => this.#ask(handle));
+    }
+    if (this.#habits.compacts) this.#compactLater();
+  }
+
+  timer(tag: number): void {
+    const act = this.#timers.get(tag);
+    this.#timers.delete(tag);
+    act?.();
+  }
+
+  healed(): void {
+    this.#healedAt = this.#desk.monoUs;
+    if (this.#handles.length === 0) this.#desk.done();
+    for (const handle of this.#handles) {
+      handle.sinceHealed = false;
+      if (handle.state === 'idle') this.#ask(handle);
+    }
+  }
+
+  waitingFor(): string {
+    const owing = this.#handles.filter(({ sinceHealed }) => !sinceHealed);
+    return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
+  }
+
+  event(event: StorageEvent): void {
+    const desk = this.#desk;
+    if (event.kind === 'answered') {
+      if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+      return;
+    }
+    if (event.kind === 'compacted') {
+      if (event.erased) desk.sometimes('record-erased');
+      return;
+    }
+    if (event.kind === 'voided') desk.sometimes('void-attempt');
+    if (event.kind === 'unreadable') desk.sometimes('unreadable-record');
+    if (!('lease' in event)) return;
+    const handle = this.#handles.find(({ lease }) => lease === event.lease);
+    if (handle) this.#eventOf(handle, event);
+  }
+
+  #eventOf(handle: Handle, event: StorageEvent): void {
+    const desk = this.#desk;
+    const { text } = handle.resource;
+    switch (event.kind) {
+      case 'granted':
+        this.#granted(handle, event);
+        return;
+      case 'renewed':
+        handle.deadlineMonoUs = event.deadlineMonoUs;
+        handle.deadlineWallUs = event.deadlineWallUs;
+        desk.renewed(text, handle.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        return;
+      case 'renewal-failed':
+        desk.sometimes('renewal-failed');
+        return;
+      case 'proclaimed':
+        desk.sometimes('proclaimed');
+        return;
+      case 'refused':
+        desk.sometimes(`refused-${event.reason}`);
+        desk.abandoned(text, event.lease);
+        this.#idle(handle);
+        return;
+      case 'lost':
+        this.#judgeLoss(handle);
+        desk.ended(text, handle.token, 'lost');
+        this.#idle(handle);
+        return;
+      case 'stopped':
+        desk.ended(text, handle.token, 'released');
+        return;
+      case 'released':
+        if (event.byQuorum) desk.sometimes('release-acknowledged');
+        desk.ended(text, handle.token, 'released');
+        if (handle.state === 'letting-go') this.#idle(handle);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** What is renewed by itself lasts in a healed world; and nobody loses anything before its end, but to a write of before. */
+  #judgeLoss({ resource, keep, sinceHealed, deadlineMonoUs, deadlineWallUs }: Handle): void {
+    const desk = this.#desk;
+    const isCalm = sinceHealed && desk.monoUs > this.#healedAt + this.#habits.calmAfterUs;
+    if (isCalm && keep && this.#habits.keepsLast) desk.failLiveness(`lost ${resource.text}, which it was renewing, in a healed world`);
+    const isEarly = desk.monoUs < deadlineMonoUs && desk.wallUs < deadlineWallUs;
+    if (isEarly && this.#habits.losesAtEndOnly) desk.failLiveness(`lost ${resource.text} before its end`);
+  }
+
+  // ── A handle's life ────────────────────────────────────────────────────────────────────────────────
+
+  #ask(handle: Handle): void {
+    const desk = this.#desk;
+    const { maxTermUs, resources, livenessUs, clings } = this.#habits;
+    if (handle.state !== 'idle' || (desk.healed && handle.sinceHealed)) return;
+    const resource = resources[desk.choose(resources.length)] as Resource;
+    const lease = ++this.#numbers;
+    const termUs = desk.healed || desk.choose(3) > 0 ? maxTermUs : 1 + Math.floor(maxTermUs / 8);
+    const waitUs = desk.healed ? livenessUs : desk.choose(2) === 0 ? 0 : 1 + desk.choose(maxTermUs * 4);
+    const keep = desk.healed || clings || desk.choose(2) === 0;
+    Object.assign(handle, { state: 'asking', resource, lease, token: 0, keep });
+    desk.requested(resource.text, lease);
+    desk.command({ kind: 'acquire', lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
+    if (!desk.healed && desk.choose(12) === 0) {
+      this.#later(desk.choose(maxTermUs / 4), () => {
+        if (handle.state === 'asking' && handle.lease === lease) desk.command({ kind: 'cancel', lease });
+      });
+    }
+    if (!desk.healed && desk.choose(8) === 0) desk.command({ kind: 'query', lease: ++this.#numbers, name: resource.bytes });
+  }
+
+  #granted(handle: Handle, event: Extract<StorageEvent, { kind: 'granted' }>): void {
+    const desk = this.#desk;
+    const { deadlineMonoUs, deadlineWallUs, token } = event;
+    Object.assign(handle, { state: 'holding', token, deadlineMonoUs, deadlineWallUs, usesLeft: desk.choose(6) });
+    desk.granted(handle.resource.text, handle.lease, token, { monoUs: deadlineMonoUs, wallUs: deadlineWallUs });
+    if (event.waited) desk.sometimes('waiter-served');
+    if (desk.healed && !handle.sinceHealed) {
+      handle.sinceHealed = true;
+      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.maxTermUs, () => desk.done());
+    }
+    this.#useLater(handle, handle.lease);
+  }
+
+  #useLater(handle: Handle, lease: number): void {
+    const isBrief = lease % 3 === 0;
+    this.#later(1 + this.#desk.choose(Math.floor(this.#habits.maxTermUs / (isBrief ? 50 : 3))), () => this.#use(handle, lease));
+  }
+
+  #use(handle: Handle, lease: number): void {
+    const desk = this.#desk;
+    const { bytes, text } = handle.resource;
+    if (handle.state !== 'holding' || handle.lease !== lease) return;
+    // What any application does: it asks whether the lease is valid, and acts.
+    if (this.#core.remainingUs(lease, bytes, desk.monoUs, desk.wallUs) > 0) desk.used(text, handle.token);
+    if (handle.usesLeft-- > 0 || this.#holdsOn) {
+      if (desk.choose(6) === 0) desk.command({ kind: 'proclaim', lease, name: bytes, meta: bytes, number: ++this.#numbers });
+      this.#useLater(handle, lease);
+    } else if (handle.keep || desk.choose(4) > 0) {
+      handle.state = 'letting-go';
+      desk.command({ kind: 'release', lease, name: bytes });
+    }
+  }
+
+  get #holdsOn(): boolean {
+    return this.#habits.clings && this.#desk.monoUs < this.#healedAt + 2 * this.#habits.calmAfterUs;
+  }
+
+  #idle(handle: Handle): void {
+    const desk = this.#desk;
+    handle.state = 'idle';
+    handle.token = 0;
+    this.#later(1 + desk.choose(Math.floor(this.#habits.maxTermUs / (desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
+  }
+
+  #compactLater(): void {
+    const desk = this.#desk;
+    const { maxTermUs, resources } = this.#habits;
+    this.#later(1 + desk.choose(maxTermUs), () => {
+      if (desk.healed) return;
+      const { bytes } = resources[desk.choose(resources.length)] as Resource;
+      desk.command({ kind: 'compact', lease: ++this.#numbers, name: bytes });
+      this.#compactLater();
+    });
+  }
+
+  #later(spanUs: number, act: () => void): void {
+    const tag = this.#nextTimer++;
+    this.#timers.set(tag, act);
+    this.#desk.after(spanUs, tag);
+  }
+}

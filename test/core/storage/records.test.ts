@@ -1,0 +1,110 @@
+/** Records of leases on storage as bytes, and the timing that everything rests on. */
+import { describe, expect, test } from 'vitest';
+import { incarnation } from '../../../src/kernel/index.ts';
+import {
+  decodeFloor,
+  decodeLeaseRecord,
+  decodeNameRecord,
+  decodeStatement,
+  describeStorageTiming,
+  deriveStorageTiming,
+  encodeFloor,
+  encodeLeaseRecord,
+  encodeNameRecord,
+  encodeNothing,
+  encodeStatement,
+  literalTiming,
+  takeOverUs,
+  type LeaseRecord,
+} from '../../../src/core/index.ts';
+
+const RECORD: LeaseRecord = {
+  owner: incarnation(2 ** 53 - 1),
+  lease: 3,
+  seq: 4,
+  token: 1_800_000_000_000_000,
+  termUs: 5_000_000,
+  meta: Uint8Array.of(1, 2, 3),
+  isHeld: true,
+  isGrounded: false,
+};
+const { isHeld: _held, isGrounded: _grounded, ...NAME } = RECORD;
+
+describe('a record', () => {
+  test('is read as it was written', () => {
+    expect(decodeNameRecord('r', encodeNameRecord('r', NAME))).toEqual(NAME);
+    expect(decodeNameRecord('r', encodeNameRecord('r', { ...NAME, meta: null }))).toEqual({ ...NAME, meta: null });
+    expect(decodeLeaseRecord('r', encodeLeaseRecord('r', RECORD))).toEqual(RECORD);
+    expect(decodeStatement('r', encodeStatement('r', NAME))).toEqual({ owner: NAME.owner, lease: 3, seq: 4, said: 'released' });
+    expect(decodeFloor(encodeFloor(17))).toBe(17);
+  });
+
+  test('of nothing is nothing', () => {
+    expect([decodeNameRecord('r', null), decodeNameRecord('r', encodeNothing('r')), decodeStatement('r', null)]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(decodeFloor(null)).toBe(0);
+  });
+
+  test('with any bit changed, or cut short anywhere, is refused', () => {
+    const bytes = encodeLeaseRecord('r', RECORD);
+    for (let at = 0; at < bytes.length; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = bytes.slice();
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit);
+        expect(typeof decodeLeaseRecord('r', damaged)).toBe('string');
+      }
+      expect(decodeLeaseRecord('r', bytes.slice(0, at))).toBe('corrupt');
+    }
+  });
+
+  test('of another name, of another kind or of a later format is refused', () => {
+    const bytes = encodeLeaseRecord('r', RECORD);
+    expect(decodeLeaseRecord('s', bytes)).toBe('corrupt');
+    expect(decodeNameRecord('r', bytes)).toBe('corrupt');
+    expect(decodeStatement('r', encodeNameRecord('r', NAME))).toBe('corrupt');
+    expect(decodeFloor(bytes)).toBe('corrupt');
+    const later = bytes.slice();
+    later[4] = 2;
+    expect(decodeLeaseRecord('r', later)).toBe('format');
+  });
+
+  test('with a token that leaves no room above it is refused', () => {
+    expect(decodeLeaseRecord('r', encodeLeaseRecord('r', { ...RECORD, token: 2 ** 53 - 1 }))).toBe('corrupt');
+  });
+});
+
+describe('timing', () => {
+  const input = { deltaUs: 10_000, maxTermUs: 1_000_000, rateErrorPpm: 100_000 };
+
+  test('stretches what others wait by both rate errors, and nothing else', () => {
+    const timing = deriveStorageTiming(input);
+    expect(timing.observationUs).toBe(Math.ceil((1_060_000 * 1.1) / 0.9));
+    expect(timing.pauseUs).toBe(Math.ceil((20_000 * 1.1) / 0.9));
+    expect([timing.attemptUs, timing.slackUs]).toEqual([20_000, 40_000]);
+    expect(takeOverUs(timing)).toBeGreaterThan(timing.observationUs + timing.pauseUs);
+  });
+
+  test("of the paper's own form has fixed delays on perfect clocks, for any Δ", () => {
+    expect(literalTiming({ deltaUs: 2, maxTermUs: 1 }, 'nd').observationUs).toBe(11);
+    expect(literalTiming({ deltaUs: 2, maxTermUs: 1 }, 'eventual-nd').observationUs).toBe(13);
+    expect(literalTiming({ deltaUs: 2, maxTermUs: 1 }, 'nd').pauseUs).toBe(4);
+  });
+
+  test('can be printed', () => {
+    const rows = describeStorageTiming(deriveStorageTiming(input));
+    expect(rows.map(([name]) => name)).toContain('observation');
+    expect(rows.find(([name]) => name === 'rateError')?.[1]).toBe('10%');
+  });
+
+  test.each([
+    [{ ...input, deltaUs: 0 }, 'delta'],
+    [{ ...input, maxTermUs: 40_000 }, 'too short'],
+    [{ ...input, maxTermUs: 2 ** 50 }, 'at most 1d'],
+    [{ ...input, rateErrorPpm: 300_000 }, 'rate error'],
+  ])('that does not fit together is refused: %o', (bad, why) => {
+    expect(() => deriveStorageTiming(bad)).toThrow(why);
+  });
+});

@@ -1,0 +1,54 @@
+/** Leases on storage in the simulator: clean with all rules, and the paper to the letter is not. Mutants are killed by the seeds of docs/mutants.md. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { deriveSeed } from '../../src/kernel/index.ts';
+import { kitNamed } from '../support/kits.ts';
+
+const RUNS = 25;
+const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+
+describe.each(['delta-lease', 'delta-lease-nd', 'delta-lease-cas'])('%s', (name) => {
+  test('is clean in worlds of every shape', { timeout: 60_000 }, () => {
+    const kit = kitNamed(name);
+    let grants = 0;
+    for (let run = 0; run < RUNS; run++) {
+      const result = kit.run(deriveSeed(3, run), null);
+      expect({ seed: result.seed, violations: result.violations }).toEqual({ seed: result.seed, violations: [] });
+      grants += result.grants;
+    }
+    expect(grants).toBeGreaterThan(RUNS);
+  });
+});
+
+test('the paper to the letter has two holders when a write lands late', () => {
+  const kit = kitNamed('delta-lease-literal');
+  const properties = Array.from({ length: 30 }, (_, run) => kit.run(deriveSeed(1, run), null).violations[0]?.property);
+  expect(properties).toContain('exclusion');
+});
+
+test(
+  'whoever renews by the ND renewal goes on for ever beside another, where the store has forgotten one of them',
+  { timeout: 60_000 },
+  () => {
+    const kit = kitNamed('delta-lease');
+    const broken = Array.from({ length: 10 }, (_, run) => kit.run(deriveSeed(3, run), 'nd-renewal').violations.length > 0);
+    expect(broken).toContain(true);
+  },
+);
+
+describe('without its rule it breaks as the page of mutants says:', () => {
+  const cases = ['delta-lease', 'delta-lease-nd', 'delta-lease-cas']
+    .map(kitNamed)
+    .flatMap((kit) => kit.mutants.map((mutant) => ({ kit, ...mutant })));
+
+  test.each(cases)('$kit.name $name', ({ kit, name, breaksLiveness }) => {
+    const row = new RegExp(
+      `^\\| \`${name}\` \\|.*\\| (\\S+) \\| \\d+ \\| \`tenure sim ${kit.name} --replay (\\d+) --mutant ${name}\` \\|$`,
+      'm',
+    ).exec(page);
+    expect(row, `npm run docs:mutants writes a row for ${name}`).not.toBeNull();
+    const [, property, seed] = row as RegExpExecArray;
+    expect(kit.run(Number(seed), name).violations[0]?.property).toBe(property);
+    expect(property === 'liveness').toBe(breaksLiveness === true);
+  });
+});
