@@ -150,7 +150,8 @@ class CasLease implements StorageProtocol<CasDoing> {
       lease,
       seq: desk.nextSeq(),
       token: how.token,
-      termUs,
+      // Others wait as long as the record says: a renewal for a shorter term does not end what its holder still counts on.
+      termUs: Math.max(termUs, Math.ceil(claim.deadlineMono - step.monoUs)),
       meta,
       isHeld: true,
       isGrounded: how.isGrounded,
