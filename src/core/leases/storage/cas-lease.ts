@@ -16,6 +16,7 @@ import {
   FLOOR_KEY,
   isUnreadable,
   keyOf,
+  tokenAt,
   type Found,
   type LeaseRecord,
 } from './contents.ts';
@@ -130,7 +131,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   }
 
   #take(claim: CasClaim, record: LeaseRecord | null, version: Version | null, floor: number, step: StorageStep): void {
-    const wall = Math.floor(step.wallUs);
+    const wall = tokenAt(step);
     const token = this.#rules.tokenAboveRecord ? Math.max((record?.token ?? 0) + 1, floor + 1, wall) : wall;
     const isGrounded = record !== null || floor > 0;
     this.#put(claim, 'taking', { version, token, isGrounded, isBlind: !this.#rules.conditionalTake }, step);

@@ -18,6 +18,7 @@ import {
   isUnreadable,
   keyOf,
   statementKeyOf,
+  tokenAt,
   type Found,
   type NameRecord,
   type Uid,
@@ -122,7 +123,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     } else if (this.#isLate(readMono, readWall, step)) {
       this.#leases.stumble(claim, step);
     } else {
-      this.#write(claim, { readMono, readWall }, Math.max((x?.token ?? 0) + 1, Math.floor(step.wallUs)), step);
+      this.#write(claim, { readMono, readWall }, Math.max((x?.token ?? 0) + 1, tokenAt(step)), step);
     }
   }
 
