@@ -237,6 +237,25 @@ describe('questions', () => {
     expect(q.events.pop()).toMatchObject({ certain: false });
   });
 
+  test('nothing is certain before a new epoch was waited out: the store may have lost what a holder wrote', () => {
+    for (const kind of ['plain', 'cas'] as const) {
+      const store = new ScriptedStore();
+      const [p, q] = [store[kind](), store[kind]()];
+      p.acquire(1);
+      store.run(TAKE_US);
+      store.registers.clear();
+      q.command({ kind: 'epoch', isWaitedOut: false });
+      q.command({ kind: 'query', lease: 1, name: R });
+      store.run(TAKE_US);
+      expect(p.remainingUs(1)).toBeGreaterThan(0);
+      expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: false });
+      store.run(TIMING.observationUs);
+      q.command({ kind: 'query', lease: 2, name: R });
+      store.run(TAKE_US);
+      expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: true });
+    }
+  });
+
   test('a record that nobody has touched for an observation has no holder', () => {
     const store = new ScriptedStore();
     const [p, q] = [store.plain(), store.plain()];
