@@ -185,6 +185,30 @@ describe('rule 15: a release does not touch the name', () => {
     store.run(TAKE_US);
     expect(q.said()).toEqual(['granted 1']);
   });
+
+  test('a renewal that is answered after its machine slept past the deadline is not what is released: it may have wiped the next name', () => {
+    for (const isReleased of [false, true]) {
+      const store = new ScriptedStore();
+      const [p, q, r] = [store.plain(), store.plain(), store.plain()];
+      p.acquire(1);
+      store.run(TAKE_US);
+      const lateUs = TIMING.observationUs + TERM_US / 2;
+      store.next({ doneAfterUs: lateUs }, of(p, 'write'));
+      p.command({ kind: 'renew', lease: 1, name: R, termUs: TERM_US });
+      store.run(2 * ACCESS_US);
+      if (isReleased) p.release(1);
+      p.sleptUs = 10 * lateUs;
+      q.acquire(1);
+      store.run(lateUs - 2 * ACCESS_US);
+      expect(q.said()).toEqual(['granted 1']);
+      p.sleptUs = lateUs - 2 * ACCESS_US;
+      store.run(2 * ACCESS_US);
+      r.acquire(1);
+      store.run(2 * TAKE_US + TIMING.pauseUs);
+      expect(q.remainingUs(1)).toBeGreaterThan(0);
+      expect(r.said()).toEqual([]);
+    }
+  });
 });
 
 describe('RENEW', () => {

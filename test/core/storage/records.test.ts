@@ -14,6 +14,7 @@ import {
   encodeNothing,
   encodeStatement,
   literalTiming,
+  sealRecord,
   takeOverUs,
   type LeaseRecord,
 } from '../../../src/core/index.ts';
@@ -46,6 +47,20 @@ describe('a record', () => {
       null,
     ]);
     expect(decodeFloor(null)).toBe(0);
+  });
+
+  test('of a mode, a flag or a statement that only a later version knows is refused as such', () => {
+    const sealed = (kind: 'name' | 'lease' | 'statement', numbers: readonly number[]): Uint8Array => {
+      const content = new DataView(new ArrayBuffer(8 * numbers.length));
+      for (const [i, number] of numbers.entries()) content.setFloat64(8 * i, number);
+      return sealRecord('r', kind, new Uint8Array(content.buffer));
+    };
+    expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 0]))).toMatchObject({ owner: 1, termUs: 5 });
+    expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 1]))).toBe('format');
+    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 0]))).toMatchObject({ isHeld: true, isGrounded: true });
+    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 1]))).toBe('format');
+    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 4, 0]))).toBe('format');
+    expect(decodeStatement('r', sealed('statement', [1, 2, 3, 2]))).toBe('format');
   });
 
   test('with any bit changed, or cut short anywhere, is refused', () => {
