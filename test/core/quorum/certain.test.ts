@@ -153,6 +153,20 @@ describe('nobody is certain', () => {
     expect(asker.last('answered')).toMatchObject({ certain: true, holder: null });
   });
 
+  test('not by a member whose clock was off, and whose silence after that ended since the question began', () => {
+    const cell = new Cell({ clients: 1 });
+    const asker = cell.node(3);
+    for (const own of ['fast', 'fine'] as const) cell.node(0).command({ kind: 'rate', own, off: [] });
+    cell.pass(TIMING.silenceUs - 5_000);
+    asker.query();
+    cell.pass(10_000);
+    ask(cell, 3, 0);
+    ask(cell, 3, 1);
+    expect(asker.said('answered')).toEqual([]);
+    ask(cell, 3, 2);
+    expect(asker.last('answered')).toMatchObject({ certain: true, holder: null });
+  });
+
   test('though split votes of several tries are there, if none of them can be a quorum', () => {
     const cell = new Cell({ clients: 3 });
     cell.node(3).acquire();
@@ -186,6 +200,16 @@ describe('a list', () => {
     cell.node(1).down = true;
     cell.run(4 * TIMING.attemptUs, ofKind('nothing'));
     expect(asker.last('listed')).toMatchObject({ certain: false, leases: [] });
+  });
+
+  test('does not hear members whose clocks are off', () => {
+    const cell = new Cell({ clients: 1 });
+    const asker = cell.node(3);
+    cell.node(2).down = true;
+    asker.command({ kind: 'rate', own: 'fine', off: [0] });
+    asker.list();
+    cell.run(4 * TIMING.attemptUs);
+    expect(asker.last('listed').certain).toBe(false);
   });
 
   test('is certain if only votes under other prefixes ran out', () => {
