@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
 import { openStage } from '../../src/sim/stage/index.ts';
-import { Cast } from '../../src/sim/explorer/cast.ts';
+import { NodeStates } from '../../src/sim/explorer/cast.ts';
 import { Judge } from '../../src/sim/explorer/judge.ts';
 import { actionsOf, isNotWanted } from '../../src/sim/explorer/script.ts';
 import type { Budgets } from '../../src/sim/explorer/bounds.ts';
@@ -25,7 +25,7 @@ interface Option {
 function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, mutant: string | null, chooser: SeededChooser): number {
   const clocks = [...world.clocks(bounds)];
   const aheadUs = clocks[chooser.below(clocks.length)] as ClocksAheadUs;
-  const cast = new Cast<M, C, E, W>(world, bounds, mutant, aheadUs);
+  const cast = new NodeStates<M, C, E, W>(world, bounds, mutant, aheadUs);
   const universe = new Universe(cast, new Judge(() => world.staging.protocol.referees(cast.scenario, () => undefined), cast));
   const stage = openStage(world.staging, world.settings(bounds, mutant), mutant);
   stage.startAll();

@@ -73,7 +73,7 @@ const INPUT_SHIFT = 64;
 
 const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
 
-export class Cast<Message, Command, Event, Config> implements InstantClocks {
+export class NodeStates<Message, Command, Event, Config> implements InstantClocks {
   readonly world: ExploredProtocol<Message, Command, Event, Config>;
   readonly bounds: Budgets;
   readonly aheadUs: ClocksAheadUs;

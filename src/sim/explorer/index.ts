@@ -2,7 +2,7 @@
 import type { Core } from '../../core/index.ts';
 import type { Violation } from '../../check/index.ts';
 import { openStage, type StageNote } from '../stage/index.ts';
-import { Cast } from './cast.ts';
+import { NodeStates } from './cast.ts';
 import { Judge } from './judge.ts';
 import { asScript } from './script.ts';
 import { search, type SearchLimits, type SearchProgress } from './search.ts';
@@ -77,7 +77,7 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
         if (before.states > 0 && (before.states >= limits.maxStates || limits.isOver(progress(beginning)))) {
           return { ...before, waiting: 1, exhausted: false };
         }
-        const cast = new Cast<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
+        const cast = new NodeStates<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
         const judge = new Judge(() => {
           const referees = protocol.referees(cast.scenario, () => undefined);
           return world.judgedBy?.(referees) ?? referees;

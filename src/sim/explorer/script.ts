@@ -1,12 +1,12 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
 import type { AnyStage, Settings, StageAction } from '../stage/index.ts';
-import type { Cast, Post } from './cast.ts';
+import type { NodeStates, Post } from './cast.ts';
 import type { FoundScript } from './index.ts';
 import type { Move } from './universe.ts';
 
 export function asScript<Message, Command, Event, Config>(
-  cast: Cast<Message, Command, Event, Config>,
+  cast: NodeStates<Message, Command, Event, Config>,
   path: readonly Move[],
   settings: Settings,
   stage: AnyStage,
@@ -38,7 +38,7 @@ export function isNotWanted(action: StageAction, move: Move, stage: AnyStage): b
 }
 
 export function actionsOf<Message, Command, Event, Config>(
-  cast: Cast<Message, Command, Event, Config>,
+  cast: NodeStates<Message, Command, Event, Config>,
   move: Move,
   stage: AnyStage,
 ): StageAction[] {

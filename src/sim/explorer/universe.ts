@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
-import type { Post, Cast, NodeState, Outcome } from './cast.ts';
+import type { Post, NodeStates, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
@@ -50,7 +50,7 @@ export interface Arrival {
 export type Visitor = (move: () => Move, breaks: boolean) => boolean;
 
 export class Universe<Message, Command, Event, Config> {
-  readonly #cast: Cast<Message, Command, Event, Config>;
+  readonly #cast: NodeStates<Message, Command, Event, Config>;
   readonly #judge: Judge;
   readonly #postsAt: number;
   readonly #woken: number[] = [];
@@ -77,7 +77,7 @@ export class Universe<Message, Command, Event, Config> {
   low = 0;
   high = 0;
 
-  constructor(cast: Cast<Message, Command, Event, Config>, judge: Judge) {
+  constructor(cast: NodeStates<Message, Command, Event, Config>, judge: Judge) {
     this.#cast = cast;
     this.#judge = judge;
     this.#postsAt = NODES + cast.nodes;
