@@ -43,7 +43,7 @@ interface Prospects {
   readonly tidied: number;
 }
 
-export interface Post {
+export interface Envelope {
   readonly from: number;
   /** The life that sent it first. What another life sent in the same bytes is no request: those carry their life. */
   readonly life: Incarnation;
@@ -80,7 +80,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   readonly scenario: Scenario<Config>;
   readonly nodes: number;
   readonly states: NodeState[] = [];
-  readonly posts: Post[] = [];
+  readonly posts: Envelope[] = [];
   /** Renumberings of the nodes that are alike: where each goes. */
   readonly renumberings: readonly (readonly number[])[];
   readonly stateHashes: PartHashes;
@@ -158,7 +158,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     const state = this.states[addressee] as NodeState;
     const known = state.ignores[post];
     if (known !== undefined) return known;
-    const { bytes } = this.posts[post] as Post;
+    const { bytes } = this.posts[post] as Envelope;
     const whom = { node: state.node, incarnation: this.incarnationOf(state), mutant: this.#mutant };
     const isDead = this.world.isDead(this.#decode(bytes), whom, state.snapshot?.[0] ?? null);
     state.ignores[post] = isDead;
@@ -189,7 +189,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     if (input === START) return { kind: 'start' };
     if (input >= FIRST_COMPLETION) return { kind: 'completed', completion: this.#completions[input - FIRST_COMPLETION] as Completion };
     if (input >= 0) {
-      const { from, life, bytes } = this.posts[input] as Post;
+      const { from, life, bytes } = this.posts[input] as Envelope;
       return { kind: 'receive', from, life, bytes };
     }
     const [verb, ...words] = this.prospects(state, instant).offers[FIRST_OFFER - input] as Offer;

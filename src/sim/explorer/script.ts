@@ -1,7 +1,7 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
 import type { AnyStage, Settings, StageAction } from '../stage/index.ts';
-import type { NodeStates, Post } from './cast.ts';
+import type { NodeStates, Envelope } from './cast.ts';
 import type { FoundScript } from './index.ts';
 import type { Move } from './universe.ts';
 
@@ -46,7 +46,7 @@ export function actionsOf<Message, Command, Event, Config>(
     case 'deliver':
     case 'repeat':
     case 'drop': {
-      const { from, to, bytes } = cast.posts[move.post] as Post;
+      const { from, to, bytes } = cast.posts[move.post] as Envelope;
       const message = stage.find(from, to, bytes);
       invariant(message !== null, 'the explorer delivers what was never sent on the stage');
       if (move.kind === 'repeat')

@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
-import type { Post, NodeStates, NodeState, Outcome } from './cast.ts';
+import type { Envelope, NodeStates, NodeState, Outcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
@@ -130,7 +130,7 @@ export class Universe<Message, Command, Event, Config> {
     for (let i = this.#postsAt; i < length; i++) {
       const post = state[i] as number;
       if (i > this.#postsAt && post === state[i - 1]) continue;
-      const { to } = cast.posts[post] as Post;
+      const { to } = cast.posts[post] as Envelope;
       if (this.#isUp(state, to)) {
         if (!this.#commutesBack(state, to, post)) {
           this.#copy(state, length);
@@ -276,7 +276,7 @@ export class Universe<Message, Command, Event, Config> {
     this.#become(node, cast.prospects(outcome.state, instant).tidied);
     this.#dropDead(node);
     for (const post of outcome.sent) {
-      const { to } = cast.posts[post] as Post;
+      const { to } = cast.posts[post] as Envelope;
       if (!this.#isDead(post, to)) this.#insert(post);
     }
     const incarnation = cast.incarnationOf(cast.states[before] as NodeState);
@@ -350,7 +350,7 @@ export class Universe<Message, Command, Event, Config> {
     const cast = this.#cast;
     for (let i = this.nextLength - 1; i >= this.#postsAt; i--) {
       const post = this.next[i] as number;
-      if ((cast.posts[post] as Post).to === node && this.#isDead(post, node)) this.#removeAt(i);
+      if ((cast.posts[post] as Envelope).to === node && this.#isDead(post, node)) this.#removeAt(i);
     }
   }
 
