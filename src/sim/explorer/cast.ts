@@ -27,7 +27,7 @@ export interface NodeState {
   readonly snapshot: readonly [core: Snapshot, actor: Snapshot] | null;
   readonly wakeAt: number;
   /** Outcomes of inputs, by input and instant. */
-  readonly outcomes: Map<number, Outcome>;
+  readonly outcomes: Map<number, StepOutcome>;
   /** Posts it will never listen to, as far as that was asked. */
   readonly ignores: boolean[];
   /** By instant, as far as that was asked. */
@@ -52,7 +52,7 @@ export interface Envelope {
 }
 
 /** What comes of one input. */
-export interface Outcome {
+export interface StepOutcome {
   readonly state: number;
   readonly sent: readonly number[];
   readonly asked: readonly AccessRequest[];
@@ -138,7 +138,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   }
 
   /** What an input makes of a node at an instant. */
-  outcome(state: number, input: number, instant: number): Outcome {
+  outcome(state: number, input: number, instant: number): StepOutcome {
     const before = this.states[state] as NodeState;
     const key = (input - FIRST_OFFER + 16) * INPUT_SHIFT + instant;
     const known = before.outcomes.get(key);
@@ -196,7 +196,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     return { kind: 'act', verb, words };
   }
 
-  #play({ node, life, snapshot }: NodeState, input: Input, instant: number): Outcome {
+  #play({ node, life, snapshot }: NodeState, input: Input, instant: number): StepOutcome {
     this.played++;
     const player = this.#player(node, life, snapshot);
     player.play(input, this.monoOf(node, instant), this.wallOf(node, instant));

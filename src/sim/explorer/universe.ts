@@ -5,7 +5,7 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
-import type { Envelope, NodeStates, NodeState, Outcome } from './cast.ts';
+import type { Envelope, NodeStates, NodeState, StepOutcome } from './cast.ts';
 import { FIRST_OFFER, START, WAKE } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
@@ -60,7 +60,7 @@ export class Universe<Message, Command, Event, Config> {
   /** The same of the state it leads to. */
   readonly #nextSums: Uint32Array;
   #foundNode = -1;
-  #foundOutcome: Outcome | null = null;
+  #foundOutcome: StepOutcome | null = null;
   #foundRank = 0;
   readonly #ranks: number[] = [];
   /** How one comes from the state that was expanded to the one that is shown. */
@@ -272,7 +272,7 @@ export class Universe<Message, Command, Event, Config> {
     const { next } = this;
     const instant = next[INSTANT] as number;
     const before = next[NODES + node] as number;
-    const outcome: Outcome = cast.outcome(before, input, instant);
+    const outcome: StepOutcome = cast.outcome(before, input, instant);
     this.#become(node, cast.prospects(outcome.state, instant).tidied);
     this.#dropDead(node);
     for (const post of outcome.sent) {
