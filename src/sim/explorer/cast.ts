@@ -64,7 +64,7 @@ export interface StepOutcome {
 }
 
 /** Numbers for inputs: posts count from 0, answers of storage from far above them, offers down from here. */
-export const WAKE = -1;
+export const WAKE_INPUT = -1;
 export const START = -2;
 export const FIRST_OFFER = -3;
 const FIRST_COMPLETION = 2 ** 30;
@@ -185,7 +185,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   }
 
   #input(state: number, input: number, instant: number): Input {
-    if (input === WAKE) return { kind: 'wake' };
+    if (input === WAKE_INPUT) return { kind: 'wake' };
     if (input === START) return { kind: 'start' };
     if (input >= FIRST_COMPLETION) return { kind: 'completed', completion: this.#completions[input - FIRST_COMPLETION] as Completion };
     if (input >= 0) {

@@ -6,7 +6,7 @@
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
 import type { Envelope, NodeStates, NodeState, StepOutcome } from './cast.ts';
-import { FIRST_OFFER, START, WAKE } from './cast.ts';
+import { FIRST_OFFER, START, WAKE_INPUT } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
 import { StorageStates, type StorageId, type StorageMove } from './storage.ts';
@@ -177,10 +177,10 @@ export class Universe<Message, Command, Event, Config> {
     if (snapshot === null) return true;
     const instant = state[INSTANT] as number;
     const { offers, mayCrash } = cast.prospects(id, instant);
-    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node) && !this.#commutesBack(state, node, WAKE)) {
+    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node) && !this.#commutesBack(state, node, WAKE_INPUT)) {
       this.#copy(state, length);
-      this.#arrive(node, id, WAKE);
-      const isClean = this.#take(node, WAKE);
+      this.#arrive(node, id, WAKE_INPUT);
+      const isClean = this.#take(node, WAKE_INPUT);
       if (!this.#show(() => ({ kind: 'wake', node }), !isClean, visit)) return false;
     }
     for (let offer = 0; offer < offers.length; offer++) {
@@ -302,7 +302,7 @@ export class Universe<Message, Command, Event, Config> {
       // A wake may plan the next one for the same instant, but not for ever.
       for (let times = 0; times < 4 && cast.wantsWaking(this.next[NODES + node] as number, instant); times++) {
         this.#woken.push(node);
-        if (!this.#take(node, WAKE)) return false;
+        if (!this.#take(node, WAKE_INPUT)) return false;
       }
     }
     return true;
