@@ -65,7 +65,7 @@ export interface StepOutcome {
 
 /** Numbers for inputs: posts count from 0, answers of storage from far above them, offers down from here. */
 export const WAKE_INPUT = -1;
-export const START = -2;
+export const START_INPUT = -2;
 export const FIRST_OFFER = -3;
 const FIRST_COMPLETION = 2 ** 30;
 
@@ -186,7 +186,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
 
   #input(state: number, input: number, instant: number): Input {
     if (input === WAKE_INPUT) return { kind: 'wake' };
-    if (input === START) return { kind: 'start' };
+    if (input === START_INPUT) return { kind: 'start' };
     if (input >= FIRST_COMPLETION) return { kind: 'completed', completion: this.#completions[input - FIRST_COMPLETION] as Completion };
     if (input >= 0) {
       const { from, life, bytes } = this.posts[input] as Envelope;

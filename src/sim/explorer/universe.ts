@@ -6,7 +6,7 @@
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
 import type { Envelope, NodeStates, NodeState, StepOutcome } from './cast.ts';
-import { FIRST_OFFER, START, WAKE_INPUT } from './cast.ts';
+import { FIRST_OFFER, START_INPUT, WAKE_INPUT } from './cast.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
 import { StorageStates, type StorageId, type StorageMove } from './storage.ts';
@@ -104,7 +104,7 @@ export class Universe<Message, Command, Event, Config> {
       this.next[NODES + node] = cast.down(node, 0);
       this.#addState(this.next[NODES + node] as number, 1);
     }
-    for (let node = 0; node < cast.nodes; node++) this.#take(node, START);
+    for (let node = 0; node < cast.nodes; node++) this.#take(node, START_INPUT);
     this.#firstNodes = [...this.next.subarray(NODES, this.#postsAt)];
     this.#finish();
   }
@@ -198,7 +198,7 @@ export class Universe<Message, Command, Event, Config> {
       this.next[PAST] = past;
       this.#store(this.#storage.crashed(state[STORAGE] as StorageId, node, cast.incarnationOf(cast.states[id] as NodeState)));
       this.#become(node, cast.down(node, life + 1));
-      const isClean = past >= 0 && this.#take(node, START);
+      const isClean = past >= 0 && this.#take(node, START_INPUT);
       if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
     }
     return true;
