@@ -29,7 +29,7 @@ import {
   type MessageRef,
   type StageAction,
 } from './actions.ts';
-import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
+import type { AnyStage, StageOutcome, StageNote } from './any-stage.ts';
 import { StageClocks } from './clocks.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
@@ -154,7 +154,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     return this.#notes;
   }
 
-  #note(outcome: Outcome): void {
+  #note(outcome: StageOutcome): void {
     this.#notes.push({ ...outcome, atUs: this.nowUs });
   }
 
