@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
-import { equalValues, type AccessOptions, type Landing, type Outcome, type Store } from './contract.ts';
+import { equalValues, type AccessOptions, type Landing, type SwapOutcome, type Store } from './contract.ts';
 import { unfit } from './failures.ts';
 
 /** So many try at once, where one may win. */
@@ -92,7 +92,7 @@ class Prober {
     return await this.#reads();
   }
 
-  async #swaps(seen: Uint8Array | null, expected: Outcome): Promise<string | null> {
+  async #swaps(seen: Uint8Array | null, expected: SwapOutcome): Promise<string | null> {
     const store = this.#next();
     const next = fresh();
     const outcome = this.#answered(store, await store.swap(this.#key, seen, next, this.#options));
@@ -121,7 +121,7 @@ class Prober {
   }
 
   /** A store that does not answer now is neither fit nor unfit. */
-  #answered<Answer extends Landing | Outcome>(store: Store, answer: Answer): Exclude<Answer, 'unknown'> {
+  #answered<Answer extends Landing | SwapOutcome>(store: Store, answer: Answer): Exclude<Answer, 'unknown'> {
     if (answer === 'unknown') {
       throw store.lastUnknown ?? new TenureError('TENURE_STORE_UNREACHABLE', `the store ${store.url} lost an answer`, { url: store.url });
     }

@@ -18,7 +18,7 @@ import {
   sealRecord,
   type AccessOptions,
   type Capabilities,
-  type Outcome,
+  type SwapOutcome,
 } from '../../src/store/index.ts';
 
 /** A store that cannot compare and set. */
@@ -28,7 +28,7 @@ class PlainStore extends MemoryStore {
 
 /** A store whose answers to swaps are lost, though the swaps land. */
 class Forgetful extends MemoryStore {
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     await super.swap(key, seen, next, options);
     return 'unknown';
   }

@@ -13,7 +13,7 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from '../contract.ts';
 import { conflicting, replaced, unsupported } from '../failures.ts';
@@ -99,7 +99,7 @@ export class FileStore implements Store {
     });
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const keeping = this.#keeping;
     if (!(keeping instanceof Versions)) throw unsupported(this.url, 'compare and set');

@@ -13,7 +13,7 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from '../contract.ts';
 import { conflicting, newEpoch, replaced, unfit, unsupported } from '../failures.ts';
@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
     return outcome === 'unknown' ? 'unknown' : 'done';
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const { insert, eraseSeen, update } = this.#statements;
     const values = [seen, next].flatMap((value) => (value === null ? [] : [Buffer.from(value)]));
@@ -199,7 +199,7 @@ export class PostgresStore implements Store {
     });
   }
 
-  async #change(options: AccessOptions | undefined, statement: string, values: readonly unknown[]): Promise<Outcome> {
+  async #change(options: AccessOptions | undefined, statement: string, values: readonly unknown[]): Promise<SwapOutcome> {
     return await this.#gate.change(options, async (call) => {
       const [row] = await this.#with(call, async (client, epoch) => {
         this.#same(epoch);

@@ -14,7 +14,7 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from '../contract.ts';
 import { conflicting, newEpoch, replaced, unreachable, unsupported } from '../failures.ts';
@@ -116,7 +116,7 @@ export class RedisStore implements Store {
     return outcome === 'unknown' ? 'unknown' : 'done';
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const values = [seen, next].flatMap((value) => (value === null ? [] : [Buffer.from(value)]));
     const script = seen === null ? 'insert' : next === null ? 'eraseSeen' : 'update';
@@ -175,7 +175,7 @@ export class RedisStore implements Store {
     return await this.#gate.ask(options, async (call) => (await this.#run(call, script, values)) as Answer);
   }
 
-  async #change(options: AccessOptions | undefined, script: Script, values: readonly (Buffer | string)[]): Promise<Outcome> {
+  async #change(options: AccessOptions | undefined, script: Script, values: readonly (Buffer | string)[]): Promise<SwapOutcome> {
     return await this.#gate.change(options, async (call) => ((await this.#run(call, script, values)) === 1 ? 'won' : 'lost'));
   }
 
