@@ -42,7 +42,7 @@ import { sameProof, Transcript } from './proof.ts';
 import * as refusals from './refusals.ts';
 import type { Verdict } from './refusals.ts';
 
-export interface Outcome {
+export interface GreetingHandlers {
   /** 'redundant' when both sides have dialled and the other connection is to stay. */
   judge(info: PeerInfo): 'welcome' | 'redundant' | Verdict;
   /** The connection's owner is to be changed in this call. */
@@ -56,12 +56,12 @@ abstract class Greeting implements Owner {
   protected readonly connection: Connection;
   protected readonly transcript: Transcript = new Transcript();
   protected readonly input: ByteReader = new ByteReader();
-  protected readonly outcome: Outcome;
+  protected readonly outcome: GreetingHandlers;
   /** The other side has done with greeting, and reads no refusal any more. */
   protected isWelcomed = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(settings: Settings, connection: Connection, outcome: Outcome) {
+  constructor(settings: Settings, connection: Connection, outcome: GreetingHandlers) {
     this.settings = settings;
     this.connection = connection;
     this.outcome = outcome;
@@ -150,7 +150,7 @@ export class Dialling extends Greeting {
   #version = 0;
   #welcome: Welcome | null = null;
 
-  constructor(settings: Settings, connection: Connection, to: string, outcome: Outcome) {
+  constructor(settings: Settings, connection: Connection, to: string, outcome: GreetingHandlers) {
     super(settings, connection, outcome);
     this.#to = to;
   }
