@@ -6,7 +6,7 @@
 import { decodeName, encodeName, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
-import { Questions } from './questions.ts';
+import { ApplicationQuestions } from './questions.ts';
 import { RateComparing } from './rate-comparing.ts';
 
 /** What a user asks of its core directly. */
@@ -107,7 +107,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #numbers = 0;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
-  readonly #questions: Questions;
+  readonly #questions: ApplicationQuestions;
   #healedAt = Infinity;
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
   #silentWithoutDisk = -Infinity;
@@ -116,7 +116,7 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#habits = habits;
     this.#core = core;
     this.#desk = desk;
-    this.#questions = new Questions(desk, { number: () => this.#number(), later: (spanUs, act) => this.#later(spanUs, act) });
+    this.#questions = new ApplicationQuestions(desk, { number: () => this.#number(), later: (spanUs, act) => this.#later(spanUs, act) });
   }
 
   start(): void {
