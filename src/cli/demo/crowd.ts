@@ -9,11 +9,11 @@ const START_AGAIN_MS = TERM_MS + 2000;
 /** How long contenders may take to give back what they hold. */
 const FAREWELL_MS = 1500;
 
-export type Doing = 'starts' | 'rests' | 'waits' | 'holds' | 'stalls' | 'is dead';
+export type ContenderState = 'starts' | 'rests' | 'waits' | 'holds' | 'stalls' | 'is dead';
 
 interface Contender {
   child: Child;
-  doing: Doing;
+  doing: ContenderState;
   token: number;
   isPaused: boolean;
   /** Since when it does what it does. */
@@ -48,7 +48,7 @@ export class Crowd {
     for (const id of CONTENDER_IDS) this.#start(id);
   }
 
-  doing(id: ContenderId): Doing | 'is paused' {
+  doing(id: ContenderId): ContenderState | 'is paused' {
     const contender = this.#contenders.get(id);
     return contender === undefined ? 'is dead' : contender.isPaused ? 'is paused' : contender.doing;
   }
@@ -133,7 +133,7 @@ export class Crowd {
     const contender = this.#contenders.get(id);
     if (!contender || this.#again.signal.aborted) return;
     const { lease } = CONTENDERS[id];
-    const does = (doing: Doing): void => {
+    const does = (doing: ContenderState): void => {
       if (contender.doing !== doing) Object.assign(contender, { doing, sinceMs: performance.now() });
     };
     if ('token' in report) contender.token = report.token;

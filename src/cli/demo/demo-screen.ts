@@ -2,7 +2,7 @@
 import { clip } from '../screen.ts';
 import { glance, type Palette } from '../terminal.ts';
 import type { Happening } from './chronicle.ts';
-import { shortToken, type Doing, type Store } from './crowd.ts';
+import { shortToken, type ContenderState, type Store } from './crowd.ts';
 import type { HeldView, MemberView } from './demo-cell.ts';
 
 interface LeaseView {
@@ -20,7 +20,7 @@ export interface Scene {
   readonly leases: readonly LeaseView[];
   /** A majority of the members can tell who holds what. */
   readonly isCertain: boolean;
-  readonly contenders: readonly { readonly id: string; readonly doing: Doing | 'is paused' }[];
+  readonly contenders: readonly { readonly id: string; readonly doing: ContenderState | 'is paused' }[];
   readonly store: Store;
   readonly log: readonly Happening[];
   readonly hint: string;
