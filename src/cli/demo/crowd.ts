@@ -21,7 +21,7 @@ interface Contender {
 }
 
 /** What the leases protect: it takes no write with a lower token than the highest it has seen. */
-export interface Store {
+export interface ProtectedStore {
   grants: number;
   writes: number;
   refused: number;
@@ -36,7 +36,7 @@ export class Crowd {
   readonly #contenders = new Map<ContenderId, Contender>();
   readonly #highest = new Map<string, number>();
   readonly #again = new AbortController();
-  readonly store: Store = { grants: 0, writes: 0, refused: 0, turnedAway: 0 };
+  readonly store: ProtectedStore = { grants: 0, writes: 0, refused: 0, turnedAway: 0 };
 
   constructor(folder: string, children: Children, chronicle: Chronicle) {
     this.#folder = folder;

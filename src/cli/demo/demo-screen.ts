@@ -2,7 +2,7 @@
 import { clip } from '../screen.ts';
 import { glance, type Palette } from '../terminal.ts';
 import type { Happening } from './chronicle.ts';
-import { shortToken, type ContenderState, type Store } from './crowd.ts';
+import { shortToken, type ContenderState, type ProtectedStore } from './crowd.ts';
 import type { HeldView, MemberView } from './demo-cell.ts';
 
 interface LeaseView {
@@ -21,7 +21,7 @@ export interface Scene {
   /** A majority of the members can tell who holds what. */
   readonly isCertain: boolean;
   readonly contenders: readonly { readonly id: string; readonly doing: ContenderState | 'is paused' }[];
-  readonly store: Store;
+  readonly store: ProtectedStore;
   readonly log: readonly Happening[];
   readonly hint: string;
   /** For another terminal. */
