@@ -10,7 +10,7 @@ import { HANDSHAKE_BYTES_MAX } from '../../wire/index.ts';
 import { isLoopback, type Address } from './address.ts';
 import { Connection } from './connection.ts';
 import { Dialling, type GreetingHandlers } from './greeting.ts';
-import type { Settings } from './options.ts';
+import type { TcpSettings } from './options.ts';
 import { insecureAddress } from './refusals.ts';
 import type { Rota } from './rota.ts';
 
@@ -24,7 +24,7 @@ export interface DiallerEvents {
 }
 
 export class Dialler {
-  readonly #settings: Settings;
+  readonly #settings: TcpSettings;
   readonly #rota: Rota;
   readonly #id: string;
   readonly #address: Address;
@@ -35,7 +35,7 @@ export class Dialler {
   #failures = 0;
   #stopped = false;
 
-  constructor(settings: Settings, rota: Rota, member: { readonly id: string; readonly address: Address }, events: DiallerEvents) {
+  constructor(settings: TcpSettings, rota: Rota, member: { readonly id: string; readonly address: Address }, events: DiallerEvents) {
     this.#settings = settings;
     this.#rota = rota;
     this.#id = member.id;

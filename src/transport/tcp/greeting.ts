@@ -37,7 +37,7 @@ import {
 import type { DownReason, PeerInfo } from '../contract.ts';
 import type { Connection, Owner } from './connection.ts';
 import { isProved } from './identity.ts';
-import type { Settings } from './options.ts';
+import type { TcpSettings } from './options.ts';
 import { sameProof, Transcript } from './proof.ts';
 import * as refusals from './refusals.ts';
 import type { Verdict } from './refusals.ts';
@@ -52,7 +52,7 @@ export interface GreetingHandlers {
 }
 
 abstract class Greeting implements Owner {
-  protected readonly settings: Settings;
+  protected readonly settings: TcpSettings;
   protected readonly connection: Connection;
   protected readonly transcript: Transcript = new Transcript();
   protected readonly input: ByteReader = new ByteReader();
@@ -61,7 +61,7 @@ abstract class Greeting implements Owner {
   protected isWelcomed = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(settings: Settings, connection: Connection, outcome: GreetingHandlers) {
+  constructor(settings: TcpSettings, connection: Connection, outcome: GreetingHandlers) {
     this.settings = settings;
     this.connection = connection;
     this.outcome = outcome;
@@ -150,7 +150,7 @@ export class Dialling extends Greeting {
   #version = 0;
   #welcome: Welcome | null = null;
 
-  constructor(settings: Settings, connection: Connection, to: string, outcome: GreetingHandlers) {
+  constructor(settings: TcpSettings, connection: Connection, to: string, outcome: GreetingHandlers) {
     super(settings, connection, outcome);
     this.#to = to;
   }

@@ -15,13 +15,13 @@ import { isLoopback, type Address } from './address.ts';
 import { Connection } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { Accepting, type GreetingHandlers } from './greeting.ts';
-import { settle, type Settings, type TcpOptions } from './options.ts';
+import { settle, type TcpSettings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
 import { cannotListen, crowdedOut, expelled, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
 import { Rota } from './rota.ts';
 
 export class TcpTransport implements Transport {
-  readonly #settings: Settings;
+  readonly #settings: TcpSettings;
   /** By number; a member has no peer at its own. */
   readonly #members: (Peer | null)[];
   readonly #diallers: (Dialler | null)[];
