@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { claimClosing } from './conformance/closing.ts';
 import {
   claimElections,
-  claimLists,
+  claimLeaseLists,
   claimLostElections,
   claimPrefixWatches,
   claimProclaims,
@@ -72,7 +72,7 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
   if (renew) claimProclaims(claim);
   if (can.watch) claimWatches(claim);
   if (can.watch && can.list) claimPrefixWatches(claim);
-  if (can.list) claimLists(claim);
+  if (can.list) claimLeaseLists(claim);
   if (can.cut && renew) claimLostElections(claim);
   if (can.cut) claimLoss(claim, renew);
   if (can.cut && can.virtualTime) claimInstants(claim);

@@ -194,7 +194,7 @@ export function claimPrefixWatches(claim: Claim): void {
   });
 }
 
-export function claimLists(claim: Claim): void {
+export function claimLeaseLists(claim: Claim): void {
   claim('a list has who holds what under a prefix, in the order of names', async (kit) => {
     const [one, two] = await kit.clients();
     const b = await kit.outcome(one.acquire(`${kit.name}/b`, { meta: 'about b' }));
