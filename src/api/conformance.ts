@@ -11,7 +11,7 @@ import {
   claimLostElections,
   claimPrefixWatches,
   claimProclaims,
-  claimWatches,
+  claimLeaseWatches,
 } from './conformance/elections.ts';
 import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
 
@@ -70,7 +70,7 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
   claimRefusals(claim);
   claimElections(claim);
   if (renew) claimProclaims(claim);
-  if (can.watch) claimWatches(claim);
+  if (can.watch) claimLeaseWatches(claim);
   if (can.watch && can.list) claimPrefixWatches(claim);
   if (can.list) claimLeaseLists(claim);
   if (can.cut && renew) claimLostElections(claim);

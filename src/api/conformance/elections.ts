@@ -121,7 +121,7 @@ export function claimLostElections(claim: Claim): void {
   });
 }
 
-export function claimWatches(claim: Claim): void {
+export function claimLeaseWatches(claim: Claim): void {
   claim('who observes an election sees each leader, what it says, and when there is none', async (kit) => {
     const [one, two] = await kit.clients();
     const changes = new Heard<LeaderChange>(kit, two.elect(kit.name).observe());
