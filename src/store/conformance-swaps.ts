@@ -125,7 +125,7 @@ async function oneWinner(stores: readonly Store[], key: string, seen: Uint8Array
   return winner;
 }
 
-export function claimLists(claim: Claim): void {
+export function claimKeyLists(claim: Claim): void {
   claim('a list has every key under the prefix and no other, in the order of their bytes', async (kit) => {
     const [one, two] = await kit.two();
     const names = ['b', 'a', 'a/1', 'a/2', 'ab', 'A', 'ä', '\u{1F600}', '\uffff', 'a%', 'a_', 'a*'];
