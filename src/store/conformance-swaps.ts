@@ -181,7 +181,7 @@ async function allPages(store: Store, prefix: string, limit: number): Promise<st
   }
 }
 
-export function claimWatches(claim: Claim): void {
+export function claimKeyWatches(claim: Claim): void {
   claim('a watcher gets hints of what changes under its prefix, until it stops', async (kit) => {
     const [one, two] = await kit.two();
     const hints: string[] = [];

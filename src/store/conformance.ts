@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 import { claimCuts, claimRestarts, claimStalls } from './conformance-faults.ts';
 import { alongside, bytes, Kit, text, turn, type Claim, type StorePlace } from './conformance-kit.ts';
-import { claimKeyLists, claimSwaps, claimWatches } from './conformance-swaps.ts';
+import { claimKeyLists, claimSwaps, claimKeyWatches } from './conformance-swaps.ts';
 import { VALUE_BYTES_MAX, type Store } from './contract.ts';
 
 export type { StorePlace } from './conformance-kit.ts';
@@ -46,7 +46,7 @@ export function storeConformance({ test, open, can = {} }: StoreConformanceOptio
   claimEnding(claim);
   if (can.swap) claimSwaps(claim);
   if (can.list) claimKeyLists(claim);
-  if (can.watch) claimWatches(claim);
+  if (can.watch) claimKeyWatches(claim);
   if (can.restart) claimRestarts(claim);
   if (can.stall) claimStalls(claim, can.swap ?? false);
   if (can.cut) claimCuts(claim, can.swap ?? false);
