@@ -5,7 +5,7 @@
 import type { Scenario } from '../protocol.ts';
 import { formatSpan, type OriginAction, type Settings, type Ways } from '../stage/index.ts';
 import type { Lines, Said, Since, Tape, TapedClock, TapedStep } from '../tape.ts';
-import { keyOf, type Beat } from './play.ts';
+import { originKey, type Beat } from './play.ts';
 
 /** Whoever is owed progress waits so many times as long as it may take. */
 const PATIENCE = 10;
@@ -110,7 +110,7 @@ function playAsItWas(beats: BeatList, before: readonly TapedStep[], all: readonl
     const { cutAfter } = step;
     if (cutAfter !== null && canBeCutOff(step, all[index + 1])) beats.add(atUs, { kind: 'crash', node: step.node, after: cutAfter }, by);
     if (action.kind === 'deliver') {
-      const key = keyOf(action.message);
+      const key = originKey(action.message);
       for (let copies = deliveries.get(key) ?? 1; copies > 1; copies--) beats.add(atUs, { kind: 'duplicate', message: action.message }, by);
       deliveries.set(key, 1);
     }
@@ -129,8 +129,8 @@ function canBeCutOff({ action }: TapedStep, next: TapedStep | undefined): boolea
 function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: Since): void {
   const seen = new Set<string>();
   for (const { action, atUs } of after) {
-    if (action.kind !== 'deliver' || action.message.step >= well.step || seen.has(keyOf(action.message))) continue;
-    seen.add(keyOf(action.message));
+    if (action.kind !== 'deliver' || action.message.step >= well.step || seen.has(originKey(action.message))) continue;
+    seen.add(originKey(action.message));
     beats.add(well.atUs, { kind: 'delay', message: action.message, byUs: atUs - well.atUs });
   }
   beats.add(well.atUs, { kind: 'drop-all' });
@@ -198,7 +198,7 @@ function countDeliveries(steps: readonly TapedStep[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { action } of steps) {
     if (action.kind !== 'deliver') continue;
-    const key = keyOf(action.message);
+    const key = originKey(action.message);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;
