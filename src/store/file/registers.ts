@@ -9,7 +9,7 @@ import { unreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { contentOf, discard, namesIn } from './disk.ts';
 import { afterTheFact, isErrno } from './errno.ts';
-import { fileNameOf, isHashed, keyOf } from './layout.ts';
+import { fileNameOf, isHashed, keyOfFileName } from './layout.ts';
 import type { Place } from './place.ts';
 import { decodeVersion, encodeVersion, nextVersion } from './version-file.ts';
 
@@ -49,7 +49,7 @@ export class Registers {
     const keys: string[] = [];
     for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
       call.goOn();
-      const key = isHashed(fileName) ? await this.#keyInside(fileName) : keyOf(fileName);
+      const key = isHashed(fileName) ? await this.#keyInside(fileName) : keyOfFileName(fileName);
       if (key !== null && wanted(key)) keys.push(key);
     }
     return keys;

@@ -20,7 +20,7 @@ import { Unanswered, type Call } from '../gate.ts';
 import { corrupt } from '../record.ts';
 import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
 import { afterTheFact } from './errno.ts';
-import { fileNameOf, isHashed, keyOf, uniqueName } from './layout.ts';
+import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
 import type { Place } from './place.ts';
 import { decodeVersion, encodeVersion, isPartOf, nextVersion, type Version } from './version-file.ts';
 
@@ -71,7 +71,7 @@ export class Versions {
   async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
     const keys: string[] = [];
     for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
-      const told = keyOf(fileName);
+      const told = keyOfFileName(fileName);
       if (told === null ? !isHashed(fileName) : !wanted(told)) continue;
       const found = await this.#find(fileName, call);
       if (found?.version.value && wanted(found.version.key)) keys.push(found.version.key);
