@@ -15,7 +15,7 @@ import {
   encodeLeaseRecord,
   FLOOR_KEY,
   isUnreadable,
-  keyOf,
+  nameKeyOf,
   type Found,
   type LeaseRecord,
 } from './contents.ts';
@@ -80,14 +80,14 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #readRecord(claim: CasClaim, kind: 'reading' | 'rereading' | 'reading-own' | 'looking', step: StorageStep): void {
     const op = this.#leases.ground.desk.nextOp();
-    step.read(this.#config.unit, keyOf(claim.name), op);
+    step.read(this.#config.unit, nameKeyOf(claim.name), op);
     this.#go(claim, { kind, ops: [op] }, step);
   }
 
   #judge(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
     const { sightings, takesFrom, owner } = this.#leases.ground;
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       if (this.#rules.unreadableIsRefused) {
         this.#leases.refuse(claim, 'unreadable', step);
         return;
@@ -163,8 +163,8 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #change(name: string, seen: Version | null, value: Uint8Array, isBlind: boolean, step: StorageStep): number {
     const op = this.#leases.ground.desk.nextOp();
-    if (isBlind) step.write(this.#config.unit, keyOf(name), value, op);
-    else step.swap(this.#config.unit, keyOf(name), seen, value, op);
+    if (isBlind) step.write(this.#config.unit, nameKeyOf(name), value, op);
+    else step.swap(this.#config.unit, nameKeyOf(name), seen, value, op);
     return op;
   }
 
@@ -273,7 +273,7 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #reread(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       this.#leases.failRenewal(claim, step);
       return;
     }
@@ -354,7 +354,7 @@ class CasLease implements StorageProtocol<CasDoing> {
    */
   #looked(claim: CasClaim, found: Found<LeaseRecord>, step: StorageStep): void {
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       this.#leases.answer(claim, null, false, null, step);
       return;
     }

@@ -6,7 +6,7 @@ import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import type { Claim } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
-import { decodeFloor, decodeLeaseRecord, encodeFloor, FLOOR_KEY, isUnreadable, keyOf } from './contents.ts';
+import { decodeFloor, decodeLeaseRecord, encodeFloor, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
 import type { ClaimDesk } from './desk.ts';
 import type { Answer } from './leases.ts';
 
@@ -27,7 +27,7 @@ export class Compaction {
 
   begin(claim: CasClaim, step: StorageStep): void {
     const op = this.#desk.nextOp();
-    step.read(this.#config.unit, keyOf(claim.name), op);
+    step.read(this.#config.unit, nameKeyOf(claim.name), op);
     this.#go(claim, { kind: 'finding', ops: [op] }, step);
   }
 
@@ -40,7 +40,7 @@ export class Compaction {
       this.#end(claim, false, step);
     } else if (doing.kind === 'finding') {
       const found = decodeLeaseRecord(claim.name, answer.value);
-      if (isUnreadable(found)) step.emit({ kind: 'unreadable', lease: claim.lease, key: keyOf(claim.name), why: found });
+      if (isUnreadable(found)) step.emit({ kind: 'unreadable', lease: claim.lease, key: nameKeyOf(claim.name), why: found });
       if (found === null || isUnreadable(found) || found.isHeld) this.#end(claim, false, step);
       else this.#findFloor(claim, { seen: { record: found, version: answer.version } }, step);
     } else if (doing.kind === 'finding-floor') {
@@ -81,7 +81,7 @@ export class Compaction {
 
   #erase(claim: CasClaim, { seen }: Pick<CasDoingOf<'finding-floor'>, 'seen'>, step: StorageStep): void {
     const op = this.#desk.nextOp();
-    step.swap(this.#config.unit, keyOf(claim.name), seen.version, null, op);
+    step.swap(this.#config.unit, nameKeyOf(claim.name), seen.version, null, op);
     this.#go(claim, { kind: 'erasing', ops: [op] }, step);
   }
 

@@ -49,7 +49,7 @@ const STATEMENTS = '_tenure/said/';
 export const FLOOR_KEY = '_tenure/token-floor';
 
 /** Where the name itself is. */
-export function keyOf(name: string): string {
+export function nameKeyOf(name: string): string {
   return name;
 }
 
