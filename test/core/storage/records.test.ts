@@ -8,7 +8,7 @@ import {
   decodeStatement,
   describeStorageTiming,
   deriveStorageTiming,
-  encodeFloor,
+  encodeFloorRecord,
   encodeLeaseRecord,
   encodeNameRecord,
   encodeNothing,
@@ -36,7 +36,7 @@ describe('a record', () => {
     expect(decodeNameRecord('r', encodeNameRecord('r', { ...NAME, meta: null }))).toEqual({ ...NAME, meta: null });
     expect(decodeLeaseRecord('r', encodeLeaseRecord('r', RECORD))).toEqual(RECORD);
     expect(decodeStatement('r', encodeStatement('r', NAME))).toEqual({ owner: NAME.owner, lease: 3, seq: 4, said: 'released' });
-    expect(decodeFloor(encodeFloor(17))).toBe(17);
+    expect(decodeFloor(encodeFloorRecord(17))).toBe(17);
   });
 
   test('of nothing is nothing', () => {

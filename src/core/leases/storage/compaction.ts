@@ -6,7 +6,7 @@ import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import type { Claim } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
-import { decodeFloor, decodeLeaseRecord, encodeFloor, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
+import { decodeFloor, decodeLeaseRecord, encodeFloorRecord, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
 import type { ClaimDesk } from './desk.ts';
 import type { Answer } from './leases.ts';
 
@@ -74,7 +74,7 @@ export class Compaction {
       this.#erase(claim, doing, step);
     } else {
       const op = this.#desk.nextOp();
-      step.swap(this.#config.unit, FLOOR_KEY, version, encodeFloor(doing.seen.record.token), op);
+      step.swap(this.#config.unit, FLOOR_KEY, version, encodeFloorRecord(doing.seen.record.token), op);
       this.#go(claim, { kind: 'raising-floor', ops: [op], seen: doing.seen }, step);
     }
   }

@@ -123,7 +123,7 @@ export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found
   return { owner: owner as Incarnation, lease, seq, token, termUs, meta: content.rest, isHeld, isGrounded: (flags & GROUNDED) !== 0 };
 }
 
-export function encodeFloor(floor: number): Uint8Array {
+export function encodeFloorRecord(floor: number): Uint8Array {
   return sealRecord(FLOOR_KEY, 'floor', pack([floor], null));
 }
 
