@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { incarnation } from '../../../src/kernel/index.ts';
 import {
-  decodeFloor,
+  decodeFloorRecord,
   decodeLeaseRecord,
   decodeNameRecord,
   decodeStatement,
@@ -36,7 +36,7 @@ describe('a record', () => {
     expect(decodeNameRecord('r', encodeNameRecord('r', { ...NAME, meta: null }))).toEqual({ ...NAME, meta: null });
     expect(decodeLeaseRecord('r', encodeLeaseRecord('r', RECORD))).toEqual(RECORD);
     expect(decodeStatement('r', encodeStatement('r', NAME))).toEqual({ owner: NAME.owner, lease: 3, seq: 4, said: 'released' });
-    expect(decodeFloor(encodeFloorRecord(17))).toBe(17);
+    expect(decodeFloorRecord(encodeFloorRecord(17))).toBe(17);
   });
 
   test('of nothing is nothing', () => {
@@ -45,7 +45,7 @@ describe('a record', () => {
       null,
       null,
     ]);
-    expect(decodeFloor(null)).toBe(0);
+    expect(decodeFloorRecord(null)).toBe(0);
   });
 
   test('with any bit changed, or cut short anywhere, is refused', () => {
@@ -65,7 +65,7 @@ describe('a record', () => {
     expect(decodeLeaseRecord('s', bytes)).toBe('corrupt');
     expect(decodeNameRecord('r', bytes)).toBe('corrupt');
     expect(decodeStatement('r', encodeNameRecord('r', NAME))).toBe('corrupt');
-    expect(decodeFloor(bytes)).toBe('corrupt');
+    expect(decodeFloorRecord(bytes)).toBe('corrupt');
     const later = bytes.slice();
     later[4] = 2;
     expect(decodeLeaseRecord('r', later)).toBe('format');

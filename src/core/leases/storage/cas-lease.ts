@@ -10,7 +10,7 @@ import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import { Compaction } from './compaction.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import {
-  decodeFloor,
+  decodeFloorRecord,
   decodeLeaseRecord,
   encodeLeaseRecord,
   FLOOR_KEY,
@@ -208,7 +208,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   #floorChecked(claim: CasClaim, { ok, value }: Answer, step: StorageStep): void {
     const { mine, starts } = claim;
     const start = starts[0];
-    const floor = ok ? decodeFloor(value) : 'unanswered';
+    const floor = ok ? decodeFloorRecord(value) : 'unanswered';
     if (mine === null || start === undefined) return;
     const ends = this.#endsOf(start, step);
     if (this.#hasPassed(ends, step)) this.#free(claim, step);
@@ -422,7 +422,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   }
 
   #floorRead(claim: CasClaim, { seen }: CasDoingOf<'reading-floor'>, { ok, value }: Answer, step: StorageStep): void {
-    const floor = ok ? decodeFloor(value) : 0;
+    const floor = ok ? decodeFloorRecord(value) : 0;
     if (typeof floor === 'string') {
       this.#tellUnreadable(claim, FLOOR_KEY, floor, step);
       this.#leases.refuse(claim, 'unreadable', step);

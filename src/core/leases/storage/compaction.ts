@@ -6,7 +6,7 @@ import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import type { Claim } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
-import { decodeFloor, decodeLeaseRecord, encodeFloorRecord, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
+import { decodeFloorRecord, decodeLeaseRecord, encodeFloorRecord, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
 import type { ClaimDesk } from './desk.ts';
 import type { Answer } from './leases.ts';
 
@@ -66,7 +66,7 @@ export class Compaction {
   }
 
   #raise(claim: CasClaim, doing: Pick<CasDoingOf<'finding-floor'>, 'seen'>, { value, version }: Answer, step: StorageStep): void {
-    const floor = decodeFloor(value);
+    const floor = decodeFloorRecord(value);
     if (typeof floor === 'string') {
       step.emit({ kind: 'unreadable', lease: claim.lease, key: FLOOR_KEY, why: floor });
       this.#end(claim, false, step);

@@ -127,7 +127,7 @@ export function encodeFloorRecord(floor: number): Uint8Array {
   return sealRecord(FLOOR_KEY, 'floor', pack([floor], null));
 }
 
-export function decodeFloor(bytes: Uint8Array | null): number | Unreadable {
+export function decodeFloorRecord(bytes: Uint8Array | null): number | Unreadable {
   if (bytes === null) return 0;
   const opened = openRecord(FLOOR_KEY, bytes);
   if (typeof opened === 'string') return opened;
