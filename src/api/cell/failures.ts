@@ -7,7 +7,7 @@ export function closed(): TenureError {
 }
 
 /** Why a member cannot go by what its data directory holds. `aheadUsMax`: how far ahead of its own clock this member believes a token to be. */
-export function diskFailure(why: DiskFailure, aheadUsMax: SpanUs): TenureError {
+export function diskFailureError(why: DiskFailure, aheadUsMax: SpanUs): TenureError {
   const explain = (code: 'TENURE_DISK_FAILED' | 'TENURE_CLOCK_AHEAD', what: string): TenureError =>
     new TenureError(code, `this member votes no more: ${what}`);
   if (why === 'unreadable')
