@@ -31,7 +31,7 @@ export function forged(client: string): TenureError {
 }
 
 /** To the process that was replaced. */
-export function replaced(id: string): TenureError {
+export function memberReplaced(id: string): TenureError {
   return new TenureError(
     'TENURE_REPLACED',
     `another process has been started as member ${id}, and the other members have noted it: this one votes no more and has closed its connections. ` +
