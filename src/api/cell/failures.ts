@@ -75,7 +75,7 @@ export interface Unreached {
   readonly why: string | null;
 }
 
-export function unreachable(cell: string, members: readonly Unreached[], timeoutUs: SpanUs): TenureError {
+export function cellUnreachable(cell: string, members: readonly Unreached[], timeoutUs: SpanUs): TenureError {
   const reasons = members.map(({ id, address, why }) => `${id} (${address}): ${why ?? 'no answer yet'}`).join('; ');
   return new TenureError(
     'TENURE_UNREACHABLE',

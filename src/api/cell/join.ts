@@ -12,7 +12,7 @@ import { termOptions } from '../engines/terms.ts';
 import { unsupported } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
 import { Cell } from './cell.ts';
-import { unreachable } from './failures.ts';
+import { cellUnreachable } from './failures.ts';
 import { CellNode } from './node.ts';
 import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -117,7 +117,7 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     if (isLate && client.beginWithMost()) return new Cell(client);
     const members = client.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
     await client.close();
-    throw isLate ? unreachable(cellName, members, timeoutUs) : error;
+    throw isLate ? cellUnreachable(cellName, members, timeoutUs) : error;
   } finally {
     clearTimeout(timer);
   }
