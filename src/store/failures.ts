@@ -13,7 +13,7 @@ export function unsupported(url: string, what: string): TenureError {
   return new TenureError('TENURE_UNSUPPORTED', `the store ${url} cannot ${what}`, { url });
 }
 
-export function replaced(url: string, why: string): TenureError {
+export function storeReplaced(url: string, why: string): TenureError {
   return new TenureError('TENURE_STORE_REPLACED', `${url} is no longer the store that was opened: ${why}`, { url });
 }
 

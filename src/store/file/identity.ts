@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
-import { conflicting, replaced, unfit, unreachable } from '../failures.ts';
+import { conflicting, storeReplaced, unfit, unreachable } from '../failures.ts';
 import { corrupt, laterFormat, openJson, sealJson } from '../record.ts';
 import { contentOf, discard, Disk, makeDirectory, namesIn } from './disk.ts';
 import type { Layout } from './layout.ts';
@@ -68,7 +68,7 @@ export async function createIdentity(
     await discard(draft);
   }
   const made = await readIdentity(url, layout);
-  if (!made) throw replaced(url, 'the directory was emptied while it was set up');
+  if (!made) throw storeReplaced(url, 'the directory was emptied while it was set up');
   return made;
 }
 

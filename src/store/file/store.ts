@@ -16,7 +16,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, replaced, unsupported } from '../failures.ts';
+import { conflicting, storeReplaced, unsupported } from '../failures.ts';
 import { Gate } from '../gate.ts';
 import { discardTree, Disk, namesIn } from './disk.ts';
 import { inStoreWords } from './errno.ts';
@@ -152,7 +152,7 @@ export class FileStore implements Store {
   /** Throws if the directory is no longer the store: what is missing in it is then not known to be missing. A mount may have gone from over it. */
   async #assure(): Promise<void> {
     const found = await readIdentity(this.url, this.#layout);
-    if (found?.id !== this.#identity.id) throw replaced(this.url, found ? 'another store is in its place' : 'the directory is empty');
+    if (found?.id !== this.#identity.id) throw storeReplaced(this.url, found ? 'another store is in its place' : 'the directory is empty');
   }
 
   async #inWords<Answer>(work: () => Promise<Answer>): Promise<Answer> {

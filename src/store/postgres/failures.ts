@@ -1,6 +1,6 @@
 /** What PostgreSQL and its driver say when something goes wrong, told apart by whether a change may have been committed. */
 import { TenureError } from '../../kernel/index.ts';
-import { denied, full, replaced, unreachable } from '../failures.ts';
+import { denied, full, storeReplaced, unreachable } from '../failures.ts';
 import { Unanswered } from '../gate.ts';
 
 /** The five characters of an error that the server sent; undefined if the connection broke instead. */
@@ -27,7 +27,7 @@ export function whileConnecting(url: string, error: unknown): Error {
 
 function refusal(url: string, state: string, error: unknown): TenureError {
   // No such table, or no such schema: it was there when the store was opened.
-  if (state === '42P01' || state === '3F000') return replaced(url, 'its table is gone');
+  if (state === '42P01' || state === '3F000') return storeReplaced(url, 'its table is gone');
   if (state === '42501' || state.startsWith('28')) return denied(url, error);
   if (state === '53100' || state === '53200') return full(url, error);
   return unreachable(url, error);

@@ -16,7 +16,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, replaced, unfit, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, unfit, unsupported } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadPg } from '../packages.ts';
@@ -255,7 +255,7 @@ export class PostgresStore implements Store {
   }
 
   #gone(): TenureError {
-    return replaced(this.url, `the table ${this.#table} was emptied, or is another`);
+    return storeReplaced(this.url, `the table ${this.#table} was emptied, or is another`);
   }
 }
 

@@ -17,7 +17,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, replaced, unreachable, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, unreachable, unsupported } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadIoredis } from '../packages.ts';
@@ -186,7 +186,7 @@ export class RedisStore implements Store {
     const running = this.#redis.callBuffer('EVAL', SCRIPTS[script], this.#keys.length, ...this.#keys, this.#identity, ...values);
     try {
       const [here, answer] = (await running) as [number, unknown];
-      if (here !== 1) throw replaced(this.url, 'it was emptied, or another is in its place');
+      if (here !== 1) throw storeReplaced(this.url, 'it was emptied, or another is in its place');
       return answer;
     } catch (error) {
       throw inStoreWords(this.url, error);
