@@ -25,7 +25,7 @@ export function conflicting(url: string, why: string): TenureError {
   return new TenureError('TENURE_STORE_PARAMS', `the store ${url} was set up differently: ${why}`, { url });
 }
 
-export function unreachable(url: string, cause: unknown): TenureError {
+export function storeUnreachable(url: string, cause: unknown): TenureError {
   return caused(new TenureError('TENURE_STORE_UNREACHABLE', `the store ${url} cannot be reached: ${wordsOf(cause)}`, { url }), cause);
 }
 

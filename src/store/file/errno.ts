@@ -1,6 +1,6 @@
 /** Errors of the file system, told apart by whether the access may have taken effect, and turned into Tenure's. */
 import { TenureError } from '../../kernel/index.ts';
-import { denied, full, unreachable } from '../failures.ts';
+import { denied, full, storeUnreachable } from '../failures.ts';
 import { Unanswered } from '../gate.ts';
 
 /** The system refused: nothing happened. What is not in here (EIO, ESTALE …) may come after the fact from a file server. */
@@ -42,7 +42,7 @@ export function inStoreWords(url: string, error: unknown): Error {
     case 'EDQUOT':
       return full(url, error);
     default:
-      return unreachable(url, error);
+      return storeUnreachable(url, error);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
-import { conflicting, storeReplaced, unfit, unreachable } from '../failures.ts';
+import { conflicting, storeReplaced, unfit, storeUnreachable } from '../failures.ts';
 import { corrupt, laterFormat, openJson, sealJson } from '../record.ts';
 import { contentOf, discard, Disk, makeDirectory, namesIn } from './disk.ts';
 import type { Layout } from './layout.ts';
@@ -35,7 +35,7 @@ export async function readIdentity(url: string, layout: Layout): Promise<Directo
   const bytes = await contentOf(layout.identity);
   if (bytes !== null) return parse(bytes);
   const names = await namesIn(layout.root);
-  if (names === null) throw unreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
+  if (names === null) throw storeUnreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
   const kept = await namesIn(layout.keys);
   if (kept !== null && kept.length > 0) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
   return null;

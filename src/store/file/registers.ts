@@ -5,7 +5,7 @@
  */
 import { rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unreachable } from '../failures.ts';
+import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { contentOf, discard, namesIn } from './disk.ts';
 import { afterTheFact, isErrno } from './errno.ts';
@@ -65,13 +65,13 @@ export class Registers {
       await step();
     } catch (error) {
       // The draft is gone: a file server repeats what it has done, or somebody has swept it away.
-      if (isErrno(error, 'ENOENT')) throw new Unanswered(unreachable(this.#place.url, error));
+      if (isErrno(error, 'ENOENT')) throw new Unanswered(storeUnreachable(this.#place.url, error));
       throw afterTheFact(this.#place.url, error);
     }
     try {
       await this.#place.disk.settle(this.#place.layout.keys);
     } catch (error) {
-      throw new Unanswered(unreachable(this.#place.url, error));
+      throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
   }
 }

@@ -15,7 +15,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { equalValues } from '../contract.ts';
-import { unreachable } from '../failures.ts';
+import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { corrupt } from '../record.ts';
 import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
@@ -137,10 +137,10 @@ export class Versions {
       const isPart = bytes === null ? null : isPartOf(decodeVersion(fileName, bytes), linked);
       if (isPart !== null) return isPart ? 'past' : 'overtaken';
     } catch (error) {
-      throw new Unanswered(unreachable(this.#place.url, error));
+      throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
     throw new Unanswered(
-      unreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
+      storeUnreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
     );
   }
 
@@ -178,7 +178,7 @@ export class Versions {
     try {
       await this.#place.disk.settle(directory);
     } catch (error) {
-      throw new Unanswered(unreachable(this.#place.url, error));
+      throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
   }
 

@@ -17,7 +17,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, storeReplaced, unreachable, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, storeUnreachable, unsupported } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadIoredis } from '../packages.ts';
@@ -221,7 +221,7 @@ export class RedisStore implements Store {
   /** Waits until the driver has a connection, or has failed to get one. It tries again by itself, for those who come later. */
   async #ready(): Promise<void> {
     const { status } = this.#redis;
-    if (status === 'end') throw unreachable(this.url, this.#lastError ?? new Error('the connection has ended'));
+    if (status === 'end') throw storeUnreachable(this.url, this.#lastError ?? new Error('the connection has ended'));
     const closed = this.#closed;
     const turning = new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (status === 'wait') this.#redis.connect().catch(() => undefined);
