@@ -9,7 +9,7 @@ export function newEpoch(url: string): TenureError {
   );
 }
 
-export function unsupported(url: string, what: string): TenureError {
+export function unsupportedByStore(url: string, what: string): TenureError {
   return new TenureError('TENURE_UNSUPPORTED', `the store ${url} cannot ${what}`, { url });
 }
 

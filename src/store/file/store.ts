@@ -16,7 +16,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, storeReplaced, unsupported } from '../failures.ts';
+import { conflicting, storeReplaced, unsupportedByStore } from '../failures.ts';
 import { Gate } from '../gate.ts';
 import { discardTree, Disk, namesIn } from './disk.ts';
 import { inStoreWords } from './errno.ts';
@@ -102,7 +102,7 @@ export class FileStore implements Store {
   async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const keeping = this.#keeping;
-    if (!(keeping instanceof Versions)) throw unsupported(this.url, 'compare and set');
+    if (!(keeping instanceof Versions)) throw unsupportedByStore(this.url, 'compare and set');
     const [before, after] = [seen?.slice() ?? null, next?.slice() ?? null];
     return await this.#gate.change(
       options,
@@ -123,7 +123,7 @@ export class FileStore implements Store {
   }
 
   async watch(): Promise<never> {
-    throw unsupported(this.url, 'tell of changes');
+    throw unsupportedByStore(this.url, 'tell of changes');
   }
 
   async identity(options?: AccessOptions): Promise<string> {

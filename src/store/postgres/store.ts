@@ -16,7 +16,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, storeReplaced, unfit, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, unfit, unsupportedByStore } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadPg } from '../packages.ts';
@@ -130,7 +130,7 @@ export class PostgresStore implements Store {
   }
 
   async watch(): Promise<never> {
-    throw unsupported(this.url, 'tell of changes');
+    throw unsupportedByStore(this.url, 'tell of changes');
   }
 
   async identity(options?: AccessOptions): Promise<string> {

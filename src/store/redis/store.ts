@@ -17,7 +17,7 @@ import {
   type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, storeReplaced, storeUnreachable, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, storeUnreachable, unsupportedByStore } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadIoredis } from '../packages.ts';
@@ -134,7 +134,7 @@ export class RedisStore implements Store {
   }
 
   async watch(): Promise<never> {
-    throw unsupported(this.url, 'tell of changes');
+    throw unsupportedByStore(this.url, 'tell of changes');
   }
 
   async identity(options?: AccessOptions): Promise<string> {
