@@ -9,7 +9,7 @@ import { DataDir, SystemClocks } from '../../runtime/index.ts';
 import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
 import { makeEngine } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
-import { unsupported } from '../leases/engine.ts';
+import { unsupportedByEngine } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
 import { Cell } from './cell.ts';
 import { cellUnreachable } from './failures.ts';
@@ -37,7 +37,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
   }
   if (options.dataDir !== undefined && !engine.can.dataDir) {
-    throw unsupported(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
+    throw unsupportedByEngine(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
   }
   const identity = new Identity();
   const born = identity.incarnation;

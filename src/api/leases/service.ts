@@ -10,7 +10,7 @@ import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import { Watches } from '../watches/watches.ts';
 import { acquireAll } from './acquire-all.ts';
-import { unsupported, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
+import { unsupportedByEngine, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
 import { lost } from './errors.ts';
 import { HeldLease, type LeaseSource } from './held-lease.ts';
 import { heldBehind, Lease } from './lease.ts';
@@ -117,7 +117,7 @@ export class LeaseService implements LeaseSource {
   async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
     this.#checkOpen();
     const { engine } = this.#ground;
-    if (!engine.can.list) throw unsupported(engine, 'list', 'has no list of what is held', 'ask holder() of a name');
+    if (!engine.can.list) throw unsupportedByEngine(engine, 'list', 'has no list of what is held', 'ask holder() of a name');
     return this.#questions.list(prefix, signal);
   }
 
@@ -148,7 +148,7 @@ export class LeaseService implements LeaseSource {
   releaseLater(lease: HeldLease, afterUs: number): Promise<void> {
     const { engine } = this.#ground;
     if (!engine.can.releaseLater) {
-      throw unsupported(engine, 'releaseLater', 'gives leases back at once', 'release it when that time has come');
+      throw unsupportedByEngine(engine, 'releaseLater', 'gives leases back at once', 'release it when that time has come');
     }
     if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
     return this.#releases.send(lease, afterUs);
@@ -162,7 +162,7 @@ export class LeaseService implements LeaseSource {
     this.#checkOpen();
     const { engine, driver } = this.#ground;
     if (!lease.valid) throw lost(lease, 'is over');
-    if (!engine.can.renew) throw unsupported(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
+    if (!engine.can.renew) throw unsupportedByEngine(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
     const number = this.#number();
     const bytes = copyMeta(meta);
     const { number: of, nameBytes } = lease.grant;

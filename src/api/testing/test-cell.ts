@@ -12,7 +12,7 @@ import type { Kept, Surroundings } from '../cell/surroundings.ts';
 import type { Engine } from '../engines/engine.ts';
 import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
-import { unsupported } from '../leases/engine.ts';
+import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import { onAbort } from '../signals.ts';
 import { VirtualDisk } from './virtual-disk.ts';
@@ -89,7 +89,8 @@ export class TestCell {
     const terms = termOptions(options.maxTerm === undefined ? {} : { maxTerm: options.maxTerm });
     this.memberIds = Array.from({ length: members }, (_, i) => String.fromCodePoint(0x61 + i));
     this.#engine = makeEngine(engine, terms);
-    if (keepVotes && !this.#engine.can.dataDir) throw unsupported(this.#engine, 'dataDir', 'keeps nothing on disk', 'leave keepVotes out');
+    if (keepVotes && !this.#engine.can.dataDir)
+      throw unsupportedByEngine(this.#engine, 'dataDir', 'keeps nothing on disk', 'leave keepVotes out');
     this.#chooser = new SeededChooser(seed);
     this.#isSilent = silent;
     this.#disks = keepVotes ? new Map() : null;
