@@ -22,7 +22,7 @@ import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn }
 import { afterTheFact } from './errno.ts';
 import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
 import type { Place } from './place.ts';
-import { decodeVersion, encodeVersion, isPartOf, nextVersion, type Version } from './version-file.ts';
+import { decodeVersion, encodeVersion, isPartOf, nextVersion, type FileVersion } from './version-file.ts';
 
 const DIGITS = 16;
 const VERSION_NAME = /^\d{16}$/;
@@ -33,7 +33,7 @@ const LOOKS_MAX = 10_000;
 /** The newest version of a key, and the directory it is in. */
 interface Found {
   readonly life: string;
-  readonly version: Version;
+  readonly version: FileVersion;
 }
 
 type Try = 'landed' | 'taken';
@@ -128,7 +128,7 @@ export class Versions {
   }
 
   /** What became of a version that was linked: it counts, it counted once, or it filled a hole and never counted. */
-  async #standing(fileName: string, life: string, linked: Version): Promise<'highest' | 'past' | 'overtaken'> {
+  async #standing(fileName: string, life: string, linked: FileVersion): Promise<'highest' | 'past' | 'overtaken'> {
     try {
       await this.#place.disk.settle(life);
       const highest = highestOf(await readdir(life));
