@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
 import { Disk } from '../../src/store/file/disk.ts';
 import { fileNameOf, keyOfFileName, Layout } from '../../src/store/file/layout.ts';
-import { Versions } from '../../src/store/file/versions.ts';
+import { VersionFiles } from '../../src/store/file/versions.ts';
 import { Gate } from '../../src/store/gate.ts';
 import { ROOT } from '../support/tree.ts';
 
@@ -80,7 +80,7 @@ describe('the directory of a store', () => {
       }
     }
     const place = { url: 'file:', layout: new Layout(path), disk: new SleepyDisk(false), assure: async () => {} };
-    const outcome = await new Gate('file:').change({}, async (call) => await new Versions(place).change('k', null, bytes('a'), call));
+    const outcome = await new Gate('file:').change({}, async (call) => await new VersionFiles(place).change('k', null, bytes('a'), call));
     expect([outcome, text(await (await open(path)).read('k'))]).toEqual(['won', 'a']);
   });
 
@@ -127,7 +127,7 @@ describe('a writer that was asleep', () => {
       if (!hasSlept) await meanwhile(store);
       hasSlept = true;
     });
-    const asleep = new Versions({ url: 'file:', layout: new Layout(path), disk, assure: async () => {} });
+    const asleep = new VersionFiles({ url: 'file:', layout: new Layout(path), disk, assure: async () => {} });
     const outcome = await new Gate('file:').change({}, async (call) => await asleep.change('k', bytes('1'), bytes('mine'), call));
     return [outcome, store];
   }

@@ -24,7 +24,7 @@ import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIden
 import { Layout, stampOf } from './layout.ts';
 import type { Place } from './place.ts';
 import { Registers } from './registers.ts';
-import { Versions } from './versions.ts';
+import { VersionFiles } from './versions.ts';
 
 export interface FileStoreOptions extends Partial<DirectoryWishes> {
   readonly path: string;
@@ -44,7 +44,7 @@ export class FileStore implements Store {
   readonly #layout: Layout;
   readonly #identity: DirectoryIdentity;
   readonly #gate: Gate;
-  readonly #keeping: Versions | Registers;
+  readonly #keeping: VersionFiles | Registers;
   readonly #epoch: string;
 
   private constructor(url: string, layout: Layout, identity: DirectoryIdentity, epoch: string) {
@@ -54,7 +54,7 @@ export class FileStore implements Store {
     this.#layout = layout;
     this.#identity = identity;
     this.#gate = new Gate(url);
-    this.#keeping = identity.keeping === 'versions' ? new Versions(place) : new Registers(place);
+    this.#keeping = identity.keeping === 'versions' ? new VersionFiles(place) : new Registers(place);
     this.#epoch = epoch;
   }
 
@@ -92,7 +92,7 @@ export class FileStore implements Store {
     return await this.#gate.change(options, async (call) => {
       await this.#inWords(async () => {
         await this.#assure();
-        if (this.#keeping instanceof Versions) await this.#keeping.change(key, undefined, copy, call);
+        if (this.#keeping instanceof VersionFiles) await this.#keeping.change(key, undefined, copy, call);
         else await this.#keeping.write(key, copy, call);
       });
       return 'done';
@@ -102,7 +102,7 @@ export class FileStore implements Store {
   async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const keeping = this.#keeping;
-    if (!(keeping instanceof Versions)) throw unsupportedByStore(this.url, 'compare and set');
+    if (!(keeping instanceof VersionFiles)) throw unsupportedByStore(this.url, 'compare and set');
     const [before, after] = [seen?.slice() ?? null, next?.slice() ?? null];
     return await this.#gate.change(
       options,

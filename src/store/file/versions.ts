@@ -38,7 +38,7 @@ interface Found {
 
 type Try = 'landed' | 'taken';
 
-export class Versions {
+export class VersionFiles {
   readonly #place: Place;
 
   constructor(place: Place) {
