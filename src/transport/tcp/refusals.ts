@@ -3,7 +3,7 @@
  * next. The side that refuses sends the code and the facts; the other side makes its own sentence of them.
  */
 import { TenureError, type ErrorCode } from '../../kernel/index.ts';
-import type { Disagreement, Hello, Refusal, Versions, Welcome } from '../../wire/index.ts';
+import type { Disagreement, Hello, Refusal, VersionRange, Welcome } from '../../wire/index.ts';
 import type { PeerInfo } from '../contract.ts';
 
 type Facts = Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export function notOurs(remote: string): Verdict {
   return { error: new TenureError('TENURE_BAD_FRAME', message, { remote }), told: null };
 }
 
-export function otherVersion(remote: string, here: Versions, there: Versions): Verdict {
+export function otherVersion(remote: string, here: VersionRange, there: VersionRange): Verdict {
   const [ours, theirs] = [`${here.min} to ${here.max}`, `${there.min} to ${there.max}`];
   const message = `${remote} speaks versions ${theirs} of the protocol and this side ${ours}: upgrade the older one`;
   return verdict('TENURE_VERSION_MISMATCH', message, { here: ours, there: theirs });
