@@ -4,7 +4,7 @@ import { denied, full, storeUnreachable } from '../failures.ts';
 import { Unanswered } from '../gate.ts';
 
 /** The server answered with an error: a script that is refused has done nothing. */
-export function inStoreWords(url: string, error: unknown): Error {
+export function redisFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError || error instanceof Unanswered) return error;
   if (!(error instanceof Error) || error.name !== 'ReplyError') return new Unanswered(storeUnreachable(url, error));
   if (/^(?:NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|invalid username/i.test(error.message)) return denied(url, error);
@@ -14,6 +14,6 @@ export function inStoreWords(url: string, error: unknown): Error {
 
 /** Before anything was sent. */
 export function whileConnecting(url: string, error: unknown): TenureError {
-  const told = inStoreWords(url, error);
+  const told = redisFailure(url, error);
   return told instanceof Unanswered ? told.why : told instanceof TenureError ? told : storeUnreachable(url, told);
 }

@@ -21,7 +21,7 @@ import { conflicting, newEpoch, storeReplaced, storeUnreachable, unsupportedBySt
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadIoredis } from '../packages.ts';
-import { inStoreWords, whileConnecting } from './failures.ts';
+import { redisFailure, whileConnecting } from './failures.ts';
 import { SCRIPTS, type Script } from './scripts.ts';
 import { checkInfo, checkSynced, readInfo } from './server-info.ts';
 
@@ -163,7 +163,7 @@ export class RedisStore implements Store {
         if (create !== 'never') await this.#redis.set(key, newIdentity(), 'NX');
         return await this.#redis.getBuffer(key);
       } catch (error) {
-        throw inStoreWords(this.url, error);
+        throw redisFailure(this.url, error);
       }
     });
     if (bytes === null) throw conflicting(this.url, `nobody has set it up: run tenure store init ${this.url} once`);
@@ -189,7 +189,7 @@ export class RedisStore implements Store {
       if (here !== 1) throw storeReplaced(this.url, 'it was emptied, or another is in its place');
       return answer;
     } catch (error) {
-      throw inStoreWords(this.url, error);
+      throw redisFailure(this.url, error);
     }
   }
 
