@@ -13,7 +13,7 @@ export function redisFailure(url: string, error: unknown): Error {
 }
 
 /** Before anything was sent. */
-export function whileConnecting(url: string, error: unknown): TenureError {
+export function redisConnectFailure(url: string, error: unknown): TenureError {
   const told = redisFailure(url, error);
   return told instanceof Unanswered ? told.why : told instanceof TenureError ? told : storeUnreachable(url, told);
 }

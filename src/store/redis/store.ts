@@ -21,7 +21,7 @@ import { conflicting, newEpoch, storeReplaced, storeUnreachable, unsupportedBySt
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadIoredis } from '../packages.ts';
-import { redisFailure, whileConnecting } from './failures.ts';
+import { redisFailure, redisConnectFailure } from './failures.ts';
 import { SCRIPTS, type Script } from './scripts.ts';
 import { checkInfo, checkSynced, readInfo } from './server-info.ts';
 
@@ -213,7 +213,7 @@ export class RedisStore implements Store {
       if (this.#isSynced) checkSynced(this.url, info, await this.#redis.config('GET', 'append*'));
       epoch = this.#isSynced ? 'redis/synced' : `redis/${info.runId}`;
     } catch (error) {
-      throw whileConnecting(this.url, error);
+      throw redisConnectFailure(this.url, error);
     }
     if (closed === this.#closed) this.#connected = epoch;
   }
@@ -226,7 +226,7 @@ export class RedisStore implements Store {
     const turning = new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (status === 'wait') this.#redis.connect().catch(() => undefined);
     await turning;
-    if (closed !== this.#closed) throw whileConnecting(this.url, this.#lastError ?? new Error('the connection was lost'));
+    if (closed !== this.#closed) throw redisConnectFailure(this.url, this.#lastError ?? new Error('the connection was lost'));
   }
 
   /** The connection is ready, or has been lost. */
