@@ -10,7 +10,7 @@ function sqlStateOf(error: unknown): string | undefined {
 }
 
 /** Of the server: it refused, so nothing was committed. Except where it was ending the connection at that moment. */
-export function inStoreWords(url: string, error: unknown): Error {
+export function postgresFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError || error instanceof Unanswered) return error;
   const state = sqlStateOf(error);
   if (state === undefined) return new Unanswered(storeUnreachable(url, error));

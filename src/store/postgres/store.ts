@@ -20,7 +20,7 @@ import { conflicting, newEpoch, storeReplaced, unfit, unsupportedByStore } from 
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadPg } from '../packages.ts';
-import { inStoreWords, whileConnecting } from './failures.ts';
+import { postgresFailure, whileConnecting } from './failures.ts';
 import { FIND_TABLE, MEET, statementsFor, type Changed, type Statements } from './statements.ts';
 
 export interface PostgresStoreOptions {
@@ -229,7 +229,7 @@ export class PostgresStore implements Store {
       return answer;
     } catch (error) {
       release(true);
-      throw inStoreWords(this.url, error);
+      throw postgresFailure(this.url, error);
     }
   }
 
