@@ -19,7 +19,7 @@ export function postgresFailure(url: string, error: unknown): Error {
 }
 
 /** Of an attempt to connect: whatever it was, nothing was sent. */
-export function whileConnecting(url: string, error: unknown): Error {
+export function postgresConnectFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError) return error;
   const state = sqlStateOf(error);
   return state === undefined ? storeUnreachable(url, error) : refusal(url, state, error);

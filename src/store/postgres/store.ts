@@ -20,7 +20,7 @@ import { conflicting, newEpoch, storeReplaced, unfit, unsupportedByStore } from 
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadPg } from '../packages.ts';
-import { postgresFailure, whileConnecting } from './failures.ts';
+import { postgresFailure, postgresConnectFailure } from './failures.ts';
 import { FIND_TABLE, MEET, statementsFor, type Changed, type Statements } from './statements.ts';
 
 export interface PostgresStoreOptions {
@@ -237,7 +237,7 @@ export class PostgresStore implements Store {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      throw whileConnecting(this.url, error);
+      throw postgresConnectFailure(this.url, error);
     }
   }
 
