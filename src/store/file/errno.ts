@@ -31,7 +31,7 @@ export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
 }
 
 /** What a caller is told of an error that is no part of the protocol. */
-export function inStoreWords(url: string, error: unknown): Error {
+export function fileFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError || error instanceof Unanswered) return error;
   switch (errnoOf(error)) {
     case 'EACCES':
@@ -48,6 +48,6 @@ export function inStoreWords(url: string, error: unknown): Error {
 
 /** The same of a step with which a change takes effect. */
 export function afterTheFact(url: string, error: unknown): Error {
-  const told = inStoreWords(url, error);
+  const told = fileFailure(url, error);
   return told instanceof TenureError && !REFUSALS.has(errnoOf(error)) ? new Unanswered(told) : told;
 }

@@ -19,7 +19,7 @@ import {
 import { conflicting, storeReplaced, unsupportedByStore } from '../failures.ts';
 import { Gate } from '../gate.ts';
 import { discardTree, Disk, namesIn } from './disk.ts';
-import { inStoreWords } from './errno.ts';
+import { fileFailure } from './errno.ts';
 import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIdentity, type DirectoryWishes } from './identity.ts';
 import { Layout, stampOf } from './layout.ts';
 import type { Place } from './place.ts';
@@ -72,7 +72,7 @@ export class FileStore implements Store {
         await sweep(layout);
         return new FileStore(url, layout, identity, await epochOf(url, identity));
       } catch (error) {
-        throw inStoreWords(url, error);
+        throw fileFailure(url, error);
       }
     });
   }
@@ -159,7 +159,7 @@ export class FileStore implements Store {
     try {
       return await work();
     } catch (error) {
-      throw inStoreWords(this.url, error);
+      throw fileFailure(this.url, error);
     }
   }
 }
