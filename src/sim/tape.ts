@@ -55,7 +55,7 @@ export interface TapedClock {
 }
 
 /** From this step on. */
-export interface Since {
+export interface SinceStep {
   readonly step: number;
   readonly atUs: number;
 }
@@ -69,7 +69,7 @@ export class Tape<Command> {
   readonly clocks: TapedClock[] = [];
   readonly steps: TapedStep[] = [];
   /** From here on all goes well, and progress is owed. */
-  healed: Since | null = null;
+  healed: SinceStep | null = null;
   readonly #now: () => number;
   readonly #lines: Lines<Command>;
   /** The number of the step under way, and of the next. */

@@ -4,7 +4,7 @@
  */
 import type { Scenario } from '../protocol.ts';
 import { formatSpan, type OriginAction, type Settings, type Ways } from '../stage/index.ts';
-import type { Lines, Said, Since, Tape, TapedClock, TapedStep } from '../tape.ts';
+import type { Lines, Said, SinceStep, Tape, TapedClock, TapedStep } from '../tape.ts';
 import { originKey, type Beat } from './play.ts';
 
 /** Whoever is owed progress waits so many times as long as it may take. */
@@ -126,7 +126,7 @@ function canBeCutOff({ action }: TapedStep, next: TapedStep | undefined): boolea
 }
 
 /** Of what is under way when the world heals, what arrived later is delayed as much; the rest was lost, and would arrive if it were still under way. */
-function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: Since): void {
+function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: SinceStep): void {
   const seen = new Set<string>();
   for (const { action, atUs } of after) {
     if (action.kind !== 'deliver' || action.message.step >= well.step || seen.has(originKey(action.message))) continue;
@@ -140,7 +140,7 @@ function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: Since
 function askFor<Command, Config>(
   beats: BeatList,
   after: readonly TapedStep[],
-  well: Since,
+  well: SinceStep,
   ways: LiftedWays | null,
   lines: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
@@ -187,7 +187,7 @@ function settle(beats: BeatList, { ways, dice }: GoodEnd, atUs: number, byUs: nu
 }
 
 /** The step from which on all goes well; null if there is none. */
-function beginning<Command>({ steps, healed }: Tape<Command>, { from }: GoodEnd): Since | null {
+function beginning<Command>({ steps, healed }: Tape<Command>, { from }: GoodEnd): SinceStep | null {
   if (from === 'healed') return healed;
   const sinceUs = 'atUs' in from ? from.atUs : from.stuckUs;
   const first = steps.find(({ atUs }) => atUs >= sinceUs);
