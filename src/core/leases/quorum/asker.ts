@@ -7,7 +7,17 @@ import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel
 import type { Snapshot } from '../../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
+import {
+  covers,
+  findingOf,
+  newestOf,
+  remainingOf,
+  voteIn,
+  type Finding,
+  type QuestionStart,
+  type Told,
+  type ToldVote,
+} from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
@@ -17,7 +27,7 @@ interface Question {
   readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
   readonly told: Map<NodeId, Told>;
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly until: MonoUs;
 }
 
@@ -26,7 +36,7 @@ interface QuestionSnapshot {
   readonly name: string;
   readonly voters: readonly NodeId[];
   readonly told: readonly (readonly [NodeId, boolean, (Omit<ToldVote, 'meta'> & { readonly meta: readonly number[] }) | null])[];
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly until: MonoUs;
 }
 

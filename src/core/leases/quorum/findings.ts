@@ -39,7 +39,7 @@ interface Electors {
 }
 
 /** When a question began, on both clocks of whoever asks. */
-export interface Since {
+export interface QuestionStart {
   readonly monoUs: MonoUs;
   readonly wallUs: WallUs;
 }
@@ -71,7 +71,7 @@ function isSame(a: ToldVote, b: ToldVote, byToken: boolean): boolean {
  * Whether the last `steadyUs` of a member's clock cover all the time since the question began. The clock that stands still while
  * a machine sleeps must not make that shorter, and neither must the one that may be set: the longer counts (rule 12).
  */
-export function covers(steadyUs: number, since: Since, now: Since, rateErrorPpm: number): boolean {
+export function covers(steadyUs: number, since: QuestionStart, now: QuestionStart, rateErrorPpm: number): boolean {
   const elapsedUs = Math.max(0, now.monoUs - since.monoUs, now.wallUs - since.wallUs);
   return steadyUs >= stretch(elapsedUs, rateErrorPpm);
 }

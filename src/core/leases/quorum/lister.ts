@@ -8,7 +8,17 @@ import type { Snapshot } from '../../contract.ts';
 import type { ListedLease } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
+import {
+  covers,
+  findingOf,
+  newestOf,
+  remainingOf,
+  voteIn,
+  type Finding,
+  type QuestionStart,
+  type Told,
+  type ToldVote,
+} from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { Outgoing } from './outgoing.ts';
@@ -42,7 +52,7 @@ interface Asked {
 
 interface Listing {
   readonly prefix: Uint8Array;
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly asked: readonly Asked[];
   /** By name, then by member: what each told last. */
   readonly told: Map<string, { readonly name: Uint8Array; readonly by: Map<NodeId, Heard> }>;
@@ -253,7 +263,7 @@ function begin(asked: Asked, sending: number): void {
 interface ListingSnapshot {
   readonly number: number;
   readonly prefix: readonly number[];
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly asked: readonly (Omit<Asked, 'names'> & { readonly names: readonly string[] })[];
   readonly told: readonly {
     readonly text: string;
