@@ -15,7 +15,7 @@ import {
   voteIn,
   type Finding,
   type QuestionStart,
-  type Told,
+  type VoterAnswer,
   type ToldVote,
 } from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
@@ -26,7 +26,7 @@ import { textOf } from '../snapshots.ts';
 interface Question {
   readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
-  readonly told: Map<NodeId, Told>;
+  readonly told: Map<NodeId, VoterAnswer>;
   readonly since: QuestionStart;
   readonly until: MonoUs;
 }
@@ -91,7 +91,7 @@ export class Asker {
     }
   }
 
-  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): Told {
+  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): VoterAnswer {
     const { timing, rules } = this.#out;
     const isSteady = !rules.atOneInstant || covers(message.steadyUs, since, step, timing.rateErrorPpm);
     return { isSteady, vote: (message.flags & HAS_LEASE) === 0 ? null : voteIn(message, timing.rateErrorPpm, step) };
@@ -127,7 +127,7 @@ export class Asker {
 
   restore(snapshot: Snapshot): void {
     for (const { number, name, voters, told, since, until } of snapshot as unknown as QuestionSnapshot[]) {
-      const heard = told.map(([voter, isSteady, vote]): [NodeId, Told] => [
+      const heard = told.map(([voter, isSteady, vote]): [NodeId, VoterAnswer] => [
         voter,
         { isSteady, vote: vote && { ...vote, meta: Uint8Array.from(vote.meta) } },
       ]);

@@ -18,7 +18,7 @@ export interface ToldVote {
 }
 
 /** What one voter told. */
-export interface Told {
+export interface VoterAnswer {
   /** Null: it has none. */
   readonly vote: ToldVote | null;
   /** When the question began, it had this vote; or, if it has none, no vote of it has run out since. */
@@ -48,13 +48,13 @@ export interface QuestionStart {
  * A holder is certain if a quorum had its votes when the question began. It is ruled out if so many had another vote or
  * none that every quorum has one of them: had it held when the question began, and not given back since, that one would have told.
  */
-export function findingOf(told: readonly Told[], { voters, quorum, byToken }: Electors): Finding {
+export function findingOf(told: readonly VoterAnswer[], { voters, quorum, byToken }: Electors): Finding {
   const blocking = voters - quorum + 1;
   const steady = told.filter(({ isSteady }) => isSteady);
   let likeliest: readonly ToldVote[] = [];
   for (const { vote } of told) {
     if (vote === null || likeliest.includes(vote)) continue;
-    const same = ({ vote: other }: Told): boolean => other !== null && isSame(vote, other, byToken);
+    const same = ({ vote: other }: VoterAnswer): boolean => other !== null && isSame(vote, other, byToken);
     const steadyCount = steady.filter(same).length;
     const votes = told.filter(same).flatMap(({ vote: one }) => one ?? []);
     if (steadyCount >= quorum) return { votes, certain: true };

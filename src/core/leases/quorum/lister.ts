@@ -16,7 +16,7 @@ import {
   voteIn,
   type Finding,
   type QuestionStart,
-  type Told,
+  type VoterAnswer,
   type ToldVote,
 } from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
@@ -195,7 +195,7 @@ export class Lister {
   #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): Finding {
     const { electorate, rules } = this.#out;
     const voters = this.#out.votersOf(name);
-    const told = voters.flatMap((voter): Told[] => {
+    const told = voters.flatMap((voter): VoterAnswer[] => {
       const heard = by.get(voter);
       if (heard) return [heard];
       const one = asked[voter];
