@@ -13,7 +13,7 @@ import {
   newestOf,
   remainingOf,
   voteIn,
-  type Finding,
+  type HolderFinding,
   type QuestionStart,
   type VoterAnswer,
   type ToldVote,
@@ -97,12 +97,12 @@ export class Asker {
     return { isSteady, vote: (message.flags & HAS_LEASE) === 0 ? null : voteIn(message, timing.rateErrorPpm, step) };
   }
 
-  #find({ voters, told }: Question): Finding {
+  #find({ voters, told }: Question): HolderFinding {
     const { electorate, rules } = this.#out;
     return findingOf([...told.values()], { voters: voters.length, quorum: electorate.quorum, byToken: rules.atOneInstant });
   }
 
-  #conclude(number: number, { name }: Question, { votes, certain }: Finding, step: QuorumStep): void {
+  #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding, step: QuorumStep): void {
     this.#questions.delete(number);
     const vote = newestOf(votes, this.#out.rules.newestMeta);
     const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOf(votes, step) };

@@ -25,7 +25,7 @@ export interface VoterAnswer {
   readonly isSteady: boolean;
 }
 
-export interface Finding {
+export interface HolderFinding {
   /** The votes for the only possible holder, or for the likeliest; none if there is none. */
   readonly votes: readonly ToldVote[];
   readonly certain: boolean;
@@ -48,7 +48,7 @@ export interface QuestionStart {
  * A holder is certain if a quorum had its votes when the question began. It is ruled out if so many had another vote or
  * none that every quorum has one of them: had it held when the question began, and not given back since, that one would have told.
  */
-export function findingOf(told: readonly VoterAnswer[], { voters, quorum, byToken }: Electors): Finding {
+export function findingOf(told: readonly VoterAnswer[], { voters, quorum, byToken }: Electors): HolderFinding {
   const blocking = voters - quorum + 1;
   const steady = told.filter(({ isSteady }) => isSteady);
   let likeliest: readonly ToldVote[] = [];

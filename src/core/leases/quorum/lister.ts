@@ -14,7 +14,7 @@ import {
   newestOf,
   remainingOf,
   voteIn,
-  type Finding,
+  type HolderFinding,
   type QuestionStart,
   type VoterAnswer,
   type ToldVote,
@@ -192,7 +192,7 @@ export class Lister {
     step.emit({ kind: 'listed', lease: number, leases, certain });
   }
 
-  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): Finding {
+  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): HolderFinding {
     const { electorate, rules } = this.#out;
     const voters = this.#out.votersOf(name);
     const told = voters.flatMap((voter): VoterAnswer[] => {
@@ -205,7 +205,7 @@ export class Lister {
   }
 
   /** What was told to last less long than the list took may have been renewed since: it stays. */
-  #lease(name: Uint8Array, { votes, certain }: Finding, step: QuorumStep): ListedLease | null {
+  #lease(name: Uint8Array, { votes, certain }: HolderFinding, step: QuorumStep): ListedLease | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;
     const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOf(votes, step) };
