@@ -11,7 +11,7 @@ import {
   covers,
   findingOf,
   newestOf,
-  remainingOf,
+  remainingOfVotes,
   voteIn,
   type HolderFinding,
   type QuestionStart,
@@ -105,7 +105,7 @@ export class Asker {
   #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding, step: QuorumStep): void {
     this.#questions.delete(number);
     const vote = newestOf(votes, this.#out.rules.newestMeta);
-    const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOf(votes, step) };
+    const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOfVotes(votes, step) };
     if (holder && vote && certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, vote.ballot, vote.meta, step);
     step.emit({ kind: 'answered', lease: number, holder, certain, meta: vote && vote.meta.length > 0 ? vote.meta : null });
   }

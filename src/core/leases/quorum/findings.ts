@@ -94,6 +94,6 @@ export function voteIn(message: QuorumMessage, rateErrorPpm: number, step: Quoru
 }
 
 /** Without a renewal it cannot last longer than the longest of its votes. */
-export function remainingOf(votes: readonly ToldVote[], step: QuorumStep): number {
+export function remainingOfVotes(votes: readonly ToldVote[], step: QuorumStep): number {
   return Math.max(0, ...votes.map(({ until }) => until - step.monoUs));
 }

@@ -12,7 +12,7 @@ import {
   covers,
   findingOf,
   newestOf,
-  remainingOf,
+  remainingOfVotes,
   voteIn,
   type HolderFinding,
   type QuestionStart,
@@ -208,7 +208,7 @@ export class Lister {
   #lease(name: Uint8Array, { votes, certain }: HolderFinding, step: QuorumStep): ListedLease | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;
-    const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOf(votes, step) };
+    const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOfVotes(votes, step) };
     if (certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, newest.ballot, newest.meta, step);
     return { name, holder, certain, meta: newest.meta.length > 0 ? newest.meta : null };
   }
