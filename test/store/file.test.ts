@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
-import { Disk } from '../../src/store/file/disk.ts';
+import { DurableFiles } from '../../src/store/file/disk.ts';
 import { fileNameOf, keyOfFileName, Layout } from '../../src/store/file/layout.ts';
 import { VersionFiles } from '../../src/store/file/versions.ts';
 import { Gate } from '../../src/store/gate.ts';
@@ -65,7 +65,7 @@ describe('the directory of a store', () => {
   test('is swept without breaking a writer that wakes up after hours', async () => {
     const path = freshDir();
     await open(path);
-    class SleepyDisk extends Disk {
+    class SleepyDisk extends DurableFiles {
       #hasSlept = false;
 
       override async move(from: string, to: string): Promise<boolean> {
@@ -96,7 +96,7 @@ describe('the directory of a store', () => {
 
 describe('a writer that was asleep', () => {
   /** A disk on which one step waits for something else to happen first. */
-  class SleepyDisk extends Disk {
+  class SleepyDisk extends DurableFiles {
     readonly #before: 'name' | 'settle';
     readonly #meanwhile: () => Promise<void>;
 

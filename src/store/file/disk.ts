@@ -2,7 +2,7 @@
 import { link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { isErrno } from './errno.ts';
 
-export class Disk {
+export class DurableFiles {
   /** Whether what was acknowledged survives a power cut. */
   readonly isSynced: boolean;
 

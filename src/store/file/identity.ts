@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
 import { conflicting, storeReplaced, unfit, storeUnreachable } from '../failures.ts';
 import { corrupt, laterFormat, openJson, sealJson } from '../record.ts';
-import { contentOf, discard, Disk, makeDirectory, namesIn } from './disk.ts';
+import { contentOf, discard, DurableFiles, makeDirectory, namesIn } from './disk.ts';
 import type { Layout } from './layout.ts';
 
 export interface DirectoryIdentity {
@@ -56,7 +56,7 @@ export async function createIdentity(
     throw conflicting(url, `nobody has set it up, and plain registers cannot be created exclusively: run tenure store init ${url} once`);
   }
   const identity: DirectoryIdentity = { id: randomUUID(), keeping, isSynced: wishes.sync ?? true };
-  const disk = new Disk(identity.isSynced);
+  const disk = new DurableFiles(identity.isSynced);
   await makeDirectory(layout.keys);
   await makeDirectory(layout.fresh);
   const draft = layout.unique();

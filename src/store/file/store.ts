@@ -18,7 +18,7 @@ import {
 } from '../contract.ts';
 import { conflicting, storeReplaced, unsupportedByStore } from '../failures.ts';
 import { Gate } from '../gate.ts';
-import { discardTree, Disk, namesIn } from './disk.ts';
+import { discardTree, DurableFiles, namesIn } from './disk.ts';
 import { fileFailure } from './errno.ts';
 import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIdentity, type DirectoryWishes } from './identity.ts';
 import { Layout, stampOf } from './layout.ts';
@@ -48,7 +48,7 @@ export class FileStore implements Store {
   readonly #epoch: string;
 
   private constructor(url: string, layout: Layout, identity: DirectoryIdentity, epoch: string) {
-    const place: Place = { url, layout, disk: new Disk(identity.isSynced), assure: async () => await this.#assure() };
+    const place: Place = { url, layout, disk: new DurableFiles(identity.isSynced), assure: async () => await this.#assure() };
     this.url = url;
     this.can = { swap: identity.keeping === 'versions', list: true, watch: false };
     this.#layout = layout;
@@ -176,7 +176,7 @@ async function epochOf(url: string, { id, isSynced }: DirectoryIdentity): Promis
 async function sweep(layout: Layout): Promise<void> {
   const names = (await namesIn(layout.fresh)) ?? [];
   const old = names.filter((name) => Math.abs(Date.now() - (stampOf(name) ?? Date.now())) > LEFTOVER_MS);
-  const disk = new Disk(false);
+  const disk = new DurableFiles(false);
   for (const name of old) {
     const grave = layout.unique();
     if (await disk.move(join(layout.fresh, name), grave)) await discardTree(grave);
