@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 
 /** What a record is about. Numbers stay what they are for ever. */
-export const RECORD_KINDS = {
+export const STORE_RECORD_KINDS = {
   identity: 1,
   parameters: 2,
   waited: 3,
@@ -16,7 +16,7 @@ export const RECORD_KINDS = {
   version: 5,
 } as const;
 
-export type RecordKind = keyof typeof RECORD_KINDS;
+export type RecordKind = keyof typeof STORE_RECORD_KINDS;
 
 /** `TNUR`, format, kind, length of the payload; then the payload, then the checksum. */
 const MAGIC = 0x54_4e_55_52;
@@ -34,7 +34,7 @@ export function sealRecord(key: string, kind: RecordKind, payload: Uint8Array): 
   const record = Buffer.allocUnsafe(HEADER_BYTES + payload.length + SUM_BYTES);
   record.writeUInt32BE(MAGIC, 0);
   record.writeUInt8(FORMAT, FORMAT_AT);
-  record.writeUInt8(RECORD_KINDS[kind], KIND_AT);
+  record.writeUInt8(STORE_RECORD_KINDS[kind], KIND_AT);
   record.writeUInt32BE(payload.length, LENGTH_AT);
   record.set(payload, HEADER_BYTES);
   record.set(checksum(key, record.subarray(0, HEADER_BYTES + payload.length)), HEADER_BYTES + payload.length);
@@ -53,7 +53,7 @@ export function openRecord(key: string, kind: RecordKind, bytes: Uint8Array): Bu
     throw corrupt(key, 'its checksum is wrong: it was damaged, or belongs to another key');
   }
   const found = record.readUInt8(KIND_AT);
-  if (found !== RECORD_KINDS[kind]) throw corrupt(key, `it is of kind ${found}, not ${RECORD_KINDS[kind]} (${kind})`);
+  if (found !== STORE_RECORD_KINDS[kind]) throw corrupt(key, `it is of kind ${found}, not ${STORE_RECORD_KINDS[kind]} (${kind})`);
   return record.subarray(HEADER_BYTES, end);
 }
 
