@@ -16,7 +16,7 @@ export const STORE_RECORD_KINDS = {
   version: 5,
 } as const;
 
-export type RecordKind = keyof typeof STORE_RECORD_KINDS;
+export type StoreRecordKind = keyof typeof STORE_RECORD_KINDS;
 
 /** `TNUR`, format, kind, length of the payload; then the payload, then the checksum. */
 const MAGIC = 0x54_4e_55_52;
@@ -30,7 +30,7 @@ const SUM_BYTES = 8;
 /** How many bytes a record has more than its payload. */
 export const RECORD_FRAME_BYTES: number = HEADER_BYTES + SUM_BYTES;
 
-export function sealRecord(key: string, kind: RecordKind, payload: Uint8Array): Buffer {
+export function sealRecord(key: string, kind: StoreRecordKind, payload: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(HEADER_BYTES + payload.length + SUM_BYTES);
   record.writeUInt32BE(MAGIC, 0);
   record.writeUInt8(FORMAT, FORMAT_AT);
@@ -42,7 +42,7 @@ export function sealRecord(key: string, kind: RecordKind, payload: Uint8Array): 
 }
 
 /** The payload of a sealed record. Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
-export function openRecord(key: string, kind: RecordKind, bytes: Uint8Array): Buffer {
+export function openRecord(key: string, kind: StoreRecordKind, bytes: Uint8Array): Buffer {
   const record = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (record.length < HEADER_BYTES || record.readUInt32BE(0) !== MAGIC) throw corrupt(key, 'it is no record of Tenure');
   const format = record.readUInt8(FORMAT_AT);
@@ -58,11 +58,11 @@ export function openRecord(key: string, kind: RecordKind, bytes: Uint8Array): Bu
 }
 
 /** A record whose payload is JSON. */
-export function sealJson(key: string, kind: RecordKind, content: unknown): Buffer {
+export function sealJson(key: string, kind: StoreRecordKind, content: unknown): Buffer {
   return sealRecord(key, kind, Buffer.from(JSON.stringify(content)));
 }
 
-export function openJson(key: string, kind: RecordKind, bytes: Uint8Array): unknown {
+export function openJson(key: string, kind: StoreRecordKind, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(openRecord(key, kind, bytes).toString('utf8'));
   } catch (error) {
