@@ -30,7 +30,7 @@ const SUM_BYTES = 8;
 /** How many bytes a record has more than its payload. */
 export const RECORD_FRAME_BYTES: number = HEADER_BYTES + SUM_BYTES;
 
-export function sealRecord(key: string, kind: StoreRecordKind, payload: Uint8Array): Buffer {
+export function sealStoreRecord(key: string, kind: StoreRecordKind, payload: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(HEADER_BYTES + payload.length + SUM_BYTES);
   record.writeUInt32BE(MAGIC, 0);
   record.writeUInt8(FORMAT, FORMAT_AT);
@@ -59,7 +59,7 @@ export function openRecord(key: string, kind: StoreRecordKind, bytes: Uint8Array
 
 /** A record whose payload is JSON. */
 export function sealJson(key: string, kind: StoreRecordKind, content: unknown): Buffer {
-  return sealRecord(key, kind, Buffer.from(JSON.stringify(content)));
+  return sealStoreRecord(key, kind, Buffer.from(JSON.stringify(content)));
 }
 
 export function openJson(key: string, kind: StoreRecordKind, bytes: Uint8Array): unknown {

@@ -15,7 +15,7 @@ import {
   readFloor,
   readParameters,
   sealJson,
-  sealRecord,
+  sealStoreRecord,
   type AccessOptions,
   type Capabilities,
   type SwapOutcome,
@@ -35,11 +35,11 @@ class Forgetful extends MemoryStore {
 }
 
 describe('a record', () => {
-  const sealed = sealRecord('k', 'floor', Buffer.from('content'));
+  const sealed = sealStoreRecord('k', 'floor', Buffer.from('content'));
 
   test('opens to what was sealed', () => {
     expect(openRecord('k', 'floor', sealed).toString()).toBe('content');
-    expect(openRecord('k', 'floor', sealRecord('k', 'floor', new Uint8Array(0)))).toHaveLength(0);
+    expect(openRecord('k', 'floor', sealStoreRecord('k', 'floor', new Uint8Array(0)))).toHaveLength(0);
   });
 
   test('is refused with any bit changed, any byte missing, any byte more', () => {

@@ -3,7 +3,7 @@
  * has, and the marks of the versions before it. The marks tell a try that was overtaken whether it is part of the chain.
  */
 import { randomBytes } from 'node:crypto';
-import { corrupt, openRecord, sealRecord } from '../record.ts';
+import { corrupt, openRecord, sealStoreRecord } from '../record.ts';
 import { fileNameOf } from './layout.ts';
 
 const MARK_BYTES = 8;
@@ -53,7 +53,7 @@ export function encodeVersion(fileName: string, { key, number, mark, marks, valu
   head.writeUInt8(name.length, KEY_LENGTH_AT);
   head.writeUInt8(marks.length, MARKS_AT);
   const payload = Buffer.concat([head, name, Buffer.from(mark + marks.join(''), 'hex'), value ?? new Uint8Array(0)]);
-  return sealRecord(fileName, 'version', payload);
+  return sealStoreRecord(fileName, 'version', payload);
 }
 
 /** Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
