@@ -42,7 +42,7 @@ export function sealStoreRecord(key: string, kind: StoreRecordKind, payload: Uin
 }
 
 /** The payload of a sealed record. Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
-export function openRecord(key: string, kind: StoreRecordKind, bytes: Uint8Array): Buffer {
+export function openStoreRecord(key: string, kind: StoreRecordKind, bytes: Uint8Array): Buffer {
   const record = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (record.length < HEADER_BYTES || record.readUInt32BE(0) !== MAGIC) throw corrupt(key, 'it is no record of Tenure');
   const format = record.readUInt8(FORMAT_AT);
@@ -64,7 +64,7 @@ export function sealJson(key: string, kind: StoreRecordKind, content: unknown): 
 
 export function openJson(key: string, kind: StoreRecordKind, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(openRecord(key, kind, bytes).toString('utf8'));
+    return JSON.parse(openStoreRecord(key, kind, bytes).toString('utf8'));
   } catch (error) {
     throw error instanceof SyntaxError ? corrupt(key, 'its content is no JSON') : error;
   }

@@ -3,7 +3,7 @@
  * has, and the marks of the versions before it. The marks tell a try that was overtaken whether it is part of the chain.
  */
 import { randomBytes } from 'node:crypto';
-import { corrupt, openRecord, sealStoreRecord } from '../record.ts';
+import { corrupt, openStoreRecord, sealStoreRecord } from '../record.ts';
 import { fileNameOf } from './layout.ts';
 
 const MARK_BYTES = 8;
@@ -58,7 +58,7 @@ export function encodeVersion(fileName: string, { key, number, mark, marks, valu
 
 /** Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
 export function decodeVersion(fileName: string, bytes: Uint8Array): FileVersion {
-  const payload = openRecord(fileName, 'version', bytes);
+  const payload = openStoreRecord(fileName, 'version', bytes);
   if (payload.length < HEAD_BYTES) throw corrupt(fileName, 'it is too short');
   const keyEnd = HEAD_BYTES + payload.readUInt8(KEY_LENGTH_AT);
   const markCount = 1 + payload.readUInt8(MARKS_AT);
