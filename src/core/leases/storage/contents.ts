@@ -3,7 +3,7 @@
  * process, and is never used twice: "unchanged" is "untouched".
  */
 import { BALLOT_TIME_MAX, type Incarnation } from '../../../kernel/index.ts';
-import { openRecord, RECORD_KINDS, sealRecord, type RecordKind, type Unreadable } from './record.ts';
+import { openRecord, LEASE_RECORD_KINDS, sealRecord, type RecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
@@ -73,7 +73,7 @@ export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<
   if (bytes === null) return null;
   const opened = openRecord(name, bytes);
   if (typeof opened === 'string') return opened;
-  if (opened.kind === RECORD_KINDS.nothing) return null;
+  if (opened.kind === LEASE_RECORD_KINDS.nothing) return null;
   const content = contentOf(opened, 'name', 6);
   if (content === null) return 'corrupt';
   const { numbers, rest } = content;
@@ -148,7 +148,7 @@ function contentOf(
   expected: RecordKind,
   count: number,
 ): { numbers: number[]; rest: Uint8Array | null } | null {
-  if (kind !== RECORD_KINDS[expected] || content.length < 8 * count) return null;
+  if (kind !== LEASE_RECORD_KINDS[expected] || content.length < 8 * count) return null;
   const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
   const numbers = Array.from({ length: count }, (_, i) => view.getFloat64(8 * i));
   if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) return null;

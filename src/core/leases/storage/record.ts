@@ -6,7 +6,7 @@
 import { encodeName, hashName } from '../../../kernel/index.ts';
 
 /** Numbers stay what they are for ever. */
-export const RECORD_KINDS = {
+export const LEASE_RECORD_KINDS = {
   /** x: the name in a plain register. */
   name: 1,
   /** y: what a writer states of its name. */
@@ -19,7 +19,7 @@ export const RECORD_KINDS = {
   floor: 5,
 } as const;
 
-export type RecordKind = keyof typeof RECORD_KINDS;
+export type RecordKind = keyof typeof LEASE_RECORD_KINDS;
 
 /** Why bytes are no record: damaged, or written by a later version. */
 export type Unreadable = 'corrupt' | 'format';
@@ -41,7 +41,7 @@ export function sealRecord(name: string, kind: RecordKind, content: Uint8Array):
   const view = new DataView(record.buffer);
   view.setUint32(0, MAGIC);
   view.setUint8(FORMAT_AT, FORMAT);
-  view.setUint8(KIND_AT, RECORD_KINDS[kind]);
+  view.setUint8(KIND_AT, LEASE_RECORD_KINDS[kind]);
   view.setUint32(LENGTH_AT, content.length);
   record.set(content, HEADER_BYTES);
   const sums = checksum(name, record, end);
