@@ -3,7 +3,7 @@
  * process, and is never used twice: "unchanged" is "untouched".
  */
 import { BALLOT_TIME_MAX, type Incarnation } from '../../../kernel/index.ts';
-import { openRecord, LEASE_RECORD_KINDS, sealRecord, type RecordKind, type Unreadable } from './record.ts';
+import { openRecord, LEASE_RECORD_KINDS, sealRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
@@ -145,7 +145,7 @@ function pack(numbers: readonly number[], rest: Uint8Array | null): Uint8Array {
 
 function contentOf(
   { kind, content }: { readonly kind: number; readonly content: Uint8Array },
-  expected: RecordKind,
+  expected: LeaseRecordKind,
   count: number,
 ): { numbers: number[]; rest: Uint8Array | null } | null {
   if (kind !== LEASE_RECORD_KINDS[expected] || content.length < 8 * count) return null;
