@@ -3,7 +3,7 @@
  * process, and is never used twice: "unchanged" is "untouched".
  */
 import { BALLOT_TIME_MAX, type Incarnation } from '../../../kernel/index.ts';
-import { openRecord, LEASE_RECORD_KINDS, sealRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
+import { openRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
@@ -66,7 +66,7 @@ const GROUNDED = 2;
 const EXCLUSIVE = 0;
 
 export function encodeNameRecord(name: string, { owner, lease, seq, token, termUs, meta }: NameRecord): Uint8Array {
-  return sealRecord(name, 'name', pack([owner, lease, seq, token, termUs, EXCLUSIVE], meta));
+  return sealLeaseRecord(name, 'name', pack([owner, lease, seq, token, termUs, EXCLUSIVE], meta));
 }
 
 export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<NameRecord> {
@@ -86,11 +86,11 @@ export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<
 
 /** ⊥, written over a name. */
 export function encodeNothing(name: string): Uint8Array {
-  return sealRecord(name, 'nothing', new Uint8Array(0));
+  return sealLeaseRecord(name, 'nothing', new Uint8Array(0));
 }
 
 export function encodeStatement(name: string, { owner, lease, seq }: Uid): Uint8Array {
-  return sealRecord(name, 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
+  return sealLeaseRecord(name, 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
 }
 
 export function decodeStatement(name: string, bytes: Uint8Array | null): Found<Statement> {
@@ -107,7 +107,7 @@ export function decodeStatement(name: string, bytes: Uint8Array | null): Found<S
 export function encodeLeaseRecord(name: string, record: LeaseRecord): Uint8Array {
   const { owner, lease, seq, token, termUs, meta, isHeld, isGrounded } = record;
   const flags = (isHeld ? HELD : 0) | (isGrounded ? GROUNDED : 0);
-  return sealRecord(name, 'lease', pack([owner, lease, seq, token, termUs, flags, EXCLUSIVE], meta));
+  return sealLeaseRecord(name, 'lease', pack([owner, lease, seq, token, termUs, flags, EXCLUSIVE], meta));
 }
 
 export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found<LeaseRecord> {
@@ -124,7 +124,7 @@ export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found
 }
 
 export function encodeFloorRecord(floor: number): Uint8Array {
-  return sealRecord(FLOOR_KEY, 'floor', pack([floor], null));
+  return sealLeaseRecord(FLOOR_KEY, 'floor', pack([floor], null));
 }
 
 export function decodeFloorRecord(bytes: Uint8Array | null): number | Unreadable {

@@ -35,7 +35,7 @@ const SUM_BYTES = 8;
 /** Two hashes of 32 bits make the checksum. */
 const SUM_SEEDS = [0x7e_4e_00_01, 0x7e_4e_00_02] as const;
 
-export function sealRecord(name: string, kind: LeaseRecordKind, content: Uint8Array): Uint8Array {
+export function sealLeaseRecord(name: string, kind: LeaseRecordKind, content: Uint8Array): Uint8Array {
   const end = HEADER_BYTES + content.length;
   const record = new Uint8Array(end + SUM_BYTES);
   const view = new DataView(record.buffer);
