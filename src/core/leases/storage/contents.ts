@@ -3,7 +3,7 @@
  * process, and is never used twice: "unchanged" is "untouched".
  */
 import { BALLOT_TIME_MAX, type Incarnation } from '../../../kernel/index.ts';
-import { openRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
+import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
@@ -71,7 +71,7 @@ export function encodeNameRecord(name: string, { owner, lease, seq, token, termU
 
 export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<NameRecord> {
   if (bytes === null) return null;
-  const opened = openRecord(name, bytes);
+  const opened = openLeaseRecord(name, bytes);
   if (typeof opened === 'string') return opened;
   if (opened.kind === LEASE_RECORD_KINDS.nothing) return null;
   const content = contentOf(opened, 'name', 6);
@@ -95,7 +95,7 @@ export function encodeStatement(name: string, { owner, lease, seq }: Uid): Uint8
 
 export function decodeStatement(name: string, bytes: Uint8Array | null): Found<Statement> {
   if (bytes === null) return null;
-  const opened = openRecord(name, bytes);
+  const opened = openLeaseRecord(name, bytes);
   if (typeof opened === 'string') return opened;
   const content = contentOf(opened, 'statement', 4);
   if (content === null) return 'corrupt';
@@ -112,7 +112,7 @@ export function encodeLeaseRecord(name: string, record: LeaseRecord): Uint8Array
 
 export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found<LeaseRecord> {
   if (bytes === null) return null;
-  const opened = openRecord(name, bytes);
+  const opened = openLeaseRecord(name, bytes);
   if (typeof opened === 'string') return opened;
   const content = contentOf(opened, 'lease', 7);
   if (content === null) return 'corrupt';
@@ -129,7 +129,7 @@ export function encodeFloorRecord(floor: number): Uint8Array {
 
 export function decodeFloorRecord(bytes: Uint8Array | null): number | Unreadable {
   if (bytes === null) return 0;
-  const opened = openRecord(FLOOR_KEY, bytes);
+  const opened = openLeaseRecord(FLOOR_KEY, bytes);
   if (typeof opened === 'string') return opened;
   return contentOf(opened, 'floor', 1)?.numbers[0] ?? 'corrupt';
 }

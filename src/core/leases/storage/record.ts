@@ -54,7 +54,7 @@ export interface OpenedRecord {
   readonly content: Uint8Array;
 }
 
-export function openRecord(name: string, record: Uint8Array): OpenedRecord | Unreadable {
+export function openLeaseRecord(name: string, record: Uint8Array): OpenedRecord | Unreadable {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
   if (record.length < HEADER_BYTES || view.getUint32(0) !== MAGIC) return 'corrupt';
   if (view.getUint8(FORMAT_AT) !== FORMAT) return 'format';
