@@ -10,7 +10,7 @@ import { unfit } from './failures.ts';
 /** So many try at once, where one may win. */
 const AT_ONCE = 5;
 
-export interface Finding {
+export interface ProbeFinding {
   readonly check: string;
   /** What was not as it should be; null if all was. */
   readonly wrong: string | null;
@@ -24,9 +24,9 @@ export async function qualify(store: Store, options?: AccessOptions): Promise<vo
 }
 
 /** Every check, in order; one that fails ends the probe, because the next ones build on it. Several connections are tried against each other. */
-export async function probe(stores: readonly Store[], options?: AccessOptions): Promise<Finding[]> {
+export async function probe(stores: readonly Store[], options?: AccessOptions): Promise<ProbeFinding[]> {
   const prober = new Prober(stores, options);
-  const findings: Finding[] = [];
+  const findings: ProbeFinding[] = [];
   try {
     for (const [check, run] of prober.checks()) {
       const wrong = await run();
