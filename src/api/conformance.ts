@@ -13,7 +13,7 @@ import {
   claimProclaims,
   claimLeaseWatches,
 } from './conformance/elections.ts';
-import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
+import { type Claim, LeaseTestKit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
 
 export type { LeasePlace } from './conformance/place.ts';
 export type { LeaseClient } from './leases/client.ts';
@@ -53,7 +53,7 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
     test(name, async () => {
       const place = await open();
       try {
-        await body(new Kit(place, `conformance/${process.pid}/${count++}`));
+        await body(new LeaseTestKit(place, `conformance/${process.pid}/${count++}`));
       } finally {
         await place.close();
       }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Leader, LeaderChange } from '../elections/leader-changes.ts';
 import type { LeaseClient } from '../leases/client.ts';
-import { type Claim, type Kit, ROUNDS_MAX } from './place.ts';
+import { type Claim, type LeaseTestKit, ROUNDS_MAX } from './place.ts';
 import type { Listing } from '../leases/questions.ts';
 import type { Change } from '../watches/feed.ts';
 
@@ -236,7 +236,7 @@ export function claimLeaseLists(claim: Claim): void {
 }
 
 /** A list that is sure of itself. */
-async function listed(kit: Kit, client: LeaseClient, prefix: string): Promise<Listing> {
+async function listed(kit: LeaseTestKit, client: LeaseClient, prefix: string): Promise<Listing> {
   for (let tries = 1; ; tries++) {
     const listing = await kit.outcome(client.list(prefix));
     if (listing.certain && listing.leases.every(({ certain }) => certain)) return listing;
@@ -244,7 +244,7 @@ async function listed(kit: Kit, client: LeaseClient, prefix: string): Promise<Li
   }
 }
 
-async function leaderOf(kit: Kit, client: LeaseClient): Promise<Leader | null> {
+async function leaderOf(kit: LeaseTestKit, client: LeaseClient): Promise<Leader | null> {
   for (let tries = 1; ; tries++) {
     try {
       return await kit.outcome(client.elect(kit.name).leader());
@@ -269,10 +269,10 @@ function isLeader(change: LeaderChange, token: number, text: string): boolean {
 /** What an iterator told so far. */
 class Heard<T> {
   readonly all: T[] = [];
-  readonly #kit: Kit;
+  readonly #kit: LeaseTestKit;
   readonly #things: AsyncIterator<T, undefined>;
 
-  constructor(kit: Kit, things: AsyncIterator<T, undefined>) {
+  constructor(kit: LeaseTestKit, things: AsyncIterator<T, undefined>) {
     this.#kit = kit;
     this.#things = things;
   }
