@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 import { claimCuts, claimRestarts, claimStalls } from './conformance-faults.ts';
-import { alongside, bytes, Kit, text, turn, type Claim, type StorePlace } from './conformance-kit.ts';
+import { alongside, bytes, StoreTestKit, text, turn, type Claim, type StorePlace } from './conformance-kit.ts';
 import { claimKeyLists, claimSwaps, claimKeyWatches } from './conformance-swaps.ts';
 import { VALUE_BYTES_MAX, type Store } from './contract.ts';
 
@@ -32,7 +32,7 @@ export interface StoreConformanceOptions {
 export function storeConformance({ test, open, can = {} }: StoreConformanceOptions): void {
   const claim: Claim = (name, body) => {
     test(name, async () => {
-      const kit = new Kit(await open());
+      const kit = new StoreTestKit(await open());
       try {
         await body(kit);
       } finally {
