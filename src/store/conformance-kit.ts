@@ -15,7 +15,7 @@ export interface StorePlace {
   close(): Promise<void>;
 }
 
-export type Claim = (name: string, body: (kit: StoreTestKit) => Promise<void>) => void;
+export type StoreTestClaim = (name: string, body: (kit: StoreTestKit) => Promise<void>) => void;
 
 /** What a test of the suite works with: connections that are closed after it, and keys that are its own. */
 export class StoreTestKit {

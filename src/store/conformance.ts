@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 import { claimCuts, claimRestarts, claimStalls } from './conformance-faults.ts';
-import { alongside, bytes, StoreTestKit, text, turn, type Claim, type StorePlace } from './conformance-kit.ts';
+import { alongside, bytes, StoreTestKit, text, turn, type StoreTestClaim, type StorePlace } from './conformance-kit.ts';
 import { claimKeyLists, claimSwaps, claimKeyWatches } from './conformance-swaps.ts';
 import { VALUE_BYTES_MAX, type Store } from './contract.ts';
 
@@ -30,7 +30,7 @@ export interface StoreConformanceOptions {
 }
 
 export function storeConformance({ test, open, can = {} }: StoreConformanceOptions): void {
-  const claim: Claim = (name, body) => {
+  const claim: StoreTestClaim = (name, body) => {
     test(name, async () => {
       const kit = new StoreTestKit(await open());
       try {
@@ -66,7 +66,7 @@ export function storeConformance({ test, open, can = {} }: StoreConformanceOptio
 /** How often a test looks again where a broken store shows itself only now and then. */
 const ROUNDS = 40;
 
-function claimRegisters(claim: Claim): void {
+function claimRegisters(claim: StoreTestClaim): void {
   claim('what one wrote, another reads; before that there is nothing', async (kit) => {
     const [one, two] = await kit.two();
     assert.equal(await two.read(kit.key()), null);
@@ -170,7 +170,7 @@ function claimRegisters(claim: Claim): void {
   });
 }
 
-function claimWhole(claim: Claim): void {
+function claimWhole(claim: StoreTestClaim): void {
   claim('any bytes come back as they were, from none to the limit', async (kit) => {
     const [one, two] = await kit.two();
     const every = Uint8Array.from({ length: 256 }, (_, index) => index);
@@ -221,7 +221,7 @@ function sizeOf(mark: number): number {
   return Math.min(VALUE_BYTES_MAX, 1 + mark * 1000);
 }
 
-function claimArguments(claim: Claim, canSwap: boolean): void {
+function claimArguments(claim: StoreTestClaim, canSwap: boolean): void {
   claim('what is no key or no value is refused, and changes nothing', async (kit) => {
     const store = await kit.store();
     await store.write(kit.key(), bytes('kept'));
@@ -239,7 +239,7 @@ function claimArguments(claim: Claim, canSwap: boolean): void {
   });
 }
 
-function claimEnding(claim: Claim): void {
+function claimEnding(claim: StoreTestClaim): void {
   claim('an access that is given up before it begins never happens', async (kit) => {
     const store = await kit.store();
     const reason = new Error('enough');
