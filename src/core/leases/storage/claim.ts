@@ -68,9 +68,9 @@ export interface KnownRecord {
   readonly version: Version | null;
 }
 
-export type NewClaim = Pick<Claim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
+export type WantedClaim = Pick<Claim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
 
-export function newClaim<Does extends Doing>(wanted: NewClaim, phase: Phase, doing: Does): Claim<Does> {
+export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: Phase, doing: Does): Claim<Does> {
   return {
     ...wanted,
     phase,
