@@ -5,7 +5,7 @@
  */
 import { ballotTime, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot, Version } from '../../contract.ts';
-import type { Claim, KnownRecord, Start } from './claim.ts';
+import type { StorageClaim, KnownRecord, Start } from './claim.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import { Compaction } from './compaction.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
@@ -25,7 +25,7 @@ import { ALL_CAS_RULES, type CasRules } from './rules.ts';
 import type { Sighting } from './sightings.ts';
 import { recordObservationUs } from './timing.ts';
 
-type CasClaim = Claim<CasDoing>;
+type CasClaim = StorageClaim<CasDoing>;
 
 const IDLE: CasDoing = { kind: 'idle', ops: [] };
 const RESTING: CasDoing = { kind: 'resting', ops: [] };

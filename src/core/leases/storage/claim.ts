@@ -28,7 +28,7 @@ export interface Start {
   readonly carried: number;
 }
 
-export interface Claim<Does extends Doing> {
+export interface StorageClaim<Does extends Doing> {
   readonly lease: number;
   readonly name: string;
   readonly wants: 'lease' | 'holder' | 'erasure';
@@ -68,9 +68,9 @@ export interface KnownRecord {
   readonly version: Version | null;
 }
 
-export type WantedClaim = Pick<Claim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
+export type WantedClaim = Pick<StorageClaim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
 
-export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: Phase, doing: Does): Claim<Does> {
+export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: Phase, doing: Does): StorageClaim<Does> {
   return {
     ...wanted,
     phase,

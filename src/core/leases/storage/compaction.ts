@@ -4,7 +4,7 @@
  */
 import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
-import type { Claim } from './claim.ts';
+import type { StorageClaim } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import { decodeFloorRecord, decodeLeaseRecord, encodeFloorRecord, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
 import type { ClaimDesk } from './desk.ts';
@@ -13,7 +13,7 @@ import type { Answer } from './leases.ts';
 /** The floor is contended by others that erase; after so many tries this one is left for later. */
 const TRIES_MAX = 8;
 
-type CasClaim = Claim<CasDoing>;
+type CasClaim = StorageClaim<CasDoing>;
 type CompactionDoing = CasDoingOf<'finding' | 'finding-floor' | 'raising-floor' | 'erasing'>;
 
 export class Compaction {

@@ -6,7 +6,7 @@
 import { ballotTime, monoAfter, monoUs, NEVER, spanUs, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot } from '../../contract.ts';
 import { stretch } from '../timing.ts';
-import type { Claim } from './claim.ts';
+import type { StorageClaim } from './claim.ts';
 import type { StorageStep } from './config.ts';
 import {
   decodeNameRecord,
@@ -28,7 +28,7 @@ import type { Answer, Ends, StorageLeases, StorageProtocol } from './leases.ts';
 import { ALL_DELTA_RULES, LITERAL_DELTA_RULES, type DeltaRules } from './rules.ts';
 import type { Sighting } from './sightings.ts';
 
-type DeltaClaim = Claim<DeltaDoing>;
+type DeltaClaim = StorageClaim<DeltaDoing>;
 
 const IDLE: DeltaDoing = { kind: 'idle', ops: [] };
 const RESTING: DeltaDoing = { kind: 'resting', ops: [] };
