@@ -16,7 +16,7 @@ import { AHEAD, HAS_LEASE, HELD, LOW, NO_ROOM, OUTBID, QUEUED, SILENT, TOO_LONG,
 import { textOf } from '../snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
-export type Phase = 'preparing' | 'proposing' | 'resting' | 'waiting';
+export type PursuitPhase = 'preparing' | 'proposing' | 'resting' | 'waiting';
 
 interface Refusal {
   readonly voter: NodeId;
@@ -43,7 +43,7 @@ export class Pursuit {
   /** Until when it waits for others to let go. A try, which does not wait, ends with its attempts. */
   readonly waitUntil: MonoUs;
 
-  phase: Phase = 'resting';
+  phase: PursuitPhase = 'resting';
   /** Prepare first: the last attempt met others. */
   careful = false;
   tries = 0;
