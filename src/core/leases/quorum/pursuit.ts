@@ -28,7 +28,7 @@ interface Refusal {
 }
 
 /** What the answers to one attempt add up to. */
-export type Verdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
+export type AttemptVerdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
 
 const NONE: Refusal[] = [];
 
@@ -186,7 +186,7 @@ export class Pursuit {
     return most;
   }
 
-  verdict(quorum: number): Verdict {
+  verdict(quorum: number): AttemptVerdict {
     const has = (reason: number): boolean => this.refusals.some((refusal) => refusal.reason === reason);
     const silent = this.refusals.filter(({ reason }) => reason === SILENT).length;
     const unheard = this.voters.length - this.heard;
