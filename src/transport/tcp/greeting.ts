@@ -40,11 +40,11 @@ import { isProved } from './identity.ts';
 import type { TcpSettings } from './options.ts';
 import { sameProof, Transcript } from './proof.ts';
 import * as refusals from './refusals.ts';
-import type { Verdict } from './refusals.ts';
+import type { RefusalVerdict } from './refusals.ts';
 
 export interface GreetingHandlers {
   /** 'redundant' when both sides have dialled and the other connection is to stay. */
-  judge(info: PeerInfo): 'welcome' | 'redundant' | Verdict;
+  judge(info: PeerInfo): 'welcome' | 'redundant' | RefusalVerdict;
   /** The connection's owner is to be changed in this call. */
   greeted(connection: Connection, info: PeerInfo): void;
   /** Null: there is nothing to report, as when a connection breaks. */
@@ -114,7 +114,7 @@ abstract class Greeting implements Owner {
     return isProved(incarnation, key, this.transcript.toSign(side), signature);
   }
 
-  protected refuse({ error, told }: Verdict): false {
+  protected refuse({ error, told }: RefusalVerdict): false {
     clearTimeout(this.#timer);
     if (this.isWelcomed) writeGoodbye(this.connection.out, 'closing');
     else if (told !== null) writeRefusal(this.connection.out, told);
