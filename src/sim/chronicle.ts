@@ -13,7 +13,7 @@ import {
   type Referee,
   type WhoMemory,
 } from '../check/index.ts';
-import { HoldLedger, type Hold } from './holds.ts';
+import { HoldLedger, type LedgerHold } from './holds.ts';
 import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
 
 /** What the application on a node tells; a hold comes with its deadline. What is still left of it is reckoned when it is written down. */
@@ -197,7 +197,7 @@ export class Chronicle {
     return this.#ledger.holdersOf(resource);
   }
 
-  #hasPassed({ node, deadline }: Hold): boolean {
+  #hasPassed({ node, deadline }: LedgerHold): boolean {
     const { wallsGoBack = false } = this.#clocks;
     return this.#remainingUs(node, wallsGoBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline) <= 0;
   }
