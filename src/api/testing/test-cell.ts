@@ -16,7 +16,7 @@ import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import { onAbort } from '../signals.ts';
 import { VirtualDisk } from './virtual-disk.ts';
-import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
+import { VirtualProcess, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
 export interface TestCellOptions {
   /** How many members: 3. They are called a, b, c and so on. */
@@ -45,7 +45,7 @@ interface TestNode {
   readonly node: CellNode;
   readonly cell: Cell;
   readonly transport: Transport;
-  readonly actor: Actor;
+  readonly actor: VirtualProcess;
   readonly clocks: VirtualClocks;
 }
 
@@ -206,7 +206,7 @@ export class TestCell {
   }
 
   async #enter(id: string, self: number, restarted: boolean): Promise<Cell> {
-    const actor = new Actor();
+    const actor = new VirtualProcess();
     const born = incarnation(++this.#born);
     const role = self < this.memberIds.length ? 'member' : 'client';
     const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#engine.timing));
@@ -226,7 +226,7 @@ export class TestCell {
     return cell;
   }
 
-  #keptBy(id: string, actor: Actor): Kept | undefined {
+  #keptBy(id: string, actor: VirtualProcess): Kept | undefined {
     if (this.#disks === null) return undefined;
     const before = this.#disks.get(id);
     const disk = new VirtualDisk((task) => this.#hop(actor, task), before);
@@ -235,7 +235,7 @@ export class TestCell {
   }
 
   /** A task of a node, or of the network, a little later. */
-  #hop(actor: Actor | null, task: () => void): void {
+  #hop(actor: VirtualProcess | null, task: () => void): void {
     this.#time.plan(this.#time.nowUs + HOP_US, actor, task);
     this.#time.flow(HOP_US);
   }
