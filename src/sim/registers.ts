@@ -4,7 +4,7 @@
  */
 import { compareNames, equalBytes, invariant } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId, type Version } from '../core/index.ts';
-import { NOT_YET, RegularRegister, type Change, type Place, type Reading } from './regular-register.ts';
+import { NOT_YET, RegularRegister, type RegisterChange, type Place, type Reading } from './regular-register.ts';
 
 /** What a core asks of storage. */
 export type AccessRequest =
@@ -28,14 +28,14 @@ export interface Access {
   readonly node: number;
   readonly reading: Reading;
   /** Null for a read and a list, and for what a failing unit does not do. */
-  readonly change: Change | null;
+  readonly change: RegisterChange | null;
   isEffective: boolean;
   /** A swap that found another record. */
   isLost: boolean;
   /** What a read found. */
   found: Uint8Array | null;
   /** The change that a weak read found, or null for none; undefined where it found what was there. */
-  foundWeakly: Change | null | undefined;
+  foundWeakly: RegisterChange | null | undefined;
   /** What a list found; a weak one, what it says it found. */
   keys: readonly string[] | null;
   isListedWeakly: boolean;
@@ -131,7 +131,7 @@ export class Registers {
     return this.#registerOf(access).findable(access.reading);
   }
 
-  newestOf(access: Access): Change | null {
+  newestOf(access: Access): RegisterChange | null {
     return this.#registerOf(access).newest;
   }
 
@@ -187,7 +187,7 @@ export class Registers {
     this.#disks.delete(node);
   }
 
-  #swap(access: Access, seen: Version | null, change: Change): void {
+  #swap(access: Access, seen: Version | null, change: RegisterChange): void {
     const register = this.#registerOf(access);
     access.isLost = !equalVersions(register.value, seen);
     if (access.isLost) return;

@@ -10,7 +10,7 @@ export type Place = number;
 export const NOT_YET: Place = Infinity;
 
 /** What a write, a swap, an erasure or damage does to a record. */
-export interface Change {
+export interface RegisterChange {
   /** Null: nothing is there from here on. */
   readonly value: Uint8Array | null;
   /** When it took effect. */
@@ -26,16 +26,16 @@ export interface Reading {
 
 /** What a read may find: these changes, in the order in which they began, and perhaps that nothing was ever written. */
 export interface Findable {
-  readonly changes: readonly Change[];
+  readonly changes: readonly RegisterChange[];
   readonly orNothing: boolean;
 }
 
 export class RegularRegister {
   /** The last change that took effect, and the one before it. */
-  newest: Change | null = null;
-  #before: Change | null = null;
+  newest: RegisterChange | null = null;
+  #before: RegisterChange | null = null;
   /** Changes that a read may still find, in the order in which they began. */
-  readonly #changes: Change[] = [];
+  readonly #changes: RegisterChange[] = [];
   /** Oldest first. */
   readonly #readings = new Set<Reading>();
   readonly #isWeak: boolean;
@@ -50,18 +50,18 @@ export class RegularRegister {
   }
 
   /** From here on it may be found. */
-  begin(change: Change): void {
+  begin(change: RegisterChange): void {
     if (this.#isWeak) this.#changes.push(change);
   }
 
-  takeEffect(change: Change, place: Place): void {
+  takeEffect(change: RegisterChange, place: Place): void {
     change.place = place;
     this.#before = this.newest;
     this.newest = change;
   }
 
   /** A change that never will take effect here. */
-  withdraw(change: Change): void {
+  withdraw(change: RegisterChange): void {
     const at = this.#changes.indexOf(change);
     if (at >= 0) this.#changes.splice(at, 1);
   }
@@ -111,7 +111,7 @@ export class RegularRegister {
 }
 
 /** The place of the last change, in the order of effects, of those answered before; 0 if there is none. */
-function newestEndedBefore(changes: readonly Change[], before: Place): Place {
+function newestEndedBefore(changes: readonly RegisterChange[], before: Place): Place {
   let newest = 0;
   for (const { ended, place } of changes) if (ended < before && place > newest) newest = place;
   return newest;

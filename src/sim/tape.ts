@@ -4,7 +4,7 @@
  */
 import type { Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
-import type { Change } from './regular-register.ts';
+import type { RegisterChange } from './regular-register.ts';
 import type { Damage } from './registers.ts';
 import { kindOfMessage, type Origin, type OriginAction } from './stage/actions.ts';
 import type { Access } from './storage.ts';
@@ -79,7 +79,7 @@ export class Tape<Command> {
   /** By place in the world's slab: the message that is there now. */
   readonly #messages: Origin[] = [];
   readonly #accesses = new Map<Access, { readonly node: number; readonly access: Origin }>();
-  readonly #changes = new Map<Change, { readonly node: number; readonly access: Origin }>();
+  readonly #changes = new Map<RegisterChange, { readonly node: number; readonly access: Origin }>();
   /** The request that each token answered, and the step that made each request. */
   readonly #requests = new Map<string, number>();
   readonly #askedIn = new Map<string, number>();
