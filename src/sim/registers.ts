@@ -4,7 +4,7 @@
  */
 import { compareNames, equalBytes, invariant } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId, type Version } from '../core/index.ts';
-import { NOT_YET, RegularRegister, type RegisterChange, type Place, type Reading } from './regular-register.ts';
+import { NOT_YET, RegularRegister, type RegisterChange, type OrderPlace, type Reading } from './regular-register.ts';
 
 /** What a core asks of storage. */
 export type AccessRequest =
@@ -57,7 +57,7 @@ export class Registers {
   /** By unit and key; a disk is known by the node it is in. */
   readonly #units = new Map<UnitId, Map<string, RegularRegister>>();
   readonly #disks = new Map<number, Map<string, RegularRegister>>();
-  #places: Place = 0;
+  #places: OrderPlace = 0;
 
   /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
   begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): Access & More {
