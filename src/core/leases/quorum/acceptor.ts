@@ -40,7 +40,7 @@ import type { QuorumRules } from './rules.ts';
 import { internText, textOf } from '../snapshots.ts';
 import { SILENT_US_MAX, VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
-import { Telling } from './telling.ts';
+import { VoteReports } from './telling.ts';
 import { stretch, type Timing } from '../timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
@@ -56,7 +56,7 @@ export class Acceptor implements LeaseView, LedgerView {
   readonly #leases: LeaseTable;
   readonly #floors: Floors;
   readonly #changes: Changes;
-  readonly #telling: Telling;
+  readonly #telling: VoteReports;
   readonly #watchers: Watchers;
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
@@ -86,7 +86,7 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#watchers = watchers;
     this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
-    this.#telling = new Telling({
+    this.#telling = new VoteReports({
       names,
       votes: this.#votes,
       changes: this.#changes,
