@@ -8,7 +8,7 @@ import type { RoundStep } from './config.ts';
 import type { LeaseValue } from './messages.ts';
 
 /** An owner's lease is over when either of its clocks says so (rule 12). */
-export function remainingOf(claim: Claim, { rules }: Surroundings, mono: MonoUs, wall: WallUs): number {
+export function remainingOfClaim(claim: Claim, { rules }: Surroundings, mono: MonoUs, wall: WallUs): number {
   if (claim.isStopped) return 0;
   const byWall = claim.deadlineWall - wall;
   return rules.holderWatchesMono ? Math.min(byWall, claim.deadlineMono - mono) : byWall;
@@ -16,7 +16,7 @@ export function remainingOf(claim: Claim, { rules }: Surroundings, mono: MonoUs,
 
 /** Whether a lease that is being given back has ended by itself. */
 export function hasRunOut(claim: Claim, surroundings: Surroundings, { monoUs: mono, wallUs: wall }: RoundStep): boolean {
-  return mono >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, surroundings, mono, wall) <= 0);
+  return mono >= claim.deadlineMono || (!claim.isStopped && remainingOfClaim(claim, surroundings, mono, wall) <= 0);
 }
 
 /** The end of what a round won: counted from its first message (rule 1). */
