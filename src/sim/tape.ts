@@ -7,7 +7,7 @@ import type { SimProcess } from './process.ts';
 import type { RegisterChange } from './regular-register.ts';
 import type { Damage } from './registers.ts';
 import { kindOfMessage, type Origin, type OriginAction } from './stage/actions.ts';
-import type { Access } from './storage.ts';
+import type { ScheduledAccess } from './storage.ts';
 
 /** What an actor on the stage is told to do instead of a command. */
 export interface Said {
@@ -78,7 +78,7 @@ export class Tape<Command> {
   #under: TapedStep | null = null;
   /** By place in the world's slab: the message that is there now. */
   readonly #messages: Origin[] = [];
-  readonly #accesses = new Map<Access, { readonly node: number; readonly access: Origin }>();
+  readonly #accesses = new Map<ScheduledAccess, { readonly node: number; readonly access: Origin }>();
   readonly #changes = new Map<RegisterChange, { readonly node: number; readonly access: Origin }>();
   /** The request that each token answered, and the step that made each request. */
   readonly #requests = new Map<string, number>();
@@ -141,7 +141,7 @@ export class Tape<Command> {
     this.did(process, { kind: 'deliver', message: this.#messages[place] as Origin });
   }
 
-  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
+  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: ScheduledAccess): void {
     const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
     const asked = this.#accesses.get(access) as { readonly node: number; readonly access: Origin };
     // `finding` is the change that a weak read found, or null: nothing. What damage left is known by no access: it is found where it is the newest.
@@ -152,7 +152,7 @@ export class Tape<Command> {
   }
 
   /** An access to storage took effect, perhaps once more; whether anybody is told is another matter. */
-  effected(access: Access, isAgain: boolean): void {
+  effected(access: ScheduledAccess, isAgain: boolean): void {
     const { change, astray, request } = access;
     const asked = this.#accesses.get(access);
     // A failing unit may answer a change without making it.
@@ -172,7 +172,7 @@ export class Tape<Command> {
   }
 
   /** The step under way reads or writes; null if nothing will come of it. */
-  asked(node: number, access: Access | null): void {
+  asked(node: number, access: ScheduledAccess | null): void {
     const origin = { node, access: this.#origin('') };
     if (!access) return;
     this.#accesses.set(access, origin);

@@ -7,7 +7,7 @@ import type { Boot } from '../core/index.ts';
 import { formatRecord, type HistoryRecord } from '../check/index.ts';
 import type { Cut } from './network.ts';
 import type { Damage } from './registers.ts';
-import type { Access } from './storage.ts';
+import type { ScheduledAccess } from './storage.ts';
 
 interface Who {
   readonly node: number;
@@ -70,7 +70,7 @@ export class Trace {
     this.#add('step', by, `says ${describe()}`);
   }
 
-  completed(by: Who, access: Access): void {
+  completed(by: Who, access: ScheduledAccess): void {
     const { request, ok, isLost } = access;
     this.#add('step', by, `learns that its ${request.action} of ${request.key} ${!ok ? 'failed' : isLost ? 'is lost' : 'is done'}`);
   }

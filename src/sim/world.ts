@@ -21,7 +21,7 @@ import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
 import type { Scenario, SimProtocol } from './protocol.ts';
 import type { AccessRequest } from './registers.ts';
-import { Storage, type Access } from './storage.ts';
+import { Storage, type ScheduledAccess } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
 import type { Surroundings } from './surroundings.ts';
 import { labelOf } from './stage/actions.ts';
@@ -68,7 +68,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   readonly #clocks: readonly MachineClock[];
   readonly #processes: readonly SimProcess<Message, Command, Event>[];
   readonly #actions = new Parked<() => void>();
-  readonly #accesses = new Parked<Access>();
+  readonly #accesses = new Parked<ScheduledAccess>();
   readonly #inbox: Event[] = [];
   readonly #outbox: Command[] = [];
   #running: SimProcess<Message, Command, Event> | null = null;
