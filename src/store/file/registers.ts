@@ -13,7 +13,7 @@ import { fileNameOf, isHashed, keyOfFileName } from './layout.ts';
 import type { Place } from './place.ts';
 import { decodeVersion, encodeVersion, nextVersion } from './version-file.ts';
 
-export class Registers {
+export class FileRegisters {
   readonly #place: Place;
 
   constructor(place: Place) {

@@ -23,7 +23,7 @@ import { fileFailure } from './errno.ts';
 import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIdentity, type DirectoryWishes } from './identity.ts';
 import { Layout, stampOf } from './layout.ts';
 import type { Place } from './place.ts';
-import { Registers } from './registers.ts';
+import { FileRegisters } from './registers.ts';
 import { VersionFiles } from './versions.ts';
 
 export interface FileStoreOptions extends Partial<DirectoryWishes> {
@@ -44,7 +44,7 @@ export class FileStore implements Store {
   readonly #layout: Layout;
   readonly #identity: DirectoryIdentity;
   readonly #gate: Gate;
-  readonly #keeping: VersionFiles | Registers;
+  readonly #keeping: VersionFiles | FileRegisters;
   readonly #epoch: string;
 
   private constructor(url: string, layout: Layout, identity: DirectoryIdentity, epoch: string) {
@@ -54,7 +54,7 @@ export class FileStore implements Store {
     this.#layout = layout;
     this.#identity = identity;
     this.#gate = new Gate(url);
-    this.#keeping = identity.keeping === 'versions' ? new VersionFiles(place) : new Registers(place);
+    this.#keeping = identity.keeping === 'versions' ? new VersionFiles(place) : new FileRegisters(place);
     this.#epoch = epoch;
   }
 
