@@ -15,7 +15,7 @@ import { Cell } from './cell.ts';
 import { cellUnreachable } from './failures.ts';
 import { CellNode } from './node.ts';
 import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { CellSurroundings } from './surroundings.ts';
 
 /** Longer timers fire at once. */
 const TIMEOUT_MS_MAX = 2 ** 30;
@@ -130,7 +130,7 @@ function statedByClient({ engine }: ConnectOptions): { engine?: string } {
   return { engine: makeEngine(engine, { maxTermUs: MAX_TERM_US_MAX, rateErrorPpm: 0 }).text };
 }
 
-function realSurroundings(): Surroundings {
+function realSurroundings(): CellSurroundings {
   const bytes = randomBytes(8);
   return {
     clocks: new SystemClocks(),

@@ -8,7 +8,7 @@ import { MemoryHub, type Transport } from '../../transport/index.ts';
 import { Cell } from '../cell/cell.ts';
 import { CellNode } from '../cell/node.ts';
 import { VIEW } from '../cell/options.ts';
-import type { Kept, Surroundings } from '../cell/surroundings.ts';
+import type { Kept, CellSurroundings } from '../cell/surroundings.ts';
 import type { Engine } from '../engines/engine.ts';
 import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
@@ -50,7 +50,7 @@ interface TestNode {
 }
 
 /** What only Tenure's own tests play with. */
-export type TestInternals = Pick<Surroundings, 'firstNumber' | 'limits' | 'succession'>;
+export type TestInternals = Pick<CellSurroundings, 'firstNumber' | 'limits' | 'succession'>;
 
 /** All members are up when it resolves. */
 export let openTestCell: (options: TestCellOptions, internals?: TestInternals) => Promise<TestCell>;
