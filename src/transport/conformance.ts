@@ -7,7 +7,7 @@ import { incarnation, nodeId, TenureError, type Incarnation, type NodeId } from 
 import type { Role } from '../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, Transport } from './contract.ts';
 
-export interface Surroundings {
+export interface TransportSurroundings {
   /** At least three, in the order of the view. */
   readonly members: readonly string[];
   /** The limit of every transport that `node` makes: more than 1,000 and less than a million bytes. */
@@ -114,9 +114,9 @@ export class Witness implements Handlers {
 const [A, B] = [nodeId(0), nodeId(1)];
 const TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function transportConformance(test: TestFunction, surroundings: () => Promise<Surroundings>): void {
+export function transportConformance(test: TestFunction, surroundings: () => Promise<TransportSurroundings>): void {
   let next = 1;
-  const claim = (name: string, body: (place: Surroundings, enter: Enter) => Promise<void>): void =>
+  const claim = (name: string, body: (place: TransportSurroundings, enter: Enter) => Promise<void>): void =>
     test(name, async () => {
       const place = await surroundings();
       const present: Transport[] = [];
