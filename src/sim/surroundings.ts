@@ -12,7 +12,7 @@ import type { Storage } from './storage.ts';
 import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
-export interface Surroundings<Message, Command, Event, Config> extends Step<Message, Event> {
+export interface WorldSurroundings<Message, Command, Event, Config> extends Step<Message, Event> {
   readonly protocol: SimProtocol<Message, Command, Event, Config>;
   readonly scenario: Scenario<Config>;
   readonly mutant: string | null;

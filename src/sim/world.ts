@@ -23,7 +23,7 @@ import type { Scenario, SimProtocol } from './protocol.ts';
 import type { AccessRequest } from './registers.ts';
 import { Storage, type ScheduledAccess } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { WorldSurroundings } from './surroundings.ts';
 import { labelOf } from './stage/actions.ts';
 import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
@@ -33,7 +33,7 @@ const MILLION = 1_000_000;
 const EVENTS_MAX = 10 * MILLION;
 const EVENTS_BETWEEN_LOOKS = 1024;
 
-export class World<Message, Command, Event, Config> implements ChronicleClocks, Surroundings<Message, Command, Event, Config> {
+export class World<Message, Command, Event, Config> implements ChronicleClocks, WorldSurroundings<Message, Command, Event, Config> {
   // The step under way. One object serves all steps: a core may not keep it.
   monoUs: MonoUs = 0 as MonoUs;
   wallUs: WallUs = 0 as WallUs;
