@@ -28,7 +28,7 @@ import {
 } from '../../../check/index.ts';
 import { quorumCodec } from '../../../wire/index.ts';
 import { drawDiskFaults, type FaultPlan } from '../../faults.ts';
-import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
+import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseInterest, WORLD_INTERESTS } from '../../interest.ts';
 import type { Desk, Forger, Scenario, SimProtocol, User } from '../../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './disks.ts';
 import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
@@ -132,7 +132,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     new RequestReferee(),
     new AnswerReferee(liars === 0),
     new RegularityReferee(),
-    new LeaseObserver(sometimes),
+    new LeaseInterest(sometimes),
   ],
 
   forger: ({ config }: QuorumScenario): Forger<QuorumMessage> =>

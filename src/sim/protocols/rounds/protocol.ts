@@ -25,7 +25,7 @@ import {
   type Referee,
 } from '../../../check/index.ts';
 import { roundCodec } from '../../../wire/index.ts';
-import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
+import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseInterest, WORLD_INTERESTS } from '../../interest.ts';
 import type { FaultPlan } from '../../faults.ts';
 import type { Desk, Forger, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
 import { memberKeysOf, plainHabits } from '../leases/habits.ts';
@@ -250,7 +250,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       config.habits.speaks && !(engine === 'flease' && liars > 0)
         ? new RegularityReferee()
         : new Unjudged(['invoked', 'responded'], 'what holders say of themselves is no register here'),
-      new LeaseObserver(sometimes),
+      new LeaseInterest(sometimes),
     ],
 
     forger: ({ config }: RoundScenario): Forger<RoundMessage> => {

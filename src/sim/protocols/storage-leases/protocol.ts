@@ -13,7 +13,7 @@ import {
 } from '../../../core/index.ts';
 import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../../check/index.ts';
 import { registerCodec } from '../../../wire/index.ts';
-import { LEASE_INTERESTS, LeaseObserver, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
+import { LEASE_INTERESTS, LeaseInterest, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
 import type { Desk, Scenario, SimProtocol, SmallerScenario, Sometime, User } from '../../protocol.ts';
 import { EventualExclusion } from './eventual.ts';
 import { CAS_MUTANTS, casRules, DELTA_MUTANTS, deltaRules, ND_RENEWAL, type StorageMutant } from './mutants.ts';
@@ -179,7 +179,7 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
       ...(config.isFenced ? [new FencingReferee()] : []),
       new DeadlineReferee(),
       new RequestReferee(),
-      new LeaseObserver(sometimes),
+      new LeaseInterest(sometimes),
     ],
 
     isVote: (): boolean => false,
