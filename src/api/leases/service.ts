@@ -17,7 +17,7 @@ import { heldBehind, Lease } from './lease.ts';
 import { Proclaims } from './proclaims.ts';
 import { Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
 import { Releases } from './releases.ts';
-import { copyMeta, Requests, type AcquireOptions, type Asking, type Refused, type TryResult } from './requests.ts';
+import { copyMeta, Requests, type AcquireOptions, type PendingRequest, type Refused, type TryResult } from './requests.ts';
 import { Works } from './works.ts';
 
 /** A wait without limit: a year. The longest duration there is. */
@@ -82,14 +82,14 @@ export class LeaseService implements LeaseSource {
       const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
       // Only a try is answered with anything but a lease.
       this.#checkOpen();
-      this.#requests.ask(name, options, waitUs, false, answered as Asking['answered'], failed);
+      this.#requests.ask(name, options, waitUs, false, answered as PendingRequest['answered'], failed);
     });
   }
 
   tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
     return new Promise((answered, failed) => {
       this.#checkOpen();
-      this.#requests.ask(name, options, 0, true, answered as Asking['answered'], failed);
+      this.#requests.ask(name, options, 0, true, answered as PendingRequest['answered'], failed);
     });
   }
 
