@@ -6,7 +6,7 @@ import type { Told } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { RegisterChange } from './regular-register.ts';
 import type { Damage } from './registers.ts';
-import { kindOfMessage, type Origin, type OriginAction } from './stage/actions.ts';
+import { kindOfMessage, type StepOrigin, type OriginAction } from './stage/actions.ts';
 import type { ScheduledAccess } from './storage.ts';
 
 /** What an actor on the stage is told to do instead of a command. */
@@ -77,9 +77,9 @@ export class Tape<Command> {
   #next = 0;
   #under: TapedStep | null = null;
   /** By place in the world's slab: the message that is there now. */
-  readonly #messages: Origin[] = [];
-  readonly #accesses = new Map<ScheduledAccess, { readonly node: number; readonly access: Origin }>();
-  readonly #changes = new Map<RegisterChange, { readonly node: number; readonly access: Origin }>();
+  readonly #messages: StepOrigin[] = [];
+  readonly #accesses = new Map<ScheduledAccess, { readonly node: number; readonly access: StepOrigin }>();
+  readonly #changes = new Map<RegisterChange, { readonly node: number; readonly access: StepOrigin }>();
   /** The request that each token answered, and the step that made each request. */
   readonly #requests = new Map<string, number>();
   readonly #askedIn = new Map<string, number>();
@@ -138,12 +138,12 @@ export class Tape<Command> {
   }
 
   delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
-    this.did(process, { kind: 'deliver', message: this.#messages[place] as Origin });
+    this.did(process, { kind: 'deliver', message: this.#messages[place] as StepOrigin });
   }
 
   completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: ScheduledAccess): void {
     const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
-    const asked = this.#accesses.get(access) as { readonly node: number; readonly access: Origin };
+    const asked = this.#accesses.get(access) as { readonly node: number; readonly access: StepOrigin };
     // `finding` is the change that a weak read found, or null: nothing. What damage left is known by no access: it is found where it is the newest.
     const found = weakly && this.#changes.get(weakly);
     const finding = found === undefined ? {} : { finding: found };
@@ -221,7 +221,7 @@ export class Tape<Command> {
     this.#effects = 0;
   }
 
-  #origin(kind: string): Origin {
+  #origin(kind: string): StepOrigin {
     const nth = this.#counts.get(kind) ?? 0;
     this.#counts.set(kind, nth + 1);
     return { step: this.#step, kind, nth };

@@ -10,7 +10,7 @@ import {
   type AccessRef,
   type AnyStage,
   type MessageRef,
-  type Origin,
+  type StepOrigin,
   type OriginAction,
   type StageAction,
   type StageNote,
@@ -163,6 +163,6 @@ export function attempt(stage: AnyStage, action: StageAction): ReturnType<AnySta
   }
 }
 
-export function originKey({ step, kind, nth }: Origin): string {
+export function originKey({ step, kind, nth }: StepOrigin): string {
   return `${step} ${kind} ${nth}`;
 }
