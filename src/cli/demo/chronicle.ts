@@ -22,7 +22,7 @@ interface Facts {
   readonly tone?: Tone;
 }
 
-export class Chronicle {
+export class DemoChronicle {
   readonly startedMs: number = performance.now();
   readonly #listeners: ((happening: Happening) => void)[] = [];
 

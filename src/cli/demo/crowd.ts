@@ -1,7 +1,7 @@
 /** The contenders of a demo as it sees them: processes that it starts, kills, pauses and starts again, and what they report. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child, Children } from './children.ts';
-import type { Chronicle, Tone } from './chronicle.ts';
+import type { DemoChronicle, Tone } from './chronicle.ts';
 import { CONTENDER_IDS, CONTENDERS, TERM_MS, type ContenderId, type Report } from './parts.ts';
 
 /** Longer than a term: another takes over meanwhile. */
@@ -32,13 +32,13 @@ export interface ProtectedStore {
 export class Crowd {
   readonly #folder: string;
   readonly #children: Children;
-  readonly #chronicle: Chronicle;
+  readonly #chronicle: DemoChronicle;
   readonly #contenders = new Map<ContenderId, Contender>();
   readonly #highest = new Map<string, number>();
   readonly #again = new AbortController();
   readonly store: ProtectedStore = { grants: 0, writes: 0, refused: 0, turnedAway: 0 };
 
-  constructor(folder: string, children: Children, chronicle: Chronicle) {
+  constructor(folder: string, children: Children, chronicle: DemoChronicle) {
     this.#folder = folder;
     this.#children = children;
     this.#chronicle = chronicle;

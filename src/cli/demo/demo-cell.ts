@@ -8,7 +8,7 @@ import { TenureError } from '../../kernel/index.ts';
 import { asAdmin, asClient, findSettings } from '../config.ts';
 import { metaText } from '../terminal.ts';
 import type { Child, Children } from './children.ts';
-import type { Chronicle } from './chronicle.ts';
+import type { DemoChronicle } from './chronicle.ts';
 import { configIn, historiesIn, MEMBERS, TERM_MS, type MemberId } from './parts.ts';
 import { freePorts, HOST } from './ports.ts';
 
@@ -45,7 +45,7 @@ const LOOK_EVERY_MS = 150;
 export class DemoCell {
   readonly #folder: string;
   readonly #children: Children;
-  readonly #chronicle: Chronicle;
+  readonly #chronicle: DemoChronicle;
   readonly #members: Record<MemberId, Member>;
   #ports: readonly number[] = [];
   #observer: Cell | null = null;
@@ -53,7 +53,7 @@ export class DemoCell {
   /** What is held, by name; null while no majority can tell. */
   held: ReadonlyMap<string, HeldView> | null = null;
 
-  constructor(folder: string, children: Children, chronicle: Chronicle) {
+  constructor(folder: string, children: Children, chronicle: DemoChronicle) {
     this.#folder = folder;
     this.#children = children;
     this.#chronicle = chronicle;
