@@ -6,7 +6,7 @@ import {
   deriveStorageTiming,
   literalTiming,
   type Boot,
-  type Renewal,
+  type RenewalKind,
   type StorageCommand,
   type StorageEvent,
   type StorageTiming,
@@ -44,7 +44,7 @@ interface Variant {
   readonly name: string;
   readonly summary: string;
   readonly kind: 'plain' | 'swap' | 'literal';
-  readonly renewal: Renewal;
+  readonly renewal: RenewalKind;
   readonly mutants: readonly StorageMutant[];
   /** Of eight worlds, the first have these shapes. */
   readonly shapes: readonly StorageShape[];
