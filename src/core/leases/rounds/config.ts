@@ -23,4 +23,4 @@ export interface RoundConfig {
 export type RoundStep = Step<RoundMessage, LeaseEvent>;
 
 /** A ballot's second part. */
-export type Asker = Incarnation;
+export type BallotAsker = Incarnation;
