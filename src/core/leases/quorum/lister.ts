@@ -5,7 +5,7 @@
  */
 import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { ListedLease } from '../contract.ts';
+import type { ListedName } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
 import {
@@ -205,7 +205,7 @@ export class Lister {
   }
 
   /** What was told to last less long than the list took may have been renewed since: it stays. */
-  #lease(name: Uint8Array, { votes, certain }: HolderFinding, step: QuorumStep): ListedLease | null {
+  #lease(name: Uint8Array, { votes, certain }: HolderFinding, step: QuorumStep): ListedName | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;
     const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOfVotes(votes, step) };
