@@ -17,7 +17,7 @@ import { HoldLedger, type LedgerHold } from './holds.ts';
 import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
 
 /** What the application on a node tells; a hold comes with its deadline. What is still left of it is reckoned when it is written down. */
-export type Told =
+export type ApplicationReport =
   | {
       readonly kind: 'granted';
       readonly resource: string;
@@ -36,7 +36,7 @@ export type Told =
 
 /** The part of a desk by which an application tells the history what it does. */
 export abstract class Teller {
-  protected abstract tell(told: Told): void;
+  protected abstract tell(told: ApplicationReport): void;
 
   requested(resource: string, request: number): void {
     this.record({ kind: 'requested', resource, request });
@@ -102,7 +102,7 @@ export class Chronicle {
     this.#written = written;
   }
 
-  tell(node: number, incarnation: number, told: Told): void {
+  tell(node: number, incarnation: number, told: ApplicationReport): void {
     const who = { at: this.#clocks.now(), node, incarnation };
     if (told.kind === 'record') {
       // What has ended by its holder's own clocks is over for whoever asks, too.

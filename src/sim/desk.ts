@@ -1,6 +1,6 @@
 /** The desk of one process's user: its commands and timers, and what it tells the history. */
 import type { MonoUs, WallUs } from '../kernel/index.ts';
-import { Teller, type Told } from './chronicle.ts';
+import { Teller, type ApplicationReport } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { Desk } from './protocol.ts';
 import type { Population } from './population.ts';
@@ -66,7 +66,7 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
     });
   }
 
-  protected tell(told: Told): void {
+  protected tell(told: ApplicationReport): void {
     this.#world.tell(this.#process, told);
   }
 

@@ -2,7 +2,7 @@
 import type { Chooser, MonoUs, WallUs } from '../kernel/index.ts';
 import type { Step } from '../core/index.ts';
 import type { Sometimes } from '../check/index.ts';
-import type { Chronicle, Told } from './chronicle.ts';
+import type { Chronicle, ApplicationReport } from './chronicle.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import type { Overheard } from './liar.ts';
@@ -39,5 +39,5 @@ export interface WorldSurroundings<Message, Command, Event, Config> extends Step
   deskOf(process: SimProcess<Message, Command, Event>): Desk<Command>;
   queueCommand(command: Command): void;
   setTimer(process: SimProcess<Message, Command, Event>, spanUs: number, tag: number): void;
-  tell(process: SimProcess<Message, Command, Event>, told: Told): void;
+  tell(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void;
 }

@@ -2,7 +2,7 @@
  * A tape of one run: every input a process got and everything that befell its machine, as actions of a stage, with their instants. It is
  * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
  */
-import type { Told } from './chronicle.ts';
+import type { ApplicationReport } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { RegisterChange } from './regular-register.ts';
 import type { Damage } from './registers.ts';
@@ -129,7 +129,7 @@ export class Tape<Command> {
   }
 
   /** What an application tells shows what it does: it acts under a lease, or looks at what its learner believes. */
-  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: Told): void {
+  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     const key = (token: number): string => `${process.index} ${token}`;
     if (told.kind === 'granted') this.#requests.set(key(told.token), told.request);
     else if (told.kind === 'used') this.#say(process, this.#lines.use(told.resource, this.#requests.get(key(told.token)) ?? 0), false);

@@ -7,7 +7,7 @@ import { NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../k
 import type { UnitId, Version } from '../core/index.ts';
 import { Sometimes, type HistoryRecord, type Panel } from '../check/index.ts';
 import { invariantViolation } from './broken-core.ts';
-import { Chronicle, type ChronicleClocks, type Told } from './chronicle.ts';
+import { Chronicle, type ChronicleClocks, type ApplicationReport } from './chronicle.ts';
 import type { MachineClock } from './clock.ts';
 import { SimDesk } from './desk.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
@@ -256,7 +256,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   }
 
   /** What the application of a process tells the history. */
-  tell(process: SimProcess<Message, Command, Event>, told: Told): void {
+  tell(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     this.tape?.told(process, told);
     if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
     else this.chronicle.tell(process.node, process.incarnation, told);

@@ -7,7 +7,7 @@
 import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
-import type { Told } from '../chronicle.ts';
+import type { ApplicationReport } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
@@ -58,7 +58,7 @@ export interface StepOutcome {
   readonly asked: readonly AccessRequest[];
   /** The same for equal lists; 0 for an empty one. */
   readonly askedId: number;
-  readonly told: readonly Told[];
+  readonly told: readonly ApplicationReport[];
   /** The same for equal lists; 0 for an empty one. */
   readonly toldId: number;
 }
