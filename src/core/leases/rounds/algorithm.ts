@@ -4,7 +4,7 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
-import type { Claim, Round, Told } from './claim.ts';
+import type { Claim, Round, ReadAnswer } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundHorizon } from './horizon.ts';
 import { isSameLease, type LeaseValue } from './messages.ts';
@@ -43,8 +43,8 @@ export interface Algorithm {
 }
 
 /** The lease written with the highest ballot, as its owner wrote it last, and the latest end anyone has of it: a helper may have written older ones. */
-export function newestValue(told: readonly Told[], compare: BallotOrder): LeaseValue | null {
-  let best: Told | null = null;
+export function newestValue(told: readonly ReadAnswer[], compare: BallotOrder): LeaseValue | null {
+  let best: ReadAnswer | null = null;
   for (const one of told) {
     if (one.value === null) continue;
     if (best === null || compare(one.written, one.writer, best.written, best.writer) > 0) best = one;

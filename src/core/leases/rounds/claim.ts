@@ -21,7 +21,7 @@ import { textOf, voterSet } from '../snapshots.ts';
 import { AHEAD, HELD, LOW, OUTBID, SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */
-export interface Told {
+export interface ReadAnswer {
   readonly from: NodeId;
   readonly value: LeaseValue | null;
   readonly written: BallotTime;
@@ -46,7 +46,7 @@ export class Round {
   /** When the WRITE left. */
   writeMono: MonoUs = monoUs(0);
   until: MonoUs;
-  told: Told[] = [];
+  told: ReadAnswer[] = [];
   nacks: Nack[] = [];
   readonly heard: VoterSet = new VoterSet();
   readonly refused: VoterSet = new VoterSet();
@@ -234,7 +234,7 @@ function unplain(value: PlainValue | null): LeaseValue | null {
 interface RoundSnapshot {
   readonly fixed: Pick<Round, 'purpose' | 'ballot' | 'startMono' | 'startWall' | 'until'>;
   readonly state: Partial<Round>;
-  readonly told: readonly (Omit<Told, 'value'> & { readonly value: PlainValue | null })[];
+  readonly told: readonly (Omit<ReadAnswer, 'value'> & { readonly value: PlainValue | null })[];
   readonly nacks: readonly (Omit<Nack, 'value'> & { readonly value: PlainValue | null })[];
   readonly sets: readonly (readonly number[])[];
   readonly value: PlainValue | null;

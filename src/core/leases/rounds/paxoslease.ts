@@ -3,7 +3,7 @@
  * when another holds the lease, and a majority of empty answers frees it whatever a minority still has.
  */
 import { isOwn, newestValue, type Algorithm, type Judgement, type RoundSurroundings } from './algorithm.ts';
-import type { Claim, Round, Told } from './claim.ts';
+import type { Claim, Round, ReadAnswer } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import { isSameLease, type LeaseValue } from './messages.ts';
 
@@ -27,7 +27,7 @@ export class PaxosLeaseAlgorithm implements Algorithm {
 }
 
 /** Who holds it, or that nobody does: a quorum must say the same, because a minority may have what a failed attempt left there. */
-function look(claim: Claim, round: Round, live: readonly Told[], { quorum, compare }: RoundSurroundings): Judgement {
+function look(claim: Claim, round: Round, live: readonly ReadAnswer[], { quorum, compare }: RoundSurroundings): Judgement {
   if (round.told.length - live.length >= quorum) return { kind: 'take' };
   for (const { value } of live) {
     const same = live.flatMap((one) => (one.value !== null && value !== null && isSameLease(one.value, value) ? [one.value] : []));
