@@ -20,7 +20,7 @@ import {
 } from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outgoing.ts';
 import { textOf } from '../snapshots.ts';
 
 interface Question {
@@ -41,12 +41,12 @@ interface QuestionSnapshot {
 }
 
 export class Asker {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #learner: Learner;
   readonly #questions = new Map<number, Question>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing, learner: Learner) {
+  constructor(out: QuorumOutbox, learner: Learner) {
     this.#out = out;
     this.#learner = learner;
   }

@@ -21,7 +21,7 @@ import {
 } from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outgoing.ts';
 import { textOf } from '../snapshots.ts';
 
 /** So often a page is asked for before its member counts as not heard. */
@@ -59,12 +59,12 @@ interface Listing {
 }
 
 export class Lister {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #learner: Learner;
   readonly #listings = new Map<number, Listing>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing, learner: Learner) {
+  constructor(out: QuorumOutbox, learner: Learner) {
     this.#out = out;
     this.#learner = learner;
   }

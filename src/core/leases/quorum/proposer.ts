@@ -24,7 +24,7 @@ import type { QuorumStep } from './config.ts';
 import type { Holder } from './holder.ts';
 import { ballotLimit } from '../horizon.ts';
 import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outgoing.ts';
 import { Pursuit, type AttemptVerdict } from './pursuit.ts';
 import { patienceUs, stretch } from '../timing.ts';
 
@@ -37,12 +37,12 @@ const RESTS_IN_HEAD_START = 4;
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
 export class Proposer {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #holder: Holder;
   readonly #pursuits = new NumberMap<Pursuit>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing, holder: Holder) {
+  constructor(out: QuorumOutbox, holder: Holder) {
     this.#out = out;
     this.#holder = holder;
   }
