@@ -26,7 +26,7 @@ import type { LeaseCommand, RefusalReason } from '../contract.ts';
 import type { RoundStep } from './config.ts';
 import { checkGrant, checkRenewal } from './hold-checks.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
-import { Outgoing } from './outgoing.ts';
+import { RoundOutbox } from './outgoing.ts';
 import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
 import { roundPatienceUs, type Pace } from './timing.ts';
 import { deadlinesOf, endIn, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOfClaim, setDeadline } from './time-left.ts';
@@ -38,7 +38,7 @@ type Found = (name: Uint8Array, value: LeaseValue, step: RoundStep) => void;
 export class Contender {
   readonly #surroundings: RoundSurroundings;
   readonly #algorithm: Algorithm;
-  readonly #out: Outgoing;
+  readonly #out: RoundOutbox;
   readonly #ballots: Ballots;
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly tokens: BallotClock = new BallotClock();
@@ -58,7 +58,7 @@ export class Contender {
     this.#found = found;
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
-    this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
+    this.#out = new RoundOutbox(surroundings, electorate, algorithm.teaches);
     this.#ballots = ballots;
     const isAbsolute = surroundings.timing.clocks === 'absolute';
     this.#claims = new Claims({ names, votersOf: (name) => this.#out.votersOf(name), isAbsolute, renews: algorithm.renews });

@@ -6,7 +6,7 @@ import type { Claim } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import { LEARN, LETS_GO, NO_ANSWER, READ, RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
 
-export class Outgoing {
+export class RoundOutbox {
   readonly #surroundings: RoundSurroundings;
   readonly #electorate: Electorate;
   readonly #teaches: boolean;
