@@ -34,7 +34,7 @@ import { StageClocks } from './clocks.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
 import { Player, type Input } from './player.ts';
-import { settle, type Settling } from './settling.ts';
+import { playOut, type Settling } from './settling.ts';
 import { settingIsOn, settingSpansUs } from './settings.ts';
 import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts';
 import { StageStorage, type Findings, type StageAccess } from './storage.ts';
@@ -418,7 +418,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const usualUs = this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US;
     const latencyUs = (): number => (action.outOfOrder === true ? 1 + dice.below(usualUs) : usualUs);
     this.#isSettling = true;
-    const { messages, answers, wakes, isStuck } = settle(this.#settling(players), action.byUs, latencyUs);
+    const { messages, answers, wakes, isStuck } = playOut(this.#settling(players), action.byUs, latencyUs);
     this.#isSettling = false;
     for (const player of players) {
       player.dice = null;
