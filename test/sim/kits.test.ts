@@ -14,7 +14,7 @@ import {
   type SimProtocol,
   type Settings,
 } from '../../src/sim/index.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumStaging, quorumTapeToScript } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { registerStaging, registerTapeToScript } from '../../src/sim/protocols/register/staging.ts';
@@ -133,7 +133,7 @@ function bothWays<Message, Command, Event, Config, Node extends Core<Message, Co
 
 const ROUNDS = { tapeToScript: roundTapeToScript };
 const BOTH_WAYS: readonly BothWays[] = [
-  bothWays({ protocol: quorum, staging: quorumStaging, tapeToScript: quorumTapeToScript }),
+  bothWays({ protocol: quorumProtocol, staging: quorumStaging, tapeToScript: quorumTapeToScript }),
   bothWays({ ...ROUNDS, protocol: flease, staging: roundStaging('flease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: fleaseLiteral, staging: roundStaging('flease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: paxosLease, staging: roundStaging('paxoslease', 'relative') }),

@@ -11,7 +11,7 @@ import {
   type Staging,
 } from '../../src/sim/index.ts';
 import type { ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumSmallWorld } from '../../src/sim/protocols/quorum/small-world.ts';
 import { quorumStaging } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
@@ -57,7 +57,7 @@ function explored<Message, Command, Event, Config, Node extends Core<Message, Co
   return { ...smallWorld, staging: { ...staging, protocol } };
 }
 
-export const quorumWorld = explored(quorum, quorumStaging, quorumSmallWorld);
+export const quorumWorld = explored(quorumProtocol, quorumStaging, quorumSmallWorld);
 export const roundWorlds = [
   explored(flease, roundStaging('flease', 'absolute'), fleaseSmallWorld),
   explored(paxosLease, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),

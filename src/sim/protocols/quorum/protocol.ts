@@ -64,7 +64,7 @@ export interface QuorumWorld {
 
 type QuorumScenario = Scenario<QuorumWorld>;
 
-export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
+export const quorumProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   name: 'quorum',
   summary: "the product's own engine: leases by a majority of peers, one round trip, relative terms",
   mutants: QUORUM_MUTANTS,
