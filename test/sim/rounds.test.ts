@@ -8,7 +8,7 @@ import { RoundCore } from '../../src/core/index.ts';
 import { simulation } from '../../src/sim/index.ts';
 import { roundRules, type RoundMutant } from '../../src/sim/protocols/rounds/mutants.ts';
 import {
-  flease,
+  fleaseProtocol,
   fleaseLiteral,
   paxosLease,
   paxosLeaseLiteral,
@@ -30,7 +30,7 @@ function broken(protocol: RoundProtocol, mutant: string | null, runs: number, wo
 }
 
 describe('the engines', () => {
-  it.each([flease, paxosLease, paxosLeaseSkewed])('$name is clean', (protocol) => {
+  it.each([fleaseProtocol, paxosLease, paxosLeaseSkewed])('$name is clean', (protocol) => {
     expect(broken(protocol, null, RUNS)).toEqual([]);
   });
 });
@@ -49,7 +49,7 @@ describe('the papers to the letter', () => {
 });
 
 describe('without its rule an engine breaks as the page of mutants says:', () => {
-  const cases = [flease, fleaseLiteral, paxosLease, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
+  const cases = [fleaseProtocol, fleaseLiteral, paxosLease, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
     protocol.mutants.map(({ name, breaksLiveness }) => ({ protocol, name, breaksLiveness })),
   );
 

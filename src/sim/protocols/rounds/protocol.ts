@@ -288,7 +288,7 @@ const PAXOSLEASE = {
 } as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts', 'liars'] } as const;
 
-export const flease: RoundProtocol = roundProtocol({
+export const fleaseProtocol: RoundProtocol = roundProtocol({
   ...FLEASE,
   name: 'flease',
   summary: 'Flease, Algorithm 4, made safe: leases in a round-based register, clocks that agree within ε',
