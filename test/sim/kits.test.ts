@@ -18,7 +18,13 @@ import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumStaging, quorumTapeToScript } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { registerStaging, registerTapeToScript } from '../../src/sim/protocols/register/staging.ts';
-import { fleaseProtocol, fleaseLiteral, paxosLease, paxosLeaseLiteral, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import {
+  fleaseProtocol,
+  fleaseLiteral,
+  paxosLeaseProtocol,
+  paxosLeaseLiteral,
+  paxosLeaseSkewed,
+} from '../../src/sim/protocols/rounds/protocol.ts';
 import { roundStaging, roundTapeToScript } from '../../src/sim/protocols/rounds/staging.ts';
 import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterStaging, roundsRegisterTapeToScript } from '../../src/sim/protocols/rounds-register/staging.ts';
@@ -136,7 +142,7 @@ const BOTH_WAYS: readonly BothWays[] = [
   bothWays({ protocol: quorumProtocol, staging: quorumStaging, tapeToScript: quorumTapeToScript }),
   bothWays({ ...ROUNDS, protocol: fleaseProtocol, staging: roundStaging('flease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: fleaseLiteral, staging: roundStaging('flease', 'absolute') }),
-  bothWays({ ...ROUNDS, protocol: paxosLease, staging: roundStaging('paxoslease', 'relative') }),
+  bothWays({ ...ROUNDS, protocol: paxosLeaseProtocol, staging: roundStaging('paxoslease', 'relative') }),
   bothWays({ ...ROUNDS, protocol: paxosLeaseSkewed, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: paxosLeaseLiteral, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ protocol: register, staging: registerStaging, tapeToScript: registerTapeToScript }),

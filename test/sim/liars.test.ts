@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
 import type { Core } from '../../src/core/index.ts';
-import { fleaseProtocol, paxosLease } from '../../src/sim/protocols/rounds/protocol.ts';
+import { fleaseProtocol, paxosLeaseProtocol } from '../../src/sim/protocols/rounds/protocol.ts';
 import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
 import { World } from '../../src/sim/world.ts';
@@ -38,7 +38,7 @@ describe('liars', () => {
 
   it('harm no honest node of Flease and PaxosLease', { timeout: 120_000 }, () => {
     expect(brokenBy(fleaseProtocol, null, WORLDS)).toEqual([]);
-    expect(brokenBy(paxosLease, null, WORLDS)).toEqual([]);
+    expect(brokenBy(paxosLeaseProtocol, null, WORLDS)).toEqual([]);
   });
 
   it.each(['believes-any-clock', 'answers-from-anyone', 'incarnation-taken-over'])('are noticed by %s', { timeout: 240_000 }, (mutant) => {

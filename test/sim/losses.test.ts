@@ -7,7 +7,7 @@ import { deriveSeed, SeededChooser } from '../../src/kernel/index.ts';
 import type { Core, LeaseCommand } from '../../src/core/index.ts';
 import { simulation, type SimProtocol } from '../../src/sim/index.ts';
 import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
-import { fleaseProtocol, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import { fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 type AnyCore = Core<unknown, LeaseCommand, { readonly kind: string; readonly lease?: number }>;
@@ -84,7 +84,7 @@ function broken(protocol: unknown, fault: Fault): ReturnType<typeof simulation> 
   });
 }
 
-describe.each([quorumProtocol, fleaseProtocol, paxosLease, paxosLeaseSkewed])('$name: a core that', (protocol) => {
+describe.each([quorumProtocol, fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed])('$name: a core that', (protocol) => {
   it.each(FAULTS)('$name is caught', (fault) => {
     const simulated = broken(protocol, fault);
     let caught = 0;

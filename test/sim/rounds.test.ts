@@ -10,7 +10,7 @@ import { roundRules, type RoundMutant } from '../../src/sim/protocols/rounds/mut
 import {
   fleaseProtocol,
   fleaseLiteral,
-  paxosLease,
+  paxosLeaseProtocol,
   paxosLeaseLiteral,
   paxosLeaseSkewed,
   type RoundProtocol,
@@ -30,7 +30,7 @@ function broken(protocol: RoundProtocol, mutant: string | null, runs: number, wo
 }
 
 describe('the engines', () => {
-  it.each([fleaseProtocol, paxosLease, paxosLeaseSkewed])('$name is clean', (protocol) => {
+  it.each([fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed])('$name is clean', (protocol) => {
     expect(broken(protocol, null, RUNS)).toEqual([]);
   });
 });
@@ -49,7 +49,7 @@ describe('the papers to the letter', () => {
 });
 
 describe('without its rule an engine breaks as the page of mutants says:', () => {
-  const cases = [fleaseProtocol, fleaseLiteral, paxosLease, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
+  const cases = [fleaseProtocol, fleaseLiteral, paxosLeaseProtocol, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
     protocol.mutants.map(({ name, breaksLiveness }) => ({ protocol, name, breaksLiveness })),
   );
 

@@ -17,7 +17,7 @@ import { quorumStaging } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { registerSmallWorld } from '../../src/sim/protocols/register/small-world.ts';
 import { registerStaging } from '../../src/sim/protocols/register/staging.ts';
-import { fleaseProtocol, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import { fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 import { fleaseSmallWorld, paxosLeaseSkewedSmallWorld, paxosLeaseSmallWorld } from '../../src/sim/protocols/rounds/small-world.ts';
 import { roundStaging } from '../../src/sim/protocols/rounds/staging.ts';
 import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
@@ -60,7 +60,7 @@ function explored<Message, Command, Event, Config, Node extends Core<Message, Co
 export const quorumWorld = explored(quorumProtocol, quorumStaging, quorumSmallWorld);
 export const roundWorlds = [
   explored(fleaseProtocol, roundStaging('flease', 'absolute'), fleaseSmallWorld),
-  explored(paxosLease, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),
+  explored(paxosLeaseProtocol, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),
   explored(paxosLeaseSkewed, roundStaging('paxoslease', 'absolute'), paxosLeaseSkewedSmallWorld),
 ];
 export const roundsRegisterWorld = explored(roundsRegister, roundsRegisterStaging, roundsRegisterSmallWorld);

@@ -305,7 +305,7 @@ export const fleaseLiteral: RoundProtocol = roundProtocol({
   mutants: FLEASE_LITERAL_MUTANTS,
 });
 
-export const paxosLease: RoundProtocol = roundProtocol({
+export const paxosLeaseProtocol: RoundProtocol = roundProtocol({
   ...PAXOSLEASE,
   name: 'paxoslease',
   summary: 'PaxosLease, made safe, with relative terms: no wall clock is compared with another',
