@@ -28,7 +28,7 @@ import {
   NO_WATCH,
   PASSED_ON,
   READ,
-  RELEASE,
+  ROUND_RELEASE,
   WATCH,
   WRITE,
   type RoundMessage,
@@ -136,7 +136,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case WRITE:
         this.#acceptor?.write(from, message, step);
         return;
-      case RELEASE:
+      case ROUND_RELEASE:
         this.#acceptor?.release(from, message, step);
         return;
       case WATCH:

@@ -17,7 +17,7 @@ export const ACK_WRITE = 4;
 /** A refusal of READ or WRITE, or of WATCH, with its reason and the ballot to beat. Never a vote (rule 5). */
 export const NACK = 5;
 /** The owner's lease ends now, or at a stated time: Flease writes an expired lease, PaxosLease proposes a release. */
-export const RELEASE = 6;
+export const ROUND_RELEASE = 6;
 export const ACK_RELEASE = 7;
 /** From an owner to learners. */
 export const LEARN = 8;
@@ -106,7 +106,7 @@ export function isSameLease(a: LeaseValue, b: LeaseValue): boolean {
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. */
 export function isRoundRequest({ kind, flags }: RoundMessage): boolean {
-  return kind === READ || kind === WRITE || kind === RELEASE || kind === WATCH || (kind === LEARN && (flags & PASSED_ON) === 0);
+  return kind === READ || kind === WRITE || kind === ROUND_RELEASE || kind === WATCH || (kind === LEARN && (flags & PASSED_ON) === 0);
 }
 
 const FLEASE_NAMES = ['', 'READ', 'ackREAD', 'WRITE', 'ackWRITE', 'nack', 'WRITE ⊥', 'ackWRITE ⊥', 'learn', 'watch'];

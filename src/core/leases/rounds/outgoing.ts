@@ -4,7 +4,7 @@ import type { Electorate } from '../electorate.ts';
 import type { RoundSurroundings } from './algorithm.ts';
 import type { Claim } from './claim.ts';
 import type { RoundStep } from './config.ts';
-import { LEARN, LETS_GO, NO_ANSWER, READ, RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
+import { LEARN, LETS_GO, NO_ANSWER, READ, ROUND_RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
 
 export class RoundOutbox {
   readonly #surroundings: RoundSurroundings;
@@ -35,7 +35,7 @@ export class RoundOutbox {
 
   /** The lease ends now, or at its deadline: told to the voters that have not answered yet. */
   release(claim: Claim, step: RoundStep): void {
-    const message = this.#compose(RELEASE, claim, claim.written, step);
+    const message = this.#compose(ROUND_RELEASE, claim, claim.written, step);
     // By the monotonic clock alone: a wall clock that is ahead now may be set back, and the owner go on.
     const leftUs = claim.deadlineMono - step.monoUs;
     message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
@@ -45,7 +45,7 @@ export class RoundOutbox {
 
   /** What may have been written with this ballot is not wanted. Nobody waits for the answer. */
   giveBack(claim: Claim, ballot: BallotTime, step: RoundStep): void {
-    const message = this.#compose(RELEASE, claim, ballot, step);
+    const message = this.#compose(ROUND_RELEASE, claim, ballot, step);
     message.flags = NO_ANSWER;
     message.untilUs = 0;
     this.#send(message, claim.voters, step);
