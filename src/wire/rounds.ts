@@ -28,7 +28,7 @@ function fieldTable(): number[] {
   fields[roundKinds.NACK] = REASON | VALUE;
   fields[roundKinds.ROUND_RELEASE] = UNTIL | NAME;
   fields[roundKinds.ACK_RELEASE] = 0;
-  fields[roundKinds.LEARN] = VALUE | NAME;
+  fields[roundKinds.ROUND_LEARN] = VALUE | NAME;
   fields[roundKinds.WATCH] = PREFIX;
   return fields;
 }

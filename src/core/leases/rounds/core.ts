@@ -23,7 +23,7 @@ import {
   ACK_READ,
   ACK_RELEASE,
   ACK_WRITE,
-  LEARN,
+  ROUND_LEARN,
   NACK,
   NO_WATCH,
   PASSED_ON,
@@ -142,7 +142,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case WATCH:
         this.#learner?.watched(from, message, step);
         return;
-      case LEARN:
+      case ROUND_LEARN:
         if ((message.flags & PASSED_ON) === 0 || message.owner === this.#owner) this.#learner?.learn(message, step);
         return;
       default:

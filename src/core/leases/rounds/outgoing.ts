@@ -4,7 +4,7 @@ import type { Electorate } from '../electorate.ts';
 import type { RoundSurroundings } from './algorithm.ts';
 import type { Claim } from './claim.ts';
 import type { RoundStep } from './config.ts';
-import { LEARN, LETS_GO, NO_ANSWER, READ, ROUND_RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
+import { ROUND_LEARN, LETS_GO, NO_ANSWER, READ, ROUND_RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
 
 export class RoundOutbox {
   readonly #surroundings: RoundSurroundings;
@@ -55,7 +55,7 @@ export class RoundOutbox {
   teach(claim: Claim, flags: number, meta: Uint8Array | undefined, step: RoundStep): void {
     if (!this.#teaches) return;
     const { timing, rules, owner } = this.#surroundings;
-    const message = this.#compose(LEARN, claim, claim.written, step);
+    const message = this.#compose(ROUND_LEARN, claim, claim.written, step);
     const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
     const endsNow = flags === LETS_GO && !claim.endsLater;
     const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);

@@ -174,7 +174,7 @@ function isGivenUp({ state }: ClaimSnapshot, tries: number): boolean {
  */
 function isIgnored(message: RoundMessage, self: number, core: RoundCoreSnapshot | null): boolean {
   const { kind, owner, ballot } = message;
-  if (kind === roundKinds.LEARN) return true;
+  if (kind === roundKinds.ROUND_LEARN) return true;
   if (isRoundRequest(message)) return false;
   if (core === null || owner !== self) return true;
   const { ballots, tokens, claims } = core.contender;
