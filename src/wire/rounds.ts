@@ -29,7 +29,7 @@ function fieldTable(): number[] {
   fields[roundKinds.ROUND_RELEASE] = UNTIL | NAME;
   fields[roundKinds.ACK_RELEASE] = 0;
   fields[roundKinds.ROUND_LEARN] = VALUE | NAME;
-  fields[roundKinds.WATCH] = PREFIX;
+  fields[roundKinds.ROUND_WATCH] = PREFIX;
   return fields;
 }
 

@@ -29,7 +29,7 @@ import {
   PASSED_ON,
   READ,
   ROUND_RELEASE,
-  WATCH,
+  ROUND_WATCH,
   WRITE,
   type RoundMessage,
 } from './messages.ts';
@@ -139,7 +139,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case ROUND_RELEASE:
         this.#acceptor?.release(from, message, step);
         return;
-      case WATCH:
+      case ROUND_WATCH:
         this.#learner?.watched(from, message, step);
         return;
       case ROUND_LEARN:

@@ -22,7 +22,7 @@ export const ACK_RELEASE = 7;
 /** From an owner to learners. */
 export const ROUND_LEARN = 8;
 /** From a learner that is no member to the members: pass on what you learn of names with this prefix. Carries as lease which of its prefixes that is. */
-export const WATCH = 9;
+export const ROUND_WATCH = 9;
 
 /** Why an acceptor refused. */
 export const OUTBID = 1;
@@ -106,7 +106,9 @@ export function isSameLease(a: LeaseValue, b: LeaseValue): boolean {
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. */
 export function isRoundRequest({ kind, flags }: RoundMessage): boolean {
-  return kind === READ || kind === WRITE || kind === ROUND_RELEASE || kind === WATCH || (kind === ROUND_LEARN && (flags & PASSED_ON) === 0);
+  return (
+    kind === READ || kind === WRITE || kind === ROUND_RELEASE || kind === ROUND_WATCH || (kind === ROUND_LEARN && (flags & PASSED_ON) === 0)
+  );
 }
 
 const FLEASE_NAMES = ['', 'READ', 'ackREAD', 'WRITE', 'ackWRITE', 'nack', 'WRITE ⊥', 'ackWRITE ⊥', 'learn', 'watch'];
