@@ -35,7 +35,7 @@ import {
   LOW,
   NACK,
   NO_ANSWER,
-  OUTBID,
+  NACK_OUTBID,
   RENEWS_OWN,
   RoundMessage,
   SILENT,
@@ -150,7 +150,7 @@ export class RoundAcceptor {
     if (!row.read(message.ballot, message.owner, this.#compare)) {
       // Rule 8: the live owner reads on its way to a renewal; a promise to a contender does not stop it.
       if (!(isOwners && this.#yields(value, message))) {
-        this.#nack(from, message, OUTBID, FOR_READ, row, step);
+        this.#nack(from, message, NACK_OUTBID, FOR_READ, row, step);
         return;
       }
     }
@@ -191,7 +191,7 @@ export class RoundAcceptor {
     }
     const yields = isSame && value.holder === message.owner && this.#yields(old, message);
     if (!yields && !row.mayWrite(message.ballot, message.owner, this.#compare)) {
-      this.#nack(from, message, OUTBID, 0, row, step);
+      this.#nack(from, message, NACK_OUTBID, 0, row, step);
       return;
     }
     if (!isSame && this.#rules.tokenAboveFloor && this.#isLow(row, message, value)) {
@@ -389,7 +389,7 @@ export class RoundAcceptor {
     answer.reason = reason;
     answer.above = ballotTime(0);
     if (row !== null && row.value !== null) answer.setValue({ ...row.value, untilUs: this.#untilTold(row, row.value, step) });
-    if (row !== null && reason === OUTBID) answer.above = this.#horizon.told(row.highest(this.#compare), step);
+    if (row !== null && reason === NACK_OUTBID) answer.above = this.#horizon.told(row.highest(this.#compare), step);
     if (row !== null && reason === LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
     answer.flags |= flags;
     step.send(from, answer);

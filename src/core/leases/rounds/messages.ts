@@ -25,7 +25,7 @@ export const ROUND_LEARN = 8;
 export const ROUND_WATCH = 9;
 
 /** Why an acceptor refused. */
-export const OUTBID = 1;
+export const NACK_OUTBID = 1;
 export const HELD = 2;
 export const SILENT = 3;
 /** The token is not above what this acceptor has seen. */
