@@ -30,7 +30,7 @@ import {
   ACK_WRITE,
   AHEAD,
   FOR_READ,
-  HELD,
+  NACK_HELD,
   isSameLease,
   LOW,
   NACK,
@@ -186,7 +186,7 @@ export class RoundAcceptor {
       return;
     }
     if (old !== null && !isSame && this.#rules.keepLiveLease) {
-      this.#nack(from, message, HELD, 0, row, step);
+      this.#nack(from, message, NACK_HELD, 0, row, step);
       return;
     }
     const yields = isSame && value.holder === message.owner && this.#yields(old, message);
