@@ -38,7 +38,7 @@ import {
   NACK_OUTBID,
   RENEWS_OWN,
   RoundMessage,
-  SILENT,
+  NACK_SILENT,
   SKEWED,
   TOO_LONG,
   type LeaseValue,
@@ -140,7 +140,7 @@ export class RoundAcceptor {
       return;
     }
     if (this.#listen(step)) {
-      this.#nack(from, message, SILENT, FOR_READ, null, step);
+      this.#nack(from, message, NACK_SILENT, FOR_READ, null, step);
       return;
     }
     const row = this.#rowOf(message, step);
@@ -172,7 +172,7 @@ export class RoundAcceptor {
       return;
     }
     if (this.#listen(step)) {
-      this.#nack(from, message, SILENT, 0, null, step);
+      this.#nack(from, message, NACK_SILENT, 0, null, step);
       return;
     }
     const reason = this.#refuseTimes(message, value, step);

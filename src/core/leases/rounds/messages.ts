@@ -27,7 +27,7 @@ export const ROUND_WATCH = 9;
 /** Why an acceptor refused. */
 export const NACK_OUTBID = 1;
 export const NACK_HELD = 2;
-export const SILENT = 3;
+export const NACK_SILENT = 3;
 /** The token is not above what this acceptor has seen. */
 export const LOW = 4;
 /** The lease would end later than this acceptor's restart silence covers. */
