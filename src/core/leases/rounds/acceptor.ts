@@ -32,7 +32,7 @@ import {
   FOR_READ,
   NACK_HELD,
   isSameLease,
-  LOW,
+  NACK_LOW,
   NACK,
   NO_ANSWER,
   NACK_OUTBID,
@@ -195,7 +195,7 @@ export class RoundAcceptor {
       return;
     }
     if (!isSame && this.#rules.tokenAboveFloor && this.#isLow(row, message, value)) {
-      this.#nack(from, message, LOW, 0, row, step);
+      this.#nack(from, message, NACK_LOW, 0, row, step);
       return;
     }
     this.#accept(row, message, value, isSame ? old : null, step);
@@ -390,7 +390,7 @@ export class RoundAcceptor {
     answer.above = ballotTime(0);
     if (row !== null && row.value !== null) answer.setValue({ ...row.value, untilUs: this.#untilTold(row, row.value, step) });
     if (row !== null && reason === NACK_OUTBID) answer.above = this.#horizon.told(row.highest(this.#compare), step);
-    if (row !== null && reason === LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
+    if (row !== null && reason === NACK_LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
     answer.flags |= flags;
     step.send(from, answer);
     // Who only asked, and got nothing, leaves nothing behind.

@@ -18,7 +18,7 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import type { RefusalReason } from '../contract.ts';
 import { textOf, voterSet } from '../snapshots.ts';
-import { AHEAD, NACK_HELD, LOW, NACK_OUTBID, NACK_SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
+import { AHEAD, NACK_HELD, NACK_LOW, NACK_OUTBID, NACK_SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */
 export interface ReadAnswer {
@@ -217,7 +217,7 @@ export function whyFailed(claim: Claim, round: Round, quorum: number): RefusalRe
   if (round.skewed.size + count(SKEWED) > 0) return 'skewed';
   if (count(AHEAD) > claim.voters.length - quorum) return 'ahead';
   if (count(NACK_HELD) > 0) return 'held';
-  if (count(NACK_OUTBID) + count(LOW) > 0) return 'contended';
+  if (count(NACK_OUTBID) + count(NACK_LOW) > 0) return 'contended';
   return count(NACK_SILENT) > claim.voters.length - quorum ? 'silent' : 'no-quorum';
 }
 

@@ -29,7 +29,7 @@ export const NACK_OUTBID = 1;
 export const NACK_HELD = 2;
 export const NACK_SILENT = 3;
 /** The token is not above what this acceptor has seen. */
-export const LOW = 4;
+export const NACK_LOW = 4;
 /** The lease would end later than this acceptor's restart silence covers. */
 export const TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */

@@ -184,7 +184,7 @@ function isIgnored(message: RoundMessage, self: number, core: RoundCoreSnapshot 
   const round = claim?.round ?? null;
   if (round !== null && round.fixed.ballot === ballot && round.state.stage === (isForRead ? 'reading' : 'writing')) return false;
   if (kind !== roundKinds.NACK) return true;
-  return message.above <= (message.reason === roundKinds.LOW ? tokens : ballots);
+  return message.above <= (message.reason === roundKinds.NACK_LOW ? tokens : ballots);
 }
 
 /** Leases that are over at an acceptor, and what a contender keeps only to tell its caller how it went. */
