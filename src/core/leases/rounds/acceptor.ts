@@ -40,7 +40,7 @@ import {
   RoundMessage,
   NACK_SILENT,
   SKEWED,
-  TOO_LONG,
+  NACK_TOO_LONG,
   type LeaseValue,
 } from './messages.ts';
 import { RegisterRows, type Row } from './rows.ts';
@@ -232,7 +232,7 @@ export class RoundAcceptor {
   /** A reason to refuse, 0 if there is none, -1 to drop it without a word (rule 10). */
   #refuseTimes(message: RoundMessage, value: LeaseValue, step: RoundStep): number {
     const { clocks, maxTermUs, skewUs } = this.#timing;
-    if (clocks === 'relative') return value.untilUs > maxTermUs ? TOO_LONG : 0;
+    if (clocks === 'relative') return value.untilUs > maxTermUs ? NACK_TOO_LONG : 0;
     if (this.#rules.dropExpired && value.untilUs <= step.wallUs) return -1;
     if (!this.#rules.skewGuard) return 0;
     // An end beyond what the restart silence covers comes from a clock that is ahead, or was when the round began.

@@ -31,7 +31,7 @@ export const NACK_SILENT = 3;
 /** The token is not above what this acceptor has seen. */
 export const NACK_LOW = 4;
 /** The lease would end later than this acceptor's restart silence covers. */
-export const TOO_LONG = 5;
+export const NACK_TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */
 export const SKEWED = 6;
 /** Of a WATCH, whose number it carries as lease: too many watch already. */
