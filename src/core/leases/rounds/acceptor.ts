@@ -39,7 +39,7 @@ import {
   RENEWS_OWN,
   RoundMessage,
   NACK_SILENT,
-  SKEWED,
+  NACK_SKEWED,
   NACK_TOO_LONG,
   type LeaseValue,
 } from './messages.ts';
@@ -236,7 +236,7 @@ export class RoundAcceptor {
     if (this.#rules.dropExpired && value.untilUs <= step.wallUs) return -1;
     if (!this.#rules.skewGuard) return 0;
     // An end beyond what the restart silence covers comes from a clock that is ahead, or was when the round began.
-    return message.clockUs > step.wallUs + skewUs || value.untilUs > step.wallUs + maxTermUs + skewUs ? SKEWED : 0;
+    return message.clockUs > step.wallUs + skewUs || value.untilUs > step.wallUs + maxTermUs + skewUs ? NACK_SKEWED : 0;
   }
 
   /** Rule 8: neither a promise to a contender nor a helper's write stops the live owner. Its own lower ballots stay refused (rule 7). */

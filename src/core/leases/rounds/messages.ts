@@ -33,7 +33,7 @@ export const NACK_LOW = 4;
 /** The lease would end later than this acceptor's restart silence covers. */
 export const NACK_TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */
-export const SKEWED = 6;
+export const NACK_SKEWED = 6;
 /** Of a WATCH, whose number it carries as lease: too many watch already. */
 export const NO_WATCH = 7;
 /** Ballot or token are further ahead of this acceptor's wall clock than it believes. */
