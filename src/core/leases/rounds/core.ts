@@ -25,7 +25,7 @@ import {
   ACK_WRITE,
   ROUND_LEARN,
   NACK,
-  NO_WATCH,
+  NACK_NO_WATCH,
   PASSED_ON,
   READ,
   ROUND_RELEASE,
@@ -161,7 +161,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         this.#contender.voted(from, message, step);
         return;
       case NACK:
-        if (message.reason === NO_WATCH) this.#learner?.refused(from, message, step);
+        if (message.reason === NACK_NO_WATCH) this.#learner?.refused(from, message, step);
         else this.#contender.nacked(from, message, step);
         return;
       case ACK_RELEASE:

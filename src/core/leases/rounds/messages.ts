@@ -35,7 +35,7 @@ export const NACK_TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */
 export const NACK_SKEWED = 6;
 /** Of a WATCH, whose number it carries as lease: too many watch already. */
-export const NO_WATCH = 7;
+export const NACK_NO_WATCH = 7;
 /** Ballot or token are further ahead of this acceptor's wall clock than it believes. */
 export const AHEAD = 8;
 export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed', 'no-watch', 'ahead'];
