@@ -28,7 +28,7 @@ import {
   ACK_READ,
   ACK_RELEASE,
   ACK_WRITE,
-  AHEAD,
+  NACK_AHEAD,
   FOR_READ,
   NACK_HELD,
   isSameLease,
@@ -136,7 +136,7 @@ export class RoundAcceptor {
 
   read(from: NodeId, message: RoundMessage, step: RoundStep): void {
     if (!this.#horizon.believesBallot(message.ballot, step)) {
-      this.#nack(from, message, AHEAD, FOR_READ, null, step);
+      this.#nack(from, message, NACK_AHEAD, FOR_READ, null, step);
       return;
     }
     if (this.#listen(step)) {
@@ -168,7 +168,7 @@ export class RoundAcceptor {
     const value = message.value();
     if (value === null) return;
     if (!this.#horizon.believesBallot(message.ballot, step) || !this.#horizon.believes(value, step)) {
-      this.#nack(from, message, AHEAD, 0, null, step);
+      this.#nack(from, message, NACK_AHEAD, 0, null, step);
       return;
     }
     if (this.#listen(step)) {

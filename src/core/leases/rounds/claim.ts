@@ -18,7 +18,7 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import type { RefusalReason } from '../contract.ts';
 import { textOf, voterSet } from '../snapshots.ts';
-import { AHEAD, NACK_HELD, NACK_LOW, NACK_OUTBID, NACK_SILENT, NACK_SKEWED, NACK_TOO_LONG, type LeaseValue } from './messages.ts';
+import { NACK_AHEAD, NACK_HELD, NACK_LOW, NACK_OUTBID, NACK_SILENT, NACK_SKEWED, NACK_TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */
 export interface ReadAnswer {
@@ -215,7 +215,7 @@ export function whyFailed(claim: Claim, round: Round, quorum: number): RefusalRe
   for (const { value } of round.nacks) if (value !== null) claim.seen = value;
   if (count(NACK_TOO_LONG) > 0) return 'too-long';
   if (round.skewed.size + count(NACK_SKEWED) > 0) return 'skewed';
-  if (count(AHEAD) > claim.voters.length - quorum) return 'ahead';
+  if (count(NACK_AHEAD) > claim.voters.length - quorum) return 'ahead';
   if (count(NACK_HELD) > 0) return 'held';
   if (count(NACK_OUTBID) + count(NACK_LOW) > 0) return 'contended';
   return count(NACK_SILENT) > claim.voters.length - quorum ? 'silent' : 'no-quorum';

@@ -37,7 +37,7 @@ export const NACK_SKEWED = 6;
 /** Of a WATCH, whose number it carries as lease: too many watch already. */
 export const NACK_NO_WATCH = 7;
 /** Ballot or token are further ahead of this acceptor's wall clock than it believes. */
-export const AHEAD = 8;
+export const NACK_AHEAD = 8;
 export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed', 'no-watch', 'ahead'];
 
 /** Flags. */
