@@ -11,7 +11,7 @@ import { OWN_DISK, type Completion, type UnitId } from '../core/index.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import { NOT_YET } from './regular-register.ts';
-import { Registers, type BegunAccess as BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
+import { Registers, type BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
 
 const MILLION = 1_000_000;
 

@@ -14,7 +14,7 @@ export const ACK_READ = 2;
 export const WRITE = 3;
 /** ackWRITE, a propose response: a vote. */
 export const ACK_WRITE = 4;
-/** A refusal of READ or WRITE, or of WATCH, with its reason and the ballot to beat. Never a vote (rule 5). */
+/** A refusal of READ or WRITE, or of ROUND_WATCH, with its reason and the ballot to beat. Never a vote (rule 5). */
 export const NACK = 5;
 /** The owner's lease ends now, or at a stated time: Flease writes an expired lease, PaxosLease proposes a release. */
 export const ROUND_RELEASE = 6;
@@ -34,7 +34,7 @@ export const NACK_LOW = 4;
 export const NACK_TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */
 export const NACK_SKEWED = 6;
-/** Of a WATCH, whose number it carries as lease: too many watch already. */
+/** Of a ROUND_WATCH, whose number it carries as lease: too many watch already. */
 export const NACK_NO_WATCH = 7;
 /** Ballot or token are further ahead of this acceptor's wall clock than it believes. */
 export const NACK_AHEAD = 8;
@@ -46,11 +46,11 @@ export const HAS_VALUE = 1;
 export const RENEWS_OWN = 2;
 /** Of a NACK: it answers a READ. */
 export const FOR_READ = 4;
-/** Of a RELEASE: nobody waits for the answer. */
+/** Of a ROUND_RELEASE: nobody waits for the answer. */
 export const NO_ANSWER = 8;
-/** Of a LEARN: the lease is given back at the time stated. */
+/** Of a ROUND_LEARN: the lease is given back at the time stated. */
 export const LETS_GO = 16;
-/** Of a LEARN: it was passed on by a member. */
+/** Of a ROUND_LEARN: it was passed on by a member. */
 export const PASSED_ON = 32;
 
 export class RoundMessage extends NamedMessage {
