@@ -1,7 +1,7 @@
 /** Flease and PaxosLease in the explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
 import { describe, expect, test } from 'vitest';
 import { exploring, type Exploration, type Exploring } from '../../src/sim/index.ts';
-import { NodeStates } from '../../src/sim/explorer/cast.ts';
+import { NodeStates } from '../../src/sim/explorer/node-states.ts';
 import { exploringOf, roundWorlds, stageOf, type SomeBounds } from '../support/kits.ts';
 
 const SLOW = 120_000;

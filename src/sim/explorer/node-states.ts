@@ -28,7 +28,7 @@ export interface NodeState {
   readonly wakeAt: number;
   /** Outcomes of inputs, by input and instant. */
   readonly outcomes: Map<number, StepOutcome>;
-  /** Posts it will never listen to, as far as that was asked. */
+  /** Envelopes it will never listen to, as far as that was asked. */
   readonly ignores: boolean[];
   /** By instant, as far as that was asked. */
   readonly prospects: Prospects[];
@@ -63,7 +63,7 @@ export interface StepOutcome {
   readonly toldId: number;
 }
 
-/** Numbers for inputs: posts count from 0, answers of storage from far above them, offers down from here. */
+/** Numbers for inputs: envelopes count from 0, answers of storage from far above them, offers down from here. */
 export const WAKE_INPUT = -1;
 export const START_INPUT = -2;
 export const FIRST_OFFER = -3;
@@ -80,18 +80,18 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   readonly scenario: Scenario<Config>;
   readonly nodes: number;
   readonly states: NodeState[] = [];
-  readonly posts: Envelope[] = [];
+  readonly envelopes: Envelope[] = [];
   /** Renumberings of the nodes that are alike: where each goes. */
   readonly renumberings: readonly (readonly number[])[];
   readonly stateHashes: PartHashes;
-  readonly postHashes: PartHashes;
+  readonly envelopeHashes: PartHashes;
   /** Steps that cores were made to take. */
   played = 0;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
   readonly #downs: number[][] = [];
   readonly #stateIds = new Map<string, number>();
-  readonly #postIds = new Map<string, number>();
+  readonly #envelopeIds = new Map<string, number>();
   readonly #listIds = new Map<string, number>();
   readonly #completions: Completion[] = [];
   readonly #completionIds = new Map<string, number>();
@@ -112,7 +112,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
       to.every((other, node) => (aheadUs[node] ?? 0) === (aheadUs[other] ?? 0)),
     );
     this.stateHashes = new PartHashes(this.renumberings.length);
-    this.postHashes = new PartHashes(this.renumberings.length);
+    this.envelopeHashes = new PartHashes(this.renumberings.length);
   }
 
   nowAt(instant: number): number {
@@ -154,14 +154,14 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   }
 
   /** Its addressee, as it is now, will never listen to it. */
-  isDead(post: number, addressee: number): boolean {
+  isDead(envelope: number, addressee: number): boolean {
     const state = this.states[addressee] as NodeState;
-    const known = state.ignores[post];
+    const known = state.ignores[envelope];
     if (known !== undefined) return known;
-    const { bytes } = this.posts[post] as Envelope;
+    const { bytes } = this.envelopes[envelope] as Envelope;
     const whom = { node: state.node, incarnation: this.incarnationOf(state), mutant: this.#mutant };
     const isDead = this.world.isDead(this.#decode(bytes), whom, state.snapshot?.[0] ?? null);
-    state.ignores[post] = isDead;
+    state.ignores[envelope] = isDead;
     return isDead;
   }
 
@@ -189,7 +189,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     if (input === START_INPUT) return { kind: 'start' };
     if (input >= FIRST_COMPLETION) return { kind: 'completed', completion: this.#completions[input - FIRST_COMPLETION] as Completion };
     if (input >= 0) {
-      const { from, life, bytes } = this.posts[input] as Envelope;
+      const { from, life, bytes } = this.envelopes[input] as Envelope;
       return { kind: 'receive', from, life, bytes };
     }
     const [verb, ...words] = this.prospects(state, instant).offers[FIRST_OFFER - input] as Offer;
@@ -204,7 +204,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     const told = [...player.told];
     return {
       state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
-      sent: player.sent.map(({ to, bytes }) => this.#post(player.boot, to, bytes)),
+      sent: player.sent.map(({ to, bytes }) => this.#envelope(player.boot, to, bytes)),
       asked,
       askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plain)),
       told,
@@ -271,13 +271,13 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     return message;
   }
 
-  #post({ self: from, incarnation: life }: Boot, to: number, bytes: Uint8Array): number {
+  #envelope({ self: from, incarnation: life }: Boot, to: number, bytes: Uint8Array): number {
     const key = `${from} ${to} ${bytes.join(' ')}`;
-    const known = this.#postIds.get(key);
+    const known = this.#envelopeIds.get(key);
     if (known !== undefined) return known;
-    const id = this.posts.push({ from, life, to, bytes }) - 1;
-    this.#postIds.set(key, id);
-    this.postHashes.set(id, (i) => {
+    const id = this.envelopes.push({ from, life, to, bytes }) - 1;
+    this.#envelopeIds.set(key, id);
+    this.envelopeHashes.set(id, (i) => {
       const renumbered = this.renumberings[i] as readonly number[];
       return [renumbered[from] as number, renumbered[to] as number, this.#renamedBytes(bytes, renumbered)];
     });
