@@ -1,15 +1,15 @@
 /** The explorer: everything that can happen in a small world, not a sample of it. */
 import type { Core } from '../../core/index.ts';
-import type { Violation } from '../../check/index.ts';
-import { openStage, type StageNote } from '../stage/index.ts';
+import { openStage } from '../stage/index.ts';
 import { NodeStates } from './node-states.ts';
 import { Judge } from './judge.ts';
-import { asScript } from './script.ts';
+import { asScript, type FoundScript } from './script.ts';
 import { search, type SearchLimits, type SearchProgress } from './search.ts';
 import { usualBounds, type Bound, type Budgets } from './bounds.ts';
 import type { ExploredProtocol } from './small-world.ts';
 import { Universe } from './universe.ts';
 
+export type { FoundScript } from './script.ts';
 export type { SearchLimits, SearchProgress } from './search.ts';
 export * from './bounds.ts';
 export {
@@ -34,13 +34,6 @@ export interface Exploration extends SearchProgress {
   readonly messages: number;
   readonly coreSteps: number;
   readonly found: FoundScript | null;
-}
-
-/** A violation, replayed on a stage. */
-export interface FoundScript {
-  readonly settings: Readonly<Record<string, string>>;
-  readonly violation: Violation;
-  readonly lines: readonly { readonly line: string; readonly notes: readonly StageNote[] }[];
 }
 
 /** A protocol that can be explored, with its types closed over. */

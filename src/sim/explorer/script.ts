@@ -1,9 +1,16 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
-import type { AnyStage, Settings, StageAction } from '../stage/index.ts';
+import type { Violation } from '../../check/index.ts';
+import type { AnyStage, Settings, StageAction, StageNote } from '../stage/index.ts';
 import type { NodeStates, Envelope } from './node-states.ts';
-import type { FoundScript } from './index.ts';
 import type { Move } from './universe.ts';
+
+/** A violation, replayed on a stage. */
+export interface FoundScript {
+  readonly settings: Settings;
+  readonly violation: Violation;
+  readonly lines: readonly { readonly line: string; readonly notes: readonly StageNote[] }[];
+}
 
 export function asScript<Message, Command, Event, Config>(
   nodeStates: NodeStates<Message, Command, Event, Config>,
