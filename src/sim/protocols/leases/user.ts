@@ -89,6 +89,11 @@ interface Handle {
   waits: boolean;
 }
 
+type HandleEvent = Extract<
+  QuorumEvent,
+  { kind: 'granted' | 'queued' | 'renewed' | 'proclaimed' | 'renewal-failed' | 'refused' | 'lost' | 'stopped' | 'released' }
+>;
+
 /** A few leases before 32 bits end. */
 const NEAR_2_32 = 2 ** 32 - 8;
 /** Of a term: how often rates are compared, and over how much. */
@@ -218,8 +223,13 @@ export class QuorumUser implements User<QuorumEvent> {
         desk.sometimes(event.begun && event.absent.length === 0 ? 'bootstrapped' : 'bootstrap-refused');
         return;
       default:
-        break;
+        this.#handleEvent(event);
     }
+  }
+
+  /** Tells the handle of a lease what became of it. A handle that has another lease by now is told nothing. */
+  #handleEvent(event: HandleEvent): void {
+    const desk = this.#desk;
     const handle = this.#handles.find(({ lease }) => lease === event.lease);
     if (!handle) return;
     switch (event.kind) {
