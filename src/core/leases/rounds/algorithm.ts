@@ -25,7 +25,7 @@ export type Judgement =
   /** All have answered, and no quorum of them the same. */
   | { readonly kind: 'unsure'; readonly value: LeaseValue };
 
-export interface RoundSurroundings {
+export interface RoundContext {
   readonly owner: Incarnation;
   readonly quorum: number;
   readonly timing: RoundTiming;
@@ -35,7 +35,7 @@ export interface RoundSurroundings {
 }
 
 export interface Algorithm {
-  judge(claim: Claim, round: Round, surroundings: RoundSurroundings, step: RoundStep): Judgement;
+  judge(claim: Claim, round: Round, surroundings: RoundContext, step: RoundStep): Judgement;
   /** Whether a lease can be renewed at all. */
   readonly renews: boolean;
   /** Whether owners tell learners. */
@@ -60,11 +60,11 @@ export function newestValue(told: readonly ReadAnswer[], compare: BallotOrder): 
   return { ...newest, untilUs };
 }
 
-export function isOwn(value: LeaseValue, claim: Claim, { owner, rules }: RoundSurroundings): boolean {
+export function isOwn(value: LeaseValue, claim: Claim, { owner, rules }: RoundContext): boolean {
   return value.holder === owner && (value.holderLease === claim.lease || !rules.handlesApart);
 }
 
 /** Whether a lease that was told of is still worth something, by our own clock. A span is told only while something of it is left. */
-export function hasEnded(value: LeaseValue, { timing }: RoundSurroundings, step: RoundStep): boolean {
+export function hasEnded(value: LeaseValue, { timing }: RoundContext, step: RoundStep): boolean {
   return timing.clocks === 'absolute' ? value.untilUs <= step.wallUs : value.untilUs <= 0;
 }

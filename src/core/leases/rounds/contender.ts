@@ -18,7 +18,7 @@ import type { Snapshot } from '../../contract.ts';
 import { retime } from '../timing.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Electorate } from '../electorate.ts';
-import type { Algorithm, RoundSurroundings } from './algorithm.ts';
+import type { Algorithm, RoundContext } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
 import { aboveWritten, Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import { Claims } from './claims.ts';
@@ -36,7 +36,7 @@ type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 type Found = (name: Uint8Array, value: LeaseValue, step: RoundStep) => void;
 
 export class Contender {
-  readonly #surroundings: RoundSurroundings;
+  readonly #surroundings: RoundContext;
   readonly #algorithm: Algorithm;
   readonly #out: RoundOutbox;
   readonly #ballots: Ballots;
@@ -47,14 +47,7 @@ export class Contender {
   /** Of round trips as they are measured. */
   #pace: Pace;
 
-  constructor(
-    surroundings: RoundSurroundings,
-    algorithm: Algorithm,
-    electorate: Electorate,
-    ballots: Ballots,
-    names: NameTable,
-    found: Found,
-  ) {
+  constructor(surroundings: RoundContext, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable, found: Found) {
     this.#found = found;
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;

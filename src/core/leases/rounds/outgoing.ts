@@ -1,18 +1,18 @@
 /** What the asking side sends: requests to the voters of a name, and what an owner tells learners (P6). One record serves all. */
 import { hashName, type BallotTime, type NodeId } from '../../../kernel/index.ts';
 import type { Electorate } from '../electorate.ts';
-import type { RoundSurroundings } from './algorithm.ts';
+import type { RoundContext } from './algorithm.ts';
 import type { Claim } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import { ROUND_LEARN, LETS_GO, NO_ANSWER, READ, ROUND_RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
 
 export class RoundOutbox {
-  readonly #surroundings: RoundSurroundings;
+  readonly #surroundings: RoundContext;
   readonly #electorate: Electorate;
   readonly #teaches: boolean;
   readonly #message = new RoundMessage();
 
-  constructor(surroundings: RoundSurroundings, electorate: Electorate, teaches: boolean) {
+  constructor(surroundings: RoundContext, electorate: Electorate, teaches: boolean) {
     this.#surroundings = surroundings;
     this.#electorate = electorate;
     this.#teaches = teaches;
