@@ -34,9 +34,9 @@ import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './d
 import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
 import { quorumForger } from './liar.ts';
 import { shapeFaults } from './shapes.ts';
-import { memberKeysOf, plainHabits } from '../leases/habits.ts';
+import { memberKeysOf, plainHabits, type QuorumHabits } from '../leases/habits.ts';
 import { LEASE_WORDS } from '../leases/words.ts';
-import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
+import { QuorumUser } from '../leases/user.ts';
 
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;

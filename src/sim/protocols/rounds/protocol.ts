@@ -28,8 +28,8 @@ import { roundCodec } from '../../../wire/index.ts';
 import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseInterest, WORLD_INTERESTS } from '../../interest.ts';
 import type { FaultPlan } from '../../faults.ts';
 import type { Desk, Forger, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
-import { memberKeysOf, plainHabits } from '../leases/habits.ts';
-import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
+import { memberKeysOf, plainHabits, type QuorumHabits } from '../leases/habits.ts';
+import { QuorumUser } from '../leases/user.ts';
 import { LEASE_WORDS } from '../leases/words.ts';
 import {
   FLEASE_LITERAL_MUTANTS,
