@@ -120,7 +120,7 @@ export class Chronicle {
     }
     const { resource, token } = told;
     const hold = this.#ledger.find(resource, incarnation, token);
-    this.settle(resource);
+    this.closePassed(resource);
     switch (told.kind) {
       case 'granted': {
         const { request, deadline } = told;
@@ -156,7 +156,7 @@ export class Chronicle {
   }
 
   /** Writes down the holds of a resource that ended by themselves. */
-  settle(resource: string): void {
+  closePassed(resource: string): void {
     const at = this.#clocks.now();
     for (const { node, incarnation, token } of this.#ledger.closePassed(resource, (hold) => this.#hasPassed(hold))) {
       this.#write({ at, node, incarnation, kind: 'ended', resource, token, reason: 'deadline' });
@@ -164,7 +164,7 @@ export class Chronicle {
   }
 
   settleAll(): void {
-    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.settle(resource);
+    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.closePassed(resource);
   }
 
   /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
@@ -193,7 +193,7 @@ export class Chronicle {
 
   /** The nodes that hold a resource by their own clocks, at this instant. */
   holdersOf(resource: string): number[] {
-    this.settle(resource);
+    this.closePassed(resource);
     return this.#ledger.holdersOf(resource);
   }
 
