@@ -106,7 +106,7 @@ export class Chronicle {
     const who = { at: this.#clocks.now(), node, incarnation };
     if (told.kind === 'record') {
       // What has ended by its holder's own clocks is over for whoever asks, too.
-      if (isOfQuestion(told.record.kind)) this.settleAll();
+      if (isOfQuestion(told.record.kind)) this.closeAllPassed();
       this.#write({ ...who, ...told.record });
       return;
     }
@@ -163,7 +163,7 @@ export class Chronicle {
     }
   }
 
-  settleAll(): void {
+  closeAllPassed(): void {
     for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.closePassed(resource);
   }
 
