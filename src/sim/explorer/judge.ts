@@ -59,7 +59,7 @@ export class Judge {
   }
 
   /** An instant has gone by: holds that are over by the clocks of their holders are over. */
-  settled(past: PastId, instant: number): PastId {
+  closePassed(past: PastId, instant: number): PastId {
     return this.#answer(`${past} ${instant}`, past, instant, (chronicle) => chronicle.closeAllPassed(), instant - 1);
   }
 

@@ -298,7 +298,7 @@ export class Universe<Message, Command, Event, Config> {
     const instant = (this.next[INSTANT] as number) + 1;
     this.#woken.length = 0;
     this.next[INSTANT] = instant;
-    this.next[PAST] = this.#judge.settled(this.next[PAST] as PastId, instant);
+    this.next[PAST] = this.#judge.closePassed(this.next[PAST] as PastId, instant);
     if (this.next[PAST] < 0) return false;
     for (let node = 0; node < nodeStates.nodes; node++) {
       this.#become(node, nodeStates.prospects(this.next[NODES + node] as number, instant).tidied);
