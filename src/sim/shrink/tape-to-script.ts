@@ -90,7 +90,7 @@ export function tapeToPlay<Command, Config>(
   askFor(beats, after, well, end.ways ?? null, lines, scenario);
   const told = steps.filter(({ id, atUs }) => id < well.step || atUs === well.atUs);
   if (isStuck) mend(beats, told, well.atUs, scenario.nodes);
-  settle(beats, end, well.atUs, scenario.livenessUs);
+  addSettling(beats, end, well.atUs, scenario.livenessUs);
   return beats.all;
 }
 
@@ -180,7 +180,7 @@ function mend(beats: BeatList, steps: readonly TapedStep[], atUs: number, nodes:
   for (const node of [...isDown].sort((a, b) => a - b)) beats.add(atUs, { kind: 'restart', node, diskKept: true, as: ++as });
 }
 
-function settle(beats: BeatList, { ways, dice }: GoodEnd, atUs: number, byUs: number): void {
+function addSettling(beats: BeatList, { ways, dice }: GoodEnd, atUs: number, byUs: number): void {
   const { latecomersToo: _, ...as } = ways ?? { latecomersToo: false };
   const order = dice === undefined ? {} : { outOfOrder: true };
   beats.add(atUs, { kind: 'settle', byUs, ...order, ...as }, dice === undefined ? {} : { choices: [dice] });
