@@ -108,11 +108,11 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
         this.core.completed(input.completion, this);
         break;
     }
-    this.#settle();
+    this.#drain();
   }
 
   /** Events reach the actor, whose commands reach the core, until all is said. */
-  #settle(): void {
+  #drain(): void {
     while (this.#effectsLeft > 0) {
       const event = this.#inbox.shift();
       if (event !== undefined) {
