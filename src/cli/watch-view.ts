@@ -45,7 +45,7 @@ export class WatchView {
   }
 
   /** Ends what ends by itself. */
-  settle(nowUs: number): void {
+  endPassed(nowUs: number): void {
     for (const view of this.nodes)
       if ((view.state === 'stalled' || view.state === 'asleep') && view.stateUntilUs <= nowUs) view.state = 'up';
   }

@@ -70,7 +70,7 @@ async function play(run: TracedRun, title: string, speed: number): Promise<boole
       const line = tell(run, entry);
       if (line !== null) log.push(coloured(entry, line));
     }
-    view.settle(nowUs);
+    view.endPassed(nowUs);
     frame = { ...frame, nowUs: Math.min(nowUs, endUs) };
     const lines = [...frameLines(frame, stdout.columns, stdout.rows), '\x1b[2mCtrl-C stops\x1b[0m'];
     stdout.write(redrawn(lines));
