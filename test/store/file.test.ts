@@ -111,9 +111,9 @@ describe('a writer that was asleep', () => {
       return await super.name(path, as);
     }
 
-    override async settle(directory: string): Promise<void> {
+    override async syncDirectory(directory: string): Promise<void> {
       if (this.#before === 'settle') await this.#meanwhile();
-      await super.settle(directory);
+      await super.syncDirectory(directory);
     }
   }
 

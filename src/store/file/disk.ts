@@ -22,7 +22,7 @@ export class DurableFiles {
   }
 
   /** What was linked, renamed or made in a directory survives once the directory is synced. */
-  async settle(directory: string): Promise<void> {
+  async syncDirectory(directory: string): Promise<void> {
     if (!this.isSynced) return;
     const file = await open(directory, 'r');
     try {

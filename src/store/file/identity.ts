@@ -63,7 +63,7 @@ export async function createIdentity(
   try {
     await disk.put(draft, sealJson(KEY, 'identity', { format: FORMAT, ...identity }));
     await disk.name(draft, layout.identity);
-    await disk.settle(layout.root);
+    await disk.syncDirectory(layout.root);
   } finally {
     await discard(draft);
   }

@@ -69,7 +69,7 @@ export class FileRegisters {
       throw afterTheFact(this.#place.url, error);
     }
     try {
-      await this.#place.disk.settle(this.#place.layout.keys);
+      await this.#place.disk.syncDirectory(this.#place.layout.keys);
     } catch (error) {
       throw new Unanswered(storeUnreachable(this.#place.url, error));
     }

@@ -130,7 +130,7 @@ export class VersionFiles {
   /** What became of a version that was linked: it counts, it counted once, or it filled a hole and never counted. */
   async #standing(fileName: string, life: string, linked: FileVersion): Promise<'highest' | 'past' | 'overtaken'> {
     try {
-      await this.#place.disk.settle(life);
+      await this.#place.disk.syncDirectory(life);
       const highest = highestOf(await readdir(life));
       if (highest === nameOf(linked.number)) return 'highest';
       const bytes = highest === null ? null : await contentOf(join(life, highest));
@@ -154,8 +154,8 @@ export class VersionFiles {
       await makeDirectory(draft);
       await makeDirectory(life);
       await this.#place.disk.put(join(life, nameOf(first.number)), encodeVersion(fileName, first));
-      await this.#place.disk.settle(life);
-      await this.#place.disk.settle(draft);
+      await this.#place.disk.syncDirectory(life);
+      await this.#place.disk.syncDirectory(draft);
       call.leave();
       if (!(await this.#moved(draft, join(this.#place.layout.keys, fileName)))) return 'taken';
     } finally {
@@ -176,7 +176,7 @@ export class VersionFiles {
 
   async #settled(directory: string): Promise<void> {
     try {
-      await this.#place.disk.settle(directory);
+      await this.#place.disk.syncDirectory(directory);
     } catch (error) {
       throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
