@@ -162,7 +162,7 @@ export class VersionFiles {
       // Where it was moved, nothing is there.
       await discardTree(draft);
     }
-    await this.#settled(this.#place.layout.keys);
+    await this.#syncDirectory(this.#place.layout.keys);
     return 'landed';
   }
 
@@ -174,7 +174,7 @@ export class VersionFiles {
     }
   }
 
-  async #settled(directory: string): Promise<void> {
+  async #syncDirectory(directory: string): Promise<void> {
     try {
       await this.#place.disk.syncDirectory(directory);
     } catch (error) {
