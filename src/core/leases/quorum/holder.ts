@@ -292,7 +292,7 @@ export class Holder {
     const deadlineWallUs = this.#wallDeadline(wallUs(holds.deadlineWall(id)));
     step.emit({ kind: 'renewed', lease, deadlineMonoUs: monoUs(holds.deadlineMono(id)), deadlineWallUs });
     if (renewal.proclaim > 0) {
-      this.#published.settle(lease, renewal.proclaim);
+      this.#published.confirm(lease, renewal.proclaim);
       step.emit({ kind: 'proclaimed', lease, number: renewal.proclaim });
     }
     if (this.#published.isUnsent(lease)) this.#startRenewal(id, termUs, step);

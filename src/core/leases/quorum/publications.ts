@@ -44,7 +44,7 @@ export class Publications {
   }
 
   /** A quorum has what a proposal carried. */
-  settle(lease: number, proclaim: number): void {
+  confirm(lease: number, proclaim: number): void {
     const published = this.#byLease.get(lease);
     if (published?.proclaim === proclaim) published.proclaim = 0;
   }
