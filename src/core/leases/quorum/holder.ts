@@ -438,7 +438,7 @@ export class Holder {
     message.ballot = this.#holds.token(id) as BallotTime;
     message.termUs = remainingUs;
     message.flags = flags;
-    if (flags === 0) this.#published.tell(this.#holds.lease(id), message);
+    if (flags === 0) this.#published.fillNews(this.#holds.lease(id), message);
     this.#out.sendTo(this.#voters(id), step);
   }
 

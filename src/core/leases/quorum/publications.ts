@@ -36,7 +36,7 @@ export class Publications {
   }
 
   /** Puts it into a word to learners, if the voters were told. What was not sent to them yet is no news. */
-  tell(lease: number, message: QuorumMessage): void {
+  fillNews(lease: number, message: QuorumMessage): void {
     const published = this.#byLease.get(lease);
     if (published === undefined || published.ballot === NO_BALLOT) return;
     message.ballot = published.ballot;
