@@ -298,7 +298,7 @@ export class VotingState {
       return;
     }
     this.#phase = 'settling';
-    this.#ledger.settle(this.#succession?.life ?? 0, step);
+    this.#ledger.endSilence(this.#succession?.life ?? 0, step);
   }
 
   #open(step: QuorumStep): void {
