@@ -217,7 +217,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'answered':
       case 'listed':
-        this.#questions.tell(event);
+        this.#questions.resolveAnswer(event);
         return;
       case 'proclaimed':
         this.#proclaims.done(event.lease, event.number);
