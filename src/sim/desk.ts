@@ -67,7 +67,7 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
   }
 
   protected tell(told: ApplicationReport): void {
-    this.#world.tell(this.#process, told);
+    this.#world.report(this.#process, told);
   }
 
   sometimes(name: string): void {

@@ -39,5 +39,5 @@ export interface WorldSurroundings<Message, Command, Event, Config> extends Step
   deskOf(process: SimProcess<Message, Command, Event>): Desk<Command>;
   queueCommand(command: Command): void;
   setTimer(process: SimProcess<Message, Command, Event>, spanUs: number, tag: number): void;
-  tell(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void;
+  report(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void;
 }

@@ -256,7 +256,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   }
 
   /** What the application of a process tells the history. */
-  tell(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
+  report(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     this.tape?.told(process, told);
     if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
     else this.chronicle.tell(process.node, process.incarnation, told);
