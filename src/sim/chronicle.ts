@@ -102,7 +102,7 @@ export class Chronicle {
     this.#written = written;
   }
 
-  tell(node: number, incarnation: number, told: ApplicationReport): void {
+  report(node: number, incarnation: number, told: ApplicationReport): void {
     const who = { at: this.#clocks.now(), node, incarnation };
     if (told.kind === 'record') {
       // What has ended by its holder's own clocks is over for whoever asks, too.

@@ -259,7 +259,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   report(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     this.tape?.told(process, told);
     if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
-    else this.chronicle.tell(process.node, process.incarnation, told);
+    else this.chronicle.report(process.node, process.incarnation, told);
   }
 
   /** Does something at a true instant. */

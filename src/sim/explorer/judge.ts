@@ -48,7 +48,7 @@ export class Judge {
   /** What a node told in one step; `toldId` is a number for the list, for remembering. */
   told(past: PastId, instant: number, node: number, incarnation: number, told: readonly ApplicationReport[], toldId: number): PastId {
     return this.#answer(`${past} ${instant} ${node} ${incarnation} ${toldId}`, past, instant, (chronicle) => {
-      for (const one of told) chronicle.tell(node, incarnation, one);
+      for (const one of told) chronicle.report(node, incarnation, one);
     });
   }
 

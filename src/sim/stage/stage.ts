@@ -331,7 +331,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#note({ kind: 'told', node: index, text: this.#staging.protocol.describeEvent(event) });
       }
     }
-    for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
+    for (const told of player.told) this.#chronicle.report(node, player.incarnation, told);
     for (const { to, bytes } of player.sent) this.#send(player, to, bytes);
     for (const asked of player.asked) this.#ask(player, asked);
     if (effectsMax !== undefined || player.told.some(({ kind }) => kind === 'broke')) this.#crash(player);
