@@ -30,7 +30,7 @@ export class DemoChronicle {
     this.#listeners.push(listener);
   }
 
-  tell(event: string, text: string, { who, lease, token, tone = 'news' }: Facts = {}): void {
+  announce(event: string, text: string, { who, lease, token, tone = 'news' }: Facts = {}): void {
     const atMs = performance.now() - this.startedMs;
     const happening = { atMs, event, who: who ?? null, lease: lease ?? null, token: token ?? null, text, tone };
     for (const listener of this.#listeners) listener(happening);

@@ -187,7 +187,7 @@ export class Crowd {
   }
 
   #tell(event: string, id: ContenderId, text: string, tone: Tone): void {
-    this.#chronicle.tell(event, text, { who: id, lease: CONTENDERS[id].lease, token: this.#tokenOf(id), tone });
+    this.#chronicle.announce(event, text, { who: id, lease: CONTENDERS[id].lease, token: this.#tokenOf(id), tone });
   }
 
   #tokenOf(id: ContenderId): number {

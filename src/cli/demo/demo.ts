@@ -50,7 +50,9 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     else process.stdout.write('starting three members and eight contenders …\n');
     await cell.start(ending.signal);
     const addresses = cell.members.map(({ id, address }) => `${id} ${address}`).join(', ');
-    chronicle.tell('ready', `three members vote (${addresses}), terms of ${TERM_MS / 1000} s; eight contenders start`, { tone: 'good' });
+    chronicle.announce('ready', `three members vote (${addresses}), terms of ${TERM_MS / 1000} s; eight contenders start`, {
+      tone: 'good',
+    });
     crowd.start();
     const actions = new Actions(cell, crowd);
     const log: Happening[] = [];
