@@ -75,7 +75,7 @@ export class Crowd {
 
   kill(id: ContenderId): void {
     this.#contenders.get(id)?.child.signal('SIGKILL');
-    this.#tell('killed', id, `${id} was killed (-9) while it holds ${CONTENDERS[id].lease}`, 'bad');
+    this.#announce('killed', id, `${id} was killed (-9) while it holds ${CONTENDERS[id].lease}`, 'bad');
   }
 
   pause(id: ContenderId): void {
@@ -83,7 +83,7 @@ export class Crowd {
     if (!contender) return;
     contender.isPaused = true;
     contender.child.signal('SIGSTOP');
-    this.#tell('paused', id, `${id} was paused (SIGSTOP) while it holds ${CONTENDERS[id].lease}`, 'bad');
+    this.#announce('paused', id, `${id} was paused (SIGSTOP) while it holds ${CONTENDERS[id].lease}`, 'bad');
   }
 
   resume(id: ContenderId): void {
@@ -91,7 +91,7 @@ export class Crowd {
     if (!contender) return;
     contender.isPaused = false;
     contender.child.signal('SIGCONT');
-    this.#tell('resumed', id, `${id} goes on (SIGCONT)`, 'news');
+    this.#announce('resumed', id, `${id} goes on (SIGCONT)`, 'news');
   }
 
   /** All give back what they hold and close their histories. */
@@ -125,7 +125,7 @@ export class Crowd {
   }
 
   #startAgain(id: ContenderId): void {
-    this.#tell('started', id, `${id} was started again`, 'routine');
+    this.#announce('started', id, `${id} was started again`, 'routine');
     this.#start(id);
   }
 
@@ -143,7 +143,7 @@ export class Crowd {
       case 'holds':
         does('holds');
         this.store.grants++;
-        return this.#tell(
+        return this.#announce(
           'granted',
           id,
           lease === 'leader' ? `${id} leads` : `${id} holds ${lease}`,
@@ -154,23 +154,23 @@ export class Crowd {
       case 'refused':
         does('rests');
         this.store.turnedAway++;
-        return this.#tell('refused', id, `${id} finds ${lease} taken, and does not wait`, 'routine');
+        return this.#announce('refused', id, `${id} finds ${lease} taken, and does not wait`, 'routine');
       case 'stalls':
         does('stalls');
-        return this.#tell(
+        return this.#announce(
           'stalls',
           id,
           `${id} holds ${lease} and stands still for ${report.forMs / 1000} s: longer than its lease lasts`,
           'bad',
         );
       case 'crashes':
-        return this.#tell('crashed', id, `${id} crashes while it holds ${lease}: the lease has to run out`, 'bad');
+        return this.#announce('crashed', id, `${id} crashes while it holds ${lease}: the lease has to run out`, 'bad');
       case 'lost':
         does('rests');
-        return this.#tell('lost', id, `${id} has lost ${lease}, and knows it`, 'bad');
+        return this.#announce('lost', id, `${id} has lost ${lease}, and knows it`, 'bad');
       case 'releases':
         does('rests');
-        return this.#tell('released', id, lease === 'leader' ? `${id} resigns` : `${id} gives ${lease} back`, 'routine');
+        return this.#announce('released', id, lease === 'leader' ? `${id} resigns` : `${id} gives ${lease} back`, 'routine');
     }
   }
 
@@ -183,10 +183,10 @@ export class Crowd {
     }
     this.store.refused++;
     const text = `${id} writes with token ${shortToken(token)}: refused, ${shortToken(highest)} was seen`;
-    this.#tell('write-refused', id, text, 'good');
+    this.#announce('write-refused', id, text, 'good');
   }
 
-  #tell(event: string, id: ContenderId, text: string, tone: Tone): void {
+  #announce(event: string, id: ContenderId, text: string, tone: Tone): void {
     this.#chronicle.announce(event, text, { who: id, lease: CONTENDERS[id].lease, token: this.#tokenOf(id), tone });
   }
 
