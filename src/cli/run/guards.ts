@@ -40,8 +40,8 @@ export class Guards {
   }
 
   tell(order: Order, patienceMs: number): void {
-    this.#switch.tell(order, patienceMs);
-    this.#lastResort?.tell(order, patienceMs);
+    this.#switch.giveOrder(order, patienceMs);
+    this.#lastResort?.giveOrder(order, patienceMs);
   }
 
   /** Resolves when they are gone. */
