@@ -240,7 +240,7 @@ export class GuardedCommand {
       signal: onLost,
       isTold,
     };
-    if (this.#guards) this.#guards.tell(order, plan.guardPatienceMs);
+    if (this.#guards) this.#guards.giveOrder(order, plan.guardPatienceMs);
     else
       this.#guards = new Guards(order, plan.guardPatienceMs, {
         onActs: () => this.#guardActs(),

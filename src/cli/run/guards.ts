@@ -39,7 +39,7 @@ export class Guards {
     return this.#switch.present();
   }
 
-  tell(order: Order, patienceMs: number): void {
+  giveOrder(order: Order, patienceMs: number): void {
     this.#switch.giveOrder(order, patienceMs);
     this.#lastResort?.giveOrder(order, patienceMs);
   }
