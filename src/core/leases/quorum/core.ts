@@ -194,7 +194,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case STATUS:
       case BIND:
       case GO:
-        this.#acceptor?.voting.tell(from, message, this.#life, step);
+        this.#acceptor?.voting.answerStatus(from, message, this.#life, step);
         return;
       case NOTE:
         if (this.#acceptor) this.#census.note(from, message, step);

@@ -77,7 +77,7 @@ export class VotingState {
   }
 
   /** STATUS, BIND and GO: how this member stands. */
-  tell(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
+  answerStatus(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
     const bar = this.answer(message, step);
     if (bar === 'wait') return;
     const reply = this.#reply;
