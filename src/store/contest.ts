@@ -253,7 +253,7 @@ class Owner {
     }
   }
 
-  async settle(): Promise<void> {}
+  async finishOpenTry(): Promise<void> {}
 
   async balance(): Promise<void> {}
 
