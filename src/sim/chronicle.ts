@@ -36,7 +36,7 @@ export type ApplicationReport =
 
 /** The part of a desk by which an application tells the history what it does. */
 export abstract class Teller {
-  protected abstract tell(told: ApplicationReport): void;
+  protected abstract report(told: ApplicationReport): void;
 
   requested(resource: string, request: number): void {
     this.record({ kind: 'requested', resource, request });
@@ -47,27 +47,27 @@ export abstract class Teller {
   }
 
   granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
-    this.tell({ kind: 'granted', resource, request, token, deadline });
+    this.report({ kind: 'granted', resource, request, token, deadline });
   }
 
   renewed(resource: string, token: number, deadline: HoldDeadline): void {
-    this.tell({ kind: 'renewed', resource, token, deadline });
+    this.report({ kind: 'renewed', resource, token, deadline });
   }
 
   used(resource: string, token: number): void {
-    this.tell({ kind: 'used', resource, token });
+    this.report({ kind: 'used', resource, token });
   }
 
   ended(resource: string, token: number, reason: 'released' | 'lost'): void {
-    this.tell({ kind: 'ended', resource, token, reason });
+    this.report({ kind: 'ended', resource, token, reason });
   }
 
   record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
-    this.tell({ kind: 'record', record });
+    this.report({ kind: 'record', record });
   }
 
   failLiveness(message: string): void {
-    this.tell({ kind: 'missed', message });
+    this.report({ kind: 'missed', message });
   }
 }
 

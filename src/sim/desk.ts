@@ -66,7 +66,7 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
     });
   }
 
-  protected tell(told: ApplicationReport): void {
+  protected report(told: ApplicationReport): void {
     this.#world.report(this.#process, told);
   }
 

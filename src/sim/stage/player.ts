@@ -197,7 +197,7 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
   /** A script says itself when a process is started anew. */
   quit(): void {}
 
-  protected tell(told: ApplicationReport): void {
+  protected report(told: ApplicationReport): void {
     this.told.push(told);
   }
 
