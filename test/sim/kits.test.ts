@@ -26,7 +26,7 @@ import {
   paxosLeaseSkewed,
 } from '../../src/sim/protocols/rounds/protocol.ts';
 import { roundStaging, roundTapeToScript } from '../../src/sim/protocols/rounds/staging.ts';
-import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
+import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterStaging, roundsRegisterTapeToScript } from '../../src/sim/protocols/rounds-register/staging.ts';
 import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { toyStaging, toyTapeToScript } from '../../src/sim/protocols/toy/staging.ts';
@@ -146,7 +146,7 @@ const BOTH_WAYS: readonly BothWays[] = [
   bothWays({ ...ROUNDS, protocol: paxosLeaseSkewed, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: paxosLeaseLiteral, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ protocol: register, staging: registerStaging, tapeToScript: registerTapeToScript }),
-  bothWays({ protocol: roundsRegister, staging: roundsRegisterStaging, tapeToScript: roundsRegisterTapeToScript }),
+  bothWays({ protocol: roundsRegisterProtocol, staging: roundsRegisterStaging, tapeToScript: roundsRegisterTapeToScript }),
   bothWays({ protocol: toy, staging: toyStaging, tapeToScript: toyTapeToScript }),
 ];
 

@@ -20,7 +20,7 @@ import { registerStaging } from '../../src/sim/protocols/register/staging.ts';
 import { fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 import { fleaseSmallWorld, paxosLeaseSkewedSmallWorld, paxosLeaseSmallWorld } from '../../src/sim/protocols/rounds/small-world.ts';
 import { roundStaging } from '../../src/sim/protocols/rounds/staging.ts';
-import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
+import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterSmallWorld } from '../../src/sim/protocols/rounds-register/small-world.ts';
 import { roundsRegisterStaging } from '../../src/sim/protocols/rounds-register/staging.ts';
 
@@ -63,5 +63,5 @@ export const roundWorlds = [
   explored(paxosLeaseProtocol, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),
   explored(paxosLeaseSkewed, roundStaging('paxoslease', 'absolute'), paxosLeaseSkewedSmallWorld),
 ];
-export const roundsRegisterWorld = explored(roundsRegister, roundsRegisterStaging, roundsRegisterSmallWorld);
+export const roundsRegisterWorld = explored(roundsRegisterProtocol, roundsRegisterStaging, roundsRegisterSmallWorld);
 export const registerWorld = explored(register, registerStaging, registerSmallWorld);

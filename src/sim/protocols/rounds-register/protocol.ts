@@ -120,7 +120,7 @@ export type RoundsRegisterProtocol = SimProtocol<
   RoundRegisterCore
 >;
 
-export const roundsRegister: RoundsRegisterProtocol = {
+export const roundsRegisterProtocol: RoundsRegisterProtocol = {
   name: 'rounds-register',
   summary: "Flease's round-based register alone: READ and WRITE over a majority of stores, lemmas R1 to R5",
   mutants: MUTANTS,
