@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { incarnation, monoUs, NEVER, nodeId, TenureError, wallUs, type MonoUs, type NodeId } from '../../src/kernel/index.ts';
 import { NestedCore, type Completion, type Core, type LaneMessage, type Step } from '../../src/core/index.ts';
 import { openStage, simulation } from '../../src/sim/index.ts';
-import { noteLines } from '../../src/sim/script/telling.ts';
+import { noteLines } from '../../src/sim/script/note-lines.ts';
 import { ByteReader, ByteWriter, lanesCodec, toyCodec } from '../../src/wire/index.ts';
 import { PairCore, pair, pairStaging, type PairMessage } from './pair.ts';
 import { idleCore } from './tiny.ts';

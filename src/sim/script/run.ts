@@ -10,7 +10,7 @@ import { kits } from '../protocols/index.ts';
 import { formatSpan, type AnyStage, type Settings, type StageKind, type StageNote } from '../stage/index.ts';
 import { differences } from './differences.ts';
 import { formatScriptText, parseScriptText, type ScriptText } from './file.ts';
-import { noteLines } from './telling.ts';
+import { noteLines } from './note-lines.ts';
 
 /** A stage that does not come to rest after so many deliveries never will. */
 const DELIVERIES_MAX = 10_000;

@@ -40,7 +40,7 @@ import type { QuorumRules } from './rules.ts';
 import { internText, textOf } from '../snapshots.ts';
 import { SILENT_US_MAX, VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
-import { VoteReports } from './telling.ts';
+import { VoteReports } from './vote-reports.ts';
 import { stretch, type Timing } from '../timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';

@@ -20,7 +20,7 @@ import {
 } from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
-import type { QuorumOutbox } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { textOf } from '../snapshots.ts';
 
 interface Question {

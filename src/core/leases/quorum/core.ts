@@ -60,7 +60,7 @@ import {
   NOTED,
   QuorumMessage,
 } from './messages.ts';
-import { QuorumOutbox } from './outgoing.ts';
+import { QuorumOutbox } from './outbox.ts';
 import { Proposer } from './proposer.ts';
 import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';

@@ -22,7 +22,7 @@ import { Calendar, DueHeap, HoldTable, type NameTable } from '../../tables/index
 import type { LeaseCommand } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
-import type { QuorumOutbox } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from '../snapshots.ts';

@@ -20,7 +20,7 @@ import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../wa
 import type { HolderHint } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
-import type { QuorumOutbox } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
 
 const SWEEP_ROWS = 4096;

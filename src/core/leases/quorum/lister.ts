@@ -21,7 +21,7 @@ import {
 } from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
-import type { QuorumOutbox } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { textOf } from '../snapshots.ts';
 
 /** So often a page is asked for before its member counts as not heard. */

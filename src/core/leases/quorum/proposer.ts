@@ -24,7 +24,7 @@ import type { QuorumStep } from './config.ts';
 import type { Holder } from './holder.ts';
 import { ballotLimit } from '../horizon.ts';
 import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
-import type { QuorumOutbox } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { Pursuit, type AttemptVerdict } from './pursuit.ts';
 import { patienceUs, stretch } from '../timing.ts';
 

@@ -26,7 +26,7 @@ import type { LeaseCommand, RefusalReason } from '../contract.ts';
 import type { RoundStep } from './config.ts';
 import { checkGrant, checkRenewal } from './hold-checks.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
-import { RoundOutbox } from './outgoing.ts';
+import { RoundOutbox } from './outbox.ts';
 import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
 import { roundPatienceUs, type Pace } from './timing.ts';
 import { deadlinesOf, endIn, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOfClaim, setDeadline } from './time-left.ts';
