@@ -112,7 +112,7 @@ export interface RoundsRegisterWorld extends RoundsRegisterConfig {
 
 type RoundsRegisterScenario = Scenario<RoundsRegisterWorld>;
 
-export type RoundsRegisterProtocol = SimProtocol<
+export type RoundsRegisterSim = SimProtocol<
   RoundsRegisterMessage,
   RoundsRegisterCommand,
   RoundsRegisterEvent,
@@ -120,7 +120,7 @@ export type RoundsRegisterProtocol = SimProtocol<
   RoundsRegisterCore
 >;
 
-export const roundsRegisterProtocol: RoundsRegisterProtocol = {
+export const roundsRegisterProtocol: RoundsRegisterSim = {
   name: 'rounds-register',
   summary: "Flease's round-based register alone: READ and WRITE over a majority of stores, lemmas R1 to R5",
   mutants: MUTANTS,
