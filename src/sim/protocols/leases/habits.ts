@@ -2,6 +2,9 @@
 import { encodeName, hashName } from '../../../kernel/index.ts';
 import type { QuorumHabits } from './user.ts';
 
+/** Few, so that names share them, and snapshots are quickly made. */
+export const WORLD_CHANGE_BUCKETS = 16;
+
 export function memberKeysOf(members: number): number[] {
   return Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
 }

@@ -131,7 +131,7 @@ function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapsho
 }
 
 /** When votes began and ran out matters to those who ask questions, and here nobody does. */
-const NO_CHANGES: Snapshot = [[], [], null, null];
+const NO_CHANGES: Snapshot = [[], [], null];
 
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
