@@ -13,14 +13,14 @@ import { QUORUM_MUTANTS } from '../../src/sim/protocols/quorum/mutants.ts';
 import { readRepositoryFile, repositoryFiles } from '../support/tree.ts';
 import { namesIn, readPage, rowsOf, sectionOf } from './pages.ts';
 
-const simulator = readPage('docs/simulator.md');
+const simulator = readPage('docs/research/simulator.md');
 
 function fieldRow(kind: string, name: string, { accepts, optional, means }: Field): string[] {
   const what = typeof accepts === 'string' ? accepts : Object.keys(accepts).join(', ');
   return [kind, name, optional ? `${what}, optional` : what, means];
 }
 
-describe('docs/simulator.md', () => {
+describe('docs/research/simulator.md', () => {
   it('lists every kind of record with its meaning', () => {
     expect(rowsOf(sectionOf(simulator, 'Kinds of records'))).toEqual(
       Object.entries(HISTORY_SCHEMA).map(([kind, { means }]) => [kind, means]),
@@ -91,8 +91,8 @@ describe('docs/cli.md', () => {
   });
 });
 
-describe('docs/divergence/quorum.md', () => {
-  const page = readPage('docs/divergence/quorum.md');
+describe('docs/research/divergence/quorum.md', () => {
+  const page = readPage('docs/research/divergence/quorum.md');
 
   it('says truly where in the code things are', () => {
     const places = [...page.matchAll(/^Where: (.+)$/gm)].flatMap(([, list = '']) => [
