@@ -1,4 +1,5 @@
 /** The tables of the pages say what the code says: no more, no less. */
+import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from 'vitest';
 import { CHANNELS } from '../../src/api/observing/diagnostics.ts';
 import { Observer } from '../../src/api/observing/observer.ts';
@@ -116,8 +117,25 @@ describe('docs/research/divergence/quorum.md', () => {
   });
 });
 
+describe('docs/architecture.md', () => {
+  it('defines each word once', () => {
+    const words = namesIn(sectionOf(readPage('docs/architecture.md'), 'Words')).flatMap((cell) => cell.split(', '));
+    expect(words.length).toBeGreaterThan(60);
+    expect(words.filter((word, at) => words.indexOf(word) < at)).toEqual([]);
+  });
+});
+
 describe('the pages', () => {
   const pages = repositoryFiles().filter((path) => path.endsWith('.md'));
+
+  it.each(['docs/README.md', 'docs/research/README.md'])('%s lists every page of its folder', (index) => {
+    const folder = dirname(index);
+    const linked = new Set([...readPage(index).matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => join(folder, link)));
+    const own = pages.filter((page) => page !== index && page.startsWith(`${folder}/`));
+    const indexed = own.filter((page) => folder === 'docs/research' || !page.startsWith('docs/research/'));
+    expect(indexed.length).toBeGreaterThan(8);
+    expect(indexed.filter((page) => !linked.has(page))).toEqual([]);
+  });
 
   it.each(pages)('%s names only files that are there', (page) => {
     const named = [...readPage(page).matchAll(/`((?:src|test|bench|scripts|docs|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);
