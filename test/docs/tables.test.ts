@@ -128,6 +128,15 @@ describe('docs/architecture.md', () => {
 describe('the pages', () => {
   const pages = repositoryFiles().filter((path) => path.endsWith('.md'));
 
+  it('are where comments, messages, tests and scripts say they are', () => {
+    const files = repositoryFiles().filter((path) => /\.(?:ts|mjs|js|json|md|ya?ml|txt)$/.test(path) && path !== 'test/tidy.test.ts');
+    const named = files.flatMap((file) =>
+      [...readPage(file).matchAll(/\bdocs\/[\w/-]+\.(?:md|jsonl)\b/g)].map(([path]) => ({ file, path })),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ path }) => readRepositoryFile(path) === undefined)).toEqual([]);
+  });
+
   it.each(['docs/README.md', 'docs/research/README.md'])('%s lists every page of its folder', (index) => {
     const folder = dirname(index);
     const linked = new Set([...readPage(index).matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => join(folder, link)));
