@@ -1,6 +1,6 @@
 /**
  * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
- * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
+ * two instants with attempts of one. See `docs/research/explorer.md` for what that covers and what it does not.
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import { isRequest, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
