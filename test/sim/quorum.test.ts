@@ -7,7 +7,7 @@ import { runChunk, simulation } from '../../src/sim/index.ts';
 import { replaySwapped } from './swapped-core.ts';
 
 const engine = simulation(quorumProtocol);
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 
 test('no world breaks the engine, and everything that must happen sometimes happens', () => {
   const result = runChunk(engine, null, 20_261_115, 0, 400, false);

@@ -8,7 +8,7 @@ import { exploringOf, kitNamed, roundsRegisterWorld, stageOf, type SomeBounds } 
 import { replaySwapped } from './swapped-core.ts';
 
 const SLOW = 120_000;
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 const register = exploringOf('rounds-register');
 const swarm = kitNamed('rounds-register');
 

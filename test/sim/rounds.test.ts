@@ -17,7 +17,7 @@ import {
 } from '../../src/sim/protocols/rounds/protocol.ts';
 
 const RUNS = 60;
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 
 function broken(protocol: RoundProtocol, mutant: string | null, runs: number, worldsOf: string | null = mutant): string[] {
   const played = simulation({ ...protocol, plan: (chooser) => protocol.plan(chooser, worldsOf) });

@@ -8,7 +8,7 @@ import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
 import { Changes } from './changes.ts';
-import { FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
+import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from '../horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
@@ -82,7 +82,7 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#sweep = new Sweep(config.timing.maxTermUs);
     this.#horizon = new Horizon(config.timing.aheadUsMax);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
-    this.#changes = new Changes(config.timing.maxTermUs);
+    this.#changes = new Changes(config.timing.maxTermUs, config.changeBuckets ?? CHANGE_BUCKETS);
     this.#watchers = watchers;
     this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });

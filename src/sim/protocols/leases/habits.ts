@@ -52,6 +52,9 @@ export interface QuorumHabits {
   readonly compares?: { readonly members: number; readonly rateErrorPpm: number } | undefined;
 }
 
+/** Few, so that names share them, and snapshots are quickly made. */
+export const WORLD_CHANGE_BUCKETS = 16;
+
 export function memberKeysOf(members: number): number[] {
   return Array.from({ length: members }, (_, member) => hashName(encodeName(`m${member}`), 0, 2));
 }

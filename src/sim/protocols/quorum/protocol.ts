@@ -34,7 +34,7 @@ import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './d
 import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
 import { quorumForger } from './liar.ts';
 import { shapeFaults } from './shapes.ts';
-import { memberKeysOf, plainHabits, type QuorumHabits } from '../leases/habits.ts';
+import { memberKeysOf, plainHabits, WORLD_CHANGE_BUCKETS, type QuorumHabits } from '../leases/habits.ts';
 import { LEASE_WORDS } from '../leases/words.ts';
 import { QuorumUser } from '../leases/user.ts';
 
@@ -264,7 +264,15 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
     livenessUs,
     config: {
       members,
-      core: { memberKeys: memberKeysOf(members), replication, timing, floorBuckets: 4, ...tables, succession },
+      core: {
+        memberKeys: memberKeysOf(members),
+        replication,
+        timing,
+        floorBuckets: 4,
+        changeBuckets: WORLD_CHANGE_BUCKETS,
+        ...tables,
+        succession,
+      },
       habits: {
         ...plainHabits(TERM_US, timing.silenceUs),
         resources,

@@ -1,7 +1,7 @@
 /**
  * The small worlds of Flease and PaxosLease: acceptors that only vote, proposers that only ask, one name, a lease of
  * two instants with rounds of one. Two trips to take a lease make these worlds larger than the quorum engine's, so
- * their usual bounds are tighter. See `docs/explorer.md`.
+ * their usual bounds are tighter. See `docs/research/explorer.md`.
  */
 import { roundKinds, isRoundRequest, type RoundMessage, type Snapshot } from '../../../core/index.ts';
 import { countBound, type BoundsOf } from '../../explorer/bounds.ts';
