@@ -1,7 +1,7 @@
 /** How what applications tell becomes a history: holds end by their holders' clocks, in worlds and on stages alike. */
 import { describe, expect, test } from 'vitest';
 import { monoUs, wallUs } from '../../src/kernel/index.ts';
-import type { HistoryRecord } from '../../src/check/index.ts';
+import { ExclusionReferee, type HistoryRecord } from '../../src/check/index.ts';
 import { Chronicle } from '../../src/sim/chronicle.ts';
 import { runScript } from '../../src/sim/index.ts';
 
@@ -14,7 +14,7 @@ function chronicle(wallsGoBack: boolean): {
   const clocks = { mono: 0, wall: 0 };
   const written: HistoryRecord[] = [];
   const told = { now: () => 0, monoOf: () => monoUs(clocks.mono), wallOf: () => wallUs(clocks.wall), wallsGoBack };
-  return { clocks, written, it: new Chronicle([], told, (record) => void written.push(record)) };
+  return { clocks, written, it: new Chronicle([new ExclusionReferee()], told, (record) => void written.push(record)) };
 }
 
 const GRANTED = { kind: 'granted', resource: 'x', request: 1, token: 7, deadline: { monoUs: monoUs(100), wallUs: wallUs(100) } } as const;
