@@ -94,6 +94,18 @@ const PLANTS: Record<keyof typeof RULES, readonly Plant[]> = {
     { path: 'src/kernel/planted.ts', bad: ['x();\n'.repeat(501)], good: ['x();\n'.repeat(500)] },
     { path: 'test/planted.test.ts', bad: ['x();\n'.repeat(601)], good: ['x();\n'.repeat(600)] },
   ],
+  functionSize: [
+    {
+      path: 'src/kernel/planted.ts',
+      bad: [
+        `function f() {\n${'x();\n'.repeat(79)}}`,
+        `const f = () => {\n${'x();\n'.repeat(79)}};`,
+        `class C { static async m() {\n${'x();\n'.repeat(79)}} }`,
+      ],
+      good: [`function f() {\n${'x();\n'.repeat(78)}}`, `class C {\n${'m() {}\n'.repeat(99)}}`, 'x();\n'.repeat(99)],
+    },
+    { path: 'test/planted.test.ts', bad: [], good: [`function f() {\n${'x();\n'.repeat(79)}}`] },
+  ],
   names: [
     { path: 'src/kernel/utils.ts', bad: [''], good: [] },
     { path: 'src/common/index.ts', bad: [''], good: [] },

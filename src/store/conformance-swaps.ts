@@ -53,7 +53,9 @@ export function claimSwaps(claim: StoreTestClaim): void {
       for (let look = 0; look < 20; look++, await turn()) assert.equal(await two.read(kit.key()), null);
     }
   });
+}
 
+export function claimSwapsAtOnce(claim: StoreTestClaim): void {
   claim('of several that create at once, one wins', async (kit) => {
     const stores = await kit.stores(6);
     for (let round = 0; round < 5; round++) {

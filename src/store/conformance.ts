@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 import { claimCuts, claimRestarts, claimStalls } from './conformance-faults.ts';
 import { alongside, bytes, StoreTestKit, text, turn, type StoreTestClaim, type StorePlace } from './conformance-kit.ts';
-import { claimKeyLists, claimSwaps, claimKeyWatches } from './conformance-swaps.ts';
+import { claimKeyLists, claimKeyWatches, claimSwaps, claimSwapsAtOnce } from './conformance-swaps.ts';
 import { VALUE_BYTES_MAX, type Store } from './contract.ts';
 
 export type { StorePlace } from './conformance-kit.ts';
@@ -41,10 +41,14 @@ export function storeConformance({ test, open, can = {} }: StoreConformanceOptio
     });
   };
   claimRegisters(claim);
+  claimSeparateRegisters(claim);
   claimWhole(claim);
   claimArguments(claim, can.swap ?? false);
   claimEnding(claim);
-  if (can.swap) claimSwaps(claim);
+  if (can.swap) {
+    claimSwaps(claim);
+    claimSwapsAtOnce(claim);
+  }
   if (can.list) claimKeyLists(claim);
   if (can.watch) claimKeyWatches(claim);
   if (can.restart) claimRestarts(claim);
@@ -125,7 +129,9 @@ function claimRegisters(claim: StoreTestClaim): void {
     assert.equal(await two.write(kit.key(), null), 'done');
     for (let look = 0; look < ROUNDS; look++, await turn()) assert.equal(await two.read(kit.key()), null);
   });
+}
 
+function claimSeparateRegisters(claim: StoreTestClaim): void {
   claim('registers are apart: a write touches its own and no other', async (kit) => {
     const store = await kit.store();
     const names = [
