@@ -79,7 +79,9 @@ describe('a holder', () => {
     damage(holder, (rows) => rows.map(([text, lease, token, ...rest]) => [text ?? '', lease ?? 0, Number(token) * 2, ...rest]));
     cell.pass(2 * TERM_US);
     holder.acquire({ name: R });
-    expect(() => cell.settle()).toThrow('a lease was granted with a token that is not above the last one of its name');
+    // It goes above, and nobody believes that.
+    cell.run(TERM_US);
+    expect(holder.said('refused').length).toBe(1);
     expect(holder.said('granted').length).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 /** Restarts, clocks and tokens: what a member may do that has forgotten, and whom its clocks can hurt. */
 import { describe, expect, it } from 'vitest';
-import { Cell, not, ofKind, TERM_US, TIMING, to } from './cell.ts';
+import { deriveTiming } from '../../../src/core/index.ts';
+import { Cell, not, ofKind, RTT_US, TERM_US, TIMING, to } from './cell.ts';
 
 const HOUR_US = 3_600_000_000;
 
@@ -288,6 +289,25 @@ describe('fencing tokens', () => {
     second.acquire({ waitUs: TERM_US });
     cell.run(TERM_US);
     expect(second.last('granted').token).toBeGreaterThan(first.last('granted').token);
+  });
+
+  it('rise for one process though its last lease is not looked at yet, and its only member has forgotten how high the name went', () => {
+    const cell = new Cell({ members: 1, clients: 2, timing: deriveTiming({ maxTermUs: TERM_US, rateErrorPpm: 0, rttUs: RTT_US }) });
+    const [member, client, ahead] = [cell.node(0), cell.node(1), cell.node(2)];
+    ahead.wallOffsetUs += 13 * HOUR_US;
+    const lease = ahead.acquire();
+    cell.settle();
+    ahead.release(lease);
+    cell.settle();
+    client.acquire();
+    cell.settle();
+    member.restart();
+    cell.run(TERM_US);
+    expect(client.said('lost')).toEqual([]);
+    client.acquire();
+    cell.settle();
+    const [first = 0, second = 0] = client.said('granted').map(({ token }) => token);
+    expect(second).toBeGreaterThan(first);
   });
 });
 

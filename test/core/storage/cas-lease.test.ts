@@ -133,6 +133,26 @@ describe('acquire and release', () => {
 });
 
 describe('renew', () => {
+  test('a renewal for a shorter term lets nobody in before the deadline that stands, whether its answer comes or not', () => {
+    for (const isAnswered of [true, false]) {
+      const store = new ScriptedStore();
+      const [p, q] = [store.cas(), store.cas()];
+      p.acquire(1);
+      store.run(CREATE_US);
+      const endUs = p.monoUs + p.remainingUs(1);
+      if (!isAnswered) {
+        store.next({ landsAfterUs: ACCESS_US }, of(p, 'swap'));
+        for (let i = 0; i < 1000; i++) store.next('lost', of(p, 'read'));
+      }
+      p.command({ kind: 'renew', lease: 1, name: R, termUs: TERM_US / 10 });
+      q.acquire(1);
+      store.run(endUs - p.monoUs - 1);
+      expect([p.remainingUs(1), q.said()]).toEqual([1, []]);
+      store.run(TERM_US / 10 + TIMING.patienceUs);
+      expect(q.said()).toEqual(['granted 1']);
+    }
+  });
+
   test('is one swap, and counts from when it left', () => {
     const store = new ScriptedStore();
     const p = store.cas();

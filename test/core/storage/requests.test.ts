@@ -30,6 +30,21 @@ describe('records', () => {
     expect(p.said()).toEqual(['granted 1', 'unreadable 2', 'refused 2 unreadable']);
   });
 
+  test('a wall clock beyond belief writes no token that others cannot read', () => {
+    for (const kind of ['plain', 'cas'] as const) {
+      const store = new ScriptedStore();
+      const [p, q] = [store[kind](), store[kind]()];
+      p.wallOffUs = 7_500_000_000_000_000;
+      p.acquire(1);
+      store.run(TAKE_US);
+      p.release(1);
+      store.run(ACCESS_US);
+      q.acquire(1);
+      store.run(TAKE_US);
+      expect([p.said(), q.said()]).toEqual([['granted 1', 'stopped 1', 'released 1'], ['granted 1']]);
+    }
+  });
+
   test('a statement that cannot be read releases nothing', () => {
     const store = new ScriptedStore();
     const [p, q] = [store.plain(), store.plain()];
@@ -220,6 +235,25 @@ describe('questions', () => {
     q.command({ kind: 'query', lease: 2, name: R });
     store.run(TIMING.patienceUs + ACCESS_US);
     expect(q.events.pop()).toMatchObject({ certain: false });
+  });
+
+  test('nothing is certain before a new epoch was waited out: the store may have lost what a holder wrote', () => {
+    for (const kind of ['plain', 'cas'] as const) {
+      const store = new ScriptedStore();
+      const [p, q] = [store[kind](), store[kind]()];
+      p.acquire(1);
+      store.run(TAKE_US);
+      store.registers.clear();
+      q.command({ kind: 'epoch', isWaitedOut: false });
+      q.command({ kind: 'query', lease: 1, name: R });
+      store.run(TAKE_US);
+      expect(p.remainingUs(1)).toBeGreaterThan(0);
+      expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: false });
+      store.run(TIMING.observationUs);
+      q.command({ kind: 'query', lease: 2, name: R });
+      store.run(TAKE_US);
+      expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: true });
+    }
   });
 
   test('a record that nobody has touched for an observation has no holder', () => {

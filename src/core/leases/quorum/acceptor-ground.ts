@@ -21,6 +21,7 @@ export interface AcceptorSnapshot {
   readonly sweepFrom: number;
   readonly votes: number;
   readonly changes: Snapshot;
+  readonly sending: number;
 }
 
 /** What an acceptor is built on. */

@@ -355,11 +355,12 @@ export class Acceptor implements LeaseView, LedgerView {
       sweepFrom: this.#sweep.from,
       votes: this.#given,
       changes: this.#changes.snapshot(),
+      sending: this.#pages.sending,
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes } =
+    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending } =
       snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
     this.#promises.restore(promises);
@@ -372,6 +373,7 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#sweep.from = sweepFrom;
     this.#given = votes;
     this.#changes.restore(changes);
+    this.#pages.sending = sending;
   }
 
   // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────

@@ -69,8 +69,10 @@ export class Holder {
     return monoUs(Math.min(this.#due.nextAt, this.#soon.nextAt, this.#calendar.nextDueUs));
   }
 
-  get count(): number {
-    return this.#holds.count;
+  /** Of a lease on the name that is held, or has run out and was not looked at since; 0 if there is none. */
+  tokenOf(name: Uint8Array): number {
+    const id = this.#names.find(name, 0, name.length);
+    return id >= 0 && this.#holds.has(id) ? this.#holds.token(id) : NO_BALLOT;
   }
 
   /** How long the lease may still be acted under: computed from the clocks when asked, never from a flag a timer sets (rule 11). 0 if it is not held. */

@@ -34,6 +34,8 @@ export class Pages {
   readonly #sign: PageGround['sign'];
   readonly #leasesMax: number;
   readonly #reply = new QuorumMessage();
+  /** The last sending: each has a number of its own, also those of one instant, and of a later life mostly a higher one. */
+  sending = 0;
 
   constructor({ names, rows, sign, leasesMax }: PageGround) {
     this.#sign = sign;
@@ -49,8 +51,9 @@ export class Pages {
     reply.owner = message.owner;
     reply.lease = message.lease;
     reply.page = message.page;
-    // A request that came twice is answered twice: by the clock of this member the answers are told apart, unless they are the same.
-    reply.sending = Math.max(0, Math.floor(step.monoUs));
+    // A request that came twice is answered twice, and votes may have changed in between.
+    this.sending = Math.max(this.sending + 1, Math.floor(step.monoUs));
+    reply.sending = this.sending;
     reply.count = 0;
     const end = Math.min(names.idLimit, message.token + ROWS_PER_PAGE);
     let id = message.token;

@@ -231,6 +231,14 @@ export class Proposer {
       this.#fail(pursuit, step);
       return;
     }
+    const last = this.#holder.tokenOf(pursuit.name);
+    if (pursuit.ballot <= last) {
+      // Members that restarted have forgotten how high the name went, and this process has not: its votes go over to a ballot above.
+      pursuit.careful = false;
+      pursuit.above = last as BallotTime;
+      this.#attempt(pursuit, step);
+      return;
+    }
     this.#checkGrant(pursuit, deadlineMono, step);
     this.#pursuits.delete(pursuit.lease);
     // Where it has the vote it has left the queue.

@@ -1,4 +1,5 @@
 /** What is under way for a claim where the store can compare and set. */
+import type { MonoUs } from '../../../kernel/index.ts';
 import type { KnownRecord } from './claim.ts';
 import type { LeaseRecord } from './contents.ts';
 
@@ -30,7 +31,7 @@ export type CasDoing =
   | (Does<'renewing'> & WithNext)
   /** The own record is set free. */
   | Does<'freeing'>
-  | Does<'looking'>
+  | (Does<'looking'> & { readonly readMono: MonoUs })
   /** Compaction: the record, the floor under it, and its end. */
   | Does<'finding'>
   | (Does<'finding-floor'> & WithSeen)

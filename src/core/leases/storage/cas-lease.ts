@@ -16,6 +16,7 @@ import {
   FLOOR_KEY,
   isUnreadable,
   nameKeyOf,
+  tokenAt,
   type Found,
   type LeaseRecord,
 } from './contents.ts';
@@ -81,7 +82,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   #readRecord(claim: CasClaim, kind: 'reading' | 'rereading' | 'reading-own' | 'looking', step: StorageStep): void {
     const op = this.#leases.ground.desk.nextOp();
     step.read(this.#config.unit, nameKeyOf(claim.name), op);
-    this.#go(claim, { kind, ops: [op] }, step);
+    this.#go(claim, kind === 'looking' ? { kind, ops: [op], readMono: step.monoUs } : { kind, ops: [op] }, step);
   }
 
   #judge(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
@@ -130,7 +131,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   }
 
   #take(claim: CasClaim, record: LeaseRecord | null, version: Version | null, floor: number, step: StorageStep): void {
-    const wall = Math.floor(step.wallUs);
+    const wall = tokenAt(step);
     const token = this.#rules.tokenAboveRecord ? Math.max((record?.token ?? 0) + 1, floor + 1, wall) : wall;
     const isGrounded = record !== null || floor > 0;
     this.#put(claim, 'taking', { version, token, isGrounded, isBlind: !this.#rules.conditionalTake }, step);
@@ -150,7 +151,8 @@ class CasLease implements StorageProtocol<CasDoing> {
       lease,
       seq: desk.nextSeq(),
       token: how.token,
-      termUs,
+      // Others wait as long as the record says: a renewal for a shorter term does not end what its holder still counts on.
+      termUs: Math.max(termUs, Math.ceil(claim.deadlineMono - step.monoUs)),
       meta,
       isHeld: true,
       isGrounded: how.isGrounded,
@@ -350,9 +352,10 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   /**
    * A read is certain. Where the record is free nobody held the lease at that instant: a holder's record stays until the holder has
-   * stopped, or its deadline has passed for whoever watched it. Where it is held, nobody but its owner did.
+   * stopped, or its deadline has passed for whoever watched it. Where it is held, nobody but its owner did. Not so while an epoch
+   * is waited out: the store may have lost what a holder wrote.
    */
-  #looked(claim: CasClaim, found: Found<LeaseRecord>, step: StorageStep): void {
+  #looked(claim: CasClaim, readMono: MonoUs, found: Found<LeaseRecord>, step: StorageStep): void {
     if (isUnreadable(found)) {
       this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       this.#leases.answer(claim, null, false, null, step);
@@ -360,7 +363,8 @@ class CasLease implements StorageProtocol<CasDoing> {
     }
     const isHeld = found !== null && found.isHeld;
     if (isHeld) this.#leases.ground.sightings.note(claim.name, found, step.monoUs);
-    this.#leases.answer(claim, isHeld ? this.#leases.hint(claim.name, step) : null, true, found?.meta ?? null, step);
+    const certain = readMono >= this.#leases.ground.takesFrom();
+    this.#leases.answer(claim, isHeld ? this.#leases.hint(claim.name, step) : null, certain, found?.meta ?? null, step);
   }
 
   // ── Answers and instants ───────────────────────────────────────────────────────────────────────────
@@ -393,19 +397,19 @@ class CasLease implements StorageProtocol<CasDoing> {
       case 'resting':
         return;
       default:
-        if (answer.ok) this.#readAnswered(claim, doing.kind, answer, step);
+        if (answer.ok) this.#readAnswered(claim, doing, answer, step);
         else this.due(claim, step);
     }
   }
 
   #readAnswered(
     claim: CasClaim,
-    kind: 'reading' | 'rereading' | 'reading-own' | 'looking',
+    doing: CasDoingOf<'reading' | 'rereading' | 'reading-own' | 'looking'>,
     { value, version }: Answer,
     step: StorageStep,
   ): void {
     const found = decodeLeaseRecord(claim.name, value);
-    switch (kind) {
+    switch (doing.kind) {
       case 'reading':
         this.#judge(claim, found, version, step);
         return;
@@ -416,7 +420,7 @@ class CasLease implements StorageProtocol<CasDoing> {
         this.#readOwn(claim, found, version, step);
         return;
       case 'looking':
-        this.#looked(claim, found, step);
+        this.#looked(claim, doing.readMono, found, step);
         return;
     }
   }

@@ -2,7 +2,7 @@
  * What records of leases on storage say, and where they are. A uid is one write of one request of one start of one
  * process, and is never used twice: "unchanged" is "untouched".
  */
-import { BALLOT_TIME_MAX, type Incarnation } from '../../../kernel/index.ts';
+import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type WallUs } from '../../../kernel/index.ts';
 import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
@@ -40,6 +40,11 @@ export function isUnreadable<Record extends object>(found: Found<Record>): found
 
 export function isSameUid(a: Uid | null, b: Uid | null): boolean {
   return a !== null && b !== null && a.owner === b.owner && a.lease === b.lease && a.seq === b.seq;
+}
+
+/** What a wall clock makes of a token. One that shows more than is believed must not write a token that nobody can read: the name would be lost. */
+export function tokenAt({ wallUs }: { readonly wallUs: WallUs }): number {
+  return Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX));
 }
 
 // ── Keys ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,7 @@ import {
   isUnreadable,
   nameKeyOf,
   statementKeyOf,
+  tokenAt,
   type Found,
   type NameRecord,
   type Uid,
@@ -122,7 +123,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     } else if (this.#isLate(readMono, readWall, step)) {
       this.#leases.stumble(claim, step);
     } else {
-      this.#write(claim, { readMono, readWall }, Math.max((x?.token ?? 0) + 1, Math.floor(step.wallUs)), step);
+      this.#write(claim, { readMono, readWall }, Math.max((x?.token ?? 0) + 1, tokenAt(step)), step);
     }
   }
 
@@ -304,8 +305,11 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     this.#leases.ground.desk.turn(claim, { ...reading, kind: 'looking', first }, this.#patience(step));
   }
 
-  /** One look tells what is there; a second that finds the same 2δ later, that no contender of before the first is about to write. */
-  #looked(claim: DeltaClaim, { x, y, first }: DoingOf<'looking'>, step: StorageStep): void {
+  /**
+   * One look tells what is there; a second that finds the same 2δ later, that no contender of before the first is about to write. While
+   * an epoch is waited out neither is certain: the store may have lost what a holder wrote.
+   */
+  #looked(claim: DeltaClaim, { x, y, first, readMono }: DoingOf<'looking'>, step: StorageStep): void {
     if (isUnreadable(x)) {
       this.#tellUnreadable(claim, nameKeyOf(claim.name), x, step);
       this.#leases.answer(claim, null, false, null, step);
@@ -322,7 +326,8 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const said = isUnreadable(first.y) ? null : first.y;
     const isSame = x === null ? before === null : isSameUid(x, before) && isReleased === isSameUid(before, said);
     const holder = x === null || isReleased ? null : this.#leases.hint(claim.name, step);
-    this.#leases.answer(claim, holder, isSame, x?.meta ?? null, step);
+    const certain = isSame && readMono >= this.#leases.ground.takesFrom();
+    this.#leases.answer(claim, holder, certain, x?.meta ?? null, step);
   }
 
   // ── Answers and instants ───────────────────────────────────────────────────────────────────────────
