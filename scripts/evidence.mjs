@@ -1,6 +1,6 @@
-// Writes docs/evidence.md: what was exhausted, what was sampled, and what kills each mutant, from docs/evidence.jsonl,
-// docs/mutants.md and test/scripts. `--check` only compares. `--record sim quorum --runs 5000 --seed 1` runs that
-// command (`sim` or `explore`) with --json and keeps what came of it in docs/evidence.jsonl. `--again explore` does so
+// Writes docs/research/evidence.md: what was exhausted, what was sampled, and what kills each mutant, from docs/research/evidence.jsonl,
+// docs/research/mutants.md and test/scripts. `--check` only compares. `--record sim quorum --runs 5000 --seed 1` runs that
+// command (`sim` or `explore`) with --json and keeps what came of it in docs/research/evidence.jsonl. `--again explore` does so
 // for every command there, and of the list of worlds below, that has `explore` in it.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -40,8 +40,8 @@ const EXPLORED = new Set(['exclusion', 'fencing', 'deadline', 'requests', 'R1', 
 
 /** @param {string} path */
 const at = (path) => new URL(`../${path}`, import.meta.url);
-const DATA = at('docs/evidence.jsonl');
-const PAGE = at('docs/evidence.md');
+const DATA = at('docs/research/evidence.jsonl');
+const PAGE = at('docs/research/evidence.md');
 /** So many worlds are drawn to learn which properties a protocol is judged by. */
 const PLANS = 200;
 
@@ -112,7 +112,7 @@ function propertiesIn(violations) {
 
 function check() {
   if (readFileSync(PAGE, 'utf8') === page()) return;
-  process.stderr.write('docs/evidence.md is not what its data says: npm run docs:evidence\n');
+  process.stderr.write('docs/research/evidence.md is not what its data says: npm run docs:evidence\n');
   process.exitCode = 1;
 }
 
@@ -129,7 +129,7 @@ function page() {
   const scripts = readScripts();
   /** @type {Map<string, Seed>} */
   const seeds = new Map();
-  const rows = readFileSync(at('docs/mutants.md'), 'utf8').matchAll(
+  const rows = readFileSync(at('docs/research/mutants.md'), 'utf8').matchAll(
     /^\| `([\w-]+)` .*\| (\S+) \| (\d+) \| `(tenure sim ([\w-]+) --replay \d+ [^`]*)` \|$/gm,
   );
   for (const [, mutant, property = '', run = '', replay = '', protocol] of rows)
@@ -271,7 +271,7 @@ function readScripts() {
 /** @param {Script} script */
 function link({ file, steps }) {
   const name = file.replace(/^.*\//, '').replace(/\.txt$/, '');
-  return `[${name}](../test/scripts/${file}), ${steps} steps`;
+  return `[${name}](../../test/scripts/${file}), ${steps} steps`;
 }
 
 /** @param {number} value */

@@ -1,4 +1,4 @@
-// Writes docs/mutants.md: for every mutant of every protocol the first run of campaign 1 that kills it.
+// Writes docs/research/mutants.md: for every mutant of every protocol the first run of campaign 1 that kills it.
 import { writeFileSync } from 'node:fs';
 import { deriveSeed } from '../dist/kernel/index.js';
 import { kits } from '../dist/sim/index.js';
@@ -50,4 +50,4 @@ lines.push(
   'where it hands out leases after their ends. That promises of before a crash are added to promises of after it is shown by `paxoslease-literal` as it is.',
   '',
 );
-writeFileSync(new URL('../docs/mutants.md', import.meta.url), lines.join('\n'));
+writeFileSync(new URL('../docs/research/mutants.md', import.meta.url), lines.join('\n'));

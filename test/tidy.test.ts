@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { importCycles } from './support/cycles.ts';
+import { sharedNames } from './support/exports.ts';
 import { brokenLinks } from './support/links.ts';
 import { inspect, LAYERS, RULES } from './support/tidy.ts';
 import { readRepositoryFile, repositoryFiles, ROOT } from './support/tree.ts';
@@ -92,6 +93,18 @@ const PLANTS: Record<keyof typeof RULES, readonly Plant[]> = {
   size: [
     { path: 'src/kernel/planted.ts', bad: ['x();\n'.repeat(501)], good: ['x();\n'.repeat(500)] },
     { path: 'test/planted.test.ts', bad: ['x();\n'.repeat(601)], good: ['x();\n'.repeat(600)] },
+  ],
+  functionSize: [
+    {
+      path: 'src/kernel/planted.ts',
+      bad: [
+        `function f() {\n${'x();\n'.repeat(79)}}`,
+        `const f = () => {\n${'x();\n'.repeat(79)}};`,
+        `class C { static async m() {\n${'x();\n'.repeat(79)}} }`,
+      ],
+      good: [`function f() {\n${'x();\n'.repeat(78)}}`, `class C {\n${'m() {}\n'.repeat(99)}}`, 'x();\n'.repeat(99)],
+    },
+    { path: 'test/planted.test.ts', bad: [], good: [`function f() {\n${'x();\n'.repeat(79)}}`] },
   ],
   names: [
     { path: 'src/kernel/utils.ts', bad: [''], good: [] },
@@ -194,6 +207,10 @@ describe('the repository', () => {
     expect(importCycles(files, readRepositoryFile)).toEqual([]);
   });
 
+  it('exports no two things under one name', () => {
+    expect(sharedNames(files, readRepositoryFile)).toEqual([]);
+  });
+
   it('has every test file that is called long', () => {
     const long = JSON.parse(readRepositoryFile('test/long-tests.json') ?? '') as string[];
     expect(long.filter((file) => !repositoryFiles().includes(file))).toEqual([]);
@@ -239,6 +256,35 @@ describe('circles of imports', () => {
       [],
     );
     expect(found({ a: `import '../kernel/index.ts';`, b: `// import './b.ts'` })).toEqual([]);
+  });
+});
+
+describe('names of exports', () => {
+  const found = (...sources: string[]) => {
+    const planted = Object.fromEntries(sources.map((text, index) => [`src/core/${index}.ts`, text]));
+    return sharedNames(Object.keys(planted), (path) => planted[path]);
+  };
+
+  it('that two things share are found, in capitals or not', () => {
+    expect(found('export type Told = 1;', '\nexport interface Told {}')).toEqual([
+      'exported more than once: Told (src/core/0.ts:1), Told (src/core/1.ts:2)',
+    ]);
+    expect(found('export const HELD = 1;', 'export const LOW = 1, HELD = 2;')).toHaveLength(1);
+    expect(found('function settle() {}\nexport { settle };', 'function end() {}\nexport { end as settle };')).toHaveLength(1);
+    expect(found('export class QuorumWorld {}', 'export const quorumWorld = 1;')).toHaveLength(1);
+    expect(found('export class Cell {} export function cell(): void {}')).toHaveLength(1);
+    expect(found('export abstract class A {}', 'export async function A() {}', 'export type A = 1;')).toHaveLength(1);
+    expect(found('export type Cell = 1;', 'export type Cell = 2;', 'export function cell(): Cell {}')).toHaveLength(1);
+  });
+
+  it('that only look shared pass', () => {
+    expect(found('export type Cell = 1;', `export type { Cell } from './0.ts';`, `export * from './0.ts';`)).toEqual([]);
+    expect(found('export type Cell = 1;', `import { Cell } from './0.ts';\nexport { Cell };`)).toEqual([]);
+    expect(found('export type Cell = 1;', 'type Cell = 2;', `import type { Cell } from './0.ts';`)).toEqual([]);
+    expect(found('export class Cell {} export async function cell(): Promise<Cell> {}')).toEqual([]);
+    expect(found('export interface Hello {}', 'export const HELLO = 1;')).toEqual([]);
+    expect(found('export function f(): void;\nexport function f(a?: 1): void {}')).toEqual([]);
+    expect(sharedNames(['test/a.ts', 'src/a.ts'], () => 'export const a = 1;')).toEqual([]);
   });
 });
 

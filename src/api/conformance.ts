@@ -7,13 +7,13 @@ import assert from 'node:assert/strict';
 import { claimClosing } from './conformance/closing.ts';
 import {
   claimElections,
-  claimLists,
+  claimLeaseLists,
   claimLostElections,
   claimPrefixWatches,
   claimProclaims,
-  claimWatches,
+  claimLeaseWatches,
 } from './conformance/elections.ts';
-import { type Claim, Kit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
+import { type LeaseTestClaim, LeaseTestKit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
 
 export type { LeasePlace } from './conformance/place.ts';
 export type { LeaseClient } from './leases/client.ts';
@@ -49,11 +49,11 @@ const STRETCHED_MAX = (1.2 / 0.8) ** 2;
 
 export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceConformanceOptions): void {
   let count = 0;
-  const claim: Claim = (name, body) => {
+  const claim: LeaseTestClaim = (name, body) => {
     test(name, async () => {
       const place = await open();
       try {
-        await body(new Kit(place, `conformance/${process.pid}/${count++}`));
+        await body(new LeaseTestKit(place, `conformance/${process.pid}/${count++}`));
       } finally {
         await place.close();
       }
@@ -70,16 +70,16 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
   claimRefusals(claim);
   claimElections(claim);
   if (renew) claimProclaims(claim);
-  if (can.watch) claimWatches(claim);
+  if (can.watch) claimLeaseWatches(claim);
   if (can.watch && can.list) claimPrefixWatches(claim);
-  if (can.list) claimLists(claim);
+  if (can.list) claimLeaseLists(claim);
   if (can.cut && renew) claimLostElections(claim);
   if (can.cut) claimLoss(claim, renew);
   if (can.cut && can.virtualTime) claimInstants(claim);
   if (can.crash) claimTakeOver(claim);
 }
 
-function claimHolding(claim: Claim): void {
+function claimHolding(claim: LeaseTestClaim): void {
   claim('a lease is held by one at a time', async (kit) => {
     const clients = await Promise.all(Array.from({ length: 4 }, () => kit.place.client()));
     let [inside, most, rounds] = [0, 0, 0];
@@ -152,7 +152,7 @@ function claimHolding(claim: Claim): void {
   });
 }
 
-function claimRenewal(claim: Claim): void {
+function claimRenewal(claim: LeaseTestClaim): void {
   claim('a lease is renewed by itself for as long as it is held, with the same token', async (kit) => {
     const [one, two] = await kit.clients();
     const termMs = Math.floor(kit.place.maxTermMs / 3);
@@ -166,7 +166,7 @@ function claimRenewal(claim: Claim): void {
   });
 }
 
-function claimWaiting(claim: Claim): void {
+function claimWaiting(claim: LeaseTestClaim): void {
   claim('who waits gets the lease when it is given back', async (kit) => {
     const [one, two] = await kit.clients();
     const first = await kit.outcome(one.acquire(kit.name));
@@ -225,7 +225,7 @@ function claimWaiting(claim: Claim): void {
   });
 }
 
-function claimOrder(claim: Claim, isVirtual: boolean): void {
+function claimOrder(claim: LeaseTestClaim, isVirtual: boolean): void {
   // In real time a waiter that a busy machine keeps from answering is overtaken, and may be: now and then.
   claim('who waits is served in the order in which it began', async (kit) => {
     const [holder, ...clients] = await Promise.all(Array.from({ length: 5 }, () => kit.place.client()));
@@ -251,7 +251,7 @@ function claimOrder(claim: Claim, isVirtual: boolean): void {
   });
 }
 
-function claimUsing(claim: Claim): void {
+function claimUsing(claim: LeaseTestClaim): void {
   claim('using gives the result of the work, and the lease back', async (kit) => {
     const [one, two] = await kit.clients();
     const token = await kit.outcome(
@@ -298,7 +298,7 @@ function claimUsing(claim: Claim): void {
   });
 }
 
-function claimEnding(claim: Claim): void {
+function claimEnding(claim: LeaseTestClaim): void {
   claim('a lease can be given back any number of times', async (kit) => {
     const [one, two] = await kit.clients();
     const lease = await kit.outcome(one.acquire(kit.name));
@@ -327,7 +327,7 @@ function claimEnding(claim: Claim): void {
   });
 }
 
-function claimRefusals(claim: Claim): void {
+function claimRefusals(claim: LeaseTestClaim): void {
   claim('a question that is given up ends with the reason of its signal', async (kit) => {
     const client = await kit.place.client();
     const reason = new Error('changed my mind');
@@ -359,7 +359,7 @@ function claimRefusals(claim: Claim): void {
   });
 }
 
-function claimLoss(claim: Claim, renew: boolean): void {
+function claimLoss(claim: LeaseTestClaim, renew: boolean): void {
   claim('a holder that is cut off is told to stop before its lease is over', async (kit) => {
     const client = await kit.place.client();
     const lease = await kit.outcome(client.acquire(kit.name, { term: Math.floor(kit.place.maxTermMs / 2) }));
@@ -433,7 +433,7 @@ function claimLoss(claim: Claim, renew: boolean): void {
   });
 }
 
-function claimInstants(claim: Claim): void {
+function claimInstants(claim: LeaseTestClaim): void {
   claim('a holder that is cut off loses its lease at the instant it was told, and nobody has it earlier', async (kit) => {
     const [one, two] = await kit.clients();
     const termMs = Math.floor(kit.place.maxTermMs / 2);
@@ -455,7 +455,7 @@ function claimInstants(claim: Claim): void {
   });
 }
 
-function claimTakeOver(claim: Claim): void {
+function claimTakeOver(claim: LeaseTestClaim): void {
   claim('the lease of a holder that crashed goes to who waits, when its term is over', async (kit) => {
     const termMs = Math.floor(kit.place.maxTermMs / 2);
     const client = await kit.place.client();

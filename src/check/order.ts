@@ -105,7 +105,7 @@ export class OrderReferee implements Referee {
     const lines: LineMemory[] = [];
     for (const [resource, line] of this.#lines) {
       if (line.waiting.size === 0) continue;
-      this.#settle(line, seen.now);
+      this.#fixPlaces(line, seen.now);
       const waiting = [...line.waiting].map((one): WaitingMemory => [
         whoSeen(one.who, seen),
         one.request,
@@ -131,7 +131,7 @@ export class OrderReferee implements Referee {
 
   #request({ node, incarnation, resource, request, at }: Requested): void {
     const line = this.#line(resource);
-    this.#settle(line, at);
+    this.#fixPlaces(line, at);
     this.#begin({ node, incarnation }, resource, request, line.settled, at);
   }
 
@@ -152,7 +152,7 @@ export class OrderReferee implements Referee {
   }
 
   /** Those in line for so long that whoever begins now began after them. */
-  #settle(line: Line, now: number): void {
+  #fixPlaces(line: Line, now: number): void {
     for (let first = line.recent[0]; first !== undefined && first.queuedAt + 2 * this.#boundUs < now; first = line.recent[0]) {
       line.settled = first.place;
       line.recent.shift();

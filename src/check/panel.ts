@@ -9,6 +9,9 @@ import type { Referee, Violation } from './referee.ts';
 
 const VIOLATIONS_KEPT = 100;
 
+/** The world tells these of itself, and no promise is about them alone. */
+const WORLDS_OWN: readonly RecordKind[] = ['crashed'];
+
 export class Panel {
   readonly #referees: readonly Referee[];
   readonly #handled: ReadonlySet<RecordKind>;
@@ -18,7 +21,7 @@ export class Panel {
 
   constructor(referees: readonly Referee[], violationsKept: number = VIOLATIONS_KEPT) {
     this.#referees = referees;
-    this.#handled = new Set(referees.flatMap(({ handles }) => handles));
+    this.#handled = new Set<RecordKind>([...WORLDS_OWN, ...referees.flatMap(({ handles }) => handles)]);
     this.#kept = violationsKept;
   }
 

@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { TenureError } from '../kernel/index.ts';
-import { checkSetting, PATH_KEYS, SETTING_KEYS, type SettingKey, type Settings } from './settings.ts';
+import { checkSetting, PATH_KEYS, SETTING_KEYS, type SettingKey, type CliSettings } from './settings.ts';
 import { didYouMean } from './suggest.ts';
 import { whyUnreadable } from './unreadable.ts';
 
 export interface FileSettings {
-  readonly settings: Settings;
+  readonly settings: CliSettings;
   /** Where each was said, `tenure.yaml:3`. */
   readonly origins: Partial<Record<SettingKey, string>>;
 }
@@ -30,7 +30,7 @@ export function parseConfig(file: string, text: string): FileSettings {
   };
   for (const { code, pos, message } of [...document.errors, ...document.warnings])
     complain(pos[0], code === 'MULTIPLE_DOCS' ? 'a second document begins here; a config file is one: remove this line' : plain(message));
-  const settings: Settings = {};
+  const settings: CliSettings = {};
   const origins: Partial<Record<SettingKey, string>> = {};
   const root = document.contents;
   const isSound = problems.length === 0;

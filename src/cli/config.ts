@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import { parseEngine, type EngineOptions, type ConnectOptions, type JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
 import { checkMember } from './member-check.ts';
-import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type Settings } from './settings.ts';
+import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type CliSettings } from './settings.ts';
 import { whyUnreadable } from './unreadable.ts';
 
 /** What commander has made of the flags that `addCellOptions` and `addMemberOptions` add. */
@@ -21,7 +21,7 @@ export type CellFlags = Partial<Record<Exclude<SettingKey, 'keepVotes'>, string>
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface FoundSettings {
-  readonly settings: Settings;
+  readonly settings: CliSettings;
   /** Where each was said: a flag, a variable, or file and line. */
   readonly origins: Partial<Record<SettingKey, string>>;
 }
@@ -53,7 +53,7 @@ export async function findSettings(flags: CellFlags, env: Environment = process.
   const file = flags.config ?? said(env['TENURE_CONFIG']);
   // The YAML reader is loaded only where there is a file to read.
   const inFile = file === undefined ? null : (await import('./config-file.ts')).readConfigFile(file);
-  const settings: Settings = { ...inFile?.settings };
+  const settings: CliSettings = { ...inFile?.settings };
   const origins: FoundSettings['origins'] = { ...inFile?.origins };
   const problems: string[] = [];
   for (const key of SETTING_KEYS) {
@@ -144,7 +144,7 @@ function memberOnHost(members: Readonly<Record<string, string>>, host: string): 
   );
 }
 
-function required({ cell, members }: Settings): { cell: string; members: Record<string, string> } {
+function required({ cell, members }: CliSettings): { cell: string; members: Record<string, string> } {
   if (cell !== undefined && members !== undefined) return { cell, members };
   const missing = [cell === undefined ? 'cell' : null, members === undefined ? 'members' : null] as const;
   const names = missing.flatMap((key) => (key === null ? [] : [`${flagOf(key)} (${variableOf(key)})`]));

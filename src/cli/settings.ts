@@ -74,7 +74,7 @@ function numberBetween(min: number, max: number, hint: string): v.GenericSchema<
 }
 
 /** What is left of all sources: each value checked, none required. */
-export interface Settings {
+export interface CliSettings {
   cell?: string;
   members?: Record<string, string>;
   clientSecretFile?: string;
@@ -90,7 +90,7 @@ export interface Settings {
   replication?: number;
 }
 
-export type SettingKey = keyof Settings;
+export type SettingKey = keyof CliSettings;
 
 interface Setting<Value> {
   /** `<address>` and the like, for help; nothing for a flag that needs no value. */
@@ -104,7 +104,7 @@ interface Setting<Value> {
 export const ENGINE_MEANING: string = `the lease engine: ${ENGINE_EXAMPLES.join(', ')}, …`;
 
 /** In the order in which help shows them. */
-export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Settings[Key]>> } = {
+export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<CliSettings[Key]>> } = {
   cell: { placeholder: '<name>', meaning: 'the name of the cell', schema: nameText, forClients: true },
   members: { placeholder: '<list>', meaning: 'every member: a=host-a:4600,b=host-b:4600,…', schema: members, forClients: true },
   clientSecretFile: { placeholder: '<file>', meaning: 'the secret of the clients', schema: path, forClients: true },
@@ -191,7 +191,7 @@ export interface Complaint {
 }
 
 /** Checks one value and adds what it means to `settings`, or says what is wrong with it. */
-export function checkSetting(key: SettingKey, value: unknown, settings: Settings): Complaint[] {
+export function checkSetting(key: SettingKey, value: unknown, settings: CliSettings): Complaint[] {
   const checked = v.safeParse<v.GenericSchema<unknown, unknown>>(SETTINGS[key].schema, value);
   if (checked.success) {
     Object.assign(settings, { [key]: checked.output });

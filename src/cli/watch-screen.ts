@@ -1,7 +1,7 @@
 /** Draws a `WatchView` as lines for a terminal of a given size. Colours only; the cursor is the caller's. */
 import { formatInstant, type TraceEntry } from '../sim/index.ts';
 import { clip } from './screen.ts';
-import type { NodeView, ResourceView, WatchView } from './watch-view.ts';
+import type { WatchedNode, ResourceView, WatchView } from './watch-view.ts';
 
 const BOLD = 1;
 const DIM = 2;
@@ -51,7 +51,7 @@ function networkLine({ cuts, nodes }: WatchView): string {
   return cuts.map((around) => paint(`cut around ${around.map((node) => nodes[node]?.name).join(' ') || 'nobody'}`, RED)).join('   ');
 }
 
-function nodeLines(nodes: readonly NodeView[], most: number): string[] {
+function nodeLines(nodes: readonly WatchedNode[], most: number): string[] {
   const groups = new Set(nodes.map(({ name }) => name.charAt(0)));
   const lines: string[] = [];
   let group = '';

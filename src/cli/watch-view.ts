@@ -1,7 +1,7 @@
 /** What a viewer of a simulated world has to know at an instant: who is up, who holds what, who waits. Built up from the entries of a trace. */
 import type { TracedRun, TraceEntry } from '../sim/index.ts';
 
-export interface NodeView {
+export interface WatchedNode {
   readonly name: string;
   /** `silent` is a process that is up but takes no part yet: it has not said that it is ready. */
   state: 'up' | 'down' | 'silent' | 'stalled' | 'asleep';
@@ -19,7 +19,7 @@ export interface ResourceView {
 }
 
 export class WatchView {
-  readonly nodes: readonly NodeView[];
+  readonly nodes: readonly WatchedNode[];
   readonly resources: Map<string, ResourceView> = new Map();
   /** Who is cut off, one list for each cut. */
   readonly cuts: (readonly number[])[] = [];
@@ -45,12 +45,12 @@ export class WatchView {
   }
 
   /** Ends what ends by itself. */
-  settle(nowUs: number): void {
+  endPassed(nowUs: number): void {
     for (const view of this.nodes)
       if ((view.state === 'stalled' || view.state === 'asleep') && view.stateUntilUs <= nowUs) view.state = 'up';
   }
 
-  #applyFact({ fact, incarnation }: TraceEntry, view: NodeView | null): void {
+  #applyFact({ fact, incarnation }: TraceEntry, view: WatchedNode | null): void {
     switch (fact?.kind) {
       case 'up':
         if (view === null) return;

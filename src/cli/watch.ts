@@ -39,7 +39,7 @@ export async function watchRun(simulation: Simulation, mutant: string | null, se
 }
 
 function print(run: TracedRun, title: string): false {
-  const lines = run.entries.flatMap((entry) => tell(run, entry) ?? []);
+  const lines = run.entries.flatMap((entry) => lineOf(run, entry) ?? []);
   process.stdout.write(`${[title, ...lines].join('\n')}\n`);
   return false;
 }
@@ -67,10 +67,10 @@ async function play(run: TracedRun, title: string, speed: number): Promise<boole
   for (let nowUs = 0; !stopped; nowUs = (performance.now() - startedMs) * 1000 * speed) {
     for (let entry = run.entries[next]; entry && entry.atUs <= nowUs; entry = run.entries[++next]) {
       view.apply(entry);
-      const line = tell(run, entry);
+      const line = lineOf(run, entry);
       if (line !== null) log.push(coloured(entry, line));
     }
-    view.settle(nowUs);
+    view.endPassed(nowUs);
     frame = { ...frame, nowUs: Math.min(nowUs, endUs) };
     const lines = [...frameLines(frame, stdout.columns, stdout.rows), '\x1b[2mCtrl-C stops\x1b[0m'];
     stdout.write(redrawn(lines));
@@ -87,7 +87,7 @@ async function play(run: TracedRun, title: string, speed: number): Promise<boole
 }
 
 /** What is worth a line of the story, or null. */
-function tell(run: TracedRun, entry: TraceEntry): string | null {
+function lineOf(run: TracedRun, entry: TraceEntry): string | null {
   const { record } = entry;
   if (entry.kind === 'message' || entry.kind === 'step') return null;
   if (record && record.kind !== 'granted' && record.kind !== 'ended') return null;

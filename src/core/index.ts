@@ -3,7 +3,7 @@ export * from './contract.ts';
 export * from './nested.ts';
 export * from './rate-watch.ts';
 export * from './registers/plain-client.ts';
-export * from './registers/round-register-core.ts';
+export * from './registers/rounds-register-core.ts';
 export * from './registers/round-based.ts';
 export { TELLS_LIVES } from './leases/census.ts';
 export type { SuccessionMode } from './leases/succession.ts';

@@ -212,7 +212,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   #finish(): void {
     this.#isStepping = false;
     this.#plan();
-    this.#tell();
+    this.#deliverEvents();
   }
 
   #readClocks(dueAt: MonoUs | null): void {
@@ -242,7 +242,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
   }
 
   /** The caller is told after the step. It may give commands at once: those are steps of their own, and what they say comes after. */
-  #tell(): void {
+  #deliverEvents(): void {
     if (this.#isTelling || this.#events.length === 0) return;
     this.#isTelling = true;
     const { onEvent } = this.#options;

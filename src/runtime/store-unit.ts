@@ -83,10 +83,14 @@ export class StoreUnit implements SharedUnit {
   }
 
   #answer<Answer>(access: Promise<Answer>, done: UnitAnswer, told: (answer: Answer) => Parameters<UnitAnswer>[0]): void {
-    void this.#tell(access, done, told);
+    void this.#answerWhenDone(access, done, told);
   }
 
-  async #tell<Answer>(access: Promise<Answer>, done: UnitAnswer, told: (answer: Answer) => Parameters<UnitAnswer>[0]): Promise<void> {
+  async #answerWhenDone<Answer>(
+    access: Promise<Answer>,
+    done: UnitAnswer,
+    told: (answer: Answer) => Parameters<UnitAnswer>[0],
+  ): Promise<void> {
     let answer: Parameters<UnitAnswer>[0] = FAILED;
     try {
       answer = told(await access);

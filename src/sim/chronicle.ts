@@ -13,11 +13,11 @@ import {
   type Referee,
   type WhoMemory,
 } from '../check/index.ts';
-import { HoldLedger, type Hold } from './holds.ts';
+import { HoldLedger, type LedgerHold } from './holds.ts';
 import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
 
 /** What the application on a node tells; a hold comes with its deadline. What is still left of it is reckoned when it is written down. */
-export type Told =
+export type ApplicationReport =
   | {
       readonly kind: 'granted';
       readonly resource: string;
@@ -36,7 +36,7 @@ export type Told =
 
 /** The part of a desk by which an application tells the history what it does. */
 export abstract class Teller {
-  protected abstract tell(told: Told): void;
+  protected abstract report(told: ApplicationReport): void;
 
   requested(resource: string, request: number): void {
     this.record({ kind: 'requested', resource, request });
@@ -47,27 +47,27 @@ export abstract class Teller {
   }
 
   granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
-    this.tell({ kind: 'granted', resource, request, token, deadline });
+    this.report({ kind: 'granted', resource, request, token, deadline });
   }
 
   renewed(resource: string, token: number, deadline: HoldDeadline): void {
-    this.tell({ kind: 'renewed', resource, token, deadline });
+    this.report({ kind: 'renewed', resource, token, deadline });
   }
 
   used(resource: string, token: number): void {
-    this.tell({ kind: 'used', resource, token });
+    this.report({ kind: 'used', resource, token });
   }
 
   ended(resource: string, token: number, reason: 'released' | 'lost'): void {
-    this.tell({ kind: 'ended', resource, token, reason });
+    this.report({ kind: 'ended', resource, token, reason });
   }
 
   record(record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'>): void {
-    this.tell({ kind: 'record', record });
+    this.report({ kind: 'record', record });
   }
 
   failLiveness(message: string): void {
-    this.tell({ kind: 'missed', message });
+    this.report({ kind: 'missed', message });
   }
 }
 
@@ -102,11 +102,11 @@ export class Chronicle {
     this.#written = written;
   }
 
-  tell(node: number, incarnation: number, told: Told): void {
+  report(node: number, incarnation: number, told: ApplicationReport): void {
     const who = { at: this.#clocks.now(), node, incarnation };
     if (told.kind === 'record') {
       // What has ended by its holder's own clocks is over for whoever asks, too.
-      if (isOfQuestion(told.record.kind)) this.settleAll();
+      if (isOfQuestion(told.record.kind)) this.closeAllPassed();
       this.#write({ ...who, ...told.record });
       return;
     }
@@ -120,7 +120,7 @@ export class Chronicle {
     }
     const { resource, token } = told;
     const hold = this.#ledger.find(resource, incarnation, token);
-    this.settle(resource);
+    this.closePassed(resource);
     switch (told.kind) {
       case 'granted': {
         const { request, deadline } = told;
@@ -156,15 +156,15 @@ export class Chronicle {
   }
 
   /** Writes down the holds of a resource that ended by themselves. */
-  settle(resource: string): void {
+  closePassed(resource: string): void {
     const at = this.#clocks.now();
     for (const { node, incarnation, token } of this.#ledger.closePassed(resource, (hold) => this.#hasPassed(hold))) {
       this.#write({ at, node, incarnation, kind: 'ended', resource, token, reason: 'deadline' });
     }
   }
 
-  settleAll(): void {
-    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.settle(resource);
+  closeAllPassed(): void {
+    for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.closePassed(resource);
   }
 
   /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
@@ -193,11 +193,11 @@ export class Chronicle {
 
   /** The nodes that hold a resource by their own clocks, at this instant. */
   holdersOf(resource: string): number[] {
-    this.settle(resource);
+    this.closePassed(resource);
     return this.#ledger.holdersOf(resource);
   }
 
-  #hasPassed({ node, deadline }: Hold): boolean {
+  #hasPassed({ node, deadline }: LedgerHold): boolean {
     const { wallsGoBack = false } = this.#clocks;
     return this.#remainingUs(node, wallsGoBack ? { ...deadline, wallUs: wallUs(Infinity) } : deadline) <= 0;
   }

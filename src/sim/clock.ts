@@ -40,12 +40,12 @@ export class MachineClock {
   }
 
   setRate(trueUs: number, ratePpm: number): void {
-    this.#settle(trueUs);
+    this.#rebase(trueUs);
     this.#ratePpm = ratePpm;
   }
 
   stepWall(trueUs: number, byUs: number): void {
-    this.#settle(trueUs);
+    this.#rebase(trueUs);
     this.#wallAtSince += byUs;
   }
 
@@ -54,18 +54,18 @@ export class MachineClock {
   }
 
   sleep(trueUs: number): void {
-    this.#settle(trueUs);
+    this.#rebase(trueUs);
     this.#asleep = true;
   }
 
   awake(trueUs: number): void {
-    this.#settle(trueUs);
+    this.#rebase(trueUs);
     this.#asleep = false;
   }
 
   /** The machine was rebooted: the monotonic clock begins anew. */
   restartMono(trueUs: number, monoStartUs: number): void {
-    this.#settle(trueUs);
+    this.#rebase(trueUs);
     this.#monoAtSince = monoStartUs;
     this.#asleep = false;
   }
@@ -74,7 +74,7 @@ export class MachineClock {
     return spanUs + Math.floor((spanUs * this.#ratePpm) / 1_000_000);
   }
 
-  #settle(trueUs: number): void {
+  #rebase(trueUs: number): void {
     const mono = this.monoAt(trueUs);
     const wall = this.wallAt(trueUs);
     this.#sinceUs = trueUs;

@@ -1,18 +1,18 @@
 /** The desk of one process's user: its commands and timers, and what it tells the history. */
 import type { MonoUs, WallUs } from '../kernel/index.ts';
-import { Teller, type Told } from './chronicle.ts';
+import { Teller, type ApplicationReport } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { Desk } from './protocol.ts';
 import type { Population } from './population.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { WorldSurroundings } from './surroundings.ts';
 
 export class SimDesk<Message, Command, Event, Config> extends Teller implements Desk<Command> {
-  readonly #world: Surroundings<Message, Command, Event, Config>;
+  readonly #world: WorldSurroundings<Message, Command, Event, Config>;
   readonly #population: Population<Message, Command, Event, Config>;
   readonly #process: SimProcess<Message, Command, Event>;
 
   constructor(
-    world: Surroundings<Message, Command, Event, Config>,
+    world: WorldSurroundings<Message, Command, Event, Config>,
     population: Population<Message, Command, Event, Config>,
     process: SimProcess<Message, Command, Event>,
   ) {
@@ -66,8 +66,8 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
     });
   }
 
-  protected tell(told: Told): void {
-    this.#world.tell(this.#process, told);
+  protected report(told: ApplicationReport): void {
+    this.#world.report(this.#process, told);
   }
 
   sometimes(name: string): void {

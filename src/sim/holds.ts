@@ -4,25 +4,25 @@
  */
 import type { HoldDeadline } from './protocol.ts';
 
-export interface Hold {
+export interface LedgerHold {
   readonly node: number;
   readonly incarnation: number;
   readonly token: number;
   deadline: HoldDeadline;
 }
 
-const NONE: readonly Hold[] = [];
+const NONE: readonly LedgerHold[] = [];
 
 export class HoldLedger {
-  readonly #holds = new Map<string, Hold[]>();
+  readonly #holds = new Map<string, LedgerHold[]>();
 
-  open(resource: string, hold: Hold): void {
+  open(resource: string, hold: LedgerHold): void {
     const holds = this.#holds.get(resource);
     if (holds) holds.push(hold);
     else this.#holds.set(resource, [hold]);
   }
 
-  find(resource: string, incarnation: number, token: number): Hold | undefined {
+  find(resource: string, incarnation: number, token: number): LedgerHold | undefined {
     return this.#holds.get(resource)?.find((hold) => hold.incarnation === incarnation && hold.token === token);
   }
 
@@ -40,7 +40,7 @@ export class HoldLedger {
   }
 
   /** Closes what has passed; that, the newest first. */
-  closePassed(resource: string, hasPassed: (hold: Hold) => boolean): readonly Hold[] {
+  closePassed(resource: string, hasPassed: (hold: LedgerHold) => boolean): readonly LedgerHold[] {
     const holds = this.#holds.get(resource) ?? NONE;
     if (!holds.some(hasPassed)) return NONE;
     const passed = holds.filter(hasPassed);
@@ -52,7 +52,7 @@ export class HoldLedger {
   }
 
   /** Every open hold with its resource. */
-  *entries(): Generator<[resource: string, hold: Hold]> {
+  *entries(): Generator<[resource: string, hold: LedgerHold]> {
     for (const [resource, holds] of this.#holds) for (const hold of holds) yield [resource, hold];
   }
 

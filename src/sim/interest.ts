@@ -156,7 +156,7 @@ export const LEASE_INTERESTS: readonly Sometime[] = [
 ];
 
 /** Not a judge: it never objects. */
-export class LeaseObserver implements Referee {
+export class LeaseInterest implements Referee {
   readonly property = 'interest';
   readonly handles: readonly RecordKind[] = [];
   readonly #sometimes: (name: string) => void;

@@ -8,7 +8,7 @@ import type { Boot } from '../core/index.ts';
 import { MachineClock } from './clock.ts';
 import { LyingCore, LyingUser } from './liar.ts';
 import type { SimProcess } from './process.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { WorldSurroundings } from './surroundings.ts';
 
 const MILLION = 1_000_000;
 /** How often a liar says something, on average. */
@@ -20,7 +20,7 @@ export class Population<Message, Command, Event, Config> {
   /** The process that gets the messages of each node, if it is up. */
   readonly current: (SimProcess<Message, Command, Event> | null)[] = [];
   readonly clocks: MachineClock[] = [];
-  readonly #world: Surroundings<Message, Command, Event, Config>;
+  readonly #world: WorldSurroundings<Message, Command, Event, Config>;
   readonly #asleepUntilUs: number[] = [];
   readonly #disksKept: boolean[] = [];
   #outliving: { readonly old: SimProcess<Message, Command, Event>; readonly keepsTo: readonly boolean[] } | null = null;
@@ -28,7 +28,7 @@ export class Population<Message, Command, Event, Config> {
   /** Whose clocks are beyond the bound. */
   #slewed: number | null = null;
 
-  constructor(world: Surroundings<Message, Command, Event, Config>) {
+  constructor(world: WorldSurroundings<Message, Command, Event, Config>) {
     this.#world = world;
   }
 

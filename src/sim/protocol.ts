@@ -11,7 +11,7 @@ import type { FaultPlan } from './faults.ts';
 /** A rule taken out of the core on purpose, to see the referees notice. */
 export interface Mutant {
   readonly name: string;
-  /** The rule it removes, as in `docs/divergence/`. */
+  /** The rule it removes, as in `docs/research/divergence/`. */
   readonly rule: string;
   /** How it goes wrong, in a sentence or two. */
   readonly how: string;

@@ -4,7 +4,7 @@
  */
 import { compareNames, equalBytes, invariant } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId, type Version } from '../core/index.ts';
-import { NOT_YET, RegularRegister, type Change, type Place, type Reading } from './regular-register.ts';
+import { NOT_YET, RegularRegister, type RegisterChange, type OrderPlace, type Reading } from './regular-register.ts';
 
 /** What a core asks of storage. */
 export type AccessRequest =
@@ -23,19 +23,19 @@ export type AccessRequest =
   | { readonly action: 'list'; readonly unit: UnitId; readonly key: string; readonly op: number };
 
 /** An access that has begun. */
-export interface Access {
+export interface BegunAccess {
   readonly request: AccessRequest;
   readonly node: number;
   readonly reading: Reading;
   /** Null for a read and a list, and for what a failing unit does not do. */
-  readonly change: Change | null;
+  readonly change: RegisterChange | null;
   isEffective: boolean;
   /** A swap that found another record. */
   isLost: boolean;
   /** What a read found. */
   found: Uint8Array | null;
   /** The change that a weak read found, or null for none; undefined where it found what was there. */
-  foundWeakly: Change | null | undefined;
+  foundWeakly: RegisterChange | null | undefined;
   /** What a list found; a weak one, what it says it found. */
   keys: readonly string[] | null;
   isListedWeakly: boolean;
@@ -57,15 +57,15 @@ export class Registers {
   /** By unit and key; a disk is known by the node it is in. */
   readonly #units = new Map<UnitId, Map<string, RegularRegister>>();
   readonly #disks = new Map<number, Map<string, RegularRegister>>();
-  #places: Place = 0;
+  #places: OrderPlace = 0;
 
   /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
-  begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): Access & More {
+  begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): BegunAccess & More {
     const { action, unit } = request;
     invariant(unit !== OWN_DISK || (action !== 'swap' && action !== 'list'), 'an own disk is read, written and erased, no more');
     const reading = { began: ++this.#places };
     const change = isDone && action !== 'read' && action !== 'list' ? { value: valueOf(request), place: NOT_YET, ended: NOT_YET } : null;
-    const access: Access = {
+    const access: BegunAccess = {
       request,
       node,
       reading,
@@ -84,7 +84,7 @@ export class Registers {
   }
 
   /** The instant of the effect. A change may go astray: to another key. */
-  takeEffect(access: Access, astray?: string): void {
+  takeEffect(access: BegunAccess, astray?: string): void {
     const { request, change } = access;
     if (access.isEffective) return;
     access.isEffective = true;
@@ -100,7 +100,7 @@ export class Registers {
   }
 
   /** A change that took effect does so once more. A swap looks again at what is there. */
-  repeat(access: Access): void {
+  repeat(access: BegunAccess): void {
     const { request, change } = access;
     if (change === null) return;
     const register = this.#registerOf(access);
@@ -109,12 +109,12 @@ export class Registers {
   }
 
   /** Nobody will ever be told of it. */
-  abandon(access: Access): void {
+  abandon(access: BegunAccess): void {
     for (const register of this.#readBy(access)) register.endRead(access.reading);
   }
 
   /** It is over: what the core is told. */
-  end(access: Access, ok: boolean): Completion {
+  end(access: BegunAccess, ok: boolean): Completion {
     const { request, change, isLost, found, keys } = access;
     const { op, action } = request;
     // What was lost or went astray has no place.
@@ -127,16 +127,16 @@ export class Registers {
   }
 
   /** What a regular register lets this read find. */
-  findable(access: Access): ReturnType<RegularRegister['findable']> {
+  findable(access: BegunAccess): ReturnType<RegularRegister['findable']> {
     return this.#registerOf(access).findable(access.reading);
   }
 
-  newestOf(access: Access): Change | null {
+  newestOf(access: BegunAccess): RegisterChange | null {
     return this.#registerOf(access).newest;
   }
 
   /** The keys that a list may leave out or name, each as it likes, and those that it must name. */
-  listable({ request, node, reading }: Access): { readonly must: string[]; readonly may: string[] } {
+  listable({ request, node, reading }: BegunAccess): { readonly must: string[]; readonly may: string[] } {
     const must: string[] = [];
     const may: string[] = [];
     for (const [key, register] of this.#under(request, node)) {
@@ -148,7 +148,7 @@ export class Registers {
   }
 
   /** The list names these. */
-  listAs(access: Access, keys: readonly string[]): void {
+  listAs(access: BegunAccess, keys: readonly string[]): void {
     access.keys = [...keys].sort(compareNames);
     access.isListedWeakly = true;
   }
@@ -187,7 +187,7 @@ export class Registers {
     this.#disks.delete(node);
   }
 
-  #swap(access: Access, seen: Version | null, change: Change): void {
+  #swap(access: BegunAccess, seen: Version | null, change: RegisterChange): void {
     const register = this.#registerOf(access);
     access.isLost = !equalVersions(register.value, seen);
     if (access.isLost) return;
@@ -200,7 +200,7 @@ export class Registers {
     return keys.map(([key]) => key).sort(compareNames);
   }
 
-  #readBy(access: Access): RegularRegister[] {
+  #readBy(access: BegunAccess): RegularRegister[] {
     const { request, node } = access;
     if (request.action === 'read') return [this.#registerOf(access)];
     return request.action === 'list' ? this.#under(request, node).map(([, register]) => register) : [];
@@ -210,7 +210,7 @@ export class Registers {
     return [...this.#at(unit === OWN_DISK ? { unit, node } : { unit })].filter(([key]) => key.startsWith(prefix));
   }
 
-  #registerOf({ request, node }: Access): RegularRegister {
+  #registerOf({ request, node }: BegunAccess): RegularRegister {
     return this.#register(request.unit, node, request.key);
   }
 

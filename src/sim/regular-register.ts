@@ -6,36 +6,36 @@
  */
 
 /** A place in the order of all beginnings, effects and answers: instants are too coarse, much happens in the same microsecond. */
-export type Place = number;
-export const NOT_YET: Place = Infinity;
+export type OrderPlace = number;
+export const NOT_YET: OrderPlace = Infinity;
 
 /** What a write, a swap, an erasure or damage does to a record. */
-export interface Change {
+export interface RegisterChange {
   /** Null: nothing is there from here on. */
   readonly value: Uint8Array | null;
   /** When it took effect. */
-  place: Place;
+  place: OrderPlace;
   /** When it was answered. One that is said to have failed never is: it stays concurrent with all that follows. */
-  ended: Place;
+  ended: OrderPlace;
 }
 
 /** A read under way. */
 export interface Reading {
-  readonly began: Place;
+  readonly began: OrderPlace;
 }
 
 /** What a read may find: these changes, in the order in which they began, and perhaps that nothing was ever written. */
 export interface Findable {
-  readonly changes: readonly Change[];
+  readonly changes: readonly RegisterChange[];
   readonly orNothing: boolean;
 }
 
 export class RegularRegister {
   /** The last change that took effect, and the one before it. */
-  newest: Change | null = null;
-  #before: Change | null = null;
+  newest: RegisterChange | null = null;
+  #before: RegisterChange | null = null;
   /** Changes that a read may still find, in the order in which they began. */
-  readonly #changes: Change[] = [];
+  readonly #changes: RegisterChange[] = [];
   /** Oldest first. */
   readonly #readings = new Set<Reading>();
   readonly #isWeak: boolean;
@@ -50,24 +50,24 @@ export class RegularRegister {
   }
 
   /** From here on it may be found. */
-  begin(change: Change): void {
+  begin(change: RegisterChange): void {
     if (this.#isWeak) this.#changes.push(change);
   }
 
-  takeEffect(change: Change, place: Place): void {
+  takeEffect(change: RegisterChange, place: OrderPlace): void {
     change.place = place;
     this.#before = this.newest;
     this.newest = change;
   }
 
   /** A change that never will take effect here. */
-  withdraw(change: Change): void {
+  withdraw(change: RegisterChange): void {
     const at = this.#changes.indexOf(change);
     if (at >= 0) this.#changes.splice(at, 1);
   }
 
   /** A change that nobody waits for: it is over as soon as it is there. */
-  land(value: Uint8Array | null, place: Place): void {
+  land(value: Uint8Array | null, place: OrderPlace): void {
     const change = { value, place, ended: place };
     this.begin(change);
     this.takeEffect(change, place);
@@ -75,7 +75,7 @@ export class RegularRegister {
   }
 
   /** The newest change is undone, and cannot be undone twice. */
-  forgetNewest(place: Place): void {
+  forgetNewest(place: OrderPlace): void {
     this.land(this.#before?.value ?? null, place);
     this.#before = this.newest;
   }
@@ -98,7 +98,7 @@ export class RegularRegister {
   tidy(): void {
     const changes = this.#changes;
     if (changes.length < 2) return;
-    let horizon: Place = NOT_YET;
+    let horizon: OrderPlace = NOT_YET;
     for (const { began } of this.#readings) {
       horizon = began;
       break;
@@ -111,7 +111,7 @@ export class RegularRegister {
 }
 
 /** The place of the last change, in the order of effects, of those answered before; 0 if there is none. */
-function newestEndedBefore(changes: readonly Change[], before: Place): Place {
+function newestEndedBefore(changes: readonly RegisterChange[], before: OrderPlace): OrderPlace {
   let newest = 0;
   for (const { ended, place } of changes) if (ended < before && place > newest) newest = place;
   return newest;

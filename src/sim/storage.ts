@@ -11,7 +11,7 @@ import { OWN_DISK, type Completion, type UnitId } from '../core/index.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import { NOT_YET } from './regular-register.ts';
-import { Registers, type Access as BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
+import { Registers, type BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
 
 const MILLION = 1_000_000;
 
@@ -30,7 +30,7 @@ interface Course {
   readonly againUs: number;
 }
 
-export type Access = BegunAccess & Course;
+export type ScheduledAccess = BegunAccess & Course;
 
 export class Storage {
   faults: FaultPlan;
@@ -43,9 +43,9 @@ export class Storage {
   /** Processes that an access to their own disk has failed, or never answered: only a new process gets on from there. */
   readonly #stranded = new Set<number>();
   /** Accesses under way to the own disk. */
-  readonly #onDisk = new Set<Access>();
+  readonly #onDisk = new Set<ScheduledAccess>();
   /** Is told of each effect, and of each change that takes effect once more. */
-  effected: (access: Access, isAgain: boolean) => void = () => undefined;
+  effected: (access: ScheduledAccess, isAgain: boolean) => void = () => undefined;
   /** Is told of what befalls records by themselves. */
   damaged: (damage: Damage) => void = () => undefined;
 
@@ -86,7 +86,7 @@ export class Storage {
   }
 
   /** Begins an access; null if nothing will ever come of it. */
-  begin(process: number, node: number, request: AccessRequest, nowUs: number): Access | null {
+  begin(process: number, node: number, request: AccessRequest, nowUs: number): ScheduledAccess | null {
     const { storageUsMin, storageUsSpread, lateAccessPpm, lostAnswerPpm, diskHangPpm, diskLostAnswerPpm } = this.faults;
     const { unit } = request;
     const isShared = unit !== OWN_DISK;
@@ -110,7 +110,7 @@ export class Storage {
   }
 
   /** The instant of the effect. Says whether an answer will follow. */
-  takeEffect(access: Access, writerLives: boolean): boolean {
+  takeEffect(access: ScheduledAccess, writerLives: boolean): boolean {
     const { change, request, astray } = access;
     const isShared = request.unit !== OWN_DISK;
     access.phase = 'effective';
@@ -129,14 +129,14 @@ export class Storage {
   }
 
   /** A change that took effect does so once more, as when it was sent twice. */
-  takeEffectAgain(access: Access): void {
+  takeEffectAgain(access: ScheduledAccess): void {
     this.#counts['repeated-write']++;
     this.effected(access, true);
     this.#registers.repeat(access);
   }
 
   /** The answer arrives. A weak read is settled only now, since writes begun meanwhile are concurrent with it. */
-  answer(access: Access): Completion {
+  answer(access: ScheduledAccess): Completion {
     const { ok, request } = access;
     if (!ok) this.#counts[request.unit === OWN_DISK ? 'disk-failed' : 'failed-access']++;
     if (this.faults.weakReads && request.unit !== OWN_DISK) this.#answerWeakly(access);
@@ -153,7 +153,7 @@ export class Storage {
     }
   }
 
-  #answerWeakly(access: Access): void {
+  #answerWeakly(access: ScheduledAccess): void {
     const { action } = access.request;
     if (action !== 'read' && action !== 'list') return;
     if (this.#chooser.below(2) !== 0) return;
@@ -161,7 +161,7 @@ export class Storage {
     else this.#listWeakly(access);
   }
 
-  #readWeakly(access: Access): void {
+  #readWeakly(access: ScheduledAccess): void {
     const { changes, orNothing } = this.#registers.findable(access);
     const choices = changes.length + (orNothing ? 1 : 0);
     invariant(choices > 0, 'a register forgot the newest of its writes');
@@ -173,7 +173,7 @@ export class Storage {
     else if (newest !== null && newest !== found) this.#counts['stale-read']++;
   }
 
-  #listWeakly(access: Access): void {
+  #listWeakly(access: ScheduledAccess): void {
     const { must, may } = this.#registers.listable(access);
     const named = may.filter(() => this.#chooser.below(2) === 0);
     this.#registers.listAs(access, [...must, ...named]);

@@ -3,12 +3,12 @@ import { OWN_DISK } from '../core/index.ts';
 import type { SimProcess } from './process.ts';
 import type { Network } from './network.ts';
 import type { Population } from './population.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { WorldSurroundings } from './surroundings.ts';
 
 const MILLION = 1_000_000;
 
 export function scheduleStrikes<Message, Command, Event, Config>(
-  world: Surroundings<Message, Command, Event, Config>,
+  world: WorldSurroundings<Message, Command, Event, Config>,
   population: Population<Message, Command, Event, Config>,
   network: Network,
 ): void {

@@ -2,7 +2,7 @@
 import type { Chooser, MonoUs, WallUs } from '../kernel/index.ts';
 import type { Step } from '../core/index.ts';
 import type { Sometimes } from '../check/index.ts';
-import type { Chronicle, Told } from './chronicle.ts';
+import type { Chronicle, ApplicationReport } from './chronicle.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import type { Overheard } from './liar.ts';
@@ -12,7 +12,7 @@ import type { Storage } from './storage.ts';
 import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
-export interface Surroundings<Message, Command, Event, Config> extends Step<Message, Event> {
+export interface WorldSurroundings<Message, Command, Event, Config> extends Step<Message, Event> {
   readonly protocol: SimProtocol<Message, Command, Event, Config>;
   readonly scenario: Scenario<Config>;
   readonly mutant: string | null;
@@ -39,5 +39,5 @@ export interface Surroundings<Message, Command, Event, Config> extends Step<Mess
   deskOf(process: SimProcess<Message, Command, Event>): Desk<Command>;
   queueCommand(command: Command): void;
   setTimer(process: SimProcess<Message, Command, Event>, spanUs: number, tag: number): void;
-  tell(process: SimProcess<Message, Command, Event>, told: Told): void;
+  report(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void;
 }

@@ -2,12 +2,12 @@
  * A tape of one run: every input a process got and everything that befell its machine, as actions of a stage, with their instants. It is
  * what a run consists of once nothing is drawn any more, so shrinking can play it on the stage, with parts left out.
  */
-import type { Told } from './chronicle.ts';
+import type { ApplicationReport } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
-import type { Change } from './regular-register.ts';
+import type { RegisterChange } from './regular-register.ts';
 import type { Damage } from './registers.ts';
-import { kindOfMessage, type Origin, type OriginAction } from './stage/actions.ts';
-import type { Access } from './storage.ts';
+import { kindOfMessage, type StepOrigin, type OriginAction } from './stage/actions.ts';
+import type { ScheduledAccess } from './storage.ts';
 
 /** What an actor on the stage is told to do instead of a command. */
 export interface Said {
@@ -55,7 +55,7 @@ export interface TapedClock {
 }
 
 /** From this step on. */
-export interface Since {
+export interface SinceStep {
   readonly step: number;
   readonly atUs: number;
 }
@@ -69,7 +69,7 @@ export class Tape<Command> {
   readonly clocks: TapedClock[] = [];
   readonly steps: TapedStep[] = [];
   /** From here on all goes well, and progress is owed. */
-  healed: Since | null = null;
+  healed: SinceStep | null = null;
   readonly #now: () => number;
   readonly #lines: Lines<Command>;
   /** The number of the step under way, and of the next. */
@@ -77,9 +77,9 @@ export class Tape<Command> {
   #next = 0;
   #under: TapedStep | null = null;
   /** By place in the world's slab: the message that is there now. */
-  readonly #messages: Origin[] = [];
-  readonly #accesses = new Map<Access, { readonly node: number; readonly access: Origin }>();
-  readonly #changes = new Map<Change, { readonly node: number; readonly access: Origin }>();
+  readonly #messages: StepOrigin[] = [];
+  readonly #accesses = new Map<ScheduledAccess, { readonly node: number; readonly access: StepOrigin }>();
+  readonly #changes = new Map<RegisterChange, { readonly node: number; readonly access: StepOrigin }>();
   /** The request that each token answered, and the step that made each request. */
   readonly #requests = new Map<string, number>();
   readonly #askedIn = new Map<string, number>();
@@ -129,7 +129,7 @@ export class Tape<Command> {
   }
 
   /** What an application tells shows what it does: it acts under a lease, or looks at what its learner believes. */
-  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: Told): void {
+  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     const key = (token: number): string => `${process.index} ${token}`;
     if (told.kind === 'granted') this.#requests.set(key(told.token), told.request);
     else if (told.kind === 'used') this.#say(process, this.#lines.use(told.resource, this.#requests.get(key(told.token)) ?? 0), false);
@@ -138,12 +138,12 @@ export class Tape<Command> {
   }
 
   delivered<Message, Event>(process: SimProcess<Message, Command, Event>, place: number): void {
-    this.did(process, { kind: 'deliver', message: this.#messages[place] as Origin });
+    this.did(process, { kind: 'deliver', message: this.#messages[place] as StepOrigin });
   }
 
-  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: Access): void {
+  completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: ScheduledAccess): void {
     const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
-    const asked = this.#accesses.get(access) as { readonly node: number; readonly access: Origin };
+    const asked = this.#accesses.get(access) as { readonly node: number; readonly access: StepOrigin };
     // `finding` is the change that a weak read found, or null: nothing. What damage left is known by no access: it is found where it is the newest.
     const found = weakly && this.#changes.get(weakly);
     const finding = found === undefined ? {} : { finding: found };
@@ -152,7 +152,7 @@ export class Tape<Command> {
   }
 
   /** An access to storage took effect, perhaps once more; whether anybody is told is another matter. */
-  effected(access: Access, isAgain: boolean): void {
+  effected(access: ScheduledAccess, isAgain: boolean): void {
     const { change, astray, request } = access;
     const asked = this.#accesses.get(access);
     // A failing unit may answer a change without making it.
@@ -172,7 +172,7 @@ export class Tape<Command> {
   }
 
   /** The step under way reads or writes; null if nothing will come of it. */
-  asked(node: number, access: Access | null): void {
+  asked(node: number, access: ScheduledAccess | null): void {
     const origin = { node, access: this.#origin('') };
     if (!access) return;
     this.#accesses.set(access, origin);
@@ -221,7 +221,7 @@ export class Tape<Command> {
     this.#effects = 0;
   }
 
-  #origin(kind: string): Origin {
+  #origin(kind: string): StepOrigin {
     const nth = this.#counts.get(kind) ?? 0;
     this.#counts.set(kind, nth + 1);
     return { step: this.#step, kind, nth };

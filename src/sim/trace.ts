@@ -7,7 +7,7 @@ import type { Boot } from '../core/index.ts';
 import { formatRecord, type HistoryRecord } from '../check/index.ts';
 import type { Cut } from './network.ts';
 import type { Damage } from './registers.ts';
-import type { Access } from './storage.ts';
+import type { ScheduledAccess } from './storage.ts';
 
 interface Who {
   readonly node: number;
@@ -70,7 +70,7 @@ export class Trace {
     this.#add('step', by, `says ${describe()}`);
   }
 
-  completed(by: Who, access: Access): void {
+  completed(by: Who, access: ScheduledAccess): void {
     const { request, ok, isLost } = access;
     this.#add('step', by, `learns that its ${request.action} of ${request.key} ${!ok ? 'failed' : isLost ? 'is lost' : 'is done'}`);
   }
@@ -171,6 +171,14 @@ function describeRecord(record: HistoryRecord): string {
       return `no longer holds ${record.resource} (token ${record.token}): ${record.reason}`;
     case 'crashed':
       return 'is gone, with all it held';
+    case 'queried':
+      return record.scope === 'name' ? `asks who holds ${record.resource}` : `asks what is held under '${record.resource}'`;
+    case 'answered': {
+      const who = record.holder === undefined ? 'nobody holds' : `#${record.holder} with token ${record.token} holds`;
+      return `is told${record.certain === 'yes' ? ' for certain' : ''} that ${who} ${record.resource}`;
+    }
+    case 'listed':
+      return `has been told ${record.certain === 'yes' ? 'for certain ' : ''}all that is held (question ${record.query})`;
     case 'believed':
       return `believes that ${record.resource} is held (token ${record.token})`;
     case 'invoked':

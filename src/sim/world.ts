@@ -7,7 +7,7 @@ import { NEVER, type Chooser, type MonoUs, type NodeId, type WallUs } from '../k
 import type { UnitId, Version } from '../core/index.ts';
 import { Sometimes, type HistoryRecord, type Panel } from '../check/index.ts';
 import { invariantViolation } from './broken-core.ts';
-import { Chronicle, type ChronicleClocks, type Told } from './chronicle.ts';
+import { Chronicle, type ChronicleClocks, type ApplicationReport } from './chronicle.ts';
 import type { MachineClock } from './clock.ts';
 import { SimDesk } from './desk.ts';
 import { COMPLETE, DELIVER, EventQueue, FAULT, USER_TIMER, WAKE, type EventKind } from './event-queue.ts';
@@ -21,9 +21,9 @@ import { Population } from './population.ts';
 import type { SimProcess } from './process.ts';
 import type { Scenario, SimProtocol } from './protocol.ts';
 import type { AccessRequest } from './registers.ts';
-import { Storage, type Access } from './storage.ts';
+import { Storage, type ScheduledAccess } from './storage.ts';
 import { scheduleStrikes } from './strikes.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { WorldSurroundings } from './surroundings.ts';
 import { labelOf } from './stage/actions.ts';
 import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
@@ -33,7 +33,7 @@ const MILLION = 1_000_000;
 const EVENTS_MAX = 10 * MILLION;
 const EVENTS_BETWEEN_LOOKS = 1024;
 
-export class World<Message, Command, Event, Config> implements ChronicleClocks, Surroundings<Message, Command, Event, Config> {
+export class World<Message, Command, Event, Config> implements ChronicleClocks, WorldSurroundings<Message, Command, Event, Config> {
   // The step under way. One object serves all steps: a core may not keep it.
   monoUs: MonoUs = 0 as MonoUs;
   wallUs: WallUs = 0 as WallUs;
@@ -68,7 +68,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   readonly #clocks: readonly MachineClock[];
   readonly #processes: readonly SimProcess<Message, Command, Event>[];
   readonly #actions = new Parked<() => void>();
-  readonly #accesses = new Parked<Access>();
+  readonly #accesses = new Parked<ScheduledAccess>();
   readonly #inbox: Event[] = [];
   readonly #outbox: Command[] = [];
   #running: SimProcess<Message, Command, Event> | null = null;
@@ -256,10 +256,10 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   }
 
   /** What the application of a process tells the history. */
-  tell(process: SimProcess<Message, Command, Event>, told: Told): void {
+  report(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     this.tape?.told(process, told);
     if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
-    else this.chronicle.tell(process.node, process.incarnation, told);
+    else this.chronicle.report(process.node, process.incarnation, told);
   }
 
   /** Does something at a true instant. */

@@ -1,12 +1,12 @@
 /** The part of the suite for stores with a server that can be killed and stopped. */
 import assert from 'node:assert/strict';
 import { TenureError } from '../kernel/index.ts';
-import { alongside, bytes, text, turn, type Claim, type Kit } from './conformance-kit.ts';
+import { alongside, bytes, text, turn, type StoreTestClaim, type StoreTestKit } from './conformance-kit.ts';
 
 /** Long for an answer of a server that works, short for a test. */
 const SHORT_MS = 300;
 
-export function claimRestarts(claim: Claim): void {
+export function claimRestarts(claim: StoreTestClaim): void {
   claim('what was acknowledged is there after a restart, or the epoch is another', async (kit) => {
     const store = await kit.store();
     const [identity, epoch] = [await store.identity(), await store.epoch()];
@@ -68,7 +68,7 @@ export function claimRestarts(claim: Claim): void {
   });
 }
 
-export function claimStalls(claim: Claim, canSwap: boolean): void {
+export function claimStalls(claim: StoreTestClaim, canSwap: boolean): void {
   claim('a server that does not answer is told in time: reads fail, changes are unknown or did not happen', async (kit) => {
     const [one, two] = await kit.two();
     await one.write(kit.key(), bytes('before'));
@@ -108,7 +108,7 @@ export function claimStalls(claim: Claim, canSwap: boolean): void {
   });
 }
 
-export function claimCuts(claim: Claim, canSwap: boolean): void {
+export function claimCuts(claim: StoreTestClaim, canSwap: boolean): void {
   claim('a write whose answer was lost with the connection is unknown, and is not sent again', async (kit) => {
     const [one, two] = await kit.two();
     await one.write(kit.key(), bytes('before'));
@@ -137,17 +137,17 @@ export function claimCuts(claim: Claim, canSwap: boolean): void {
   });
 }
 
-function answerLost(kit: Kit): void {
+function answerLost(kit: StoreTestKit): void {
   assert.ok(kit.place.loseAnswer, 'a place that can cut has loseAnswer()');
   kit.place.loseAnswer();
 }
 
-async function restarted(kit: Kit): Promise<void> {
+async function restarted(kit: StoreTestKit): Promise<void> {
   assert.ok(kit.place.restart, 'a place that can restart has restart()');
   await kit.place.restart();
 }
 
-async function stalled(kit: Kit, work: () => Promise<void>): Promise<void> {
+async function stalled(kit: StoreTestKit, work: () => Promise<void>): Promise<void> {
   assert.ok(kit.place.stall && kit.place.resume, 'a place that can stall has stall() and resume()');
   await kit.place.stall();
   try {

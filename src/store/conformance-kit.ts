@@ -15,10 +15,10 @@ export interface StorePlace {
   close(): Promise<void>;
 }
 
-export type Claim = (name: string, body: (kit: Kit) => Promise<void>) => void;
+export type StoreTestClaim = (name: string, body: (kit: StoreTestKit) => Promise<void>) => void;
 
 /** What a test of the suite works with: connections that are closed after it, and keys that are its own. */
-export class Kit {
+export class StoreTestKit {
   readonly place: StorePlace;
   readonly prefix: string = `conformance/${randomBytes(6).toString('hex')}/`;
   readonly #stores: Store[] = [];

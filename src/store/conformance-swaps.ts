@@ -1,10 +1,10 @@
 /** The part of the suite for stores that can compare and set, list and watch. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { alongside, bytes, text, turn, type Claim } from './conformance-kit.ts';
+import { alongside, bytes, text, turn, type StoreTestClaim } from './conformance-kit.ts';
 import type { Store } from './contract.ts';
 
-export function claimSwaps(claim: Claim): void {
+export function claimSwaps(claim: StoreTestClaim): void {
   claim('a swap wins on what is there, and loses on anything else', async (kit) => {
     const [one, two] = await kit.two();
     const key = kit.key();
@@ -53,7 +53,9 @@ export function claimSwaps(claim: Claim): void {
       for (let look = 0; look < 20; look++, await turn()) assert.equal(await two.read(kit.key()), null);
     }
   });
+}
 
+export function claimSwapsAtOnce(claim: StoreTestClaim): void {
   claim('of several that create at once, one wins', async (kit) => {
     const stores = await kit.stores(6);
     for (let round = 0; round < 5; round++) {
@@ -125,7 +127,7 @@ async function oneWinner(stores: readonly Store[], key: string, seen: Uint8Array
   return winner;
 }
 
-export function claimLists(claim: Claim): void {
+export function claimKeyLists(claim: StoreTestClaim): void {
   claim('a list has every key under the prefix and no other, in the order of their bytes', async (kit) => {
     const [one, two] = await kit.two();
     const names = ['b', 'a', 'a/1', 'a/2', 'ab', 'A', 'ä', '\u{1F600}', '\uffff', 'a%', 'a_', 'a*'];
@@ -181,7 +183,7 @@ async function allPages(store: Store, prefix: string, limit: number): Promise<st
   }
 }
 
-export function claimWatches(claim: Claim): void {
+export function claimKeyWatches(claim: StoreTestClaim): void {
   claim('a watcher gets hints of what changes under its prefix, until it stops', async (kit) => {
     const [one, two] = await kit.two();
     const hints: string[] = [];

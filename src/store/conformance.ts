@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 import { claimCuts, claimRestarts, claimStalls } from './conformance-faults.ts';
-import { alongside, bytes, Kit, text, turn, type Claim, type StorePlace } from './conformance-kit.ts';
-import { claimLists, claimSwaps, claimWatches } from './conformance-swaps.ts';
+import { alongside, bytes, StoreTestKit, text, turn, type StoreTestClaim, type StorePlace } from './conformance-kit.ts';
+import { claimKeyLists, claimKeyWatches, claimSwaps, claimSwapsAtOnce } from './conformance-swaps.ts';
 import { VALUE_BYTES_MAX, type Store } from './contract.ts';
 
 export type { StorePlace } from './conformance-kit.ts';
@@ -30,9 +30,9 @@ export interface StoreConformanceOptions {
 }
 
 export function storeConformance({ test, open, can = {} }: StoreConformanceOptions): void {
-  const claim: Claim = (name, body) => {
+  const claim: StoreTestClaim = (name, body) => {
     test(name, async () => {
-      const kit = new Kit(await open());
+      const kit = new StoreTestKit(await open());
       try {
         await body(kit);
       } finally {
@@ -41,12 +41,16 @@ export function storeConformance({ test, open, can = {} }: StoreConformanceOptio
     });
   };
   claimRegisters(claim);
+  claimSeparateRegisters(claim);
   claimWhole(claim);
   claimArguments(claim, can.swap ?? false);
   claimEnding(claim);
-  if (can.swap) claimSwaps(claim);
-  if (can.list) claimLists(claim);
-  if (can.watch) claimWatches(claim);
+  if (can.swap) {
+    claimSwaps(claim);
+    claimSwapsAtOnce(claim);
+  }
+  if (can.list) claimKeyLists(claim);
+  if (can.watch) claimKeyWatches(claim);
   if (can.restart) claimRestarts(claim);
   if (can.stall) claimStalls(claim, can.swap ?? false);
   if (can.cut) claimCuts(claim, can.swap ?? false);
@@ -66,7 +70,7 @@ export function storeConformance({ test, open, can = {} }: StoreConformanceOptio
 /** How often a test looks again where a broken store shows itself only now and then. */
 const ROUNDS = 40;
 
-function claimRegisters(claim: Claim): void {
+function claimRegisters(claim: StoreTestClaim): void {
   claim('what one wrote, another reads; before that there is nothing', async (kit) => {
     const [one, two] = await kit.two();
     assert.equal(await two.read(kit.key()), null);
@@ -125,7 +129,9 @@ function claimRegisters(claim: Claim): void {
     assert.equal(await two.write(kit.key(), null), 'done');
     for (let look = 0; look < ROUNDS; look++, await turn()) assert.equal(await two.read(kit.key()), null);
   });
+}
 
+function claimSeparateRegisters(claim: StoreTestClaim): void {
   claim('registers are apart: a write touches its own and no other', async (kit) => {
     const store = await kit.store();
     const names = [
@@ -170,7 +176,7 @@ function claimRegisters(claim: Claim): void {
   });
 }
 
-function claimWhole(claim: Claim): void {
+function claimWhole(claim: StoreTestClaim): void {
   claim('any bytes come back as they were, from none to the limit', async (kit) => {
     const [one, two] = await kit.two();
     const every = Uint8Array.from({ length: 256 }, (_, index) => index);
@@ -221,7 +227,7 @@ function sizeOf(mark: number): number {
   return Math.min(VALUE_BYTES_MAX, 1 + mark * 1000);
 }
 
-function claimArguments(claim: Claim, canSwap: boolean): void {
+function claimArguments(claim: StoreTestClaim, canSwap: boolean): void {
   claim('what is no key or no value is refused, and changes nothing', async (kit) => {
     const store = await kit.store();
     await store.write(kit.key(), bytes('kept'));
@@ -239,7 +245,7 @@ function claimArguments(claim: Claim, canSwap: boolean): void {
   });
 }
 
-function claimEnding(claim: Claim): void {
+function claimEnding(claim: StoreTestClaim): void {
   claim('an access that is given up before it begins never happens', async (kit) => {
     const store = await kit.store();
     const reason = new Error('enough');

@@ -49,7 +49,7 @@ export async function contest(stores: readonly Store[], { forMs, progress = () =
           await new Promise((resolve) => setImmediate(resolve));
           progress(Math.min(1, (performance.now() - startMs) / forMs));
         }
-        await worker.settle();
+        await worker.finishOpenTry();
       }),
     );
     for (const worker of workers) await worker.balance();
@@ -172,7 +172,7 @@ class Contender {
   }
 
   /** A try that wins leaves none open. */
-  async settle(): Promise<void> {
+  async finishOpenTry(): Promise<void> {
     for (let tries = 0; this.#open !== null; tries++) {
       if (tries > SETTLE_MAX) {
         this.#books.violated('a value can no longer be swapped, though it does not change');
@@ -253,7 +253,7 @@ class Owner {
     }
   }
 
-  async settle(): Promise<void> {}
+  async finishOpenTry(): Promise<void> {}
 
   async balance(): Promise<void> {}
 

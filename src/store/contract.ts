@@ -35,7 +35,7 @@ export interface ListOptions extends AccessOptions {
 export type Landing = 'done' | 'unknown';
 
 /** Of a conditional write. `lost`: the register held something else, and nothing has changed. */
-export type Outcome = 'won' | 'lost' | 'unknown';
+export type SwapOutcome = 'won' | 'lost' | 'unknown';
 
 /** What a store can do beyond reading and writing. Calls that it cannot do end with `TENURE_UNSUPPORTED`. */
 export interface Capabilities {
@@ -70,7 +70,7 @@ export interface Store {
    * Takes effect only if the register holds exactly `seen` at that instant. On null it creates, to null it erases.
    * Bytes are compared, nothing else: who must know that nothing happened in between never writes the same bytes twice.
    */
-  swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome>;
+  swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome>;
 
   /** Keys that begin with `prefix`, in the order of their bytes. Keys that were there all the time of the call are in it. */
   list(prefix: string, options?: ListOptions): Promise<string[]>;

@@ -9,11 +9,11 @@ export function newEpoch(url: string): TenureError {
   );
 }
 
-export function unsupported(url: string, what: string): TenureError {
+export function unsupportedByStore(url: string, what: string): TenureError {
   return new TenureError('TENURE_UNSUPPORTED', `the store ${url} cannot ${what}`, { url });
 }
 
-export function replaced(url: string, why: string): TenureError {
+export function storeReplaced(url: string, why: string): TenureError {
   return new TenureError('TENURE_STORE_REPLACED', `${url} is no longer the store that was opened: ${why}`, { url });
 }
 
@@ -25,7 +25,7 @@ export function conflicting(url: string, why: string): TenureError {
   return new TenureError('TENURE_STORE_PARAMS', `the store ${url} was set up differently: ${why}`, { url });
 }
 
-export function unreachable(url: string, cause: unknown): TenureError {
+export function storeUnreachable(url: string, cause: unknown): TenureError {
   return caused(new TenureError('TENURE_STORE_UNREACHABLE', `the store ${url} cannot be reached: ${wordsOf(cause)}`, { url }), cause);
 }
 

@@ -10,7 +10,7 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from './contract.ts';
 import { newEpoch } from './failures.ts';
@@ -82,7 +82,7 @@ export class MemoryStore implements Store {
     });
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const copy = next?.slice() ?? null;
     return await this.#gate.change(options, async (call) => {

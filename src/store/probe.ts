@@ -4,13 +4,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
-import { equalValues, type AccessOptions, type Landing, type Outcome, type Store } from './contract.ts';
+import { equalValues, type AccessOptions, type Landing, type SwapOutcome, type Store } from './contract.ts';
 import { unfit } from './failures.ts';
 
 /** So many try at once, where one may win. */
 const AT_ONCE = 5;
 
-export interface Finding {
+export interface ProbeFinding {
   readonly check: string;
   /** What was not as it should be; null if all was. */
   readonly wrong: string | null;
@@ -24,9 +24,9 @@ export async function qualify(store: Store, options?: AccessOptions): Promise<vo
 }
 
 /** Every check, in order; one that fails ends the probe, because the next ones build on it. Several connections are tried against each other. */
-export async function probe(stores: readonly Store[], options?: AccessOptions): Promise<Finding[]> {
+export async function probe(stores: readonly Store[], options?: AccessOptions): Promise<ProbeFinding[]> {
   const prober = new Prober(stores, options);
-  const findings: Finding[] = [];
+  const findings: ProbeFinding[] = [];
   try {
     for (const [check, run] of prober.checks()) {
       const wrong = await run();
@@ -92,7 +92,7 @@ class Prober {
     return await this.#reads();
   }
 
-  async #swaps(seen: Uint8Array | null, expected: Outcome): Promise<string | null> {
+  async #swaps(seen: Uint8Array | null, expected: SwapOutcome): Promise<string | null> {
     const store = this.#next();
     const next = fresh();
     const outcome = this.#answered(store, await store.swap(this.#key, seen, next, this.#options));
@@ -121,7 +121,7 @@ class Prober {
   }
 
   /** A store that does not answer now is neither fit nor unfit. */
-  #answered<Answer extends Landing | Outcome>(store: Store, answer: Answer): Exclude<Answer, 'unknown'> {
+  #answered<Answer extends Landing | SwapOutcome>(store: Store, answer: Answer): Exclude<Answer, 'unknown'> {
     if (answer === 'unknown') {
       throw store.lastUnknown ?? new TenureError('TENURE_STORE_UNREACHABLE', `the store ${store.url} lost an answer`, { url: store.url });
     }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 
 /** What a record is about. Numbers stay what they are for ever. */
-export const RECORD_KINDS = {
+export const STORE_RECORD_KINDS = {
   identity: 1,
   parameters: 2,
   waited: 3,
@@ -16,7 +16,7 @@ export const RECORD_KINDS = {
   version: 5,
 } as const;
 
-export type RecordKind = keyof typeof RECORD_KINDS;
+export type StoreRecordKind = keyof typeof STORE_RECORD_KINDS;
 
 /** `TNUR`, format, kind, length of the payload; then the payload, then the checksum. */
 const MAGIC = 0x54_4e_55_52;
@@ -30,11 +30,11 @@ const SUM_BYTES = 8;
 /** How many bytes a record has more than its payload. */
 export const RECORD_FRAME_BYTES: number = HEADER_BYTES + SUM_BYTES;
 
-export function sealRecord(key: string, kind: RecordKind, payload: Uint8Array): Buffer {
+export function sealStoreRecord(key: string, kind: StoreRecordKind, payload: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(HEADER_BYTES + payload.length + SUM_BYTES);
   record.writeUInt32BE(MAGIC, 0);
   record.writeUInt8(FORMAT, FORMAT_AT);
-  record.writeUInt8(RECORD_KINDS[kind], KIND_AT);
+  record.writeUInt8(STORE_RECORD_KINDS[kind], KIND_AT);
   record.writeUInt32BE(payload.length, LENGTH_AT);
   record.set(payload, HEADER_BYTES);
   record.set(checksum(key, record.subarray(0, HEADER_BYTES + payload.length)), HEADER_BYTES + payload.length);
@@ -42,7 +42,7 @@ export function sealRecord(key: string, kind: RecordKind, payload: Uint8Array): 
 }
 
 /** The payload of a sealed record. Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
-export function openRecord(key: string, kind: RecordKind, bytes: Uint8Array): Buffer {
+export function openStoreRecord(key: string, kind: StoreRecordKind, bytes: Uint8Array): Buffer {
   const record = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (record.length < HEADER_BYTES || record.readUInt32BE(0) !== MAGIC) throw corrupt(key, 'it is no record of Tenure');
   const format = record.readUInt8(FORMAT_AT);
@@ -53,18 +53,18 @@ export function openRecord(key: string, kind: RecordKind, bytes: Uint8Array): Bu
     throw corrupt(key, 'its checksum is wrong: it was damaged, or belongs to another key');
   }
   const found = record.readUInt8(KIND_AT);
-  if (found !== RECORD_KINDS[kind]) throw corrupt(key, `it is of kind ${found}, not ${RECORD_KINDS[kind]} (${kind})`);
+  if (found !== STORE_RECORD_KINDS[kind]) throw corrupt(key, `it is of kind ${found}, not ${STORE_RECORD_KINDS[kind]} (${kind})`);
   return record.subarray(HEADER_BYTES, end);
 }
 
 /** A record whose payload is JSON. */
-export function sealJson(key: string, kind: RecordKind, content: unknown): Buffer {
-  return sealRecord(key, kind, Buffer.from(JSON.stringify(content)));
+export function sealJson(key: string, kind: StoreRecordKind, content: unknown): Buffer {
+  return sealStoreRecord(key, kind, Buffer.from(JSON.stringify(content)));
 }
 
-export function openJson(key: string, kind: RecordKind, bytes: Uint8Array): unknown {
+export function openJson(key: string, kind: StoreRecordKind, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(openRecord(key, kind, bytes).toString('utf8'));
+    return JSON.parse(openStoreRecord(key, kind, bytes).toString('utf8'));
   } catch (error) {
     throw error instanceof SyntaxError ? corrupt(key, 'its content is no JSON') : error;
   }

@@ -7,7 +7,7 @@ import { incarnation, nodeId, TenureError, type Incarnation, type NodeId } from 
 import type { Role } from '../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, Transport } from './contract.ts';
 
-export interface Surroundings {
+export interface TransportSurroundings {
   /** At least three, in the order of the view. */
   readonly members: readonly string[];
   /** The limit of every transport that `node` makes: more than 1,000 and less than a million bytes. */
@@ -114,14 +114,21 @@ export class Witness implements Handlers {
 const [A, B] = [nodeId(0), nodeId(1)];
 const TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function transportConformance(test: TestFunction, surroundings: () => Promise<Surroundings>): void {
+/** Names a test and says what it does. */
+type TransportClaim = (
+  name: string,
+  body: (place: TransportSurroundings, enter: Enter, newLife: () => Incarnation) => Promise<void>,
+) => void;
+
+export function transportConformance(test: TestFunction, surroundings: () => Promise<TransportSurroundings>): void {
   let next = 1;
-  const claim = (name: string, body: (place: Surroundings, enter: Enter) => Promise<void>): void =>
+  const newLife = (): Incarnation => incarnation(next++);
+  const claim: TransportClaim = (name, body) =>
     test(name, async () => {
       const place = await surroundings();
       const present: Transport[] = [];
       const enter: Enter = async (role, id, prepare) => {
-        const transport = place.node(role, id, incarnation(next++));
+        const transport = place.node(role, id, newLife());
         present.push(transport);
         const witness = new Witness(transport);
         prepare?.(witness);
@@ -129,12 +136,19 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
         return witness;
       };
       try {
-        await body(place, enter);
+        await body(place, enter, newLife);
       } finally {
         await Promise.all(present.map((transport) => transport.close()));
       }
     });
 
+  claimMessages(claim);
+  claimBounds(claim);
+  claimReturns(claim);
+  claimRefusals(claim);
+}
+
+function claimMessages(claim: TransportClaim): void {
   claim('members and clients meet, once each, and know who the other is', async ({ members }, enter) => {
     const [a, b, c] = await Promise.all(members.slice(0, 3).map((id) => enter('member', id)));
     const client = await enter('client', 'visitor');
@@ -201,7 +215,9 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     assert.equal(a.transport.peerStats(B)?.connected, false);
     assert.equal(a.transport.peerStats(nodeId(99)), null);
   });
+}
 
+function claimBounds(claim: TransportClaim): void {
   claim('a full queue takes nothing more until it has drained', async ({ members, queueBytesMax }, enter) => {
     const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
     await Promise.all([a.connected(B), b.connected(A)]);
@@ -241,7 +257,9 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     await b.received('two');
     assert.deepEqual(b.messages(A), ['one', 'two']);
   });
+}
 
+function claimReturns(claim: TransportClaim): void {
   claim('a peer that closes says goodbye, after all it had sent', async ({ members }, enter) => {
     const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
     await Promise.all([a.connected(B), b.connected(A)]);
@@ -290,7 +308,9 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     assert.equal(new Set(numbers).size, 3);
     assert.ok(numbers.every((number) => number >= members.length));
   });
+}
 
+function claimRefusals(claim: TransportClaim): void {
   claim(
     'a client is asked before a member comes up, and nothing passes between it and one that it turns away',
     async ({ members }, enter) => {
@@ -349,12 +369,12 @@ export function transportConformance(test: TestFunction, surroundings: () => Pro
     await a.received('good');
   });
 
-  claim('a transport can be closed before it was opened, and is opened once', async (place) => {
+  claim('a transport can be closed before it was opened, and is opened once', async (place, _enter, newLife) => {
     const { members } = place;
-    const unopened = place.node('member', members[0] ?? '', incarnation(next++));
+    const unopened = place.node('member', members[0] ?? '', newLife());
     await unopened.close();
     await assert.rejects(unopened.open(new Witness(unopened)), { code: 'TENURE_BAD_ARGUMENT' });
-    const transport = place.node('member', members[1] ?? '', incarnation(next++));
+    const transport = place.node('member', members[1] ?? '', newLife());
     const opening = transport.open(new Witness(transport));
     await assert.rejects(transport.open(new Witness(transport)), { code: 'TENURE_BAD_ARGUMENT' });
     await transport.close();

@@ -16,16 +16,16 @@ export const NONCE_BYTES = 32;
 /** Of the public key from which an incarnation is derived. */
 export const KEY_BYTES = 32;
 
-export interface Versions {
+export interface VersionRange {
   readonly min: number;
   readonly max: number;
 }
 
 /** The versions of the protocol that this code speaks. Votes of version 1 do not say which life gave them, so its peers are refused. */
-export const VERSIONS: Versions = { min: 2, max: 2 };
+export const VERSIONS: VersionRange = { min: 2, max: 2 };
 
 /** The highest version both speak, or null if there is none. */
-export function agreeVersion(a: Versions, b: Versions): number | null {
+export function agreeVersion(a: VersionRange, b: VersionRange): number | null {
   const version = Math.min(a.max, b.max);
   return version >= a.min && version >= b.min ? version : null;
 }
@@ -74,7 +74,7 @@ function shown(value: string | number | readonly string[] | undefined): string {
 }
 
 export interface Hello {
-  readonly versions: Versions;
+  readonly versions: VersionRange;
   readonly nonce: Uint8Array;
   readonly cell: string;
   readonly role: Role;
@@ -87,7 +87,7 @@ export interface Hello {
 }
 
 export interface Challenge {
-  readonly versions: Versions;
+  readonly versions: VersionRange;
   readonly nonce: Uint8Array;
 }
 
@@ -124,7 +124,7 @@ export function writeHello(out: ByteWriter, hello: Hello): void {
 }
 
 /** Null for what is no hello. Of one whose versions have nothing in common with ours only the versions are read. */
-export function readHello(input: ByteReader): Hello | Versions | null {
+export function readHello(input: ByteReader): Hello | VersionRange | null {
   const opening = readOpening(input);
   if (opening === null) return null;
   if (agreeVersion(opening.versions, VERSIONS) === null) return opening.versions;

@@ -7,5 +7,5 @@ export * from './lanes.ts';
 export * from './toy.ts';
 export * from './quorum.ts';
 export * from './register.ts';
-export * from './round-register.ts';
+export * from './rounds-register.ts';
 export * from './rounds.ts';

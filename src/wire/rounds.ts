@@ -26,10 +26,10 @@ function fieldTable(): number[] {
   fields[roundKinds.WRITE] = VALUE | NAME;
   fields[roundKinds.ACK_WRITE] = 0;
   fields[roundKinds.NACK] = REASON | VALUE;
-  fields[roundKinds.RELEASE] = UNTIL | NAME;
+  fields[roundKinds.ROUND_RELEASE] = UNTIL | NAME;
   fields[roundKinds.ACK_RELEASE] = 0;
-  fields[roundKinds.LEARN] = VALUE | NAME;
-  fields[roundKinds.WATCH] = PREFIX;
+  fields[roundKinds.ROUND_LEARN] = VALUE | NAME;
+  fields[roundKinds.ROUND_WATCH] = PREFIX;
   return fields;
 }
 

@@ -1,4 +1,4 @@
-/** `tenure explore` as a user meets it: exit codes, the object it prints, and the mutants that docs/explorer.md says it kills. */
+/** `tenure explore` as a user meets it: exit codes, the object it prints, and the mutants that docs/research/explorer.md says it kills. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -114,15 +114,15 @@ describe('tenure explore', () => {
     const fields = Object.keys(JSON.parse(stdout) as object);
     expect(stdout.trimEnd().split('\n')).toHaveLength(1);
     expect(fields.toSorted()).toEqual(
-      rowsOf(sectionOf(readPage('docs/explorer.md'), 'JSON'))
+      rowsOf(sectionOf(readPage('docs/research/explorer.md'), 'JSON'))
         .flatMap(([names = '']) => names.split(', '))
         .toSorted(),
     );
   });
 });
 
-describe('docs/explorer.md', () => {
-  const rows = rowsOf(sectionOf(readPage('docs/explorer.md'), 'Which mutants the small worlds kill'));
+describe('docs/research/explorer.md', () => {
+  const rows = rowsOf(sectionOf(readPage('docs/research/explorer.md'), 'Which mutants the small worlds kill'));
 
   test.each(rows)(
     'without %s and with %s, %s breaks in %s lines',
@@ -134,7 +134,7 @@ describe('docs/explorer.md', () => {
   );
 
   const others = ['Flease and PaxosLease', 'The round-based register'].flatMap((section) =>
-    rowsOf(sectionOf(readPage('docs/explorer.md'), section)).filter((row) => row.length === 5),
+    rowsOf(sectionOf(readPage('docs/research/explorer.md'), section)).filter((row) => row.length === 5),
   );
 
   test.each(others)(

@@ -24,12 +24,12 @@ const PAGES: Readonly<Record<string, Surroundings>> = {
   'README.md': 'nothing',
   'docs/cli.md': 'a cell',
   'docs/errors.md': 'nothing',
-  'docs/explorer.md': 'nothing',
+  'docs/research/explorer.md': 'nothing',
   'docs/operations.md': 'a cell',
   'docs/quick-start.md': 'free ports',
   'docs/run.md': 'a cell',
-  'docs/scripts.md': 'nothing',
-  'docs/simulator.md': 'nothing',
+  'docs/research/scripts.md': 'nothing',
+  'docs/research/simulator.md': 'nothing',
 };
 
 describe.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
@@ -69,9 +69,9 @@ describe.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
 });
 
 describe('the JSON of tenure sim', () => {
-  it('has the fields that docs/simulator.md lists', () => {
+  it('has the fields that docs/research/simulator.md lists', () => {
     const found = JSON.parse(tenure(['sim', 'toy', '--runs', '50', '--seed', '1', '--json']).stdout) as { violations: object[] };
     const fields = Object.keys(found).concat(Object.keys(found.violations[0] ?? {}).map((field) => `violations[].${field}`));
-    expect(namesIn(sectionOf(readPage('docs/simulator.md'), 'JSON')).toSorted()).toEqual(fields.toSorted());
+    expect(namesIn(sectionOf(readPage('docs/research/simulator.md'), 'JSON')).toSorted()).toEqual(fields.toSorted());
   });
 });

@@ -1,4 +1,4 @@
-/** docs/evidence.md says what its data says, and docs/scripts.md tells of every published witness. */
+/** docs/research/evidence.md says what its data says, and docs/research/scripts.md tells of every published witness. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest';
 import { readPage, sectionOf } from './pages.ts';
 import { ROOT } from '../support/tree.ts';
 
-describe('docs/evidence.md', () => {
+describe('docs/research/evidence.md', () => {
   it('is what npm run docs:evidence writes', () => {
     const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts', 'evidence.mjs'), '--check'], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
   it('knows no protocol that broke, but for the toy and the papers to the letter, which do', () => {
-    const broken = readPage('docs/evidence.md')
+    const broken = readPage('docs/research/evidence.md')
       .split(/^## /m)
       .filter((section) => section.includes('**broken**'))
       .map((section) => section.split('\n')[0]);
@@ -21,7 +21,7 @@ describe('docs/evidence.md', () => {
   });
 });
 
-describe('docs/scripts.md', () => {
+describe('docs/research/scripts.md', () => {
   const WITNESSES = [
     'ballot-reuse-after-restart',
     'duplicate-quorum-counting',
@@ -42,7 +42,7 @@ describe('docs/scripts.md', () => {
     'unsafe-clock-source',
     'unsigned-expiry-underflow',
   ];
-  const section = sectionOf(readPage('docs/scripts.md'), 'The published witnesses');
+  const section = sectionOf(readPage('docs/research/scripts.md'), 'The published witnesses');
 
   it('has a row for each of the 18 witnesses', () => {
     const rows = [...section.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name = '']) => name);
@@ -50,12 +50,12 @@ describe('docs/scripts.md', () => {
   });
 
   it('links to scripts that exist, the first of the name of its witness', () => {
-    const linked = [...section.matchAll(/^\| `([\w-]+)` \| \[[^\]]+\]\(\.\.\/(test\/scripts\/[^)]+)\)/gm)];
+    const linked = [...section.matchAll(/^\| `([\w-]+)` \| \[[^\]]+\]\(\.\.\/\.\.\/(test\/scripts\/[^)]+)\)/gm)];
     const ofPaper = new Set(['late-promise-reuse', 'stale-owner-open']);
     const folderOf = (witness: string): string => (ofPaper.has(witness) ? 'paxoslease' : 'quorum');
     expect(linked.map(([, , path]) => path)).toEqual(linked.map(([, witness = '']) => `test/scripts/${folderOf(witness)}/${witness}.txt`));
     expect(linked.length).toBe(13);
-    const all = [...section.matchAll(/\]\(\.\.\/(test\/scripts\/[^)]+)\)/g)].map(([, path = '']) => path);
+    const all = [...section.matchAll(/\]\(\.\.\/\.\.\/(test\/scripts\/[^)]+)\)/g)].map(([, path = '']) => path);
     expect(all.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 /** The tables of the pages say what the code says: no more, no less. */
+import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from 'vitest';
 import { CHANNELS } from '../../src/api/observing/diagnostics.ts';
 import { Observer } from '../../src/api/observing/observer.ts';
@@ -13,14 +14,14 @@ import { QUORUM_MUTANTS } from '../../src/sim/protocols/quorum/mutants.ts';
 import { readRepositoryFile, repositoryFiles } from '../support/tree.ts';
 import { namesIn, readPage, rowsOf, sectionOf } from './pages.ts';
 
-const simulator = readPage('docs/simulator.md');
+const simulator = readPage('docs/research/simulator.md');
 
 function fieldRow(kind: string, name: string, { accepts, optional, means }: Field): string[] {
   const what = typeof accepts === 'string' ? accepts : Object.keys(accepts).join(', ');
   return [kind, name, optional ? `${what}, optional` : what, means];
 }
 
-describe('docs/simulator.md', () => {
+describe('docs/research/simulator.md', () => {
   it('lists every kind of record with its meaning', () => {
     expect(rowsOf(sectionOf(simulator, 'Kinds of records'))).toEqual(
       Object.entries(HISTORY_SCHEMA).map(([kind, { means }]) => [kind, means]),
@@ -91,8 +92,8 @@ describe('docs/cli.md', () => {
   });
 });
 
-describe('docs/divergence/quorum.md', () => {
-  const page = readPage('docs/divergence/quorum.md');
+describe('docs/research/divergence/quorum.md', () => {
+  const page = readPage('docs/research/divergence/quorum.md');
 
   it('says truly where in the code things are', () => {
     const places = [...page.matchAll(/^Where: (.+)$/gm)].flatMap(([, list = '']) => [
@@ -116,8 +117,34 @@ describe('docs/divergence/quorum.md', () => {
   });
 });
 
+describe('docs/architecture.md', () => {
+  it('defines each word once', () => {
+    const words = namesIn(sectionOf(readPage('docs/architecture.md'), 'Words')).flatMap((cell) => cell.split(', '));
+    expect(words.length).toBeGreaterThan(60);
+    expect(words.filter((word, at) => words.indexOf(word) < at)).toEqual([]);
+  });
+});
+
 describe('the pages', () => {
   const pages = repositoryFiles().filter((path) => path.endsWith('.md'));
+
+  it('are where comments, messages, tests and scripts say they are', () => {
+    const files = repositoryFiles().filter((path) => /\.(?:ts|mjs|js|json|md|ya?ml|txt)$/.test(path) && path !== 'test/tidy.test.ts');
+    const named = files.flatMap((file) =>
+      [...readPage(file).matchAll(/\bdocs\/[\w/-]+\.(?:md|jsonl)\b/g)].map(([path]) => ({ file, path })),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ path }) => readRepositoryFile(path) === undefined)).toEqual([]);
+  });
+
+  it.each(['docs/README.md', 'docs/research/README.md'])('%s lists every page of its folder', (index) => {
+    const folder = dirname(index);
+    const linked = new Set([...readPage(index).matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => join(folder, link)));
+    const own = pages.filter((page) => page !== index && page.startsWith(`${folder}/`));
+    const indexed = own.filter((page) => folder === 'docs/research' || !page.startsWith('docs/research/'));
+    expect(indexed.length).toBeGreaterThan(8);
+    expect(indexed.filter((page) => !linked.has(page))).toEqual([]);
+  });
 
   it.each(pages)('%s names only files that are there', (page) => {
     const named = [...readPage(page).matchAll(/`((?:src|test|bench|scripts|docs|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { incarnation, nodeId, SeededChooser, TenureError } from '../../src/kernel/index.ts';
 import { OWN_DISK, PlainClient, type RegisterCommand, type RegisterEvent } from '../../src/core/index.ts';
 import { Driver, StoreUnit, SystemClocks, type SharedUnit, type UnitStore } from '../../src/runtime/index.ts';
-import { FileStore, MemoryStore, type Landing, type Outcome, type Store } from '../../src/store/index.ts';
+import { FileStore, MemoryStore, type Landing, type SwapOutcome, type Store } from '../../src/store/index.ts';
 import { registerCodec } from '../../src/wire/index.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -122,7 +122,7 @@ describe.each(stores)('a core on a store in %s', (_kind, open) => {
 class ToldStore implements UnitStore {
   lastUnknown: TenureError | null = null;
   landing: Landing | Error = 'done';
-  outcome: Outcome | Error = 'won';
+  outcome: SwapOutcome | Error = 'won';
   readonly listed: { readonly after?: string; readonly limit?: number }[] = [];
 
   async read(): Promise<Uint8Array | null> {
@@ -134,7 +134,7 @@ class ToldStore implements UnitStore {
     return this.landing;
   }
 
-  async swap(): Promise<Outcome> {
+  async swap(): Promise<SwapOutcome> {
     if (this.outcome instanceof Error) throw this.outcome;
     return this.outcome;
   }

@@ -1,7 +1,7 @@
 /** How what applications tell becomes a history: holds end by their holders' clocks, in worlds and on stages alike. */
 import { describe, expect, test } from 'vitest';
 import { monoUs, wallUs } from '../../src/kernel/index.ts';
-import type { HistoryRecord } from '../../src/check/index.ts';
+import { ExclusionReferee, type HistoryRecord } from '../../src/check/index.ts';
 import { Chronicle } from '../../src/sim/chronicle.ts';
 import { runScript } from '../../src/sim/index.ts';
 
@@ -14,7 +14,7 @@ function chronicle(wallsGoBack: boolean): {
   const clocks = { mono: 0, wall: 0 };
   const written: HistoryRecord[] = [];
   const told = { now: () => 0, monoOf: () => monoUs(clocks.mono), wallOf: () => wallUs(clocks.wall), wallsGoBack };
-  return { clocks, written, it: new Chronicle([], told, (record) => void written.push(record)) };
+  return { clocks, written, it: new Chronicle([new ExclusionReferee()], told, (record) => void written.push(record)) };
 }
 
 const GRANTED = { kind: 'granted', resource: 'x', request: 1, token: 7, deadline: { monoUs: monoUs(100), wallUs: wallUs(100) } } as const;
@@ -22,7 +22,7 @@ const GRANTED = { kind: 'granted', resource: 'x', request: 1, token: 7, deadline
 describe('a hold that is over by the wall clock alone', () => {
   test('is over, where wall clocks go forward', () => {
     const { clocks, written, it } = chronicle(false);
-    it.tell(3, 1, GRANTED);
+    it.report(3, 1, GRANTED);
     clocks.wall = 100;
     expect(it.holdersOf('x')).toEqual([]);
     expect(written.at(-1)).toMatchObject({ kind: 'ended', node: 3, token: 7, reason: 'deadline' });
@@ -30,11 +30,11 @@ describe('a hold that is over by the wall clock alone', () => {
 
   test('is not over where wall clocks are set back, until its holder says so or its monotonic clock does', () => {
     const { clocks, written, it } = chronicle(true);
-    it.tell(3, 1, GRANTED);
+    it.report(3, 1, GRANTED);
     clocks.wall = 100;
     expect(it.holdersOf('x')).toEqual([3]);
     clocks.wall = 40;
-    it.tell(3, 1, { kind: 'used', resource: 'x', token: 7 });
+    it.report(3, 1, { kind: 'used', resource: 'x', token: 7 });
     expect(written.map(({ kind }) => kind)).toEqual(['granted', 'used']);
     expect(written.at(-1)).toMatchObject({ remainingUs: 60 });
     clocks.mono = 100;

@@ -1,7 +1,7 @@
 /** Flease and PaxosLease in the explorer: small worlds to their end, mutants by their shortest scripts, and that what it leaves out makes no difference. */
 import { describe, expect, test } from 'vitest';
 import { exploring, type Exploration, type Exploring } from '../../src/sim/index.ts';
-import { Cast } from '../../src/sim/explorer/cast.ts';
+import { NodeStates } from '../../src/sim/explorer/node-states.ts';
 import { exploringOf, roundWorlds, stageOf, type SomeBounds } from '../support/kits.ts';
 
 const SLOW = 120_000;
@@ -131,7 +131,7 @@ describe('clocks that agree within S', () => {
 
   test('make nodes different that would be alike', () => {
     const renumberings = (aheadUs: readonly number[]): number =>
-      new Cast(world, { ...skewed.usual, ...THREE }, null, aheadUs).renumberings.length;
+      new NodeStates(world, { ...skewed.usual, ...THREE }, null, aheadUs).renumberings.length;
     expect([renumberings([]), renumberings([1, 1, 0]), renumberings([2, 1, 0]), renumberings([0, 0, 0, 1, 0])]).toEqual([6, 2, 1, 6]);
     const bounds = { acceptors: 2, crashes: 1, releases: false };
     const [alike, apart] = [explore(skewed, bounds), explore(exploring({ ...world, alike: () => 0 }), bounds)];

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
 import { openStage } from '../../src/sim/stage/index.ts';
-import { Cast } from '../../src/sim/explorer/cast.ts';
+import { NodeStates } from '../../src/sim/explorer/node-states.ts';
 import { Judge } from '../../src/sim/explorer/judge.ts';
 import { actionsOf, isNotWanted } from '../../src/sim/explorer/script.ts';
 import type { Budgets } from '../../src/sim/explorer/bounds.ts';
@@ -25,11 +25,14 @@ interface Option {
 function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, mutant: string | null, chooser: SeededChooser): number {
   const clocks = [...world.clocks(bounds)];
   const aheadUs = clocks[chooser.below(clocks.length)] as ClocksAheadUs;
-  const cast = new Cast<M, C, E, W>(world, bounds, mutant, aheadUs);
-  const universe = new Universe(cast, new Judge(() => world.staging.protocol.referees(cast.scenario, () => undefined), cast));
+  const nodeStates = new NodeStates<M, C, E, W>(world, bounds, mutant, aheadUs);
+  const universe = new Universe(
+    nodeStates,
+    new Judge(() => world.staging.protocol.referees(nodeStates.scenario, () => undefined), nodeStates),
+  );
   const stage = openStage(world.staging, world.settings(bounds, mutant), mutant);
   stage.startAll();
-  for (let node = 0; node < cast.nodes; node++) {
+  for (let node = 0; node < nodeStates.nodes; node++) {
     stage.do({ kind: 'rate', node, ppm: world.ratePpm(bounds, node) });
     stage.do({ kind: 'set', node, byUs: aheadUs[node] ?? 0 });
   }
@@ -45,7 +48,7 @@ function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, 
     });
     const option = options[chooser.below(Math.max(1, options.length))];
     if (!option) return step;
-    for (const action of actionsOf(cast, option.move, stage)) if (!isNotWanted(action, option.move, stage)) stage.do(action);
+    for (const action of actionsOf(nodeStates, option.move, stage)) if (!isNotWanted(action, option.move, stage)) stage.do(action);
     expect(stage.violations.length > 0).toBe(option.breaks);
     if (option.breaks) return step;
     ({ state } = option);

@@ -4,7 +4,7 @@ import { exploring, type Budgets, type Exploration, type Exploring } from '../..
 import { permutations, renumberingsOf } from '../../src/sim/explorer/hashes.ts';
 import { Frontier } from '../../src/sim/explorer/frontier.ts';
 import { VisitedSet } from '../../src/sim/explorer/visited.ts';
-import { Cast } from '../../src/sim/explorer/cast.ts';
+import { NodeStates } from '../../src/sim/explorer/node-states.ts';
 import { Judge } from '../../src/sim/explorer/judge.ts';
 import { Universe } from '../../src/sim/explorer/universe.ts';
 import type { Askers } from '../../src/sim/explorer/small-world.ts';
@@ -102,8 +102,11 @@ const APART = { ...(quorumWorld.askers as Askers<QuorumMessage>), alike: () => [
 
 /** Every state by itself, and how many of them each state of the quotient stands for. */
 function orbits(bounds: Budgets): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
-  const cast = new Cast(quorumWorld, bounds, null, []);
-  const universe = new Universe(cast, new Judge(() => quorumWorld.staging.protocol.referees(cast.scenario, () => undefined), cast));
+  const nodeStates = new NodeStates(quorumWorld, bounds, null, []);
+  const universe = new Universe(
+    nodeStates,
+    new Judge(() => quorumWorld.staging.protocol.referees(nodeStates.scenario, () => undefined), nodeStates),
+  );
   const seen = new Set<string>();
   const sizes = new Map<string, number>();
   const waiting: Int32Array[] = [];

@@ -14,13 +14,19 @@ import {
   type SimProtocol,
   type Settings,
 } from '../../src/sim/index.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumStaging, quorumTapeToScript } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { registerStaging, registerTapeToScript } from '../../src/sim/protocols/register/staging.ts';
-import { flease, fleaseLiteral, paxosLease, paxosLeaseLiteral, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import {
+  fleaseProtocol,
+  fleaseLiteral,
+  paxosLeaseProtocol,
+  paxosLeaseLiteral,
+  paxosLeaseSkewed,
+} from '../../src/sim/protocols/rounds/protocol.ts';
 import { roundStaging, roundTapeToScript } from '../../src/sim/protocols/rounds/staging.ts';
-import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
+import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterStaging, roundsRegisterTapeToScript } from '../../src/sim/protocols/rounds-register/staging.ts';
 import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { toyStaging, toyTapeToScript } from '../../src/sim/protocols/toy/staging.ts';
@@ -133,14 +139,14 @@ function bothWays<Message, Command, Event, Config, Node extends Core<Message, Co
 
 const ROUNDS = { tapeToScript: roundTapeToScript };
 const BOTH_WAYS: readonly BothWays[] = [
-  bothWays({ protocol: quorum, staging: quorumStaging, tapeToScript: quorumTapeToScript }),
-  bothWays({ ...ROUNDS, protocol: flease, staging: roundStaging('flease', 'absolute') }),
+  bothWays({ protocol: quorumProtocol, staging: quorumStaging, tapeToScript: quorumTapeToScript }),
+  bothWays({ ...ROUNDS, protocol: fleaseProtocol, staging: roundStaging('flease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: fleaseLiteral, staging: roundStaging('flease', 'absolute') }),
-  bothWays({ ...ROUNDS, protocol: paxosLease, staging: roundStaging('paxoslease', 'relative') }),
+  bothWays({ ...ROUNDS, protocol: paxosLeaseProtocol, staging: roundStaging('paxoslease', 'relative') }),
   bothWays({ ...ROUNDS, protocol: paxosLeaseSkewed, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ ...ROUNDS, protocol: paxosLeaseLiteral, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ protocol: register, staging: registerStaging, tapeToScript: registerTapeToScript }),
-  bothWays({ protocol: roundsRegister, staging: roundsRegisterStaging, tapeToScript: roundsRegisterTapeToScript }),
+  bothWays({ protocol: roundsRegisterProtocol, staging: roundsRegisterStaging, tapeToScript: roundsRegisterTapeToScript }),
   bothWays({ protocol: toy, staging: toyStaging, tapeToScript: toyTapeToScript }),
 ];
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { SeededChooser } from '../../src/kernel/index.ts';
 import type { Core } from '../../src/core/index.ts';
-import { flease, paxosLease } from '../../src/sim/protocols/rounds/protocol.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { fleaseProtocol, paxosLeaseProtocol } from '../../src/sim/protocols/rounds/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import type { SimProtocol } from '../../src/sim/protocol.ts';
 import { World } from '../../src/sim/world.ts';
 
@@ -33,15 +33,15 @@ function brokenBy<Message, Command, Event, Config, Node extends Core<Message, Co
 
 describe('liars', () => {
   it('harm no honest node of the quorum engine', { timeout: 120_000 }, () => {
-    expect(brokenBy(quorum, null, WORLDS)).toEqual([]);
+    expect(brokenBy(quorumProtocol, null, WORLDS)).toEqual([]);
   });
 
   it('harm no honest node of Flease and PaxosLease', { timeout: 120_000 }, () => {
-    expect(brokenBy(flease, null, WORLDS)).toEqual([]);
-    expect(brokenBy(paxosLease, null, WORLDS)).toEqual([]);
+    expect(brokenBy(fleaseProtocol, null, WORLDS)).toEqual([]);
+    expect(brokenBy(paxosLeaseProtocol, null, WORLDS)).toEqual([]);
   });
 
   it.each(['believes-any-clock', 'answers-from-anyone', 'incarnation-taken-over'])('are noticed by %s', { timeout: 240_000 }, (mutant) => {
-    expect(brokenBy(quorum, mutant, MUTANT_WORLDS)).not.toEqual([]);
+    expect(brokenBy(quorumProtocol, mutant, MUTANT_WORLDS)).not.toEqual([]);
   });
 });

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { deriveSeed, SeededChooser } from '../../src/kernel/index.ts';
 import type { Core, LeaseCommand } from '../../src/core/index.ts';
 import { simulation, type SimProtocol } from '../../src/sim/index.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
-import { flease, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
+import { fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 type AnyCore = Core<unknown, LeaseCommand, { readonly kind: string; readonly lease?: number }>;
@@ -84,7 +84,7 @@ function broken(protocol: unknown, fault: Fault): ReturnType<typeof simulation> 
   });
 }
 
-describe.each([quorum, flease, paxosLease, paxosLeaseSkewed])('$name: a core that', (protocol) => {
+describe.each([quorumProtocol, fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed])('$name: a core that', (protocol) => {
   it.each(FAULTS)('$name is caught', (fault) => {
     const simulated = broken(protocol, fault);
     let caught = 0;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { incarnation, monoUs, NEVER, nodeId, TenureError, wallUs, type MonoUs, type NodeId } from '../../src/kernel/index.ts';
 import { NestedCore, type Completion, type Core, type LaneMessage, type Step } from '../../src/core/index.ts';
 import { openStage, simulation } from '../../src/sim/index.ts';
-import { tell } from '../../src/sim/script/telling.ts';
+import { noteLines } from '../../src/sim/script/note-lines.ts';
 import { ByteReader, ByteWriter, lanesCodec, toyCodec } from '../../src/wire/index.ts';
 import { PairCore, pair, pairStaging, type PairMessage } from './pair.ts';
 import { idleCore } from './tiny.ts';
@@ -37,7 +37,7 @@ describe('on a stage', () => {
   test('messages, accesses and timers of the inner cores are the outer ones', () => {
     const stage = openStage(pairStaging, {}, null);
     stage.startAll();
-    const told = (line: string): string[] => stage.line(line).flatMap((note) => tell([note], stage));
+    const told = (line: string): string[] => stage.line(line).flatMap((note) => noteLines([note], stage));
     told('acquire a');
     for (const member of ['a', 'b']) {
       told(`deliver a→${member} ask #1`);

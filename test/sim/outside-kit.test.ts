@@ -5,10 +5,10 @@ import { removeProjects, run } from '../support/project.ts';
 
 afterAll(removeProjects);
 
-describe('the tutorial of docs/simulator.md', () => {
+describe('the tutorial of docs/research/simulator.md', () => {
   let output = '';
   beforeAll(() => {
-    output = run(projectOf('docs/simulator.md'), 'run.js');
+    output = run(projectOf('docs/research/simulator.md'), 'run.js');
   }, 120_000);
 
   it('is simulated: the planted bugs are found, and nothing without them', () => {

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { runChunk, simulation } from '../../src/sim/index.ts';
 import { replaySwapped } from './swapped-core.ts';
 
-const engine = simulation(quorum);
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const engine = simulation(quorumProtocol);
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 
 test('no world breaks the engine, and everything that must happen sometimes happens', () => {
   const result = runChunk(engine, null, 20_261_115, 0, 400, false);
@@ -32,7 +32,7 @@ describe('without its rule the engine breaks as the page of mutants says:', () =
 
 test('a core built from the snapshot of another goes on where that one was', () => {
   for (let run = 0; run < 10; run++) {
-    const { run: result, swaps } = replaySwapped(quorum, deriveSeed(5, run), 40);
+    const { run: result, swaps } = replaySwapped(quorumProtocol, deriveSeed(5, run), 40);
     expect(result.violations).toEqual([]);
     expect(swaps).toBeGreaterThan(5);
   }

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
+import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { exploring, type Exploration, type Exploring } from '../../src/sim/index.ts';
 import { exploringOf, kitNamed, roundsRegisterWorld, stageOf, type SomeBounds } from '../support/kits.ts';
 import { replaySwapped } from './swapped-core.ts';
 
 const SLOW = 120_000;
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 const register = exploringOf('rounds-register');
 const swarm = kitNamed('rounds-register');
 
@@ -75,7 +75,7 @@ test.each(DEATHS)('$mutant breaks in the swarm as the page of mutants says', ({ 
 test('a core built from the snapshot of another goes on where that one was', () => {
   let all = 0;
   for (let run = 0; run < 10; run++) {
-    const { run: result, swaps } = replaySwapped(roundsRegister, deriveSeed(5, run), 40);
+    const { run: result, swaps } = replaySwapped(roundsRegisterProtocol, deriveSeed(5, run), 40);
     expect(result.violations).toEqual([]);
     all += swaps;
   }

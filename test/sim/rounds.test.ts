@@ -8,16 +8,16 @@ import { RoundCore } from '../../src/core/index.ts';
 import { simulation } from '../../src/sim/index.ts';
 import { roundRules, type RoundMutant } from '../../src/sim/protocols/rounds/mutants.ts';
 import {
-  flease,
+  fleaseProtocol,
   fleaseLiteral,
-  paxosLease,
+  paxosLeaseProtocol,
   paxosLeaseLiteral,
   paxosLeaseSkewed,
   type RoundProtocol,
 } from '../../src/sim/protocols/rounds/protocol.ts';
 
 const RUNS = 60;
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 
 function broken(protocol: RoundProtocol, mutant: string | null, runs: number, worldsOf: string | null = mutant): string[] {
   const played = simulation({ ...protocol, plan: (chooser) => protocol.plan(chooser, worldsOf) });
@@ -30,7 +30,7 @@ function broken(protocol: RoundProtocol, mutant: string | null, runs: number, wo
 }
 
 describe('the engines', () => {
-  it.each([flease, paxosLease, paxosLeaseSkewed])('$name is clean', (protocol) => {
+  it.each([fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed])('$name is clean', (protocol) => {
     expect(broken(protocol, null, RUNS)).toEqual([]);
   });
 });
@@ -49,7 +49,7 @@ describe('the papers to the letter', () => {
 });
 
 describe('without its rule an engine breaks as the page of mutants says:', () => {
-  const cases = [flease, fleaseLiteral, paxosLease, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
+  const cases = [fleaseProtocol, fleaseLiteral, paxosLeaseProtocol, paxosLeaseSkewed, paxosLeaseLiteral].flatMap((protocol) =>
     protocol.mutants.map(({ name, breaksLiveness }) => ({ protocol, name, breaksLiveness })),
   );
 

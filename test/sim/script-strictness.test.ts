@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runScript } from '../../src/sim/index.ts';
 import { polish } from '../../src/sim/shrink/polish.ts';
 import type { Beat } from '../../src/sim/shrink/play.ts';
-import { asDone, linesOf } from '../../src/sim/shrink/telling.ts';
+import { asDone, linesOf } from '../../src/sim/shrink/distinguishing.ts';
 import { differences } from '../../src/sim/script/differences.ts';
 import type { StageAction } from '../../src/sim/stage/index.ts';
 import { stageOf } from '../support/kits.ts';

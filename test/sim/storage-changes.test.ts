@@ -6,7 +6,7 @@ import { noFaults, runScript, type FaultPlan, type StageAction } from '../../src
 import { noCounts, type WorldCounts } from '../../src/sim/interest.ts';
 import type { AccessRequest } from '../../src/sim/registers.ts';
 import { formatAction, parseAction } from '../../src/sim/stage/actions.ts';
-import { Storage, type Access } from '../../src/sim/storage.ts';
+import { Storage, type ScheduledAccess } from '../../src/sim/storage.ts';
 
 const UNIT = 0;
 const bytes = (value: number | null): Uint8Array | null => (value === null ? null : Uint8Array.of(value));
@@ -20,7 +20,7 @@ class Hands {
     this.storage = new Storage(new SeededChooser(seed), { ...noFaults(), ...faults }, 1_000, this.counts);
   }
 
-  begin(request: AccessRequest): Access {
+  begin(request: AccessRequest): ScheduledAccess {
     const access = this.storage.begin(0, 0, request, 0);
     if (!access) throw new Error('nothing will come of it');
     return access;
@@ -30,7 +30,7 @@ class Hands {
     return this.finish(this.begin(request));
   }
 
-  finish(access: Access): Completion {
+  finish(access: ScheduledAccess): Completion {
     this.storage.takeEffect(access, true);
     return this.storage.answer(access);
   }

@@ -1,11 +1,11 @@
-/** Leases on storage in the simulator: clean with all rules, and the paper to the letter is not. Mutants are killed by the seeds of docs/mutants.md. */
+/** Leases on storage in the simulator: clean with all rules, and the paper to the letter is not. Mutants are killed by the seeds of docs/research/mutants.md. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
 import { kitNamed } from '../support/kits.ts';
 
 const RUNS = 25;
-const page = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 
 describe.each(['delta-lease', 'delta-lease-nd', 'delta-lease-cas'])('%s', (name) => {
   test('is clean in worlds of every shape', { timeout: 60_000 }, () => {

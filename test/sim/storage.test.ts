@@ -4,7 +4,7 @@ import { SeededChooser } from '../../src/kernel/index.ts';
 import { noFaults, type FaultPlan } from '../../src/sim/index.ts';
 import { noCounts } from '../../src/sim/interest.ts';
 import type { AccessRequest } from '../../src/sim/registers.ts';
-import { Storage, type Access } from '../../src/sim/storage.ts';
+import { Storage, type ScheduledAccess } from '../../src/sim/storage.ts';
 
 const UNIT = 0;
 const READ: AccessRequest = { action: 'read', unit: UNIT, key: 'x', op: 0 };
@@ -17,7 +17,7 @@ function storageWith(seed: number, faults: Partial<FaultPlan> = {}): Storage {
   return new Storage(new SeededChooser(seed), { ...noFaults(), weakReads: true, ...faults }, 1_000, noCounts());
 }
 
-function begin(storage: Storage, value: number | null, nowUs = 0): Access {
+function begin(storage: Storage, value: number | null, nowUs = 0): ScheduledAccess {
   const access = storage.begin(0, 0, value === null ? READ : writing(value), nowUs);
   if (!access) throw new Error('nothing will come of it');
   return access;
@@ -32,7 +32,7 @@ function readAlone(storage: Storage): number | null {
 
 interface Logged {
   readonly value: number | null;
-  readonly access: Access;
+  readonly access: ScheduledAccess;
   began: number;
   effect: number;
   ended: number;

@@ -5,7 +5,7 @@ import type { Core, QuorumCommand } from '../../src/core/index.ts';
 import type { HistoryRecord } from '../../src/check/index.ts';
 import type { FaultPlan } from '../../src/sim/faults.ts';
 import type { Scenario, SimProtocol } from '../../src/sim/protocol.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { stageLike, tapeToPlay, type GoodEnd, type TapeToScript } from '../../src/sim/shrink/tape-to-script.ts';
 import { perform, type Beat } from '../../src/sim/shrink/play.ts';
 import { openStage, type StagedProtocol } from '../../src/sim/stage/index.ts';
@@ -162,7 +162,7 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
   );
 
   it('where wall clocks are set back, what is over by the wall clock alone is judged as in the world', () => {
-    const scenario = quorum.plan(new SeededChooser(1), null);
+    const scenario = quorumProtocol.plan(new SeededChooser(1), null);
     const settings = (wallStepsBack: boolean): string | undefined =>
       stageLike(new Tape(() => 0, quorumTapeToScript), quorumTapeToScript, { ...scenario, faults: { ...scenario.faults, wallStepsBack } })[
         'back'
@@ -205,8 +205,8 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
     readonly perform: (beats: Beat[]) => Beat[];
   } {
     const chooser = new SeededChooser(seed);
-    const scenario = quorum.plan(chooser, null);
-    const world = new World(quorum, scenario, chooser, null, null);
+    const scenario = quorumProtocol.plan(chooser, null);
+    const world = new World(quorumProtocol, scenario, chooser, null, null);
     const tape = new Tape<QuorumCommand>(() => world.nowUs, quorumTapeToScript);
     world.tape = tape;
     world.run();

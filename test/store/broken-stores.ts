@@ -1,5 +1,12 @@
 /** Stores that break the contract, each in one way. The conformance suite has to find every one of them out. */
-import { MemoryStore, type AccessOptions, type Landing, type ListOptions, type MemorySpace, type Outcome } from '../../src/store/index.ts';
+import {
+  MemoryStore,
+  type AccessOptions,
+  type Landing,
+  type ListOptions,
+  type MemorySpace,
+  type SwapOutcome,
+} from '../../src/store/index.ts';
 
 const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -15,7 +22,7 @@ class TornWrites extends MemoryStore {
 }
 
 class UnconditionalSwap extends MemoryStore {
-  override async swap(key: string, _seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, _seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     await super.write(key, next, options);
     return 'won';
   }
@@ -23,7 +30,7 @@ class UnconditionalSwap extends MemoryStore {
 
 /** Reads and then writes: right as long as nobody else does. */
 class SwapInTwoSteps extends MemoryStore {
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     const current = await super.read(key, options);
     await turn();
     if (Buffer.compare(current ?? Buffer.from('nothing'), seen ?? Buffer.from('nothing')) !== 0) return 'lost';
@@ -88,7 +95,7 @@ class CreateSentTwice extends MemoryStore {
     this.#again = LandsAgain.in(space);
   }
 
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     const copy = next?.slice() ?? null;
     const outcome = await super.swap(key, seen, copy, options);
     if (seen === null && outcome === 'won') this.#again.keep(key, async () => await super.swap(key, null, copy));
@@ -149,7 +156,7 @@ class FailsAfterTheFact extends MemoryStore {
 }
 
 class EraseIgnoresCondition extends MemoryStore {
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     if (next !== null) return await super.swap(key, seen, next, options);
     await super.write(key, null, options);
     return 'won';

@@ -9,7 +9,7 @@ import {
   type AccessOptions,
   type Capabilities,
   type Landing,
-  type Outcome,
+  type SwapOutcome,
 } from '../../src/store/index.ts';
 import { BROKEN_STORES } from './broken-stores.ts';
 
@@ -17,7 +17,7 @@ const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(re
 
 /** Accesses take a few turns, so that answers can be thrown away. */
 class SlowStore extends MemoryStore {
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     return await answered(super.swap(key, seen, next), 'unknown', options);
   }
 
@@ -34,7 +34,7 @@ class SlowRegisters extends SlowStore {
 class LostUpdates extends SlowStore {
   #count = 0;
 
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     if (++this.#count % 5 === 0 && Buffer.compare((await this.read(key)) ?? Buffer.alloc(0), seen ?? Buffer.alloc(0)) === 0) return 'won';
     return await super.swap(key, seen, next, options);
   }

@@ -6,9 +6,9 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
-import { Disk } from '../../src/store/file/disk.ts';
-import { fileNameOf, keyOf, Layout } from '../../src/store/file/layout.ts';
-import { Versions } from '../../src/store/file/versions.ts';
+import { DurableFiles } from '../../src/store/file/disk.ts';
+import { fileNameOf, keyOfFileName, Layout } from '../../src/store/file/layout.ts';
+import { VersionFiles } from '../../src/store/file/versions.ts';
 import { Gate } from '../../src/store/gate.ts';
 import { ROOT } from '../support/tree.ts';
 
@@ -65,7 +65,7 @@ describe('the directory of a store', () => {
   test('is swept without breaking a writer that wakes up after hours', async () => {
     const path = freshDir();
     await open(path);
-    class SleepyDisk extends Disk {
+    class SleepyDisk extends DurableFiles {
       #hasSlept = false;
 
       override async move(from: string, to: string): Promise<boolean> {
@@ -80,23 +80,23 @@ describe('the directory of a store', () => {
       }
     }
     const place = { url: 'file:', layout: new Layout(path), disk: new SleepyDisk(false), assure: async () => {} };
-    const outcome = await new Gate('file:').change({}, async (call) => await new Versions(place).change('k', null, bytes('a'), call));
+    const outcome = await new Gate('file:').change({}, async (call) => await new VersionFiles(place).change('k', null, bytes('a'), call));
     expect([outcome, text(await (await open(path)).read('k'))]).toEqual(['won', 'a']);
   });
 
   test('is named by its keys as far as file names go, and back', () => {
     for (const key of ['a', 'A', '.', '..', 'a/b', 'ä', '~', '%', '\u{1F600}', '_tenure/parameters'])
-      expect(keyOf(fileNameOf(key))).toBe(key);
+      expect(keyOfFileName(fileNameOf(key))).toBe(key);
     const names = ['a', 'A', '.', 'a.', 'x'.repeat(255), 'x'.repeat(254), 'Ä'.repeat(127)].map(fileNameOf);
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
     for (const name of names) expect(name.length).toBeLessThanOrEqual(240);
-    expect(keyOf(fileNameOf('x'.repeat(255)))).toBeNull();
+    expect(keyOfFileName(fileNameOf('x'.repeat(255)))).toBeNull();
   });
 });
 
 describe('a writer that was asleep', () => {
   /** A disk on which one step waits for something else to happen first. */
-  class SleepyDisk extends Disk {
+  class SleepyDisk extends DurableFiles {
     readonly #before: 'name' | 'settle';
     readonly #meanwhile: () => Promise<void>;
 
@@ -111,9 +111,9 @@ describe('a writer that was asleep', () => {
       return await super.name(path, as);
     }
 
-    override async settle(directory: string): Promise<void> {
+    override async syncDirectory(directory: string): Promise<void> {
       if (this.#before === 'settle') await this.#meanwhile();
-      await super.settle(directory);
+      await super.syncDirectory(directory);
     }
   }
 
@@ -127,7 +127,7 @@ describe('a writer that was asleep', () => {
       if (!hasSlept) await meanwhile(store);
       hasSlept = true;
     });
-    const asleep = new Versions({ url: 'file:', layout: new Layout(path), disk, assure: async () => {} });
+    const asleep = new VersionFiles({ url: 'file:', layout: new Layout(path), disk, assure: async () => {} });
     const outcome = await new Gate('file:').change({}, async (call) => await asleep.change('k', bytes('1'), bytes('mine'), call));
     return [outcome, store];
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MemorySpace, MemoryStore, openStore, probe, qualify, type AccessOptions, type Outcome } from '../../src/store/index.ts';
+import { MemorySpace, MemoryStore, openStore, probe, qualify, type AccessOptions, type SwapOutcome } from '../../src/store/index.ts';
 import { BROKEN_STORES } from './broken-stores.ts';
 
 function freshUrl(): string {
@@ -82,7 +82,7 @@ describe('the probe', () => {
     class Flatterer extends MemoryStore {
       #underWay = 0;
 
-      override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+      override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
         this.#underWay++;
         const outcome = await super.swap(key, seen, next, options);
         const isAlone = this.#underWay === 1;
@@ -96,7 +96,12 @@ describe('the probe', () => {
 
   test('says that a store does not answer, not that it is unfit', async () => {
     class Silent extends MemoryStore {
-      override async swap(_key: string, _seen: Uint8Array | null, _next: Uint8Array | null, _options?: AccessOptions): Promise<Outcome> {
+      override async swap(
+        _key: string,
+        _seen: Uint8Array | null,
+        _next: Uint8Array | null,
+        _options?: AccessOptions,
+      ): Promise<SwapOutcome> {
         return 'unknown';
       }
     }

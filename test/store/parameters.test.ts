@@ -9,16 +9,16 @@ import {
   MemorySpace,
   MemoryStore,
   noteWaitedOut,
-  openRecord,
+  openStoreRecord,
   PARAMETERS_KEY,
   raiseFloor,
   readFloor,
   readParameters,
   sealJson,
-  sealRecord,
+  sealStoreRecord,
   type AccessOptions,
   type Capabilities,
-  type Outcome,
+  type SwapOutcome,
 } from '../../src/store/index.ts';
 
 /** A store that cannot compare and set. */
@@ -28,25 +28,25 @@ class PlainStore extends MemoryStore {
 
 /** A store whose answers to swaps are lost, though the swaps land. */
 class Forgetful extends MemoryStore {
-  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  override async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     await super.swap(key, seen, next, options);
     return 'unknown';
   }
 }
 
 describe('a record', () => {
-  const sealed = sealRecord('k', 'floor', Buffer.from('content'));
+  const sealed = sealStoreRecord('k', 'floor', Buffer.from('content'));
 
   test('opens to what was sealed', () => {
-    expect(openRecord('k', 'floor', sealed).toString()).toBe('content');
-    expect(openRecord('k', 'floor', sealRecord('k', 'floor', new Uint8Array(0)))).toHaveLength(0);
+    expect(openStoreRecord('k', 'floor', sealed).toString()).toBe('content');
+    expect(openStoreRecord('k', 'floor', sealStoreRecord('k', 'floor', new Uint8Array(0)))).toHaveLength(0);
   });
 
   test('is refused with any bit changed, any byte missing, any byte more', () => {
     const accepted: string[] = [];
     const tryOut = (what: string, bytes: Uint8Array): void => {
       try {
-        openRecord('k', 'floor', bytes);
+        openStoreRecord('k', 'floor', bytes);
         accepted.push(what);
       } catch (error) {
         if (!/^TENURE_STORE_(?:CORRUPT|FORMAT)$/.test((error as { code: string }).code)) throw error;
@@ -63,8 +63,8 @@ describe('a record', () => {
   });
 
   test('is refused under another key, and as another kind', () => {
-    expect(() => openRecord('other', 'floor', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
-    expect(() => openRecord('k', 'parameters', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
+    expect(() => openStoreRecord('other', 'floor', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
+    expect(() => openStoreRecord('k', 'parameters', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
   });
 });
 

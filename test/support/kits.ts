@@ -11,16 +11,16 @@ import {
   type Staging,
 } from '../../src/sim/index.ts';
 import type { ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
-import { quorum } from '../../src/sim/protocols/quorum/protocol.ts';
+import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumSmallWorld } from '../../src/sim/protocols/quorum/small-world.ts';
 import { quorumStaging } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { registerSmallWorld } from '../../src/sim/protocols/register/small-world.ts';
 import { registerStaging } from '../../src/sim/protocols/register/staging.ts';
-import { flease, paxosLease, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import { fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
 import { fleaseSmallWorld, paxosLeaseSkewedSmallWorld, paxosLeaseSmallWorld } from '../../src/sim/protocols/rounds/small-world.ts';
 import { roundStaging } from '../../src/sim/protocols/rounds/staging.ts';
-import { roundsRegister } from '../../src/sim/protocols/rounds-register/protocol.ts';
+import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterSmallWorld } from '../../src/sim/protocols/rounds-register/small-world.ts';
 import { roundsRegisterStaging } from '../../src/sim/protocols/rounds-register/staging.ts';
 
@@ -57,11 +57,11 @@ function explored<Message, Command, Event, Config, Node extends Core<Message, Co
   return { ...smallWorld, staging: { ...staging, protocol } };
 }
 
-export const quorumWorld = explored(quorum, quorumStaging, quorumSmallWorld);
+export const quorumWorld = explored(quorumProtocol, quorumStaging, quorumSmallWorld);
 export const roundWorlds = [
-  explored(flease, roundStaging('flease', 'absolute'), fleaseSmallWorld),
-  explored(paxosLease, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),
+  explored(fleaseProtocol, roundStaging('flease', 'absolute'), fleaseSmallWorld),
+  explored(paxosLeaseProtocol, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),
   explored(paxosLeaseSkewed, roundStaging('paxoslease', 'absolute'), paxosLeaseSkewedSmallWorld),
 ];
-export const roundsRegisterWorld = explored(roundsRegister, roundsRegisterStaging, roundsRegisterSmallWorld);
+export const roundsRegisterWorld = explored(roundsRegisterProtocol, roundsRegisterStaging, roundsRegisterSmallWorld);
 export const registerWorld = explored(register, registerStaging, registerSmallWorld);

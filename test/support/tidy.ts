@@ -116,6 +116,16 @@ const size: Rule = (path, text) => {
   return lines > limit ? [`${path}: ${lines} lines, and ${limit} are the limit: one idea a file`] : [];
 };
 
+/** Classes, tables and types may be longer; what runs from top to bottom is read in one go. */
+const functionSize: Rule = (path, text) => {
+  if (!path.startsWith('src/') || !isSource(path)) return [];
+  return readSource(path, text).nodes.flatMap(({ type, start, end }) => {
+    if (!/Function(?:Declaration|Expression)$/.test(type) || typeof end !== 'number') return [];
+    const lines = text.slice(start, end).split('\n').length;
+    return lines > 80 ? [`${path}:${lineAt(text, start)}: a function of ${lines} lines, and 80 are the limit`] : [];
+  });
+};
+
 const DECLARING = new Set([
   'ClassDeclaration',
   'FunctionDeclaration',
@@ -231,6 +241,7 @@ export const RULES = {
   arithmetic,
   opening,
   size,
+  functionSize,
   names,
   unfinished,
   escapes,

@@ -5,7 +5,18 @@ import { META_BYTES_MAX, ROUND_NAMES, roundKinds, RoundMessage } from '../../src
 import { BALLOT_TIME_MAX, ballotTime, incarnation, isValidNameBytes, LEASE_NUMBER_MAX } from '../../src/kernel/index.ts';
 import { ByteReader, ByteWriter, roundCodec } from '../../src/wire/index.ts';
 
-const { READ, ACK_READ, WRITE, ACK_WRITE, NACK, RELEASE, ACK_RELEASE, LEARN, WATCH, HAS_VALUE } = roundKinds;
+const {
+  READ,
+  ACK_READ,
+  WRITE,
+  ACK_WRITE,
+  NACK,
+  ROUND_RELEASE: RELEASE,
+  ACK_RELEASE,
+  ROUND_LEARN: LEARN,
+  ROUND_WATCH: WATCH,
+  HAS_VALUE,
+} = roundKinds;
 
 /** The fields of each kind, besides those that all have. */
 const FIELDS: Readonly<Record<number, readonly string[]>> = {

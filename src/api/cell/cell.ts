@@ -4,7 +4,7 @@ import { parseDuration, TenureError, type Duration } from '../../kernel/index.ts
 import type { ClockWatchCounts } from '../../runtime/index.ts';
 import { Election, type ElectionOptions } from '../elections/election.ts';
 import type { LeaseClient } from '../leases/client.ts';
-import { unsupported } from '../leases/engine.ts';
+import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
 import type { AcquireOptions, TryResult } from '../leases/requests.ts';
@@ -77,7 +77,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
    */
   async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     const { calls, engine } = this.#node.open();
-    if (!engine.can.bootstrap) throw unsupported(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
+    if (!engine.can.bootstrap) throw unsupportedByEngine(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
     if (!this.#node.mayBootstrap) {
       throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
     }

@@ -7,7 +7,7 @@ export function closed(): TenureError {
 }
 
 /** Why a member cannot go by what its data directory holds. `aheadUsMax`: how far ahead of its own clock this member believes a token to be. */
-export function diskFailure(why: DiskFailure, aheadUsMax: SpanUs): TenureError {
+export function diskFailureError(why: DiskFailure, aheadUsMax: SpanUs): TenureError {
   const explain = (code: 'TENURE_DISK_FAILED' | 'TENURE_CLOCK_AHEAD', what: string): TenureError =>
     new TenureError(code, `this member votes no more: ${what}`);
   if (why === 'unreadable')
@@ -31,7 +31,7 @@ export function forged(client: string): TenureError {
 }
 
 /** To the process that was replaced. */
-export function replaced(id: string): TenureError {
+export function memberReplaced(id: string): TenureError {
   return new TenureError(
     'TENURE_REPLACED',
     `another process has been started as member ${id}, and the other members have noted it: this one votes no more and has closed its connections. ` +
@@ -75,7 +75,7 @@ export interface Unreached {
   readonly why: string | null;
 }
 
-export function unreachable(cell: string, members: readonly Unreached[], timeoutUs: SpanUs): TenureError {
+export function cellUnreachable(cell: string, members: readonly Unreached[], timeoutUs: SpanUs): TenureError {
   const reasons = members.map(({ id, address, why }) => `${id} (${address}): ${why ?? 'no answer yet'}`).join('; ');
   return new TenureError(
     'TENURE_UNREACHABLE',

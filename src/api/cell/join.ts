@@ -9,13 +9,13 @@ import { DataDir, SystemClocks } from '../../runtime/index.ts';
 import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
 import { makeEngine } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
-import { unsupported } from '../leases/engine.ts';
+import { unsupportedByEngine } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
 import { Cell } from './cell.ts';
-import { unreachable } from './failures.ts';
+import { cellUnreachable } from './failures.ts';
 import { CellNode } from './node.ts';
 import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { CellSurroundings } from './surroundings.ts';
 
 /** Longer timers fire at once. */
 const TIMEOUT_MS_MAX = 2 ** 30;
@@ -37,7 +37,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'keepVotes needs a dataDir to keep them in');
   }
   if (options.dataDir !== undefined && !engine.can.dataDir) {
-    throw unsupported(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
+    throw unsupportedByEngine(engine, 'dataDir', 'keeps nothing on disk', 'leave dataDir out; a member that starts keeps silent');
   }
   const identity = new Identity();
   const born = identity.incarnation;
@@ -117,7 +117,7 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     if (isLate && client.beginWithMost()) return new Cell(client);
     const members = client.members().map(({ id, stats }) => ({ id, address: options.members[id] ?? '', why: stats?.lastError ?? null }));
     await client.close();
-    throw isLate ? unreachable(cellName, members, timeoutUs) : error;
+    throw isLate ? cellUnreachable(cellName, members, timeoutUs) : error;
   } finally {
     clearTimeout(timer);
   }
@@ -130,7 +130,7 @@ function statedByClient({ engine }: ConnectOptions): { engine?: string } {
   return { engine: makeEngine(engine, { maxTermUs: MAX_TERM_US_MAX, rateErrorPpm: 0 }).text };
 }
 
-function realSurroundings(): Surroundings {
+function realSurroundings(): CellSurroundings {
   const bytes = randomBytes(8);
   return {
     clocks: new SystemClocks(),

@@ -15,7 +15,7 @@ import { Observer } from '../observing/observer.ts';
 import { nextEvent } from '../signals.ts';
 import { Adoption } from './adoption.ts';
 import type { MemberReach } from './clock-skew.ts';
-import { closed, diskFailure, forged, replaced, talksToReplaced, waitsToBeNoted } from './failures.ts';
+import { closed, diskFailureError, forged, memberReplaced, talksToReplaced, waitsToBeNoted } from './failures.ts';
 import { Peers } from './peers.ts';
 import { Running } from './running.ts';
 import { announce, stateOf, type CellEvents, type CellState } from './state.ts';
@@ -257,7 +257,7 @@ export class CellNode {
     const id = this.#peers.nameOf(member);
     if (!this.isSelf(member)) return transport.turnAway(nodeId(member), talksToReplaced(id));
     this.run?.stop();
-    this.#fail(replaced(id));
+    this.#fail(memberReplaced(id));
     void transport.close();
   }
 
@@ -265,7 +265,7 @@ export class CellNode {
   #diskFailed(why: DiskFailure): void {
     const { run } = this;
     if (!run) return;
-    const error = diskFailure(why, run.engine.timing.aheadUsMax);
+    const error = diskFailureError(why, run.engine.timing.aheadUsMax);
     if (this.#health.kind !== 'failed') this.#health = { kind: 'voteless', error };
     this.#observer.diskFailed(error);
     this.#hasFailure(error);

@@ -11,11 +11,11 @@ export interface NodeOptions {
   /** Its number among the members; that of a client is above all of theirs. */
   readonly self: number;
   readonly incarnation: Incarnation;
-  readonly surroundings: Surroundings;
+  readonly surroundings: CellSurroundings;
   readonly observer?: Observer;
 }
 
-export interface Surroundings {
+export interface CellSurroundings {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
   /** Of the tables whose keys others choose: nobody else knows it. */

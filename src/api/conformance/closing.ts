@@ -1,9 +1,9 @@
 /** What closing a client of every lease service has to keep: part of the suite in `conformance.ts`. */
 import assert from 'node:assert/strict';
-import type { Claim } from './place.ts';
+import type { LeaseTestClaim } from './place.ts';
 import type { Lease } from '../leases/lease.ts';
 
-export function claimClosing(claim: Claim): void {
+export function claimClosing(claim: LeaseTestClaim): void {
   claim('a client that closes gives back what it held, and ends what waits', async (kit) => {
     const [one, two] = await kit.clients();
     const [held, other] = [await kit.outcome(two.acquire(`${kit.name}/held`)), await kit.outcome(one.acquire(kit.name))];

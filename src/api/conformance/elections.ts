@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import type { Leader, LeaderChange } from '../elections/leader-changes.ts';
 import type { LeaseClient } from '../leases/client.ts';
-import { type Claim, type Kit, ROUNDS_MAX } from './place.ts';
+import { type LeaseTestClaim, type LeaseTestKit, ROUNDS_MAX } from './place.ts';
 import type { Listing } from '../leases/questions.ts';
 import type { Change } from '../watches/feed.ts';
 
-export function claimElections(claim: Claim): void {
+export function claimElections(claim: LeaseTestClaim): void {
   claim('one candidate leads, and when it resigns the next one does', async (kit) => {
     const [one, two] = await kit.clients();
     const first = await kit.outcome(one.elect(kit.name).campaign({ value: 'one' }));
@@ -65,7 +65,7 @@ export function claimElections(claim: Claim): void {
   });
 }
 
-export function claimProclaims(claim: Claim): void {
+export function claimProclaims(claim: LeaseTestClaim): void {
   claim('a leader proclaims something else and stays the leader', async (kit) => {
     const [one, two] = await kit.clients();
     const leadership = await kit.outcome(one.elect(kit.name).campaign());
@@ -108,7 +108,7 @@ export function claimProclaims(claim: Claim): void {
   });
 }
 
-export function claimLostElections(claim: Claim): void {
+export function claimLostElections(claim: LeaseTestClaim): void {
   claim('a leader that is cut off is told to stop, and proclaims nothing', async (kit) => {
     const client = await kit.place.client();
     const leadership = await kit.outcome(client.elect(kit.name).campaign({ term: Math.floor(kit.place.maxTermMs / 3) }));
@@ -121,7 +121,7 @@ export function claimLostElections(claim: Claim): void {
   });
 }
 
-export function claimWatches(claim: Claim): void {
+export function claimLeaseWatches(claim: LeaseTestClaim): void {
   claim('who observes an election sees each leader, what it says, and when there is none', async (kit) => {
     const [one, two] = await kit.clients();
     const changes = new Heard<LeaderChange>(kit, two.elect(kit.name).observe());
@@ -177,7 +177,7 @@ export function claimWatches(claim: Claim): void {
   });
 }
 
-export function claimPrefixWatches(claim: Claim): void {
+export function claimPrefixWatches(claim: LeaseTestClaim): void {
   claim('a watch begins with what is held, and goes on with what changes', async (kit) => {
     const [one, two] = await kit.clients();
     const held = await kit.outcome(one.acquire(`${kit.name}/held`, { meta: 'me' }));
@@ -194,7 +194,7 @@ export function claimPrefixWatches(claim: Claim): void {
   });
 }
 
-export function claimLists(claim: Claim): void {
+export function claimLeaseLists(claim: LeaseTestClaim): void {
   claim('a list has who holds what under a prefix, in the order of names', async (kit) => {
     const [one, two] = await kit.clients();
     const b = await kit.outcome(one.acquire(`${kit.name}/b`, { meta: 'about b' }));
@@ -236,7 +236,7 @@ export function claimLists(claim: Claim): void {
 }
 
 /** A list that is sure of itself. */
-async function listed(kit: Kit, client: LeaseClient, prefix: string): Promise<Listing> {
+async function listed(kit: LeaseTestKit, client: LeaseClient, prefix: string): Promise<Listing> {
   for (let tries = 1; ; tries++) {
     const listing = await kit.outcome(client.list(prefix));
     if (listing.certain && listing.leases.every(({ certain }) => certain)) return listing;
@@ -244,7 +244,7 @@ async function listed(kit: Kit, client: LeaseClient, prefix: string): Promise<Li
   }
 }
 
-async function leaderOf(kit: Kit, client: LeaseClient): Promise<Leader | null> {
+async function leaderOf(kit: LeaseTestKit, client: LeaseClient): Promise<Leader | null> {
   for (let tries = 1; ; tries++) {
     try {
       return await kit.outcome(client.elect(kit.name).leader());
@@ -269,10 +269,10 @@ function isLeader(change: LeaderChange, token: number, text: string): boolean {
 /** What an iterator told so far. */
 class Heard<T> {
   readonly all: T[] = [];
-  readonly #kit: Kit;
+  readonly #kit: LeaseTestKit;
   readonly #things: AsyncIterator<T, undefined>;
 
-  constructor(kit: Kit, things: AsyncIterator<T, undefined>) {
+  constructor(kit: LeaseTestKit, things: AsyncIterator<T, undefined>) {
     this.#kit = kit;
     this.#things = things;
   }

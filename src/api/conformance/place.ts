@@ -30,10 +30,10 @@ const MOMENT_MS = 20;
 export const ROUNDS_MAX = 8;
 
 /** Names a test and says what it does. */
-export type Claim = (name: string, body: (kit: Kit) => Promise<void>) => void;
+export type LeaseTestClaim = (name: string, body: (kit: LeaseTestKit) => Promise<void>) => void;
 
 /** A place, a name nobody else uses, and ways to wait in it. */
-export class Kit {
+export class LeaseTestKit {
   readonly place: LeasePlace;
   readonly name: string;
 

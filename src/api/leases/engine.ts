@@ -42,7 +42,12 @@ export interface LeaseCore {
 type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater';
 
 /** `what` is what it cannot do, `instead` what to do. */
-export function unsupported({ name: engine }: Pick<LeaseEngine, 'name'>, missing: Missing, what: string, instead: string): TenureError {
+export function unsupportedByEngine(
+  { name: engine }: Pick<LeaseEngine, 'name'>,
+  missing: Missing,
+  what: string,
+  instead: string,
+): TenureError {
   const details = { engine, missing, what };
   return new TenureError('TENURE_UNSUPPORTED', `the engine '${engine}' ${what}: ${instead}, or choose another engine`, details);
 }

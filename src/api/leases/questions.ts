@@ -108,7 +108,7 @@ export class Questions {
     return answer;
   }
 
-  tell(answer: Answer): void {
+  resolveAnswer(answer: Answer): void {
     this.#open.get(answer.lease)?.resolve(answer);
   }
 

@@ -33,7 +33,7 @@ export type TryResult =
 export type Refused = Extract<LeaseEvent, { kind: 'refused' }>;
 
 /** A request that was not answered yet. */
-export interface Asking {
+export interface PendingRequest {
   readonly name: string;
   readonly nameBytes: Uint8Array;
   readonly termUs: number;
@@ -64,7 +64,7 @@ interface RequestGround {
 
 export class Requests {
   readonly #ground: RequestGround;
-  readonly #asking = new NumberMap<Asking>();
+  readonly #asking = new NumberMap<PendingRequest>();
   readonly #encoded = new Map<string, Uint8Array>();
   #shortestTermUs = Infinity;
 
@@ -82,7 +82,14 @@ export class Requests {
   }
 
   /** Throws what is wrong with the arguments: within the executor of a promise, that is its rejection. */
-  ask(name: string, options: AcquireOptions, waitUs: number, isTry: boolean, answered: Asking['answered'], failed: Asking['failed']): void {
+  ask(
+    name: string,
+    options: AcquireOptions,
+    waitUs: number,
+    isTry: boolean,
+    answered: PendingRequest['answered'],
+    failed: PendingRequest['failed'],
+  ): void {
     const { signal, meta, onQueued } = options;
     const nameBytes = this.#nameBytes(name);
     const termUs = options.term === undefined ? this.#ground.maxTermUs : wholeMs(parseDuration(options.term));
@@ -138,7 +145,7 @@ export class Requests {
   }
 
   /** The request, which is nobody's from here on. */
-  take(number: number): Asking | undefined {
+  take(number: number): PendingRequest | undefined {
     const asking = this.#asking.get(number);
     if (!asking) return undefined;
     this.#asking.delete(number);
@@ -158,7 +165,7 @@ export class Requests {
   }
 
   /** The request, of which no lease comes any more. */
-  #cameToNothing(number: number, reason: RefusalReason): Asking | undefined {
+  #cameToNothing(number: number, reason: RefusalReason): PendingRequest | undefined {
     const asking = this.take(number);
     if (asking) this.#ground.observer.refused(asking.name, number, reason, this.#ground.clocks.mono() - asking.askedUs);
     return asking;

@@ -10,14 +10,14 @@ import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import { Watches } from '../watches/watches.ts';
 import { acquireAll } from './acquire-all.ts';
-import { unsupported, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
+import { unsupportedByEngine, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
 import { lost } from './errors.ts';
 import { HeldLease, type LeaseSource } from './held-lease.ts';
 import { heldBehind, Lease } from './lease.ts';
 import { Proclaims } from './proclaims.ts';
 import { Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
 import { Releases } from './releases.ts';
-import { copyMeta, Requests, type AcquireOptions, type Asking, type Refused, type TryResult } from './requests.ts';
+import { copyMeta, Requests, type AcquireOptions, type PendingRequest, type Refused, type TryResult } from './requests.ts';
 import { Works } from './works.ts';
 
 /** A wait without limit: a year. The longest duration there is. */
@@ -82,14 +82,14 @@ export class LeaseService implements LeaseSource {
       const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
       // Only a try is answered with anything but a lease.
       this.#checkOpen();
-      this.#requests.ask(name, options, waitUs, false, answered as Asking['answered'], failed);
+      this.#requests.ask(name, options, waitUs, false, answered as PendingRequest['answered'], failed);
     });
   }
 
   tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
     return new Promise((answered, failed) => {
       this.#checkOpen();
-      this.#requests.ask(name, options, 0, true, answered as Asking['answered'], failed);
+      this.#requests.ask(name, options, 0, true, answered as PendingRequest['answered'], failed);
     });
   }
 
@@ -117,7 +117,7 @@ export class LeaseService implements LeaseSource {
   async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
     this.#checkOpen();
     const { engine } = this.#ground;
-    if (!engine.can.list) throw unsupported(engine, 'list', 'has no list of what is held', 'ask holder() of a name');
+    if (!engine.can.list) throw unsupportedByEngine(engine, 'list', 'has no list of what is held', 'ask holder() of a name');
     return this.#questions.list(prefix, signal);
   }
 
@@ -148,7 +148,7 @@ export class LeaseService implements LeaseSource {
   releaseLater(lease: HeldLease, afterUs: number): Promise<void> {
     const { engine } = this.#ground;
     if (!engine.can.releaseLater) {
-      throw unsupported(engine, 'releaseLater', 'gives leases back at once', 'release it when that time has come');
+      throw unsupportedByEngine(engine, 'releaseLater', 'gives leases back at once', 'release it when that time has come');
     }
     if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
     return this.#releases.send(lease, afterUs);
@@ -162,7 +162,7 @@ export class LeaseService implements LeaseSource {
     this.#checkOpen();
     const { engine, driver } = this.#ground;
     if (!lease.valid) throw lost(lease, 'is over');
-    if (!engine.can.renew) throw unsupported(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
+    if (!engine.can.renew) throw unsupportedByEngine(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
     const number = this.#number();
     const bytes = copyMeta(meta);
     const { number: of, nameBytes } = lease.grant;
@@ -217,7 +217,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'answered':
       case 'listed':
-        this.#questions.tell(event);
+        this.#questions.resolveAnswer(event);
         return;
       case 'proclaimed':
         this.#proclaims.done(event.lease, event.number);

@@ -1,5 +1,5 @@
 /**
- * The history of this process as a file, in the referees' schema (docs/simulator.md): written in the background, a
+ * The history of this process as a file, in the referees' schema (docs/research/simulator.md): written in the background, a
  * batch at a time. Whatever goes wrong with the disk ends the history and nothing else. A history with a hole would
  * accuse the innocent (who released may look as if it still held), so after the first record that is lost
  * there is no other: what a file does not tell, nobody is accused of.

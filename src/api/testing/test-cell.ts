@@ -8,15 +8,15 @@ import { MemoryHub, type Transport } from '../../transport/index.ts';
 import { Cell } from '../cell/cell.ts';
 import { CellNode } from '../cell/node.ts';
 import { VIEW } from '../cell/options.ts';
-import type { Kept, Surroundings } from '../cell/surroundings.ts';
+import type { Kept, CellSurroundings } from '../cell/surroundings.ts';
 import type { Engine } from '../engines/engine.ts';
 import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
-import { unsupported } from '../leases/engine.ts';
+import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import { onAbort } from '../signals.ts';
 import { VirtualDisk } from './virtual-disk.ts';
-import { Actor, VirtualClocks, VirtualTime } from './virtual-time.ts';
+import { VirtualProcess, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
 export interface TestCellOptions {
   /** How many members: 3. They are called a, b, c and so on. */
@@ -45,12 +45,12 @@ interface TestNode {
   readonly node: CellNode;
   readonly cell: Cell;
   readonly transport: Transport;
-  readonly actor: Actor;
+  readonly actor: VirtualProcess;
   readonly clocks: VirtualClocks;
 }
 
 /** What only Tenure's own tests play with. */
-export type TestInternals = Pick<Surroundings, 'firstNumber' | 'limits' | 'succession'>;
+export type TestInternals = Pick<CellSurroundings, 'firstNumber' | 'limits' | 'succession'>;
 
 /** All members are up when it resolves. */
 export let openTestCell: (options: TestCellOptions, internals?: TestInternals) => Promise<TestCell>;
@@ -89,7 +89,8 @@ export class TestCell {
     const terms = termOptions(options.maxTerm === undefined ? {} : { maxTerm: options.maxTerm });
     this.memberIds = Array.from({ length: members }, (_, i) => String.fromCodePoint(0x61 + i));
     this.#engine = makeEngine(engine, terms);
-    if (keepVotes && !this.#engine.can.dataDir) throw unsupported(this.#engine, 'dataDir', 'keeps nothing on disk', 'leave keepVotes out');
+    if (keepVotes && !this.#engine.can.dataDir)
+      throw unsupportedByEngine(this.#engine, 'dataDir', 'keeps nothing on disk', 'leave keepVotes out');
     this.#chooser = new SeededChooser(seed);
     this.#isSilent = silent;
     this.#disks = keepVotes ? new Map() : null;
@@ -205,7 +206,7 @@ export class TestCell {
   }
 
   async #enter(id: string, self: number, restarted: boolean): Promise<Cell> {
-    const actor = new Actor();
+    const actor = new VirtualProcess();
     const born = incarnation(++this.#born);
     const role = self < this.memberIds.length ? 'member' : 'client';
     const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#engine.timing));
@@ -225,7 +226,7 @@ export class TestCell {
     return cell;
   }
 
-  #keptBy(id: string, actor: Actor): Kept | undefined {
+  #keptBy(id: string, actor: VirtualProcess): Kept | undefined {
     if (this.#disks === null) return undefined;
     const before = this.#disks.get(id);
     const disk = new VirtualDisk((task) => this.#hop(actor, task), before);
@@ -234,7 +235,7 @@ export class TestCell {
   }
 
   /** A task of a node, or of the network, a little later. */
-  #hop(actor: Actor | null, task: () => void): void {
+  #hop(actor: VirtualProcess | null, task: () => void): void {
     this.#time.plan(this.#time.nowUs + HOP_US, actor, task);
     this.#time.flow(HOP_US);
   }

@@ -12,7 +12,7 @@ const EPOCH_US = 1_893_456_000_000_000;
 const soon = setImmediate;
 
 /** A process in virtual time. */
-export class Actor {
+export class VirtualProcess {
   /** It does nothing before this instant: what should have happened to it happens then, in order. */
   standsUntilUs = 0;
   /** Nothing happens to it any more. */
@@ -22,7 +22,7 @@ export class Actor {
 interface Happening {
   atUs: number;
   readonly order: number;
-  readonly actor: Actor | null;
+  readonly actor: VirtualProcess | null;
   readonly act: () => void;
 }
 
@@ -51,7 +51,7 @@ export class VirtualTime {
   }
 
   /** Plans something; what it returns calls that off. */
-  plan(atUs: number, actor: Actor | null, act: () => void): () => void {
+  plan(atUs: number, actor: VirtualProcess | null, act: () => void): () => void {
     const happening: Happening = { atUs: Math.max(this.#nowUs, atUs), order: this.#order++, actor, act };
     this.#insert(happening);
     this.#turnSoon();
@@ -160,7 +160,7 @@ function isBefore(one: Happening, other: Happening | undefined): boolean {
 /** The clocks of one process in virtual time. */
 export class VirtualClocks implements Clocks {
   readonly #time: VirtualTime;
-  readonly #actor: Actor;
+  readonly #actor: VirtualProcess;
   /** How long a call of the code under test is given to be answered by itself. */
   readonly #answerUs: number;
   #cancel: (() => void) | undefined;
@@ -169,7 +169,7 @@ export class VirtualClocks implements Clocks {
   #sinceUs = 0;
   #rate = 1;
 
-  constructor(time: VirtualTime, actor: Actor, answerUs: number) {
+  constructor(time: VirtualTime, actor: VirtualProcess, answerUs: number) {
     this.#time = time;
     this.#actor = actor;
     this.#answerUs = answerUs;

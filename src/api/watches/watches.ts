@@ -2,7 +2,7 @@
 import { WATCHES_MAX, type LeaseCommand } from '../../core/index.ts';
 import { checkName, encodePrefix, PrefixTree, TenureError } from '../../kernel/index.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
-import { unsupported, type LeaseEngine } from '../leases/engine.ts';
+import { unsupportedByEngine, type LeaseEngine } from '../leases/engine.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
 import { WatchFeed, type FeedSource, type LeaseChange, type WatchOptions } from './feed.ts';
 import { Watch } from './watch.ts';
@@ -73,9 +73,9 @@ export class Watches {
   #checkAbility({ exact = false }: WatchOptions): void {
     const { engine } = this.#ground;
     const { watch } = engine.can;
-    if (watch === 'none') throw unsupported(engine, 'watch', 'tells nobody of its leases', 'ask holder() now and then');
+    if (watch === 'none') throw unsupportedByEngine(engine, 'watch', 'tells nobody of its leases', 'ask holder() now and then');
     if (watch === 'name' && !exact)
-      throw unsupported(engine, 'watch of a prefix', 'cannot say what is held under a prefix', 'watch one name, with exact: true');
+      throw unsupportedByEngine(engine, 'watch of a prefix', 'cannot say what is held under a prefix', 'watch one name, with exact: true');
   }
 
   #checkRoom(): void {

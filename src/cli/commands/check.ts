@@ -30,7 +30,7 @@ export function checkCommand(setExit: (code: number) => void): Command {
   return new Command('check')
     .summary('judge a history')
     .description(
-      'Reads a history (JSON lines, docs/simulator.md) and lets the referees judge it. A history in true time, as `tenure sim --trace`\n' +
+      'Reads a history (JSON lines, docs/research/simulator.md) and lets the referees judge it. A history in true time, as `tenure sim --trace`\n' +
         'writes it, is judged in full. Of those by wall clocks, as processes write them, several are judged together: overlaps beyond the bound that\n' +
         'their headers state or --clock-bound gives, and what is not judged is named.',
     )

@@ -39,7 +39,7 @@ export function exploreCommand(setExit: (code: number) => void): Command {
     .summary('try everything that can happen in a small world')
     .description(
       'Searches a small world of a protocol exhaustively: every order of messages, every crash, every late wake, at every instant, within\n' +
-        'the bounds below. Breadth first, so a violation comes with its shortest script. docs/explorer.md says what is covered.',
+        'the bounds below. Breadth first, so a violation comes with its shortest script. docs/research/explorer.md says what is covered.',
     )
     .addArgument(new Argument('<protocol>', 'which protocol').choices(explored.map(({ name }) => name)));
   for (const option of boundOptions()) command.addOption(option);

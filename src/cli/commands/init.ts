@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { TenureError } from '../../kernel/index.ts';
 import { findSettings } from '../config.ts';
-import type { Settings } from '../settings.ts';
+import type { CliSettings } from '../settings.ts';
 import { printJson } from '../terminal.ts';
 
 interface InitFlags {
@@ -59,7 +59,7 @@ Exit codes: 0 written, 64 usage, 78 a file is there already or a value cannot be
 }
 
 /** Of the environment only these two count: a config file is what is about to be written. */
-async function wanted({ cell, members }: InitFlags): Promise<Settings> {
+async function wanted({ cell, members }: InitFlags): Promise<CliSettings> {
   const { TENURE_CELL, TENURE_MEMBERS } = process.env;
   const flags = { ...(cell === undefined ? {} : { cell }), ...(members === undefined ? {} : { members }) };
   const { settings } = await findSettings(flags, { TENURE_CELL: TENURE_CELL || 'main', TENURE_MEMBERS: TENURE_MEMBERS || THREE_HERE });

@@ -114,7 +114,7 @@ function print(shrunk: Shrunk, script: string | null, run: string, tries: number
     const cut = shrunk.story.length - STORY_LINES;
     lines.push(
       `${nodes} nodes are left, ${shrunk.events} events, and these faults: ${faults.join(', ') || 'none'}`,
-      `it has no script: ${isCut ? 'there was no time for one' : 'what it needs is not on a stage (docs/simulator.md#shrinking)'}. The run of the smallest world:`,
+      `it has no script: ${isCut ? 'there was no time for one' : 'what it needs is not on a stage (docs/research/simulator.md#shrinking)'}. The run of the smallest world:`,
       ...(cut > 0 ? [`… ${cut} steps before`] : []),
       ...shrunk.story.slice(-STORY_LINES),
       `VIOLATION of ${violation.property} at ${formatDuration(spanUs(violation.at))}: ${violation.message}`,

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { connectStore } from '../../store/by-url.ts';
-import { contest, probe, readParameters, type ContestResult, type Finding, type Parameters, type Store } from '../../store/index.ts';
+import { contest, probe, readParameters, type ContestResult, type ProbeFinding, type Parameters, type Store } from '../../store/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { glance, paletteFor, printJson, table } from '../terminal.ts';
@@ -18,7 +18,7 @@ const CONNECTIONS_MAX = 64;
 interface Report {
   readonly store: Store;
   readonly connections: number;
-  readonly checks: readonly Finding[];
+  readonly checks: readonly ProbeFinding[];
   readonly parameters: Parameters | null;
   /** Null if the store has failed a check: there is nothing to measure then. */
   readonly contest: ContestResult | null;

@@ -22,7 +22,7 @@ interface Facts {
   readonly tone?: Tone;
 }
 
-export class Chronicle {
+export class DemoChronicle {
   readonly startedMs: number = performance.now();
   readonly #listeners: ((happening: Happening) => void)[] = [];
 
@@ -30,7 +30,7 @@ export class Chronicle {
     this.#listeners.push(listener);
   }
 
-  tell(event: string, text: string, { who, lease, token, tone = 'news' }: Facts = {}): void {
+  announce(event: string, text: string, { who, lease, token, tone = 'news' }: Facts = {}): void {
     const atMs = performance.now() - this.startedMs;
     const happening = { atMs, event, who: who ?? null, lease: lease ?? null, token: token ?? null, text, tone };
     for (const listener of this.#listeners) listener(happening);

@@ -1,7 +1,7 @@
 /** The contenders of a demo as it sees them: processes that it starts, kills, pauses and starts again, and what they report. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child, Children } from './children.ts';
-import type { Chronicle, Tone } from './chronicle.ts';
+import type { DemoChronicle, Tone } from './chronicle.ts';
 import { CONTENDER_IDS, CONTENDERS, TERM_MS, type ContenderId, type Report } from './parts.ts';
 
 /** Longer than a term: another takes over meanwhile. */
@@ -9,11 +9,11 @@ const START_AGAIN_MS = TERM_MS + 2000;
 /** How long contenders may take to give back what they hold. */
 const FAREWELL_MS = 1500;
 
-export type Doing = 'starts' | 'rests' | 'waits' | 'holds' | 'stalls' | 'is dead';
+export type ContenderState = 'starts' | 'rests' | 'waits' | 'holds' | 'stalls' | 'is dead';
 
 interface Contender {
   child: Child;
-  doing: Doing;
+  doing: ContenderState;
   token: number;
   isPaused: boolean;
   /** Since when it does what it does. */
@@ -21,7 +21,7 @@ interface Contender {
 }
 
 /** What the leases protect: it takes no write with a lower token than the highest it has seen. */
-export interface Store {
+export interface ProtectedStore {
   grants: number;
   writes: number;
   refused: number;
@@ -32,13 +32,13 @@ export interface Store {
 export class Crowd {
   readonly #folder: string;
   readonly #children: Children;
-  readonly #chronicle: Chronicle;
+  readonly #chronicle: DemoChronicle;
   readonly #contenders = new Map<ContenderId, Contender>();
   readonly #highest = new Map<string, number>();
   readonly #again = new AbortController();
-  readonly store: Store = { grants: 0, writes: 0, refused: 0, turnedAway: 0 };
+  readonly store: ProtectedStore = { grants: 0, writes: 0, refused: 0, turnedAway: 0 };
 
-  constructor(folder: string, children: Children, chronicle: Chronicle) {
+  constructor(folder: string, children: Children, chronicle: DemoChronicle) {
     this.#folder = folder;
     this.#children = children;
     this.#chronicle = chronicle;
@@ -48,7 +48,7 @@ export class Crowd {
     for (const id of CONTENDER_IDS) this.#start(id);
   }
 
-  doing(id: ContenderId): Doing | 'is paused' {
+  doing(id: ContenderId): ContenderState | 'is paused' {
     const contender = this.#contenders.get(id);
     return contender === undefined ? 'is dead' : contender.isPaused ? 'is paused' : contender.doing;
   }
@@ -75,7 +75,7 @@ export class Crowd {
 
   kill(id: ContenderId): void {
     this.#contenders.get(id)?.child.signal('SIGKILL');
-    this.#tell('killed', id, `${id} was killed (-9) while it holds ${CONTENDERS[id].lease}`, 'bad');
+    this.#announce('killed', id, `${id} was killed (-9) while it holds ${CONTENDERS[id].lease}`, 'bad');
   }
 
   pause(id: ContenderId): void {
@@ -83,7 +83,7 @@ export class Crowd {
     if (!contender) return;
     contender.isPaused = true;
     contender.child.signal('SIGSTOP');
-    this.#tell('paused', id, `${id} was paused (SIGSTOP) while it holds ${CONTENDERS[id].lease}`, 'bad');
+    this.#announce('paused', id, `${id} was paused (SIGSTOP) while it holds ${CONTENDERS[id].lease}`, 'bad');
   }
 
   resume(id: ContenderId): void {
@@ -91,7 +91,7 @@ export class Crowd {
     if (!contender) return;
     contender.isPaused = false;
     contender.child.signal('SIGCONT');
-    this.#tell('resumed', id, `${id} goes on (SIGCONT)`, 'news');
+    this.#announce('resumed', id, `${id} goes on (SIGCONT)`, 'news');
   }
 
   /** All give back what they hold and close their histories. */
@@ -125,7 +125,7 @@ export class Crowd {
   }
 
   #startAgain(id: ContenderId): void {
-    this.#tell('started', id, `${id} was started again`, 'routine');
+    this.#announce('started', id, `${id} was started again`, 'routine');
     this.#start(id);
   }
 
@@ -133,7 +133,7 @@ export class Crowd {
     const contender = this.#contenders.get(id);
     if (!contender || this.#again.signal.aborted) return;
     const { lease } = CONTENDERS[id];
-    const does = (doing: Doing): void => {
+    const does = (doing: ContenderState): void => {
       if (contender.doing !== doing) Object.assign(contender, { doing, sinceMs: performance.now() });
     };
     if ('token' in report) contender.token = report.token;
@@ -143,7 +143,7 @@ export class Crowd {
       case 'holds':
         does('holds');
         this.store.grants++;
-        return this.#tell(
+        return this.#announce(
           'granted',
           id,
           lease === 'leader' ? `${id} leads` : `${id} holds ${lease}`,
@@ -154,23 +154,23 @@ export class Crowd {
       case 'refused':
         does('rests');
         this.store.turnedAway++;
-        return this.#tell('refused', id, `${id} finds ${lease} taken, and does not wait`, 'routine');
+        return this.#announce('refused', id, `${id} finds ${lease} taken, and does not wait`, 'routine');
       case 'stalls':
         does('stalls');
-        return this.#tell(
+        return this.#announce(
           'stalls',
           id,
           `${id} holds ${lease} and stands still for ${report.forMs / 1000} s: longer than its lease lasts`,
           'bad',
         );
       case 'crashes':
-        return this.#tell('crashed', id, `${id} crashes while it holds ${lease}: the lease has to run out`, 'bad');
+        return this.#announce('crashed', id, `${id} crashes while it holds ${lease}: the lease has to run out`, 'bad');
       case 'lost':
         does('rests');
-        return this.#tell('lost', id, `${id} has lost ${lease}, and knows it`, 'bad');
+        return this.#announce('lost', id, `${id} has lost ${lease}, and knows it`, 'bad');
       case 'releases':
         does('rests');
-        return this.#tell('released', id, lease === 'leader' ? `${id} resigns` : `${id} gives ${lease} back`, 'routine');
+        return this.#announce('released', id, lease === 'leader' ? `${id} resigns` : `${id} gives ${lease} back`, 'routine');
     }
   }
 
@@ -183,11 +183,11 @@ export class Crowd {
     }
     this.store.refused++;
     const text = `${id} writes with token ${shortToken(token)}: refused, ${shortToken(highest)} was seen`;
-    this.#tell('write-refused', id, text, 'good');
+    this.#announce('write-refused', id, text, 'good');
   }
 
-  #tell(event: string, id: ContenderId, text: string, tone: Tone): void {
-    this.#chronicle.tell(event, text, { who: id, lease: CONTENDERS[id].lease, token: this.#tokenOf(id), tone });
+  #announce(event: string, id: ContenderId, text: string, tone: Tone): void {
+    this.#chronicle.announce(event, text, { who: id, lease: CONTENDERS[id].lease, token: this.#tokenOf(id), tone });
   }
 
   #tokenOf(id: ContenderId): number {

@@ -8,7 +8,7 @@ import { TenureError } from '../../kernel/index.ts';
 import { asAdmin, asClient, findSettings } from '../config.ts';
 import { metaText } from '../terminal.ts';
 import type { Child, Children } from './children.ts';
-import type { Chronicle } from './chronicle.ts';
+import type { DemoChronicle } from './chronicle.ts';
 import { configIn, historiesIn, MEMBERS, TERM_MS, type MemberId } from './parts.ts';
 import { freePorts, HOST } from './ports.ts';
 
@@ -45,7 +45,7 @@ const LOOK_EVERY_MS = 150;
 export class DemoCell {
   readonly #folder: string;
   readonly #children: Children;
-  readonly #chronicle: Chronicle;
+  readonly #chronicle: DemoChronicle;
   readonly #members: Record<MemberId, Member>;
   #ports: readonly number[] = [];
   #observer: Cell | null = null;
@@ -53,7 +53,7 @@ export class DemoCell {
   /** What is held, by name; null while no majority can tell. */
   held: ReadonlyMap<string, HeldView> | null = null;
 
-  constructor(folder: string, children: Children, chronicle: Chronicle) {
+  constructor(folder: string, children: Children, chronicle: DemoChronicle) {
     this.#folder = folder;
     this.#children = children;
     this.#chronicle = chronicle;
@@ -98,12 +98,14 @@ export class DemoCell {
     member.child?.signal('SIGKILL');
     // Forgotten at once: one that ends without a kill is started again.
     Object.assign(member, { child: null, state: 'down' });
-    this.#chronicle.tell('member-killed', `member ${id} was killed (-9)`, { who: id, tone: 'bad' });
+    this.#chronicle.announce('member-killed', `member ${id} was killed (-9)`, { who: id, tone: 'bad' });
   }
 
   startMember(id: MemberId): void {
     void this.#serve(id);
-    this.#chronicle.tell('member-started', `member ${id} was started again, and keeps silent for about ${TERM_MS / 1000} s`, { who: id });
+    this.#chronicle.announce('member-started', `member ${id} was started again, and keeps silent for about ${TERM_MS / 1000} s`, {
+      who: id,
+    });
   }
 
   /** Only the looking; the processes are ended with all the others. */
@@ -197,7 +199,7 @@ export class DemoCell {
       if (!this.isRunning(id) || !standing?.reached || standing.silentForMs === null) continue;
       const state = standing.silentForMs > 0 ? 'silent' : 'votes';
       if (member.state === 'silent' && state === 'votes')
-        this.#chronicle.tell('member-votes', `member ${id} votes again: its silence is over`, { who: id, tone: 'good' });
+        this.#chronicle.announce('member-votes', `member ${id} votes again: its silence is over`, { who: id, tone: 'good' });
       Object.assign(member, { state, silentUntilMs: nowMs + standing.silentForMs, roundTripMs: standing.roundTripMs });
     }
     if (!certain) {

@@ -2,7 +2,7 @@
 import { clip } from '../screen.ts';
 import { glance, type Palette } from '../terminal.ts';
 import type { Happening } from './chronicle.ts';
-import { shortToken, type Doing, type Store } from './crowd.ts';
+import { shortToken, type ContenderState, type ProtectedStore } from './crowd.ts';
 import type { HeldView, MemberView } from './demo-cell.ts';
 
 interface LeaseView {
@@ -20,8 +20,8 @@ export interface Scene {
   readonly leases: readonly LeaseView[];
   /** A majority of the members can tell who holds what. */
   readonly isCertain: boolean;
-  readonly contenders: readonly { readonly id: string; readonly doing: Doing | 'is paused' }[];
-  readonly store: Store;
+  readonly contenders: readonly { readonly id: string; readonly doing: ContenderState | 'is paused' }[];
+  readonly store: ProtectedStore;
   readonly log: readonly Happening[];
   readonly hint: string;
   /** For another terminal. */

@@ -11,7 +11,7 @@ import { EXIT } from '../exit-codes.ts';
 import { printJson } from '../terminal.ts';
 import { Actions } from './actions.ts';
 import { Children, program } from './children.ts';
-import { Chronicle, type Happening } from './chronicle.ts';
+import { DemoChronicle, type Happening } from './chronicle.ts';
 import { Crowd } from './crowd.ts';
 import { DemoCell } from './demo-cell.ts';
 import type { Scene } from './demo-screen.ts';
@@ -40,7 +40,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   for (const signal of ENDS) process.on(signal, end);
   const folder = mkdtempSync(join(tmpdir(), 'tenure-demo-'));
   const children = new Children(folder, options.isLive);
-  const chronicle = new Chronicle();
+  const chronicle = new DemoChronicle();
   const cell = new DemoCell(folder, children, chronicle);
   const crowd = new Crowd(folder, children, chronicle);
   const live = options.isLive ? new Live(end) : null;
@@ -50,7 +50,9 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     else process.stdout.write('starting three members and eight contenders …\n');
     await cell.start(ending.signal);
     const addresses = cell.members.map(({ id, address }) => `${id} ${address}`).join(', ');
-    chronicle.tell('ready', `three members vote (${addresses}), terms of ${TERM_MS / 1000} s; eight contenders start`, { tone: 'good' });
+    chronicle.announce('ready', `three members vote (${addresses}), terms of ${TERM_MS / 1000} s; eight contenders start`, {
+      tone: 'good',
+    });
     crowd.start();
     const actions = new Actions(cell, crowd);
     const log: Happening[] = [];
@@ -77,7 +79,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   return tellEnd(crowd, verdict, options.isJson);
 }
 
-function sceneOf(cell: DemoCell, crowd: Crowd, actions: Actions, chronicle: Chronicle, log: Happening[], commands: string[]): Scene {
+function sceneOf(cell: DemoCell, crowd: Crowd, actions: Actions, chronicle: DemoChronicle, log: Happening[], commands: string[]): Scene {
   const nowMs = performance.now();
   const { held } = cell;
   // What the viewer takes in another terminal is shown too.

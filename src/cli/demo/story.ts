@@ -1,7 +1,7 @@
 /** A demo without a terminal: something happens now and then, and what happens is told as lines, or as JSON. */
 import { printJson } from '../terminal.ts';
 import type { Actions } from './actions.ts';
-import type { Chronicle, Happening } from './chronicle.ts';
+import type { DemoChronicle, Happening } from './chronicle.ts';
 
 /** What is done, in seconds since all began to run; after the last it begins anew. */
 const PLOT: readonly { readonly atS: number; readonly act: (actions: Actions) => void }[] = [
@@ -12,7 +12,7 @@ const PLOT: readonly { readonly atS: number; readonly act: (actions: Actions) =>
 const PLOT_S = 20;
 
 /** Prints every happening; of what happens all the time, a story has the first only. */
-export function tellStory(chronicle: Chronicle, isJson: boolean): void {
+export function tellStory(chronicle: DemoChronicle, isJson: boolean): void {
   const told = new Set<string>();
   chronicle.listen((happening) => {
     if (isJson) return printJson(asJson(happening));

@@ -66,7 +66,7 @@ export class Guard {
   }
 
   /** Replaces what it was told before. If it is gone just now, the next one is told this at birth. */
-  tell(order: Order, patienceMs: number): void {
+  giveOrder(order: Order, patienceMs: number): void {
     this.#order = order;
     this.input?.write(`${this.#kind.line(order)}\n`);
     this.#expectAnswer(patienceMs);

@@ -23,7 +23,7 @@ export interface Tenancy {
   remainingMs(): number;
 }
 
-export type Outcome =
+export type CommandOutcome =
   | { readonly kind: 'ended'; readonly code: number }
   /** The lease was lost: the command was stopped, or cannot be sure to have ended in time. */
   | { readonly kind: 'lost'; readonly why: string; readonly enclosure: Enclosure | null }
@@ -78,7 +78,7 @@ export class GuardedCommand {
   }
 
   /** Runs it to its end. When this resolves, nobody of it is left, and the lease may be given back. */
-  async run(): Promise<Outcome> {
+  async run(): Promise<CommandOutcome> {
     const { command, environment } = this.#options;
     const obstacle = whyNotFound(command[0] ?? '', environment['PATH']);
     if (obstacle) return { kind: 'not-started', ...obstacle };
@@ -129,7 +129,7 @@ export class GuardedCommand {
     await this.#dismissed;
   }
 
-  #outcome(code: number, wasOver: boolean): Outcome {
+  #outcome(code: number, wasOver: boolean): CommandOutcome {
     if (this.#hopeless) return { kind: 'unguarded', error: this.#hopeless };
     const why = this.#lost ?? (wasOver ? 'the lease was over when the command ended' : null);
     return why === null ? { kind: 'ended', code } : { kind: 'lost', why, enclosure: this.#enclosure };
@@ -240,7 +240,7 @@ export class GuardedCommand {
       signal: onLost,
       isTold,
     };
-    if (this.#guards) this.#guards.tell(order, plan.guardPatienceMs);
+    if (this.#guards) this.#guards.giveOrder(order, plan.guardPatienceMs);
     else
       this.#guards = new Guards(order, plan.guardPatienceMs, {
         onActs: () => this.#guardActs(),
@@ -266,7 +266,7 @@ function endOf(child: ChildProcess): Promise<number | Error> {
   });
 }
 
-function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]): Outcome {
+function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]): CommandOutcome {
   const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
   const why = `${word}: ${isMissing ? 'no such command' : error.message}`;
   return { kind: 'not-started', code: isMissing ? EXIT.notFound : EXIT.cannotRun, why };

@@ -39,9 +39,9 @@ export class Guards {
     return this.#switch.present();
   }
 
-  tell(order: Order, patienceMs: number): void {
-    this.#switch.tell(order, patienceMs);
-    this.#lastResort?.tell(order, patienceMs);
+  giveOrder(order: Order, patienceMs: number): void {
+    this.#switch.giveOrder(order, patienceMs);
+    this.#lastResort?.giveOrder(order, patienceMs);
   }
 
   /** Resolves when they are gone. */

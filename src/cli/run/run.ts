@@ -11,7 +11,7 @@ import { openCell } from '../connection.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { whoAmI } from '../who-am-i.ts';
 import type { CgroupWish } from './enclosure.ts';
-import { GuardedCommand, type Outcome } from './guarded-command.ts';
+import { GuardedCommand, type CommandOutcome } from './guarded-command.ts';
 import { planFor, type Plan } from './plan.ts';
 import { WaitingNote, whoHas } from './waiting.ts';
 
@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly conflictCode: number;
   readonly json: boolean;
   /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
-  readonly onOutcome?: (outcome: Outcome) => void;
+  readonly onOutcome?: (outcome: CommandOutcome) => void;
 }
 
 const STDERR = 2;
@@ -123,7 +123,7 @@ function environmentFor(lease: Lease, holder: string): Record<string, string | u
   };
 }
 
-function exitCodeAfter(outcome: Outcome, options: RunOptions): number {
+function exitCodeAfter(outcome: CommandOutcome, options: RunOptions): number {
   if (outcome.kind === 'ended') return outcome.code;
   if (outcome.kind === 'lost') {
     say(options, { event: 'lost', code: 'TENURE_LEASE_LOST' }, `${outcome.why}; ${whatIsLeft(outcome)} (TENURE_LEASE_LOST)`);
@@ -138,7 +138,7 @@ function exitCodeAfter(outcome: Outcome, options: RunOptions): number {
 }
 
 /** Where there is no cgroup, nobody can tell who has left the process group. */
-function whatIsLeft({ enclosure }: Extract<Outcome, { kind: 'lost' }>): string {
+function whatIsLeft({ enclosure }: Extract<CommandOutcome, { kind: 'lost' }>): string {
   if (enclosure?.kind !== 'none') return 'nothing of the command is left';
   return `nobody of its process group is left, and whoever left the group is out of reach without a cgroup (${enclosure.why})`;
 }

@@ -77,7 +77,7 @@ export interface HolderHint {
   readonly remainingUsMax: number;
 }
 
-export interface ListedLease {
+export interface ListedName {
   readonly name: Uint8Array;
   readonly holder: HolderHint;
   /** False if too few voters of the name were heard: it may be held. */
@@ -136,7 +136,7 @@ export type LeaseEvent =
       readonly certain: boolean;
       readonly meta: Uint8Array | null;
     }
-  | { readonly kind: 'listed'; readonly lease: number; readonly leases: readonly ListedLease[]; readonly certain: boolean }
+  | { readonly kind: 'listed'; readonly lease: number; readonly leases: readonly ListedName[]; readonly certain: boolean }
   /** Too many members have no room for it: changes of these names are not told. */
   | { readonly kind: 'watch-refused'; readonly prefix: Uint8Array }
   /** `meta` is what the holder says of itself. */

@@ -2,7 +2,7 @@
  * How a member that was started takes the place of its earlier life. It asks the other members to note its life, until all
  * have; it counts who has. How many are enough to vote, and from when on its silence runs, rests on this: a vote of the
  * older life and one of the newer are in two quorums that need not meet, unless each quorum with the older one has a
- * voter that has noted the newer, and tells (docs/divergence/quorum.md#lives).
+ * voter that has noted the newer, and tells (docs/research/divergence/quorum.md#lives).
  */
 import {
   monoAfter,

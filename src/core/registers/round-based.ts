@@ -8,7 +8,7 @@ import { NO_BALLOT, NOBODY, type BallotTime, type compareBallots, type Incarnati
 /** How two ballots compare. The simulator brings the papers' own orders, which are none (rule 9). */
 export type BallotOrder = typeof compareBallots;
 
-export class RoundRegister<Value> {
+export class RoundsRegister<Value> {
   readTime: BallotTime = NO_BALLOT;
   readBy: Incarnation = NOBODY;
   writeTime: BallotTime = NO_BALLOT;

@@ -1,15 +1,15 @@
 /** The explorer: everything that can happen in a small world, not a sample of it. */
 import type { Core } from '../../core/index.ts';
-import type { Violation } from '../../check/index.ts';
-import { openStage, type StageNote } from '../stage/index.ts';
-import { Cast } from './cast.ts';
+import { openStage } from '../stage/index.ts';
+import { NodeStates } from './node-states.ts';
 import { Judge } from './judge.ts';
-import { asScript } from './script.ts';
+import { asScript, type FoundScript } from './script.ts';
 import { search, type SearchLimits, type SearchProgress } from './search.ts';
 import { usualBounds, type Bound, type Budgets } from './bounds.ts';
 import type { ExploredProtocol } from './small-world.ts';
 import { Universe } from './universe.ts';
 
+export type { FoundScript } from './script.ts';
 export type { SearchLimits, SearchProgress } from './search.ts';
 export * from './bounds.ts';
 export {
@@ -34,13 +34,6 @@ export interface Exploration extends SearchProgress {
   readonly messages: number;
   readonly coreSteps: number;
   readonly found: FoundScript | null;
-}
-
-/** A violation, replayed on a stage. */
-export interface FoundScript {
-  readonly settings: Readonly<Record<string, string>>;
-  readonly violation: Violation;
-  readonly lines: readonly { readonly line: string; readonly notes: readonly StageNote[] }[];
 }
 
 /** A protocol that can be explored, with its types closed over. */
@@ -77,12 +70,12 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
         if (before.states > 0 && (before.states >= limits.maxStates || limits.isOver(progress(beginning)))) {
           return { ...before, waiting: 1, exhausted: false };
         }
-        const cast = new Cast<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
+        const nodeStates = new NodeStates<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
         const judge = new Judge(() => {
-          const referees = protocol.referees(cast.scenario, () => undefined);
+          const referees = protocol.referees(nodeStates.scenario, () => undefined);
           return world.judgedBy?.(referees) ?? referees;
-        }, cast);
-        const { path, ...result } = search(new Universe(cast, judge), {
+        }, nodeStates);
+        const { path, ...result } = search(new Universe(nodeStates, judge), {
           ...limits,
           maxStates: limits.maxStates - before.states,
           isOver: (here) => limits.isOver(progress(here)),
@@ -94,10 +87,10 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
           exhausted: result.exhausted,
           visitedBytes: Math.max(before.visitedBytes, result.visitedBytes),
           frontierBytes: Math.max(before.frontierBytes, result.frontierBytes),
-          nodeStates: before.nodeStates + cast.states.length,
-          messages: before.messages + cast.posts.length,
-          coreSteps: before.coreSteps + cast.played,
-          found: path && asScript(cast, path, settings, openStage(staging, settings, mutant)),
+          nodeStates: before.nodeStates + nodeStates.states.length,
+          messages: before.messages + nodeStates.envelopes.length,
+          coreSteps: before.coreSteps + nodeStates.played,
+          found: path && asScript(nodeStates, path, settings, openStage(staging, settings, mutant)),
         };
         if (!all.exhausted) return all;
       }

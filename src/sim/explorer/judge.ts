@@ -4,7 +4,7 @@
  */
 import { stateHash, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import { asItIs, type Perspective, type Referee } from '../../check/index.ts';
-import { Chronicle, type ChronicleClocks, type Told } from '../chronicle.ts';
+import { Chronicle, type ChronicleClocks, type ApplicationReport } from '../chronicle.ts';
 
 export interface InstantClocks {
   /** True time. */
@@ -46,9 +46,9 @@ export class Judge {
   }
 
   /** What a node told in one step; `toldId` is a number for the list, for remembering. */
-  told(past: PastId, instant: number, node: number, incarnation: number, told: readonly Told[], toldId: number): PastId {
+  told(past: PastId, instant: number, node: number, incarnation: number, told: readonly ApplicationReport[], toldId: number): PastId {
     return this.#answer(`${past} ${instant} ${node} ${incarnation} ${toldId}`, past, instant, (chronicle) => {
-      for (const one of told) chronicle.tell(node, incarnation, one);
+      for (const one of told) chronicle.report(node, incarnation, one);
     });
   }
 
@@ -59,8 +59,8 @@ export class Judge {
   }
 
   /** An instant has gone by: holds that are over by the clocks of their holders are over. */
-  settled(past: PastId, instant: number): PastId {
-    return this.#answer(`${past} ${instant}`, past, instant, (chronicle) => chronicle.settleAll(), instant - 1);
+  closePassed(past: PastId, instant: number): PastId {
+    return this.#answer(`${past} ${instant}`, past, instant, (chronicle) => chronicle.closeAllPassed(), instant - 1);
   }
 
   /** `from` is the instant at which the past was told of last. */

@@ -5,8 +5,8 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
-import type { Post, Cast, NodeState, Outcome } from './cast.ts';
-import { FIRST_OFFER, START, WAKE } from './cast.ts';
+import type { Envelope, NodeStates, NodeState, StepOutcome } from './node-states.ts';
+import { FIRST_OFFER, START_INPUT, WAKE_INPUT } from './node-states.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
 import { StorageStates, type StorageId, type StorageMove } from './storage.ts';
@@ -23,14 +23,14 @@ const STORAGE = 6;
 const NODES = 7;
 
 /** Messages under way at once. */
-const POSTS_MAX = 512;
+const ENVELOPES_MAX = 512;
 
 /** Nothing is known, or nothing commutes with it: a crash, a loss, a copy, time. */
 const NO_ARRIVAL: Arrival = { node: -1, before: 0, input: 0 };
 
 /** One thing that happened. */
 export type Move =
-  | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly post: number }
+  | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly envelope: number }
   | { readonly kind: 'act'; readonly node: number; readonly offer: Offer }
   | { readonly kind: 'wake' | 'crash'; readonly node: number }
   | { readonly kind: 'storage'; readonly move: StorageMove }
@@ -50,17 +50,17 @@ export interface Arrival {
 export type Visitor = (move: () => Move, breaks: boolean) => boolean;
 
 export class Universe<Message, Command, Event, Config> {
-  readonly #cast: Cast<Message, Command, Event, Config>;
+  readonly #nodeStates: NodeStates<Message, Command, Event, Config>;
   readonly #judge: Judge;
-  readonly #postsAt: number;
+  readonly #envelopesAt: number;
   readonly #woken: number[] = [];
   #firstNodes: readonly number[] = [];
-  /** The hash of the state under expansion, for each renumbering, nothing but nodes and posts. */
+  /** The hash of the state under expansion, for each renumbering, nothing but nodes and envelopes. */
   readonly #sums: Uint32Array;
   /** The same of the state it leads to. */
   readonly #nextSums: Uint32Array;
   #foundNode = -1;
-  #foundOutcome: Outcome | null = null;
+  #foundOutcome: StepOutcome | null = null;
   #foundRank = 0;
   readonly #ranks: number[] = [];
   /** How one comes from the state that was expanded to the one that is shown. */
@@ -77,15 +77,15 @@ export class Universe<Message, Command, Event, Config> {
   low = 0;
   high = 0;
 
-  constructor(cast: Cast<Message, Command, Event, Config>, judge: Judge) {
-    this.#cast = cast;
+  constructor(nodeStates: NodeStates<Message, Command, Event, Config>, judge: Judge) {
+    this.#nodeStates = nodeStates;
     this.#judge = judge;
-    this.#postsAt = NODES + cast.nodes;
-    this.next = new Int32Array(this.#postsAt + POSTS_MAX);
-    this.#sums = new Uint32Array(cast.renumberings.length * 2);
-    this.#nextSums = new Uint32Array(cast.renumberings.length * 2);
-    this.#pastHashes = new PartHashes(cast.renumberings.length);
-    this.#storageHashes = new PartHashes(cast.renumberings.length);
+    this.#envelopesAt = NODES + nodeStates.nodes;
+    this.next = new Int32Array(this.#envelopesAt + ENVELOPES_MAX);
+    this.#sums = new Uint32Array(nodeStates.renumberings.length * 2);
+    this.#nextSums = new Uint32Array(nodeStates.renumberings.length * 2);
+    this.#pastHashes = new PartHashes(nodeStates.renumberings.length);
+    this.#storageHashes = new PartHashes(nodeStates.renumberings.length);
   }
 
   /** Room for one state. */
@@ -95,17 +95,17 @@ export class Universe<Message, Command, Event, Config> {
 
   /** Every node has started; nothing else has happened. Is left in `next`. */
   begin(): void {
-    const cast = this.#cast;
+    const nodeStates = this.#nodeStates;
     this.next.fill(0);
     this.next[PAST] = this.#judge.nothing;
-    this.nextLength = this.#postsAt;
+    this.nextLength = this.#envelopesAt;
     this.#nextSums.fill(0);
-    for (let node = 0; node < cast.nodes; node++) {
-      this.next[NODES + node] = cast.down(node, 0);
+    for (let node = 0; node < nodeStates.nodes; node++) {
+      this.next[NODES + node] = nodeStates.down(node, 0);
       this.#addState(this.next[NODES + node] as number, 1);
     }
-    for (let node = 0; node < cast.nodes; node++) this.#take(node, START);
-    this.#firstNodes = [...this.next.subarray(NODES, this.#postsAt)];
+    for (let node = 0; node < nodeStates.nodes; node++) this.#take(node, START_INPUT);
+    this.#firstNodes = [...this.next.subarray(NODES, this.#envelopesAt)];
     this.#finish();
   }
 
@@ -118,45 +118,45 @@ export class Universe<Message, Command, Event, Config> {
    * (`commutesBack`). `arrival` is then the step that is shown.
    */
   expand(state: Int32Array, length: number, visit: Visitor, found: Arrival = NO_ARRIVAL): void {
-    const cast = this.#cast;
-    const { bounds } = cast;
+    const nodeStates = this.#nodeStates;
+    const { bounds } = nodeStates;
     this.#foundNode = found.node;
     if (found.node >= 0) {
-      this.#foundOutcome = cast.outcome(found.before, found.input, state[INSTANT] as number);
+      this.#foundOutcome = nodeStates.outcome(found.before, found.input, state[INSTANT] as number);
       this.#foundRank = this.#rankOf(found.input);
     }
     this.arrival.node = -1;
     this.#sum(state, length);
-    for (let i = this.#postsAt; i < length; i++) {
-      const post = state[i] as number;
-      if (i > this.#postsAt && post === state[i - 1]) continue;
-      const { to } = cast.posts[post] as Post;
+    for (let i = this.#envelopesAt; i < length; i++) {
+      const envelope = state[i] as number;
+      if (i > this.#envelopesAt && envelope === state[i - 1]) continue;
+      const { to } = nodeStates.envelopes[envelope] as Envelope;
       if (this.#isUp(state, to)) {
-        if (!this.#commutesBack(state, to, post)) {
+        if (!this.#commutesBack(state, to, envelope)) {
           this.#copy(state, length);
           this.#removeAt(i);
-          this.#arrive(to, state[NODES + to] as number, post);
-          const isClean = this.#take(to, post);
-          if (!this.#show(() => ({ kind: 'deliver', post }), !isClean, visit)) return;
+          this.#arrive(to, state[NODES + to] as number, envelope);
+          const isClean = this.#take(to, envelope);
+          if (!this.#show(() => ({ kind: 'deliver', envelope }), !isClean, visit)) return;
         }
         this.arrival.node = -1;
         if ((state[DUPLICATES] as number) < bounds.duplicates) {
           this.#copy(state, length);
           this.next[DUPLICATES] = (this.next[DUPLICATES] as number) + 1;
-          const isStillClean = this.#take(to, post);
-          if (!this.#show(() => ({ kind: 'repeat', post }), !isStillClean, visit)) return;
+          const isStillClean = this.#take(to, envelope);
+          if (!this.#show(() => ({ kind: 'repeat', envelope }), !isStillClean, visit)) return;
         }
       }
       if ((state[LOSSES] as number) < bounds.losses) {
         this.#copy(state, length);
         this.next[LOSSES] = (this.next[LOSSES] as number) + 1;
         this.#removeAt(i);
-        if (!this.#show(() => ({ kind: 'drop', post }), false, visit)) return;
+        if (!this.#show(() => ({ kind: 'drop', envelope }), false, visit)) return;
       }
     }
     const isBeginning = this.#isBeginning(state, length);
-    const first = isBeginning ? cast.world.firstToAct(bounds) : null;
-    for (let node = 0; node < cast.nodes; node++) {
+    const first = isBeginning ? nodeStates.world.firstToAct(bounds) : null;
+    for (let node = 0; node < nodeStates.nodes; node++) {
       if (first !== null && node !== first) continue;
       if (!this.#expandNode(state, length, node, visit)) return;
     }
@@ -171,16 +171,20 @@ export class Universe<Message, Command, Event, Config> {
   }
 
   #expandNode(state: Int32Array, length: number, node: number, visit: Visitor): boolean {
-    const cast = this.#cast;
+    const nodeStates = this.#nodeStates;
     const id = state[NODES + node] as number;
-    const { snapshot, life } = cast.states[id] as NodeState;
+    const { snapshot, life } = nodeStates.states[id] as NodeState;
     if (snapshot === null) return true;
     const instant = state[INSTANT] as number;
-    const { offers, mayCrash } = cast.prospects(id, instant);
-    if (cast.wantsWaking(id, instant) && !cast.world.wakesPromptly(cast.bounds, node) && !this.#commutesBack(state, node, WAKE)) {
+    const { offers, mayCrash } = nodeStates.prospects(id, instant);
+    if (
+      nodeStates.wantsWaking(id, instant) &&
+      !nodeStates.world.wakesPromptly(nodeStates.bounds, node) &&
+      !this.#commutesBack(state, node, WAKE_INPUT)
+    ) {
       this.#copy(state, length);
-      this.#arrive(node, id, WAKE);
-      const isClean = this.#take(node, WAKE);
+      this.#arrive(node, id, WAKE_INPUT);
+      const isClean = this.#take(node, WAKE_INPUT);
       if (!this.#show(() => ({ kind: 'wake', node }), !isClean, visit)) return false;
     }
     for (let offer = 0; offer < offers.length; offer++) {
@@ -191,14 +195,14 @@ export class Universe<Message, Command, Event, Config> {
       if (!this.#show(() => ({ kind: 'act', node, offer: offers[offer] as Offer }), !isClean, visit)) return false;
     }
     this.arrival.node = -1;
-    if (mayCrash && (state[CRASHES] as number) < cast.bounds.crashes) {
+    if (mayCrash && (state[CRASHES] as number) < nodeStates.bounds.crashes) {
       this.#copy(state, length);
-      const past = this.#judge.crashed(state[PAST] as PastId, instant, node, cast.incarnationOf(cast.states[id] as NodeState));
+      const past = this.#judge.crashed(state[PAST] as PastId, instant, node, nodeStates.incarnationOf(nodeStates.states[id] as NodeState));
       this.next[CRASHES] = (state[CRASHES] as number) + 1;
       this.next[PAST] = past;
-      this.#store(this.#storage.crashed(state[STORAGE] as StorageId, node, cast.incarnationOf(cast.states[id] as NodeState)));
-      this.#become(node, cast.down(node, life + 1));
-      const isClean = past >= 0 && this.#take(node, START);
+      this.#store(this.#storage.crashed(state[STORAGE] as StorageId, node, nodeStates.incarnationOf(nodeStates.states[id] as NodeState)));
+      this.#become(node, nodeStates.down(node, life + 1));
+      const isClean = past >= 0 && this.#take(node, START_INPUT);
       if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
     }
     return true;
@@ -206,15 +210,15 @@ export class Universe<Message, Command, Event, Config> {
 
   /** An access takes effect, is answered, or fails. */
   #expandStorage(state: Int32Array, length: number, visit: Visitor): boolean {
-    const cast = this.#cast;
+    const nodeStates = this.#nodeStates;
     for (const move of this.#storage.moves(state[STORAGE] as StorageId)) {
       const isFailure = move.kind === 'fail';
-      if (isFailure && (state[FAILURES] as number) >= (cast.bounds.failures ?? 0)) continue;
+      if (isFailure && (state[FAILURES] as number) >= (nodeStates.bounds.failures ?? 0)) continue;
       this.#copy(state, length);
       this.#store(move.next);
       if (isFailure) this.next[FAILURES] = (state[FAILURES] as number) + 1;
       const isTold = move.kind !== 'effect' && move.incarnation !== null;
-      const isClean = !isTold || this.#take(move.node, cast.completion(move.completion));
+      const isClean = !isTold || this.#take(move.node, nodeStates.completion(move.completion));
       if (!this.#show(() => ({ kind: 'storage', move }), !isClean, visit)) return false;
     }
     return true;
@@ -237,7 +241,7 @@ export class Universe<Message, Command, Event, Config> {
     if (this.#foundNode < 0 || outcome === null || this.#foundNode === node || outcome.sent.includes(input)) return false;
     if (this.#rankOf(input) >= this.#foundRank) return false;
     // The order in which two nodes tell the history something may matter to the referees.
-    return outcome.toldId === 0 || this.#cast.outcome(state[NODES + node] as number, input, state[INSTANT] as number).toldId === 0;
+    return outcome.toldId === 0 || this.#nodeStates.outcome(state[NODES + node] as number, input, state[INSTANT] as number).toldId === 0;
   }
 
   /** The same for steps that differ only in the numbers of nodes that are alike: of a message, the lowest of its hashes. */
@@ -245,8 +249,8 @@ export class Universe<Message, Command, Event, Config> {
     if (input < 0) return input;
     const known = this.#ranks[input];
     if (known !== undefined) return known;
-    const { words } = this.#cast.postHashes;
-    const at = this.#cast.postHashes.at(input);
+    const { words } = this.#nodeStates.envelopeHashes;
+    const at = this.#nodeStates.envelopeHashes.at(input);
     let rank = Infinity;
     for (let i = 0; i < this.#sums.length; i += 2) rank = Math.min(rank, words[at + i] as number);
     this.#ranks[input] = rank;
@@ -255,7 +259,7 @@ export class Universe<Message, Command, Event, Config> {
 
   /** Nobody has done anything yet. Time may as well begin with the first who does: all that matters are spans. */
   #isBeginning(state: Int32Array, length: number): boolean {
-    return length === this.#postsAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
+    return length === this.#envelopesAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
   }
 
   // ── Making the next state ──────────────────────────────────────────────────────────────────────────
@@ -268,18 +272,18 @@ export class Universe<Message, Command, Event, Config> {
 
   /** One node takes one input; false if a promise was broken. */
   #take(node: number, input: number): boolean {
-    const cast = this.#cast;
+    const nodeStates = this.#nodeStates;
     const { next } = this;
     const instant = next[INSTANT] as number;
     const before = next[NODES + node] as number;
-    const outcome: Outcome = cast.outcome(before, input, instant);
-    this.#become(node, cast.prospects(outcome.state, instant).tidied);
+    const outcome: StepOutcome = nodeStates.outcome(before, input, instant);
+    this.#become(node, nodeStates.prospects(outcome.state, instant).tidied);
     this.#dropDead(node);
-    for (const post of outcome.sent) {
-      const { to } = cast.posts[post] as Post;
-      if (!this.#isDead(post, to)) this.#insert(post);
+    for (const envelope of outcome.sent) {
+      const { to } = nodeStates.envelopes[envelope] as Envelope;
+      if (!this.#isDead(envelope, to)) this.#insert(envelope);
     }
-    const incarnation = cast.incarnationOf(cast.states[before] as NodeState);
+    const incarnation = nodeStates.incarnationOf(nodeStates.states[before] as NodeState);
     if (outcome.askedId !== 0)
       this.#store(this.#storage.ask(next[STORAGE] as StorageId, node, incarnation, outcome.asked, outcome.askedId));
     if (outcome.toldId === 0) return true;
@@ -290,19 +294,19 @@ export class Universe<Message, Command, Event, Config> {
 
   /** Time goes by one instant, and who is woken promptly is woken. */
   #advance(): boolean {
-    const cast = this.#cast;
+    const nodeStates = this.#nodeStates;
     const instant = (this.next[INSTANT] as number) + 1;
     this.#woken.length = 0;
     this.next[INSTANT] = instant;
-    this.next[PAST] = this.#judge.settled(this.next[PAST] as PastId, instant);
+    this.next[PAST] = this.#judge.closePassed(this.next[PAST] as PastId, instant);
     if (this.next[PAST] < 0) return false;
-    for (let node = 0; node < cast.nodes; node++) {
-      this.#become(node, cast.prospects(this.next[NODES + node] as number, instant).tidied);
-      if (!cast.world.wakesPromptly(cast.bounds, node)) continue;
+    for (let node = 0; node < nodeStates.nodes; node++) {
+      this.#become(node, nodeStates.prospects(this.next[NODES + node] as number, instant).tidied);
+      if (!nodeStates.world.wakesPromptly(nodeStates.bounds, node)) continue;
       // A wake may plan the next one for the same instant, but not for ever.
-      for (let times = 0; times < 4 && cast.wantsWaking(this.next[NODES + node] as number, instant); times++) {
+      for (let times = 0; times < 4 && nodeStates.wantsWaking(this.next[NODES + node] as number, instant); times++) {
         this.#woken.push(node);
-        if (!this.#take(node, WAKE)) return false;
+        if (!this.#take(node, WAKE_INPUT)) return false;
       }
     }
     return true;
@@ -320,60 +324,62 @@ export class Universe<Message, Command, Event, Config> {
     this.#addState(state, 1);
   }
 
-  #insert(post: number): void {
+  #insert(envelope: number): void {
     const { next } = this;
     // Written beyond its end, a state would lose a message without a word.
     if (this.nextLength === next.length) {
       throw new TenureError(
         'TENURE_BAD_ARGUMENT',
-        `more than ${POSTS_MAX} messages are under way at once in this world: choose a smaller one`,
+        `more than ${ENVELOPES_MAX} messages are under way at once in this world: choose a smaller one`,
       );
     }
     let at = this.nextLength++;
-    while (at > this.#postsAt && (next[at - 1] as number) > post) {
+    while (at > this.#envelopesAt && (next[at - 1] as number) > envelope) {
       next[at] = next[at - 1] as number;
       at--;
     }
-    next[at] = post;
-    this.#addPost(post, 1);
+    next[at] = envelope;
+    this.#addEnvelope(envelope, 1);
   }
 
   #removeAt(index: number): void {
     const { next } = this;
-    this.#addPost(next[index] as number, -1);
+    this.#addEnvelope(next[index] as number, -1);
     this.nextLength--;
     for (let i = index; i < this.nextLength; i++) next[i] = next[i + 1] as number;
   }
 
   /** A node is not what it was: what it will not listen to any more goes. */
   #dropDead(node: number): void {
-    const cast = this.#cast;
-    for (let i = this.nextLength - 1; i >= this.#postsAt; i--) {
-      const post = this.next[i] as number;
-      if ((cast.posts[post] as Post).to === node && this.#isDead(post, node)) this.#removeAt(i);
+    const nodeStates = this.#nodeStates;
+    for (let i = this.nextLength - 1; i >= this.#envelopesAt; i--) {
+      const envelope = this.next[i] as number;
+      if ((nodeStates.envelopes[envelope] as Envelope).to === node && this.#isDead(envelope, node)) this.#removeAt(i);
     }
   }
 
   /** Whoever only asks, and asks nothing more, listens to nothing. */
-  #isDead(post: number, to: number): boolean {
-    const cast = this.#cast;
+  #isDead(envelope: number, to: number): boolean {
+    const nodeStates = this.#nodeStates;
     const state = this.next[NODES + to] as number;
-    if (cast.isDead(post, state)) return true;
-    return !cast.world.wakesPromptly(cast.bounds, to) && cast.prospects(state, this.next[INSTANT] as number).asksNothing;
+    if (nodeStates.isDead(envelope, state)) return true;
+    return !nodeStates.world.wakesPromptly(nodeStates.bounds, to) && nodeStates.prospects(state, this.next[INSTANT] as number).asksNothing;
   }
 
   /** When nobody asks for anything any more, those who only answer, and all messages, make no difference. */
   #forget(): void {
-    const cast = this.#cast;
+    const nodeStates = this.#nodeStates;
     const instant = this.next[INSTANT] as number;
     // Those who ask come last, and mostly one of them still does.
-    for (let node = cast.nodes - 1; node >= 0; node--) if (!cast.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
-    while (this.nextLength > this.#postsAt) this.#removeAt(this.nextLength - 1);
-    for (let node = 0; node < cast.nodes; node++) if (cast.world.wakesPromptly(cast.bounds, node)) this.#become(node, cast.down(node, 0));
+    for (let node = nodeStates.nodes - 1; node >= 0; node--)
+      if (!nodeStates.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
+    while (this.nextLength > this.#envelopesAt) this.#removeAt(this.nextLength - 1);
+    for (let node = 0; node < nodeStates.nodes; node++)
+      if (nodeStates.world.wakesPromptly(nodeStates.bounds, node)) this.#become(node, nodeStates.down(node, 0));
   }
 
   #isUp(state: Int32Array, node: number): boolean {
-    return (this.#cast.states[state[NODES + node] as number] as NodeState).snapshot !== null;
+    return (this.#nodeStates.states[state[NODES + node] as number] as NodeState).snapshot !== null;
   }
 
   #show(move: () => Move, breaks: boolean, visit: Visitor): boolean {
@@ -387,19 +393,19 @@ export class Universe<Message, Command, Event, Config> {
   #sum(state: Int32Array, length: number): void {
     this.#nextSums.fill(0);
     this.#addStorage(state[STORAGE] as StorageId, 1);
-    for (let i = NODES; i < this.#postsAt; i++) this.#addState(state[i] as number, 1);
-    for (let i = this.#postsAt; i < length; i++) this.#addPost(state[i] as number, 1);
+    for (let i = NODES; i < this.#envelopesAt; i++) this.#addState(state[i] as number, 1);
+    for (let i = this.#envelopesAt; i < length; i++) this.#addEnvelope(state[i] as number, 1);
     this.#sums.set(this.#nextSums);
   }
 
   #addState(state: number, sign: number): void {
-    const { stateHashes } = this.#cast;
+    const { stateHashes } = this.#nodeStates;
     this.#add(stateHashes.words, stateHashes.at(state), sign);
   }
 
-  #addPost(post: number, sign: number): void {
-    const { postHashes } = this.#cast;
-    this.#add(postHashes.words, postHashes.at(post), sign);
+  #addEnvelope(envelope: number, sign: number): void {
+    const { envelopeHashes } = this.#nodeStates;
+    this.#add(envelopeHashes.words, envelopeHashes.at(envelope), sign);
   }
 
   #addStorage(storage: StorageId, sign: number): void {
@@ -415,9 +421,9 @@ export class Universe<Message, Command, Event, Config> {
 
   /** What nodes and their lives are called under a renumbering. */
   #namesOf(renumbering: number): Omit<Perspective, 'now'> {
-    const cast = this.#cast;
-    const to = cast.renumberings[renumbering] as readonly number[];
-    return { node: (node) => to[Number(node)] ?? node, incarnation: (life) => cast.renamedLife(life, to) };
+    const nodeStates = this.#nodeStates;
+    const to = nodeStates.renumberings[renumbering] as readonly number[];
+    return { node: (node) => to[Number(node)] ?? node, incarnation: (life) => nodeStates.renamedLife(life, to) };
   }
 
   #add(words: Uint32Array, start: number, sign: number): void {

@@ -10,7 +10,7 @@ import { kits } from '../protocols/index.ts';
 import { formatSpan, type AnyStage, type Settings, type StageKind, type StageNote } from '../stage/index.ts';
 import { differences } from './differences.ts';
 import { formatScriptText, parseScriptText, type ScriptText } from './file.ts';
-import { tell } from './telling.ts';
+import { noteLines } from './note-lines.ts';
 
 /** A stage that does not come to rest after so many deliveries never will. */
 const DELIVERIES_MAX = 10_000;
@@ -182,7 +182,7 @@ function perform(text: string, stage: AnyStage): string[] {
 function tellInTime(notes: readonly StageNote[], stage: AnyStage): string[] {
   const instants = [...new Set(notes.map(({ atUs }) => atUs))];
   return instants.flatMap((instant) => {
-    const lines = tell(
+    const lines = noteLines(
       notes.filter(({ atUs }) => atUs === instant),
       stage,
     );

@@ -10,7 +10,7 @@ import {
   type AccessRef,
   type AnyStage,
   type MessageRef,
-  type Origin,
+  type StepOrigin,
   type OriginAction,
   type StageAction,
   type StageNote,
@@ -59,20 +59,20 @@ class Props {
       case 'drop':
       case 'duplicate':
       case 'delay': {
-        const message = this.#messages.get(keyOf(action.message));
+        const message = this.#messages.get(originKey(action.message));
         return message ? { ...action, message } : null;
       }
       case 'effect':
       case 'repeat':
       case 'misdirect':
       case 'fail': {
-        const access = this.#accesses.get(keyOf(action.access));
+        const access = this.#accesses.get(originKey(action.access));
         return access ? { ...action, ...access } : null;
       }
       case 'answer': {
         const { finding, ...answer } = action;
-        const access = this.#accesses.get(keyOf(action.access));
-        const found = finding && this.#accesses.get(keyOf(finding.access));
+        const access = this.#accesses.get(originKey(action.access));
+        const found = finding && this.#accesses.get(originKey(finding.access));
         if (!access || (finding && !found)) return null;
         return { ...answer, ...access, ...(found === undefined ? {} : { finding: found }) };
       }
@@ -93,7 +93,7 @@ class Props {
     const next = (kind: string): string => {
       const nth = counts.get(kind) ?? 0;
       counts.set(kind, nth + 1);
-      return keyOf({ step, kind, nth });
+      return originKey({ step, kind, nth });
     };
     for (const note of notes) {
       if (note.kind === 'sent') this.#messages.set(next(kindOfMessage(note.message)), note.message);
@@ -163,6 +163,6 @@ export function attempt(stage: AnyStage, action: StageAction): ReturnType<AnySta
   }
 }
 
-export function keyOf({ step, kind, nth }: Origin): string {
+export function originKey({ step, kind, nth }: StepOrigin): string {
   return `${step} ${kind} ${nth}`;
 }

@@ -16,7 +16,7 @@ import { stageLike, tapeToPlay, type GoodEnd, type TapeToScript } from './tape-t
 import { kindsIn } from './milder.ts';
 import { perform, type Beat, type Performance } from './play.ts';
 import { polish } from './polish.ts';
-import { alone, answering, anyOf, beside, linesOf, type Opens, type Telling } from './telling.ts';
+import { alone, answering, anyOf, beside, linesOf, type Opens, type Distinguisher } from './distinguishing.ts';
 import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
 
 /** Nobody reads a script of more steps than this, and writing it takes a while: if there was no time to make it smaller there is none. */
@@ -143,7 +143,7 @@ function shrinkPlay<Command, Config>(
   defaults: Settings,
   watch: ReductionWatch,
   open: Opens,
-  tellings: readonly Telling[],
+  tellings: readonly Distinguisher[],
 ): ShrunkScript | null {
   const settings = stageLike(tape, teller, scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);

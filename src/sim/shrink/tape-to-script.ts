@@ -4,8 +4,8 @@
  */
 import type { Scenario } from '../protocol.ts';
 import { formatSpan, type OriginAction, type Settings, type Ways } from '../stage/index.ts';
-import type { Lines, Said, Since, Tape, TapedClock, TapedStep } from '../tape.ts';
-import { keyOf, type Beat } from './play.ts';
+import type { Lines, Said, SinceStep, Tape, TapedClock, TapedStep } from '../tape.ts';
+import { originKey, type Beat } from './play.ts';
 
 /** Whoever is owed progress waits so many times as long as it may take. */
 const PATIENCE = 10;
@@ -90,7 +90,7 @@ export function tapeToPlay<Command, Config>(
   askFor(beats, after, well, end.ways ?? null, lines, scenario);
   const told = steps.filter(({ id, atUs }) => id < well.step || atUs === well.atUs);
   if (isStuck) mend(beats, told, well.atUs, scenario.nodes);
-  settle(beats, end, well.atUs, scenario.livenessUs);
+  addSettling(beats, end, well.atUs, scenario.livenessUs);
   return beats.all;
 }
 
@@ -110,7 +110,7 @@ function playAsItWas(beats: BeatList, before: readonly TapedStep[], all: readonl
     const { cutAfter } = step;
     if (cutAfter !== null && canBeCutOff(step, all[index + 1])) beats.add(atUs, { kind: 'crash', node: step.node, after: cutAfter }, by);
     if (action.kind === 'deliver') {
-      const key = keyOf(action.message);
+      const key = originKey(action.message);
       for (let copies = deliveries.get(key) ?? 1; copies > 1; copies--) beats.add(atUs, { kind: 'duplicate', message: action.message }, by);
       deliveries.set(key, 1);
     }
@@ -126,11 +126,11 @@ function canBeCutOff({ action }: TapedStep, next: TapedStep | undefined): boolea
 }
 
 /** Of what is under way when the world heals, what arrived later is delayed as much; the rest was lost, and would arrive if it were still under way. */
-function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: Since): void {
+function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: SinceStep): void {
   const seen = new Set<string>();
   for (const { action, atUs } of after) {
-    if (action.kind !== 'deliver' || action.message.step >= well.step || seen.has(keyOf(action.message))) continue;
-    seen.add(keyOf(action.message));
+    if (action.kind !== 'deliver' || action.message.step >= well.step || seen.has(originKey(action.message))) continue;
+    seen.add(originKey(action.message));
     beats.add(well.atUs, { kind: 'delay', message: action.message, byUs: atUs - well.atUs });
   }
   beats.add(well.atUs, { kind: 'drop-all' });
@@ -140,7 +140,7 @@ function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: Since
 function askFor<Command, Config>(
   beats: BeatList,
   after: readonly TapedStep[],
-  well: Since,
+  well: SinceStep,
   ways: LiftedWays | null,
   lines: TapeToScript<Command, Config>,
   scenario: Scenario<Config>,
@@ -180,14 +180,14 @@ function mend(beats: BeatList, steps: readonly TapedStep[], atUs: number, nodes:
   for (const node of [...isDown].sort((a, b) => a - b)) beats.add(atUs, { kind: 'restart', node, diskKept: true, as: ++as });
 }
 
-function settle(beats: BeatList, { ways, dice }: GoodEnd, atUs: number, byUs: number): void {
+function addSettling(beats: BeatList, { ways, dice }: GoodEnd, atUs: number, byUs: number): void {
   const { latecomersToo: _, ...as } = ways ?? { latecomersToo: false };
   const order = dice === undefined ? {} : { outOfOrder: true };
   beats.add(atUs, { kind: 'settle', byUs, ...order, ...as }, dice === undefined ? {} : { choices: [dice] });
 }
 
 /** The step from which on all goes well; null if there is none. */
-function beginning<Command>({ steps, healed }: Tape<Command>, { from }: GoodEnd): Since | null {
+function beginning<Command>({ steps, healed }: Tape<Command>, { from }: GoodEnd): SinceStep | null {
   if (from === 'healed') return healed;
   const sinceUs = 'atUs' in from ? from.atUs : from.stuckUs;
   const first = steps.find(({ atUs }) => atUs >= sinceUs);
@@ -198,7 +198,7 @@ function countDeliveries(steps: readonly TapedStep[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { action } of steps) {
     if (action.kind !== 'deliver') continue;
-    const key = keyOf(action.message);
+    const key = originKey(action.message);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;

@@ -26,7 +26,7 @@ export interface AccessRef<Access = number> {
 }
 
 /** A message or an access by where it came from: the nth of its kind, from 0, that came of this step. It keeps its meaning when steps are taken out. */
-export interface Origin {
+export interface StepOrigin {
   readonly step: number;
   /** Of a message: to whom, its label, and what it is about. Of an access: empty. */
   readonly kind: string;
@@ -44,7 +44,7 @@ export function labelOf(description: string): string {
 }
 
 /** What an act has to do with requests, where lines may be taken out: numbers of requests are said only when it is done. */
-export interface Asking {
+export interface RequestUse {
   /** It takes a number of its own among its node's requests. */
   readonly asks: boolean;
   /** The step whose request it is about. */
@@ -115,7 +115,7 @@ type Action<Message, Access, Act> =
 /** On a stage, where everything has its name. */
 export type StageAction = Action<MessageRef, number, unknown>;
 /** On a tape and in a play, where things are known by what they came of. */
-export type OriginAction = Action<Origin, Origin, Asking>;
+export type OriginAction = Action<StepOrigin, StepOrigin, RequestUse>;
 
 /** How it goes where all goes well, and what applications do of themselves meanwhile: nothing, where nothing is said. */
 export interface Ways {

@@ -5,7 +5,7 @@ import type { AccessRequest } from '../registers.ts';
 import type { AccessRef, AnswerRef, MessageRef, StageAction } from './actions.ts';
 
 /** One thing that came of an action. */
-export type Outcome =
+export type StageOutcome =
   | { readonly kind: 'sent'; readonly message: MessageRef; readonly text: string }
   /** A core told its application something. */
   | { readonly kind: 'told'; readonly node: number; readonly text: string }
@@ -16,7 +16,7 @@ export type Outcome =
   | { readonly kind: 'violation'; readonly violation: Violation };
 
 /** What came of an action, in the order in which it came, at an instant of true time. */
-export type StageNote = Outcome & { readonly atUs: number };
+export type StageNote = StageOutcome & { readonly atUs: number };
 
 /** A stage with its protocol's types closed over. */
 export interface AnyStage {

@@ -7,7 +7,7 @@ import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts
 
 export * from './actions.ts';
 export * from './settings.ts';
-export type { AnyStage, Outcome, StageNote } from './any-stage.ts';
+export type { AnyStage, StageOutcome, StageNote } from './any-stage.ts';
 export { openStage } from './stage.ts';
 export { calmScenario, STAGE_DEFAULTS, type Actor, type Settings, type StagedProtocol, type Staging } from './staging.ts';
 export * from './words.ts';

@@ -5,7 +5,7 @@
 import { nodeId, TenureError, type Chooser, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Snapshot, Step, UnitId, Version } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
-import { Teller, type Told } from '../chronicle.ts';
+import { Teller, type ApplicationReport } from '../chronicle.ts';
 import { brokenInvariant } from '../broken-core.ts';
 import type { Desk, Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
@@ -39,7 +39,7 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
   // What came of the last step.
   readonly sent: Sent[] = [];
   readonly asked: AccessRequest[] = [];
-  readonly told: Told[] = [];
+  readonly told: ApplicationReport[] = [];
   readonly events: Event[] = [];
   readonly commands: Command[] = [];
   readonly #staging: StagedProtocol<Message, Command, Event, Config>;
@@ -108,11 +108,11 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
         this.core.completed(input.completion, this);
         break;
     }
-    this.#settle();
+    this.#drain();
   }
 
   /** Events reach the actor, whose commands reach the core, until all is said. */
-  #settle(): void {
+  #drain(): void {
     while (this.#effectsLeft > 0) {
       const event = this.#inbox.shift();
       if (event !== undefined) {
@@ -197,7 +197,7 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
   /** A script says itself when a process is started anew. */
   quit(): void {}
 
-  protected tell(told: Told): void {
+  protected report(told: ApplicationReport): void {
     this.told.push(told);
   }
 

@@ -31,7 +31,7 @@ export interface Settled {
   readonly isStuck: boolean;
 }
 
-export function settle<Flight extends MessageRef & { readonly dueUs?: number }, Access extends object>(
+export function playOut<Flight extends MessageRef & { readonly dueUs?: number }, Access extends object>(
   stage: Settling<Flight, Access>,
   spanUs: number,
   latencyUs: () => number,

@@ -29,12 +29,12 @@ import {
   type MessageRef,
   type StageAction,
 } from './actions.ts';
-import type { AnyStage, Outcome, StageNote } from './any-stage.ts';
+import type { AnyStage, StageOutcome, StageNote } from './any-stage.ts';
 import { StageClocks } from './clocks.ts';
 import { Owed } from './owed.ts';
 import { Flights, type Flight } from './flights.ts';
 import { Player, type Input } from './player.ts';
-import { settle, type Settling } from './settling.ts';
+import { playOut, type Settling } from './settling.ts';
 import { settingIsOn, settingSpansUs } from './settings.ts';
 import { STAGE_DEFAULTS, type Settings, type StagedProtocol } from './staging.ts';
 import { StageStorage, type Findings, type StageAccess } from './storage.ts';
@@ -154,7 +154,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     return this.#notes;
   }
 
-  #note(outcome: Outcome): void {
+  #note(outcome: StageOutcome): void {
     this.#notes.push({ ...outcome, atUs: this.nowUs });
   }
 
@@ -331,7 +331,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
         this.#note({ kind: 'told', node: index, text: this.#staging.protocol.describeEvent(event) });
       }
     }
-    for (const told of player.told) this.#chronicle.tell(node, player.incarnation, told);
+    for (const told of player.told) this.#chronicle.report(node, player.incarnation, told);
     for (const { to, bytes } of player.sent) this.#send(player, to, bytes);
     for (const asked of player.asked) this.#ask(player, asked);
     if (effectsMax !== undefined || player.told.some(({ kind }) => kind === 'broke')) this.#crash(player);
@@ -418,7 +418,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const usualUs = this.#staging.latencyUs?.(this.scenario) ?? LATENCY_US;
     const latencyUs = (): number => (action.outOfOrder === true ? 1 + dice.below(usualUs) : usualUs);
     this.#isSettling = true;
-    const { messages, answers, wakes, isStuck } = settle(this.#settling(players), action.byUs, latencyUs);
+    const { messages, answers, wakes, isStuck } = playOut(this.#settling(players), action.byUs, latencyUs);
     this.#isSettling = false;
     for (const player of players) {
       player.dice = null;

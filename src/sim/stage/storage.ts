@@ -7,11 +7,11 @@
  * damage are moves of worlds that have such faults. An access to a shared unit outlives its process, one to the own disk does not.
  */
 import { OWN_DISK, type Completion } from '../../core/index.ts';
-import { Registers, type Access, type AccessRequest, type Damage } from '../registers.ts';
+import { Registers, type BegunAccess, type AccessRequest, type Damage } from '../registers.ts';
 import type { AccessRef, AnswerRef, StageAction } from './actions.ts';
 
 /** An access under way, by its number among its node's. */
-export type StageAccess = Access & AccessRef & { readonly incarnation: number };
+export type StageAccess = BegunAccess & AccessRef & { readonly incarnation: number };
 
 /** What an action makes an access find, instead of what is there. */
 export interface Findings {

@@ -2,7 +2,7 @@
 import { link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { isErrno } from './errno.ts';
 
-export class Disk {
+export class DurableFiles {
   /** Whether what was acknowledged survives a power cut. */
   readonly isSynced: boolean;
 
@@ -22,7 +22,7 @@ export class Disk {
   }
 
   /** What was linked, renamed or made in a directory survives once the directory is synced. */
-  async settle(directory: string): Promise<void> {
+  async syncDirectory(directory: string): Promise<void> {
     if (!this.isSynced) return;
     const file = await open(directory, 'r');
     try {

@@ -1,6 +1,6 @@
 /** Errors of the file system, told apart by whether the access may have taken effect, and turned into Tenure's. */
 import { TenureError } from '../../kernel/index.ts';
-import { denied, full, unreachable } from '../failures.ts';
+import { denied, full, storeUnreachable } from '../failures.ts';
 import { Unanswered } from '../gate.ts';
 
 /** The system refused: nothing happened. What is not in here (EIO, ESTALE …) may come after the fact from a file server. */
@@ -31,7 +31,7 @@ export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
 }
 
 /** What a caller is told of an error that is no part of the protocol. */
-export function inStoreWords(url: string, error: unknown): Error {
+export function fileFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError || error instanceof Unanswered) return error;
   switch (errnoOf(error)) {
     case 'EACCES':
@@ -42,12 +42,12 @@ export function inStoreWords(url: string, error: unknown): Error {
     case 'EDQUOT':
       return full(url, error);
     default:
-      return unreachable(url, error);
+      return storeUnreachable(url, error);
   }
 }
 
 /** The same of a step with which a change takes effect. */
 export function afterTheFact(url: string, error: unknown): Error {
-  const told = inStoreWords(url, error);
+  const told = fileFailure(url, error);
   return told instanceof TenureError && !REFUSALS.has(errnoOf(error)) ? new Unanswered(told) : told;
 }

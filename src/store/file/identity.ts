@@ -4,9 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
-import { conflicting, replaced, unfit, unreachable } from '../failures.ts';
+import { conflicting, storeReplaced, unfit, storeUnreachable } from '../failures.ts';
 import { corrupt, laterFormat, openJson, sealJson } from '../record.ts';
-import { contentOf, discard, Disk, makeDirectory, namesIn } from './disk.ts';
+import { contentOf, discard, DurableFiles, makeDirectory, namesIn } from './disk.ts';
 import type { Layout } from './layout.ts';
 
 export interface DirectoryIdentity {
@@ -35,7 +35,7 @@ export async function readIdentity(url: string, layout: Layout): Promise<Directo
   const bytes = await contentOf(layout.identity);
   if (bytes !== null) return parse(bytes);
   const names = await namesIn(layout.root);
-  if (names === null) throw unreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
+  if (names === null) throw storeUnreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
   const kept = await namesIn(layout.keys);
   if (kept !== null && kept.length > 0) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
   return null;
@@ -56,19 +56,19 @@ export async function createIdentity(
     throw conflicting(url, `nobody has set it up, and plain registers cannot be created exclusively: run tenure store init ${url} once`);
   }
   const identity: DirectoryIdentity = { id: randomUUID(), keeping, isSynced: wishes.sync ?? true };
-  const disk = new Disk(identity.isSynced);
+  const disk = new DurableFiles(identity.isSynced);
   await makeDirectory(layout.keys);
   await makeDirectory(layout.fresh);
   const draft = layout.unique();
   try {
     await disk.put(draft, sealJson(KEY, 'identity', { format: FORMAT, ...identity }));
     await disk.name(draft, layout.identity);
-    await disk.settle(layout.root);
+    await disk.syncDirectory(layout.root);
   } finally {
     await discard(draft);
   }
   const made = await readIdentity(url, layout);
-  if (!made) throw replaced(url, 'the directory was emptied while it was set up');
+  if (!made) throw storeReplaced(url, 'the directory was emptied while it was set up');
   return made;
 }
 

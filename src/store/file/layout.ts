@@ -65,7 +65,7 @@ export function fileNameOf(key: string): string {
 }
 
 /** The key of a file name; null if only what is inside can tell, or if it is none of ours. */
-export function keyOf(fileName: string): string | null {
+export function keyOfFileName(fileName: string): string | null {
   if (isHashed(fileName) || !/^(?:[a-z0-9._-]|%[0-9a-f]{2})+$/.test(fileName)) return null;
   const key = Buffer.from(
     fileName.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),

@@ -5,15 +5,15 @@
  */
 import { rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unreachable } from '../failures.ts';
+import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { contentOf, discard, namesIn } from './disk.ts';
 import { afterTheFact, isErrno } from './errno.ts';
-import { fileNameOf, isHashed, keyOf } from './layout.ts';
+import { fileNameOf, isHashed, keyOfFileName } from './layout.ts';
 import type { Place } from './place.ts';
 import { decodeVersion, encodeVersion, nextVersion } from './version-file.ts';
 
-export class Registers {
+export class FileRegisters {
   readonly #place: Place;
 
   constructor(place: Place) {
@@ -49,7 +49,7 @@ export class Registers {
     const keys: string[] = [];
     for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
       call.goOn();
-      const key = isHashed(fileName) ? await this.#keyInside(fileName) : keyOf(fileName);
+      const key = isHashed(fileName) ? await this.#keyInside(fileName) : keyOfFileName(fileName);
       if (key !== null && wanted(key)) keys.push(key);
     }
     return keys;
@@ -65,13 +65,13 @@ export class Registers {
       await step();
     } catch (error) {
       // The draft is gone: a file server repeats what it has done, or somebody has swept it away.
-      if (isErrno(error, 'ENOENT')) throw new Unanswered(unreachable(this.#place.url, error));
+      if (isErrno(error, 'ENOENT')) throw new Unanswered(storeUnreachable(this.#place.url, error));
       throw afterTheFact(this.#place.url, error);
     }
     try {
-      await this.#place.disk.settle(this.#place.layout.keys);
+      await this.#place.disk.syncDirectory(this.#place.layout.keys);
     } catch (error) {
-      throw new Unanswered(unreachable(this.#place.url, error));
+      throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
   }
 }

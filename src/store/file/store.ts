@@ -13,18 +13,18 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, replaced, unsupported } from '../failures.ts';
+import { conflicting, storeReplaced, unsupportedByStore } from '../failures.ts';
 import { Gate } from '../gate.ts';
-import { discardTree, Disk, namesIn } from './disk.ts';
-import { inStoreWords } from './errno.ts';
+import { discardTree, DurableFiles, namesIn } from './disk.ts';
+import { fileFailure } from './errno.ts';
 import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIdentity, type DirectoryWishes } from './identity.ts';
 import { Layout, stampOf } from './layout.ts';
 import type { Place } from './place.ts';
-import { Registers } from './registers.ts';
-import { Versions } from './versions.ts';
+import { FileRegisters } from './registers.ts';
+import { VersionFiles } from './versions.ts';
 
 export interface FileStoreOptions extends Partial<DirectoryWishes> {
   readonly path: string;
@@ -44,17 +44,17 @@ export class FileStore implements Store {
   readonly #layout: Layout;
   readonly #identity: DirectoryIdentity;
   readonly #gate: Gate;
-  readonly #keeping: Versions | Registers;
+  readonly #keeping: VersionFiles | FileRegisters;
   readonly #epoch: string;
 
   private constructor(url: string, layout: Layout, identity: DirectoryIdentity, epoch: string) {
-    const place: Place = { url, layout, disk: new Disk(identity.isSynced), assure: async () => await this.#assure() };
+    const place: Place = { url, layout, disk: new DurableFiles(identity.isSynced), assure: async () => await this.#assure() };
     this.url = url;
     this.can = { swap: identity.keeping === 'versions', list: true, watch: false };
     this.#layout = layout;
     this.#identity = identity;
     this.#gate = new Gate(url);
-    this.#keeping = identity.keeping === 'versions' ? new Versions(place) : new Registers(place);
+    this.#keeping = identity.keeping === 'versions' ? new VersionFiles(place) : new FileRegisters(place);
     this.#epoch = epoch;
   }
 
@@ -72,7 +72,7 @@ export class FileStore implements Store {
         await sweep(layout);
         return new FileStore(url, layout, identity, await epochOf(url, identity));
       } catch (error) {
-        throw inStoreWords(url, error);
+        throw fileFailure(url, error);
       }
     });
   }
@@ -92,17 +92,17 @@ export class FileStore implements Store {
     return await this.#gate.change(options, async (call) => {
       await this.#inWords(async () => {
         await this.#assure();
-        if (this.#keeping instanceof Versions) await this.#keeping.change(key, undefined, copy, call);
+        if (this.#keeping instanceof VersionFiles) await this.#keeping.change(key, undefined, copy, call);
         else await this.#keeping.write(key, copy, call);
       });
       return 'done';
     });
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const keeping = this.#keeping;
-    if (!(keeping instanceof Versions)) throw unsupported(this.url, 'compare and set');
+    if (!(keeping instanceof VersionFiles)) throw unsupportedByStore(this.url, 'compare and set');
     const [before, after] = [seen?.slice() ?? null, next?.slice() ?? null];
     return await this.#gate.change(
       options,
@@ -123,7 +123,7 @@ export class FileStore implements Store {
   }
 
   async watch(): Promise<never> {
-    throw unsupported(this.url, 'tell of changes');
+    throw unsupportedByStore(this.url, 'tell of changes');
   }
 
   async identity(options?: AccessOptions): Promise<string> {
@@ -152,14 +152,14 @@ export class FileStore implements Store {
   /** Throws if the directory is no longer the store: what is missing in it is then not known to be missing. A mount may have gone from over it. */
   async #assure(): Promise<void> {
     const found = await readIdentity(this.url, this.#layout);
-    if (found?.id !== this.#identity.id) throw replaced(this.url, found ? 'another store is in its place' : 'the directory is empty');
+    if (found?.id !== this.#identity.id) throw storeReplaced(this.url, found ? 'another store is in its place' : 'the directory is empty');
   }
 
   async #inWords<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     try {
       return await work();
     } catch (error) {
-      throw inStoreWords(this.url, error);
+      throw fileFailure(this.url, error);
     }
   }
 }
@@ -176,7 +176,7 @@ async function epochOf(url: string, { id, isSynced }: DirectoryIdentity): Promis
 async function sweep(layout: Layout): Promise<void> {
   const names = (await namesIn(layout.fresh)) ?? [];
   const old = names.filter((name) => Math.abs(Date.now() - (stampOf(name) ?? Date.now())) > LEFTOVER_MS);
-  const disk = new Disk(false);
+  const disk = new DurableFiles(false);
   for (const name of old) {
     const grave = layout.unique();
     if (await disk.move(join(layout.fresh, name), grave)) await discardTree(grave);

@@ -3,7 +3,7 @@
  * has, and the marks of the versions before it. The marks tell a try that was overtaken whether it is part of the chain.
  */
 import { randomBytes } from 'node:crypto';
-import { corrupt, openRecord, sealRecord } from '../record.ts';
+import { corrupt, openStoreRecord, sealStoreRecord } from '../record.ts';
 import { fileNameOf } from './layout.ts';
 
 const MARK_BYTES = 8;
@@ -17,7 +17,7 @@ const KEY_LENGTH_AT = 9;
 const MARKS_AT = 10;
 const FLAG_ERASED = 1;
 
-export interface Version {
+export interface FileVersion {
   readonly key: string;
   readonly number: number;
   readonly mark: string;
@@ -28,7 +28,7 @@ export interface Version {
 }
 
 /** The version after `last`, which is null for the first. */
-export function nextVersion(key: string, last: Version | null, value: Uint8Array | null): Version {
+export function nextVersion(key: string, last: FileVersion | null, value: Uint8Array | null): FileVersion {
   return {
     key,
     number: (last?.number ?? 0) + 1,
@@ -39,13 +39,13 @@ export function nextVersion(key: string, last: Version | null, value: Uint8Array
 }
 
 /** Whether `tried` came to be, judged by a later version; null if that one cannot tell any more. */
-export function isPartOf(later: Version, tried: Version): boolean | null {
+export function isPartOf(later: FileVersion, tried: FileVersion): boolean | null {
   const mark = later.marks[later.number - tried.number - 1];
   return mark === undefined ? null : mark === tried.mark;
 }
 
 /** Sealed under the file name, which a listing knows; the key is inside. */
-export function encodeVersion(fileName: string, { key, number, mark, marks, value }: Version): Buffer {
+export function encodeVersion(fileName: string, { key, number, mark, marks, value }: FileVersion): Buffer {
   const name = Buffer.from(key);
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt8(value === null ? FLAG_ERASED : 0, 0);
@@ -53,12 +53,12 @@ export function encodeVersion(fileName: string, { key, number, mark, marks, valu
   head.writeUInt8(name.length, KEY_LENGTH_AT);
   head.writeUInt8(marks.length, MARKS_AT);
   const payload = Buffer.concat([head, name, Buffer.from(mark + marks.join(''), 'hex'), value ?? new Uint8Array(0)]);
-  return sealRecord(fileName, 'version', payload);
+  return sealStoreRecord(fileName, 'version', payload);
 }
 
 /** Throws `TENURE_STORE_CORRUPT` or `TENURE_STORE_FORMAT`. */
-export function decodeVersion(fileName: string, bytes: Uint8Array): Version {
-  const payload = openRecord(fileName, 'version', bytes);
+export function decodeVersion(fileName: string, bytes: Uint8Array): FileVersion {
+  const payload = openStoreRecord(fileName, 'version', bytes);
   if (payload.length < HEAD_BYTES) throw corrupt(fileName, 'it is too short');
   const keyEnd = HEAD_BYTES + payload.readUInt8(KEY_LENGTH_AT);
   const markCount = 1 + payload.readUInt8(MARKS_AT);

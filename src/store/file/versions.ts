@@ -15,14 +15,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { equalValues } from '../contract.ts';
-import { unreachable } from '../failures.ts';
+import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { corrupt } from '../record.ts';
 import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
 import { afterTheFact } from './errno.ts';
-import { fileNameOf, isHashed, keyOf, uniqueName } from './layout.ts';
+import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
 import type { Place } from './place.ts';
-import { decodeVersion, encodeVersion, isPartOf, nextVersion, type Version } from './version-file.ts';
+import { decodeVersion, encodeVersion, isPartOf, nextVersion, type FileVersion } from './version-file.ts';
 
 const DIGITS = 16;
 const VERSION_NAME = /^\d{16}$/;
@@ -33,12 +33,12 @@ const LOOKS_MAX = 10_000;
 /** The newest version of a key, and the directory it is in. */
 interface Found {
   readonly life: string;
-  readonly version: Version;
+  readonly version: FileVersion;
 }
 
 type Try = 'landed' | 'taken';
 
-export class Versions {
+export class VersionFiles {
   readonly #place: Place;
 
   constructor(place: Place) {
@@ -71,7 +71,7 @@ export class Versions {
   async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
     const keys: string[] = [];
     for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
-      const told = keyOf(fileName);
+      const told = keyOfFileName(fileName);
       if (told === null ? !isHashed(fileName) : !wanted(told)) continue;
       const found = await this.#find(fileName, call);
       if (found?.version.value && wanted(found.version.key)) keys.push(found.version.key);
@@ -128,19 +128,19 @@ export class Versions {
   }
 
   /** What became of a version that was linked: it counts, it counted once, or it filled a hole and never counted. */
-  async #standing(fileName: string, life: string, linked: Version): Promise<'highest' | 'past' | 'overtaken'> {
+  async #standing(fileName: string, life: string, linked: FileVersion): Promise<'highest' | 'past' | 'overtaken'> {
     try {
-      await this.#place.disk.settle(life);
+      await this.#place.disk.syncDirectory(life);
       const highest = highestOf(await readdir(life));
       if (highest === nameOf(linked.number)) return 'highest';
       const bytes = highest === null ? null : await contentOf(join(life, highest));
       const isPart = bytes === null ? null : isPartOf(decodeVersion(fileName, bytes), linked);
       if (isPart !== null) return isPart ? 'past' : 'overtaken';
     } catch (error) {
-      throw new Unanswered(unreachable(this.#place.url, error));
+      throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
     throw new Unanswered(
-      unreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
+      storeUnreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
     );
   }
 
@@ -154,15 +154,15 @@ export class Versions {
       await makeDirectory(draft);
       await makeDirectory(life);
       await this.#place.disk.put(join(life, nameOf(first.number)), encodeVersion(fileName, first));
-      await this.#place.disk.settle(life);
-      await this.#place.disk.settle(draft);
+      await this.#place.disk.syncDirectory(life);
+      await this.#place.disk.syncDirectory(draft);
       call.leave();
       if (!(await this.#moved(draft, join(this.#place.layout.keys, fileName)))) return 'taken';
     } finally {
       // Where it was moved, nothing is there.
       await discardTree(draft);
     }
-    await this.#settled(this.#place.layout.keys);
+    await this.#syncDirectory(this.#place.layout.keys);
     return 'landed';
   }
 
@@ -174,11 +174,11 @@ export class Versions {
     }
   }
 
-  async #settled(directory: string): Promise<void> {
+  async #syncDirectory(directory: string): Promise<void> {
     try {
-      await this.#place.disk.settle(directory);
+      await this.#place.disk.syncDirectory(directory);
     } catch (error) {
-      throw new Unanswered(unreachable(this.#place.url, error));
+      throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
   }
 

@@ -13,14 +13,14 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, replaced, unfit, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, unfit, unsupportedByStore } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadPg } from '../packages.ts';
-import { inStoreWords, whileConnecting } from './failures.ts';
+import { postgresFailure, postgresConnectFailure } from './failures.ts';
 import { FIND_TABLE, MEET, statementsFor, type Changed, type Statements } from './statements.ts';
 
 export interface PostgresStoreOptions {
@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
     return outcome === 'unknown' ? 'unknown' : 'done';
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const { insert, eraseSeen, update } = this.#statements;
     const values = [seen, next].flatMap((value) => (value === null ? [] : [Buffer.from(value)]));
@@ -130,7 +130,7 @@ export class PostgresStore implements Store {
   }
 
   async watch(): Promise<never> {
-    throw unsupported(this.url, 'tell of changes');
+    throw unsupportedByStore(this.url, 'tell of changes');
   }
 
   async identity(options?: AccessOptions): Promise<string> {
@@ -199,7 +199,7 @@ export class PostgresStore implements Store {
     });
   }
 
-  async #change(options: AccessOptions | undefined, statement: string, values: readonly unknown[]): Promise<Outcome> {
+  async #change(options: AccessOptions | undefined, statement: string, values: readonly unknown[]): Promise<SwapOutcome> {
     return await this.#gate.change(options, async (call) => {
       const [row] = await this.#with(call, async (client, epoch) => {
         this.#same(epoch);
@@ -229,7 +229,7 @@ export class PostgresStore implements Store {
       return answer;
     } catch (error) {
       release(true);
-      throw inStoreWords(this.url, error);
+      throw postgresFailure(this.url, error);
     }
   }
 
@@ -237,7 +237,7 @@ export class PostgresStore implements Store {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      throw whileConnecting(this.url, error);
+      throw postgresConnectFailure(this.url, error);
     }
   }
 
@@ -255,7 +255,7 @@ export class PostgresStore implements Store {
   }
 
   #gone(): TenureError {
-    return replaced(this.url, `the table ${this.#table} was emptied, or is another`);
+    return storeReplaced(this.url, `the table ${this.#table} was emptied, or is another`);
   }
 }
 

@@ -1,19 +1,19 @@
 /** What Redis and its driver say when something goes wrong, told apart by whether a change may have taken effect. */
 import { TenureError } from '../../kernel/index.ts';
-import { denied, full, unreachable } from '../failures.ts';
+import { denied, full, storeUnreachable } from '../failures.ts';
 import { Unanswered } from '../gate.ts';
 
 /** The server answered with an error: a script that is refused has done nothing. */
-export function inStoreWords(url: string, error: unknown): Error {
+export function redisFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError || error instanceof Unanswered) return error;
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return new Unanswered(unreachable(url, error));
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return new Unanswered(storeUnreachable(url, error));
   if (/^(?:NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|invalid username/i.test(error.message)) return denied(url, error);
   if (/^(?:OOM|MISCONF)\b/.test(error.message)) return full(url, error);
-  return unreachable(url, error);
+  return storeUnreachable(url, error);
 }
 
 /** Before anything was sent. */
-export function whileConnecting(url: string, error: unknown): TenureError {
-  const told = inStoreWords(url, error);
-  return told instanceof Unanswered ? told.why : told instanceof TenureError ? told : unreachable(url, told);
+export function redisConnectFailure(url: string, error: unknown): TenureError {
+  const told = redisFailure(url, error);
+  return told instanceof Unanswered ? told.why : told instanceof TenureError ? told : storeUnreachable(url, told);
 }

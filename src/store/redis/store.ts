@@ -14,14 +14,14 @@ import {
   type Capabilities,
   type Landing,
   type ListOptions,
-  type Outcome,
+  type SwapOutcome,
   type Store,
 } from '../contract.ts';
-import { conflicting, newEpoch, replaced, unreachable, unsupported } from '../failures.ts';
+import { conflicting, newEpoch, storeReplaced, storeUnreachable, unsupportedByStore } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadIoredis } from '../packages.ts';
-import { inStoreWords, whileConnecting } from './failures.ts';
+import { redisFailure, redisConnectFailure } from './failures.ts';
 import { SCRIPTS, type Script } from './scripts.ts';
 import { checkInfo, checkSynced, readInfo } from './server-info.ts';
 
@@ -116,7 +116,7 @@ export class RedisStore implements Store {
     return outcome === 'unknown' ? 'unknown' : 'done';
   }
 
-  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<Outcome> {
+  async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     const values = [seen, next].flatMap((value) => (value === null ? [] : [Buffer.from(value)]));
     const script = seen === null ? 'insert' : next === null ? 'eraseSeen' : 'update';
@@ -134,7 +134,7 @@ export class RedisStore implements Store {
   }
 
   async watch(): Promise<never> {
-    throw unsupported(this.url, 'tell of changes');
+    throw unsupportedByStore(this.url, 'tell of changes');
   }
 
   async identity(options?: AccessOptions): Promise<string> {
@@ -163,7 +163,7 @@ export class RedisStore implements Store {
         if (create !== 'never') await this.#redis.set(key, newIdentity(), 'NX');
         return await this.#redis.getBuffer(key);
       } catch (error) {
-        throw inStoreWords(this.url, error);
+        throw redisFailure(this.url, error);
       }
     });
     if (bytes === null) throw conflicting(this.url, `nobody has set it up: run tenure store init ${this.url} once`);
@@ -175,7 +175,7 @@ export class RedisStore implements Store {
     return await this.#gate.ask(options, async (call) => (await this.#run(call, script, values)) as Answer);
   }
 
-  async #change(options: AccessOptions | undefined, script: Script, values: readonly (Buffer | string)[]): Promise<Outcome> {
+  async #change(options: AccessOptions | undefined, script: Script, values: readonly (Buffer | string)[]): Promise<SwapOutcome> {
     return await this.#gate.change(options, async (call) => ((await this.#run(call, script, values)) === 1 ? 'won' : 'lost'));
   }
 
@@ -186,10 +186,10 @@ export class RedisStore implements Store {
     const running = this.#redis.callBuffer('EVAL', SCRIPTS[script], this.#keys.length, ...this.#keys, this.#identity, ...values);
     try {
       const [here, answer] = (await running) as [number, unknown];
-      if (here !== 1) throw replaced(this.url, 'it was emptied, or another is in its place');
+      if (here !== 1) throw storeReplaced(this.url, 'it was emptied, or another is in its place');
       return answer;
     } catch (error) {
-      throw inStoreWords(this.url, error);
+      throw redisFailure(this.url, error);
     }
   }
 
@@ -213,7 +213,7 @@ export class RedisStore implements Store {
       if (this.#isSynced) checkSynced(this.url, info, await this.#redis.config('GET', 'append*'));
       epoch = this.#isSynced ? 'redis/synced' : `redis/${info.runId}`;
     } catch (error) {
-      throw whileConnecting(this.url, error);
+      throw redisConnectFailure(this.url, error);
     }
     if (closed === this.#closed) this.#connected = epoch;
   }
@@ -221,12 +221,12 @@ export class RedisStore implements Store {
   /** Waits until the driver has a connection, or has failed to get one. It tries again by itself, for those who come later. */
   async #ready(): Promise<void> {
     const { status } = this.#redis;
-    if (status === 'end') throw unreachable(this.url, this.#lastError ?? new Error('the connection has ended'));
+    if (status === 'end') throw storeUnreachable(this.url, this.#lastError ?? new Error('the connection has ended'));
     const closed = this.#closed;
     const turning = new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (status === 'wait') this.#redis.connect().catch(() => undefined);
     await turning;
-    if (closed !== this.#closed) throw whileConnecting(this.url, this.#lastError ?? new Error('the connection was lost'));
+    if (closed !== this.#closed) throw redisConnectFailure(this.url, this.#lastError ?? new Error('the connection was lost'));
   }
 
   /** The connection is ready, or has been lost. */

@@ -9,22 +9,22 @@ import type { PeerInfo } from '../contract.ts';
 import { HANDSHAKE_BYTES_MAX } from '../../wire/index.ts';
 import { isLoopback, type Address } from './address.ts';
 import { Connection } from './connection.ts';
-import { Dialling, type Outcome } from './greeting.ts';
-import type { Settings } from './options.ts';
+import { Dialling, type GreetingHandlers } from './greeting.ts';
+import type { TcpSettings } from './options.ts';
 import { insecureAddress } from './refusals.ts';
 import type { Rota } from './rota.ts';
 
 export interface DiallerEvents {
   /** A socket that has to be closed before the transport is. */
   opened(socket: Socket): void;
-  judge: Outcome['judge'];
+  judge: GreetingHandlers['judge'];
   greeted(connection: Connection, info: PeerInfo): void;
   /** `refusal` is null when the member could not be reached at all. */
   failed(refusal: TenureError | null, detail: string): void;
 }
 
 export class Dialler {
-  readonly #settings: Settings;
+  readonly #settings: TcpSettings;
   readonly #rota: Rota;
   readonly #id: string;
   readonly #address: Address;
@@ -35,7 +35,7 @@ export class Dialler {
   #failures = 0;
   #stopped = false;
 
-  constructor(settings: Settings, rota: Rota, member: { readonly id: string; readonly address: Address }, events: DiallerEvents) {
+  constructor(settings: TcpSettings, rota: Rota, member: { readonly id: string; readonly address: Address }, events: DiallerEvents) {
     this.#settings = settings;
     this.#rota = rota;
     this.#id = member.id;

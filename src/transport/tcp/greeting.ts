@@ -37,14 +37,14 @@ import {
 import type { DownReason, PeerInfo } from '../contract.ts';
 import type { Connection, Owner } from './connection.ts';
 import { isProved } from './identity.ts';
-import type { Settings } from './options.ts';
+import type { TcpSettings } from './options.ts';
 import { sameProof, Transcript } from './proof.ts';
 import * as refusals from './refusals.ts';
-import type { Verdict } from './refusals.ts';
+import type { RefusalVerdict } from './refusals.ts';
 
-export interface Outcome {
+export interface GreetingHandlers {
   /** 'redundant' when both sides have dialled and the other connection is to stay. */
-  judge(info: PeerInfo): 'welcome' | 'redundant' | Verdict;
+  judge(info: PeerInfo): 'welcome' | 'redundant' | RefusalVerdict;
   /** The connection's owner is to be changed in this call. */
   greeted(connection: Connection, info: PeerInfo): void;
   /** Null: there is nothing to report, as when a connection breaks. */
@@ -52,16 +52,16 @@ export interface Outcome {
 }
 
 abstract class Greeting implements Owner {
-  protected readonly settings: Settings;
+  protected readonly settings: TcpSettings;
   protected readonly connection: Connection;
   protected readonly transcript: Transcript = new Transcript();
   protected readonly input: ByteReader = new ByteReader();
-  protected readonly outcome: Outcome;
+  protected readonly outcome: GreetingHandlers;
   /** The other side has done with greeting, and reads no refusal any more. */
   protected isWelcomed = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(settings: Settings, connection: Connection, outcome: Outcome) {
+  constructor(settings: TcpSettings, connection: Connection, outcome: GreetingHandlers) {
     this.settings = settings;
     this.connection = connection;
     this.outcome = outcome;
@@ -114,7 +114,7 @@ abstract class Greeting implements Owner {
     return isProved(incarnation, key, this.transcript.toSign(side), signature);
   }
 
-  protected refuse({ error, told }: Verdict): false {
+  protected refuse({ error, told }: RefusalVerdict): false {
     clearTimeout(this.#timer);
     if (this.isWelcomed) writeGoodbye(this.connection.out, 'closing');
     else if (told !== null) writeRefusal(this.connection.out, told);
@@ -150,7 +150,7 @@ export class Dialling extends Greeting {
   #version = 0;
   #welcome: Welcome | null = null;
 
-  constructor(settings: Settings, connection: Connection, to: string, outcome: Outcome) {
+  constructor(settings: TcpSettings, connection: Connection, to: string, outcome: GreetingHandlers) {
     super(settings, connection, outcome);
     this.#to = to;
   }

@@ -81,7 +81,7 @@ export interface TcpOptions {
 }
 
 /** The same, checked and ready for use. */
-export interface Settings {
+export interface TcpSettings {
   readonly cell: string;
   readonly role: Role;
   readonly id: string;
@@ -105,7 +105,7 @@ export const MEMBERS_MAX = 64;
 /** The ids of all members travel in one frame of the handshake. */
 export const MEMBER_IDS_BYTES_MAX: number = 8 * 1024;
 
-export function settle(options: TcpOptions): Settings {
+export function checkOptions(options: TcpOptions): TcpSettings {
   const { cell, role, id, identity, members, config } = options;
   checkText('cell', cell);
   checkText('id', id);

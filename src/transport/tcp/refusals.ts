@@ -3,78 +3,78 @@
  * next. The side that refuses sends the code and the facts; the other side makes its own sentence of them.
  */
 import { TenureError, type ErrorCode } from '../../kernel/index.ts';
-import type { Disagreement, Hello, Refusal, Versions, Welcome } from '../../wire/index.ts';
+import type { Disagreement, Hello, Refusal, VersionRange, Welcome } from '../../wire/index.ts';
 import type { PeerInfo } from '../contract.ts';
 
 type Facts = Readonly<Record<string, string>>;
 
 /** A refusal by this side: what is reported here, and what the other side is told. */
-export interface Verdict {
+export interface RefusalVerdict {
   readonly error: TenureError;
   /** Null: it is not told anything. */
   readonly told: Refusal | null;
 }
 
-function verdict(code: ErrorCode, message: string, facts: Facts, told: Facts = facts): Verdict {
+function verdict(code: ErrorCode, message: string, facts: Facts, told: Facts = facts): RefusalVerdict {
   return { error: new TenureError(code, message, facts), told: { code, facts: told } };
 }
 
-export function notOurs(remote: string): Verdict {
+export function notOurs(remote: string): RefusalVerdict {
   const message = `${remote} does not speak this protocol: find out what connects to this port, or which address is wrong`;
   return { error: new TenureError('TENURE_BAD_FRAME', message, { remote }), told: null };
 }
 
-export function otherVersion(remote: string, here: Versions, there: Versions): Verdict {
+export function otherVersion(remote: string, here: VersionRange, there: VersionRange): RefusalVerdict {
   const [ours, theirs] = [`${here.min} to ${here.max}`, `${there.min} to ${there.max}`];
   const message = `${remote} speaks versions ${theirs} of the protocol and this side ${ours}: upgrade the older one`;
   return verdict('TENURE_VERSION_MISMATCH', message, { here: ours, there: theirs });
 }
 
 /** The name of our cell is not told to whoever has proved nothing. */
-export function otherCell(remote: string, cell: string, hello: Hello): Verdict {
+export function otherCell(remote: string, cell: string, hello: Hello): RefusalVerdict {
   const message = `${hello.id} at ${remote} belongs to cell ${hello.cell}, this is ${cell}: correct the cell's name or the address there`;
   return verdict('TENURE_WRONG_CELL', message, { here: cell, there: hello.cell }, {});
 }
 
-export function otherAddressee(remote: string, id: string, hello: Hello): Verdict {
+export function otherAddressee(remote: string, id: string, hello: Hello): RefusalVerdict {
   const message = `${hello.id} at ${remote} dialled ${hello.to} and reached ${id}: correct the address of ${hello.to} there`;
   return verdict('TENURE_WRONG_ADDRESS', message, { here: id, wanted: hello.to }, {});
 }
 
-export function otherSecret(remote: string, hello: Hello, why: string): Verdict {
+export function otherSecret(remote: string, hello: Hello, why: string): RefusalVerdict {
   const message = `${hello.id} at ${remote} is no ${hello.role} of this cell: ${why}; give both sides the same ${hello.role} secret`;
   return verdict('TENURE_WRONG_SECRET', message, { id: hello.id, role: hello.role }, { role: hello.role });
 }
 
-export function unknownMember(remote: string, hello: Hello, members: readonly string[]): Verdict {
+export function unknownMember(remote: string, hello: Hello, members: readonly string[]): RefusalVerdict {
   const list = members.join(', ');
   const message = `${hello.id} at ${remote} is not among the members ${list}: give all members the same list, or connect as a client`;
   return verdict('TENURE_UNKNOWN_MEMBER', message, { id: hello.id, members: list });
 }
 
-export function myOwnId(remote: string, hello: Hello): Verdict {
+export function myOwnId(remote: string, hello: Hello): RefusalVerdict {
   const message = `a process at ${remote} calls itself ${hello.id}, as this one does: give each member an id of its own, and stop one of them`;
   return verdict('TENURE_DUPLICATE_MEMBER', message, { id: hello.id });
 }
 
 /** Whoever takes an incarnation over could release its leases. */
-export function otherKey(remote: string, { id, incarnation }: Hello | Welcome): Verdict {
+export function otherKey(remote: string, { id, incarnation }: Hello | Welcome): RefusalVerdict {
   const message = `${id} at ${remote} claims an incarnation whose key it does not have: find out which process that is, and stop it`;
   return verdict('TENURE_WRONG_KEY', message, { id, incarnation: String(incarnation) });
 }
 
 /** Whoever speaks for another's incarnation could release its leases. */
-export function othersIncarnation(info: PeerInfo, member: string): Verdict {
+export function othersIncarnation(info: PeerInfo, member: string): RefusalVerdict {
   const message = `client ${info.id} claims the incarnation of member ${member}: every process draws an incarnation of its own at its start`;
   return verdict('TENURE_DUPLICATE_MEMBER', message, { id: info.id, incarnation: String(info.incarnation) });
 }
 
-export function otherConfig(remote: string, id: string, { field, here, there }: Disagreement): Verdict {
+export function otherConfig(remote: string, id: string, { field, here, there }: Disagreement): RefusalVerdict {
   const message = `${id} at ${remote} has ${field} = ${there}, this side has ${here}: give all members the same`;
   return verdict('TENURE_CONFIG_MISMATCH', message, { field, here, there, id });
 }
 
-export function tooSlow(remote: string, ms: number): Verdict {
+export function tooSlow(remote: string, ms: number): RefusalVerdict {
   const message = `${remote} did not finish the handshake in ${ms} ms: look whether that process hangs, or what else connects to this port`;
   return { error: new TenureError('TENURE_HANDSHAKE_TIMEOUT', message, { remote, ms }), told: null };
 }

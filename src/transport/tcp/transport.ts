@@ -14,14 +14,14 @@ import type { DownReason, Handlers, PeerInfo, PeerStats, Transport } from '../co
 import { isLoopback, type Address } from './address.ts';
 import { Connection } from './connection.ts';
 import { Dialler } from './dialler.ts';
-import { Accepting, type Outcome } from './greeting.ts';
-import { settle, type Settings, type TcpOptions } from './options.ts';
+import { Accepting, type GreetingHandlers } from './greeting.ts';
+import { checkOptions, type TcpSettings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
 import { cannotListen, crowdedOut, expelled, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
 import { Rota } from './rota.ts';
 
 export class TcpTransport implements Transport {
-  readonly #settings: Settings;
+  readonly #settings: TcpSettings;
   /** By number; a member has no peer at its own. */
   readonly #members: (Peer | null)[];
   readonly #diallers: (Dialler | null)[];
@@ -42,7 +42,7 @@ export class TcpTransport implements Transport {
 
   /** Throws what is wrong with the options: `TENURE_BAD_ARGUMENT`, `TENURE_UNKNOWN_MEMBER`. */
   constructor(options: TcpOptions) {
-    const settings = settle(options);
+    const settings = checkOptions(options);
     this.#settings = settings;
     this.#nextClient = settings.members.length;
     this.#members = settings.members.map(({ id }, index) =>
@@ -246,7 +246,7 @@ export class TcpTransport implements Transport {
     }
   }
 
-  readonly #outcome: Outcome = {
+  readonly #outcome: GreetingHandlers = {
     judge: (info) => this.#judge(info),
     greeted: (connection, info) => {
       this.#strangers.delete(connection);
@@ -259,7 +259,7 @@ export class TcpTransport implements Transport {
     },
   };
 
-  #judge(info: PeerInfo): ReturnType<Outcome['judge']> {
+  #judge(info: PeerInfo): ReturnType<GreetingHandlers['judge']> {
     const { self, id, incarnation } = this.#settings;
     if (info.role === 'client') {
       const double = this.#members.find((peer) => peer?.connection && peer.info?.incarnation === info.incarnation);

@@ -197,7 +197,14 @@ export class Cell {
 
   constructor({ members = 3, clients = 0, replication, timing = TIMING, restarted = false, seed = 1, limits }: CellOptions = {}) {
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(name(`m${member}`), 0, 2));
-    this.config = { memberKeys, timing, limits, floorBuckets: 16, ...(replication === undefined ? {} : { replication }) };
+    this.config = {
+      memberKeys,
+      timing,
+      limits,
+      floorBuckets: 16,
+      changeBuckets: 64,
+      ...(replication === undefined ? {} : { replication }),
+    };
     this.random = new Random(seed);
     for (let id = 0; id < members + clients; id++) {
       const node = new Node(id, this, restarted && id < members);

@@ -2,7 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { deriveRoundTiming, RoundCore, roundKinds, RoundMessage, type Sender } from '../../../src/core/index.ts';
 import { incarnation, nodeId } from '../../../src/kernel/index.ts';
 
-const { READ, ACK_READ, WRITE, ACK_WRITE, NACK, RELEASE, ACK_RELEASE, LEARN, WATCH, PASSED_ON } = roundKinds;
+const {
+  READ,
+  ACK_READ,
+  WRITE,
+  ACK_WRITE,
+  NACK,
+  ROUND_RELEASE: RELEASE,
+  ACK_RELEASE,
+  ROUND_LEARN: LEARN,
+  ROUND_WATCH: WATCH,
+  PASSED_ON,
+} = roundKinds;
 const REQUESTS = [READ, WRITE, RELEASE, WATCH];
 const ANSWERS = [ACK_READ, ACK_WRITE, NACK, ACK_RELEASE];
 

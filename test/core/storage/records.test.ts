@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { incarnation } from '../../../src/kernel/index.ts';
 import {
-  decodeFloor,
+  decodeFloorRecord,
   decodeLeaseRecord,
   decodeNameRecord,
   decodeStatement,
   describeStorageTiming,
   deriveStorageTiming,
-  encodeFloor,
+  encodeFloorRecord,
   encodeLeaseRecord,
   encodeNameRecord,
   encodeNothing,
@@ -37,7 +37,7 @@ describe('a record', () => {
     expect(decodeNameRecord('r', encodeNameRecord('r', { ...NAME, meta: null }))).toEqual({ ...NAME, meta: null });
     expect(decodeLeaseRecord('r', encodeLeaseRecord('r', RECORD))).toEqual(RECORD);
     expect(decodeStatement('r', encodeStatement('r', NAME))).toEqual({ owner: NAME.owner, lease: 3, seq: 4, said: 'released' });
-    expect(decodeFloor(encodeFloor(17))).toBe(17);
+    expect(decodeFloorRecord(encodeFloorRecord(17))).toBe(17);
   });
 
   test('of nothing is nothing', () => {
@@ -46,7 +46,7 @@ describe('a record', () => {
       null,
       null,
     ]);
-    expect(decodeFloor(null)).toBe(0);
+    expect(decodeFloorRecord(null)).toBe(0);
   });
 
   test('of a mode, a flag or a statement that only a later version knows is refused as such', () => {
@@ -80,7 +80,7 @@ describe('a record', () => {
     expect(decodeLeaseRecord('s', bytes)).toBe('corrupt');
     expect(decodeNameRecord('r', bytes)).toBe('corrupt');
     expect(decodeStatement('r', encodeNameRecord('r', NAME))).toBe('corrupt');
-    expect(decodeFloor(bytes)).toBe('corrupt');
+    expect(decodeFloorRecord(bytes)).toBe('corrupt');
     const later = bytes.slice();
     later[4] = 2;
     expect(decodeLeaseRecord('r', later)).toBe('format');

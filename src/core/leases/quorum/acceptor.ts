@@ -8,7 +8,7 @@ import type { Completion, Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
 import { Changes } from './changes.ts';
-import { FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
+import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from '../horizon.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
@@ -40,7 +40,7 @@ import type { QuorumRules } from './rules.ts';
 import { internText, textOf } from '../snapshots.ts';
 import { SILENT_US_MAX, VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
-import { Telling } from './telling.ts';
+import { VoteReports } from './vote-reports.ts';
 import { stretch, type Timing } from '../timing.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom, type LeaseView } from './waiting-room.ts';
@@ -56,7 +56,7 @@ export class Acceptor implements LeaseView, LedgerView {
   readonly #leases: LeaseTable;
   readonly #floors: Floors;
   readonly #changes: Changes;
-  readonly #telling: Telling;
+  readonly #telling: VoteReports;
   readonly #watchers: Watchers;
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
@@ -82,11 +82,11 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#sweep = new Sweep(config.timing.maxTermUs);
     this.#horizon = new Horizon(config.timing.aheadUsMax);
     this.#floors = new Floors(config.floorBuckets ?? FLOOR_BUCKETS);
-    this.#changes = new Changes(config.timing.maxTermUs);
+    this.#changes = new Changes(config.timing.maxTermUs, config.changeBuckets ?? CHANGE_BUCKETS);
     this.#watchers = watchers;
     this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
-    this.#telling = new Telling({
+    this.#telling = new VoteReports({
       names,
       votes: this.#votes,
       changes: this.#changes,

@@ -7,17 +7,27 @@ import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel
 import type { Snapshot } from '../../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
+import {
+  covers,
+  findingOf,
+  newestOf,
+  remainingOfVotes,
+  voteIn,
+  type HolderFinding,
+  type QuestionStart,
+  type VoterAnswer,
+  type ToldVote,
+} from './findings.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { textOf } from '../snapshots.ts';
 
 interface Question {
   readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
-  readonly told: Map<NodeId, Told>;
-  readonly since: Since;
+  readonly told: Map<NodeId, VoterAnswer>;
+  readonly since: QuestionStart;
   readonly until: MonoUs;
 }
 
@@ -26,17 +36,17 @@ interface QuestionSnapshot {
   readonly name: string;
   readonly voters: readonly NodeId[];
   readonly told: readonly (readonly [NodeId, boolean, (Omit<ToldVote, 'meta'> & { readonly meta: readonly number[] }) | null])[];
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly until: MonoUs;
 }
 
 export class Asker {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #learner: Learner;
   readonly #questions = new Map<number, Question>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing, learner: Learner) {
+  constructor(out: QuorumOutbox, learner: Learner) {
     this.#out = out;
     this.#learner = learner;
   }
@@ -81,21 +91,21 @@ export class Asker {
     }
   }
 
-  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): Told {
+  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): VoterAnswer {
     const { timing, rules } = this.#out;
     const isSteady = !rules.atOneInstant || covers(message.steadyUs, since, step, timing.rateErrorPpm);
     return { isSteady, vote: (message.flags & HAS_LEASE) === 0 ? null : voteIn(message, timing.rateErrorPpm, step) };
   }
 
-  #find({ voters, told }: Question): Finding {
+  #find({ voters, told }: Question): HolderFinding {
     const { electorate, rules } = this.#out;
     return findingOf([...told.values()], { voters: voters.length, quorum: electorate.quorum, byToken: rules.atOneInstant });
   }
 
-  #conclude(number: number, { name }: Question, { votes, certain }: Finding, step: QuorumStep): void {
+  #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding, step: QuorumStep): void {
     this.#questions.delete(number);
     const vote = newestOf(votes, this.#out.rules.newestMeta);
-    const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOf(votes, step) };
+    const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOfVotes(votes, step) };
     if (holder && vote && certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, vote.ballot, vote.meta, step);
     step.emit({ kind: 'answered', lease: number, holder, certain, meta: vote && vote.meta.length > 0 ? vote.meta : null });
   }
@@ -117,7 +127,7 @@ export class Asker {
 
   restore(snapshot: Snapshot): void {
     for (const { number, name, voters, told, since, until } of snapshot as unknown as QuestionSnapshot[]) {
-      const heard = told.map(([voter, isSteady, vote]): [NodeId, Told] => [
+      const heard = told.map(([voter, isSteady, vote]): [NodeId, VoterAnswer] => [
         voter,
         { isSteady, vote: vote && { ...vote, meta: Uint8Array.from(vote.meta) } },
       ]);

@@ -6,8 +6,6 @@
 import { equalBytes, type MonoUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 
-/** A member that grants 100,000 leases a second remembers the beginnings of some 40 ms. */
-const BEGUN_MAX = 4096;
 const RAN_OUT_MAX = 1024;
 const LONG_AGO = -Infinity;
 
@@ -17,38 +15,35 @@ interface RanOut {
 }
 
 type ChangesSnapshot = readonly [
-  begun: readonly (readonly [number, number])[],
+  begun: readonly (readonly [bucket: number, at: number])[],
   ranOut: readonly (readonly [number, readonly number[], number])[],
-  begunLost: number | null,
   ranOutLost: number | null,
 ];
 
 export class Changes {
   readonly #keptUs: number;
+  /** When a vote last began for any name of the bucket: a member grants too many leases to keep them apart. */
+  readonly #begun: Float64Array;
+  #newestBegun = LONG_AGO;
   /** By the hash of the name, oldest first. */
-  readonly #begun = new Map<number, number>();
   readonly #ranOut = new Map<number, RanOut>();
-  /** No change that is not kept is later than these, or than the time that is kept. */
-  #begunLost = LONG_AGO;
+  /** None that is not kept ran out later than this, or than the time that is kept. */
   #ranOutLost = LONG_AGO;
 
-  constructor(keptUs: number) {
+  /** `buckets` is a power of two. */
+  constructor(keptUs: number, buckets: number) {
     this.#keptUs = keptUs;
+    this.#begun = new Float64Array(buckets).fill(LONG_AGO);
   }
 
   /** A vote for the name began: for a lease that had none here, or for another try of its owner. */
   began(hash: number, mono: MonoUs): void {
-    this.#begun.delete(hash);
-    this.#begun.set(hash, mono);
-    this.#forgetBegun(mono);
+    this.#begun[this.#bucketOf(hash)] = mono;
+    this.#newestBegun = mono;
   }
 
-  #forgetBegun(mono: MonoUs): void {
-    for (const [oldest, at] of this.#begun) {
-      if (at > mono - this.#keptUs && this.#begun.size <= BEGUN_MAX) return;
-      this.#begunLost = Math.max(this.#begunLost, at);
-      this.#begun.delete(oldest);
-    }
+  #bucketOf(hash: number): number {
+    return hash & (this.#begun.length - 1);
   }
 
   /** A vote for the name was not given back: its time was over at `at`. */
@@ -72,17 +67,19 @@ export class Changes {
 
   /** Lets go of what is so old that it makes no difference. */
   forget(mono: MonoUs): void {
-    this.#forgetBegun(mono);
+    const old = mono - this.#keptUs;
+    if (this.#newestBegun > LONG_AGO) this.#begun.forEach((at, bucket, begun) => at <= old && (begun[bucket] = LONG_AGO));
+    if (this.#newestBegun <= old) this.#newestBegun = LONG_AGO;
     this.#forgetRanOut(mono);
   }
 
   get isEmpty(): boolean {
-    return this.#begun.size + this.#ranOut.size === 0;
+    return this.#newestBegun === LONG_AGO && this.#ranOut.size === 0;
   }
 
   /** An instant after which no vote for the name began. */
   begunSince(hash: number): number {
-    return this.#begun.get(hash) ?? this.#begunLost;
+    return this.#begun[this.#bucketOf(hash)] as number;
   }
 
   /** An instant after which none ran out. */
@@ -106,18 +103,19 @@ export class Changes {
 
   snapshot(): Snapshot {
     return [
-      [...this.#begun],
+      [...this.#begun.entries()].filter(([, at]) => at > LONG_AGO),
       [...this.#ranOut].map(([hash, { name, at }]) => [hash, [...name], at]),
-      this.#begunLost === LONG_AGO ? null : this.#begunLost,
       this.#ranOutLost === LONG_AGO ? null : this.#ranOutLost,
     ];
   }
 
   restore(snapshot: Snapshot): void {
-    const [begun, ranOut, begunLost, ranOutLost] = snapshot as unknown as ChangesSnapshot;
-    for (const [hash, at] of begun) this.#begun.set(hash, at);
+    const [begun, ranOut, ranOutLost] = snapshot as unknown as ChangesSnapshot;
+    for (const [bucket, at] of begun) {
+      this.#begun[bucket] = at;
+      this.#newestBegun = Math.max(this.#newestBegun, at);
+    }
     for (const [hash, name, at] of ranOut) this.#ranOut.set(hash, { name: Uint8Array.from(name), at });
-    this.#begunLost = begunLost ?? LONG_AGO;
     this.#ranOutLost = ranOutLost ?? LONG_AGO;
   }
 }

@@ -17,6 +17,8 @@ export interface QuorumConfig {
   readonly metaBytesMax?: number;
   /** How finely acceptors remember how high their ballots went. */
   readonly floorBuckets?: number;
+  /** How finely they remember when votes began; a power of two. */
+  readonly changeBuckets?: number;
   /** What a member keeps on its own disk; nothing unless told otherwise. */
   readonly keeps?: Keeps;
   /** For tables whose keys others choose: secret, and another one in every process. Worlds that must be the same every time have none. */
@@ -35,6 +37,8 @@ export interface QuorumConfig {
 export type Keeps = 'nothing' | 'floor' | 'votes';
 
 export const FLOOR_BUCKETS = 4096;
+/** How finely acceptors remember when votes began: at 100,000 grants a second a bucket has one in 10 ms, and a question takes one. */
+export const CHANGE_BUCKETS = 1024;
 export const PLACES_MIN = 16;
 export const LEASES_PER_PAGE = 256;
 

@@ -60,7 +60,7 @@ import {
   NOTED,
   QuorumMessage,
 } from './messages.ts';
-import { Outgoing } from './outgoing.ts';
+import { QuorumOutbox } from './outbox.ts';
 import { Proposer } from './proposer.ts';
 import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
@@ -72,7 +72,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   readonly #names: NameTable;
   readonly #acceptor: Acceptor | null;
   readonly #watchers: Watchers;
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #proposer: Proposer;
   readonly #holder: Holder;
   readonly #asker: Asker;
@@ -103,7 +103,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#census = new Census<QuorumMessage, QuorumStep>(census, this.#lives);
     const sign = (vote: QuorumMessage, print: number): void => this.#census.sign(vote, print);
     this.#acceptor = isMember ? new Acceptor({ config, boot, names, watchers: this.#watchers, sign, succession, rules }) : null;
-    this.#out = new Outgoing(owner, electorate, roster, config.timing, rules);
+    this.#out = new QuorumOutbox(owner, electorate, roster, config.timing, rules);
     this.#holder = new Holder(this.#out, names);
     this.#proposer = new Proposer(this.#out, this.#holder);
     this.#learner = new Learner(this.#out, names);
@@ -194,7 +194,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case STATUS:
       case BIND:
       case GO:
-        this.#acceptor?.voting.tell(from, message, this.#life, step);
+        this.#acceptor?.voting.answerStatus(from, message, this.#life, step);
         return;
       case NOTE:
         if (this.#acceptor) this.#census.note(from, message, step);

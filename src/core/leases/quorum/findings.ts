@@ -18,14 +18,14 @@ export interface ToldVote {
 }
 
 /** What one voter told. */
-export interface Told {
+export interface VoterAnswer {
   /** Null: it has none. */
   readonly vote: ToldVote | null;
   /** When the question began, it had this vote; or, if it has none, no vote of it has run out since. */
   readonly isSteady: boolean;
 }
 
-export interface Finding {
+export interface HolderFinding {
   /** The votes for the only possible holder, or for the likeliest; none if there is none. */
   readonly votes: readonly ToldVote[];
   readonly certain: boolean;
@@ -39,7 +39,7 @@ interface Electors {
 }
 
 /** When a question began, on both clocks of whoever asks. */
-export interface Since {
+export interface QuestionStart {
   readonly monoUs: MonoUs;
   readonly wallUs: WallUs;
 }
@@ -48,13 +48,13 @@ export interface Since {
  * A holder is certain if a quorum had its votes when the question began. It is ruled out if so many had another vote or
  * none that every quorum has one of them: had it held when the question began, and not given back since, that one would have told.
  */
-export function findingOf(told: readonly Told[], { voters, quorum, byToken }: Electors): Finding {
+export function findingOf(told: readonly VoterAnswer[], { voters, quorum, byToken }: Electors): HolderFinding {
   const blocking = voters - quorum + 1;
   const steady = told.filter(({ isSteady }) => isSteady);
   let likeliest: readonly ToldVote[] = [];
   for (const { vote } of told) {
     if (vote === null || likeliest.includes(vote)) continue;
-    const same = ({ vote: other }: Told): boolean => other !== null && isSame(vote, other, byToken);
+    const same = ({ vote: other }: VoterAnswer): boolean => other !== null && isSame(vote, other, byToken);
     const steadyCount = steady.filter(same).length;
     const votes = told.filter(same).flatMap(({ vote: one }) => one ?? []);
     if (steadyCount >= quorum) return { votes, certain: true };
@@ -71,7 +71,7 @@ function isSame(a: ToldVote, b: ToldVote, byToken: boolean): boolean {
  * Whether the last `steadyUs` of a member's clock cover all the time since the question began. The clock that stands still while
  * a machine sleeps must not make that shorter, and neither must the one that may be set: the longer counts (rule 12).
  */
-export function covers(steadyUs: number, since: Since, now: Since, rateErrorPpm: number): boolean {
+export function covers(steadyUs: number, since: QuestionStart, now: QuestionStart, rateErrorPpm: number): boolean {
   const elapsedUs = Math.max(0, now.monoUs - since.monoUs, now.wallUs - since.wallUs);
   return steadyUs >= stretch(elapsedUs, rateErrorPpm);
 }
@@ -94,6 +94,6 @@ export function voteIn(message: QuorumMessage, rateErrorPpm: number, step: Quoru
 }
 
 /** Without a renewal it cannot last longer than the longest of its votes. */
-export function remainingOf(votes: readonly ToldVote[], step: QuorumStep): number {
+export function remainingOfVotes(votes: readonly ToldVote[], step: QuorumStep): number {
   return Math.max(0, ...votes.map(({ until }) => until - step.monoUs));
 }

@@ -22,7 +22,7 @@ import { Calendar, DueHeap, HoldTable, type NameTable } from '../../tables/index
 import type { LeaseCommand } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } from './messages.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { internText, namesInOrder, textOf, voterSet } from '../snapshots.ts';
@@ -47,7 +47,7 @@ type Proclaim = Extract<LeaseCommand, { kind: 'proclaim' }>;
 type Lapse = Extract<LeaseCommand, { kind: 'lapse' }>;
 
 export class Holder {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #names: NameTable;
   readonly #holds: HoldTable;
   readonly #calendar: Calendar;
@@ -58,7 +58,7 @@ export class Holder {
   /** Of holds with short terms: when to look at each, exactly. */
   readonly #soon = new DueHeap();
 
-  constructor(out: Outgoing, names: NameTable) {
+  constructor(out: QuorumOutbox, names: NameTable) {
     this.#out = out;
     this.#names = names;
     this.#holds = new HoldTable(names);
@@ -294,7 +294,7 @@ export class Holder {
     const deadlineWallUs = this.#wallDeadline(wallUs(holds.deadlineWall(id)));
     step.emit({ kind: 'renewed', lease, deadlineMonoUs: monoUs(holds.deadlineMono(id)), deadlineWallUs });
     if (renewal.proclaim > 0) {
-      this.#published.settle(lease, renewal.proclaim);
+      this.#published.confirm(lease, renewal.proclaim);
       step.emit({ kind: 'proclaimed', lease, number: renewal.proclaim });
     }
     if (this.#published.isUnsent(lease)) this.#startRenewal(id, termUs, step);
@@ -440,7 +440,7 @@ export class Holder {
     message.ballot = this.#holds.token(id) as BallotTime;
     message.termUs = remainingUs;
     message.flags = flags;
-    if (flags === 0) this.#published.tell(this.#holds.lease(id), message);
+    if (flags === 0) this.#published.fillNews(this.#holds.lease(id), message);
     this.#out.sendTo(this.#voters(id), step);
   }
 

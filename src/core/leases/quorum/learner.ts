@@ -20,7 +20,7 @@ import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../wa
 import type { HolderHint } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
 
 const SWEEP_ROWS = 4096;
@@ -37,7 +37,7 @@ interface LearnerSnapshot {
 }
 
 export class Learner {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #names: NameTable;
   readonly #known: LearnTable;
   readonly #owners: OwnerTable;
@@ -48,7 +48,7 @@ export class Learner {
   #sweepAt: MonoUs = NEVER;
   #sweepFrom = 0;
 
-  constructor(out: Outgoing, names: NameTable) {
+  constructor(out: QuorumOutbox, names: NameTable) {
     this.#owners = new OwnerTable(names.key);
     this.#out = out;
     this.#names = names;

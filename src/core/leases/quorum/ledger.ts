@@ -120,7 +120,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
   }
 
   /** The silence is over: from when this is written on, the member may vote. */
-  settle(life: number, step: QuorumStep): void {
+  endSilence(life: number, step: QuorumStep): void {
     invariant(this.#reads === 0, 'a member would vote before its disk was read');
     // Votes that were read back may have been given for longer terms than there are now.
     const owesMore = this.#restored > 0;

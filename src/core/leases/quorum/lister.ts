@@ -5,13 +5,23 @@
  */
 import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { ListedLease } from '../contract.ts';
+import type { ListedName } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { covers, findingOf, newestOf, remainingOf, voteIn, type Finding, type Since, type Told, type ToldVote } from './findings.ts';
+import {
+  covers,
+  findingOf,
+  newestOf,
+  remainingOfVotes,
+  voteIn,
+  type HolderFinding,
+  type QuestionStart,
+  type VoterAnswer,
+  type ToldVote,
+} from './findings.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { textOf } from '../snapshots.ts';
 
 /** So often a page is asked for before its member counts as not heard. */
@@ -42,19 +52,19 @@ interface Asked {
 
 interface Listing {
   readonly prefix: Uint8Array;
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly asked: readonly Asked[];
   /** By name, then by member: what each told last. */
   readonly told: Map<string, { readonly name: Uint8Array; readonly by: Map<NodeId, Heard> }>;
 }
 
 export class Lister {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #learner: Learner;
   readonly #listings = new Map<number, Listing>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing, learner: Learner) {
+  constructor(out: QuorumOutbox, learner: Learner) {
     this.#out = out;
     this.#learner = learner;
   }
@@ -182,10 +192,10 @@ export class Lister {
     step.emit({ kind: 'listed', lease: number, leases, certain });
   }
 
-  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): Finding {
+  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): HolderFinding {
     const { electorate, rules } = this.#out;
     const voters = this.#out.votersOf(name);
-    const told = voters.flatMap((voter): Told[] => {
+    const told = voters.flatMap((voter): VoterAnswer[] => {
       const heard = by.get(voter);
       if (heard) return [heard];
       const one = asked[voter];
@@ -195,10 +205,10 @@ export class Lister {
   }
 
   /** What was told to last less long than the list took may have been renewed since: it stays. */
-  #lease(name: Uint8Array, { votes, certain }: Finding, step: QuorumStep): ListedLease | null {
+  #lease(name: Uint8Array, { votes, certain }: HolderFinding, step: QuorumStep): ListedName | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;
-    const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOf(votes, step) };
+    const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOfVotes(votes, step) };
     if (certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, newest.ballot, newest.meta, step);
     return { name, holder, certain, meta: newest.meta.length > 0 ? newest.meta : null };
   }
@@ -253,7 +263,7 @@ function begin(asked: Asked, sending: number): void {
 interface ListingSnapshot {
   readonly number: number;
   readonly prefix: readonly number[];
-  readonly since: Since;
+  readonly since: QuestionStart;
   readonly asked: readonly (Omit<Asked, 'names'> & { readonly names: readonly string[] })[];
   readonly told: readonly {
     readonly text: string;

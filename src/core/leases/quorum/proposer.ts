@@ -24,8 +24,8 @@ import type { QuorumStep } from './config.ts';
 import type { Holder } from './holder.ts';
 import { ballotLimit } from '../horizon.ts';
 import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
-import type { Outgoing } from './outgoing.ts';
-import { Pursuit, type Verdict } from './pursuit.ts';
+import type { QuorumOutbox } from './outbox.ts';
+import { Pursuit, type AttemptVerdict } from './pursuit.ts';
 import { patienceUs, stretch } from '../timing.ts';
 
 /** A try that does not wait gives up after so many attempts that met others or nobody. */
@@ -37,12 +37,12 @@ const RESTS_IN_HEAD_START = 4;
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
 export class Proposer {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #holder: Holder;
   readonly #pursuits = new NumberMap<Pursuit>();
   readonly #due = new DueHeap();
 
-  constructor(out: Outgoing, holder: Holder) {
+  constructor(out: QuorumOutbox, holder: Holder) {
     this.#out = out;
     this.#holder = holder;
   }
@@ -330,7 +330,7 @@ export class Proposer {
    * Others are in the way; or answers came too late to be worth anything, and many who ask again and again would only
    * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
    */
-  #isWorthWaiting(verdict: Verdict, { ticket }: Pursuit): boolean {
+  #isWorthWaiting(verdict: AttemptVerdict, { ticket }: Pursuit): boolean {
     if (!this.#out.rules.queues || verdict === 'low' || verdict === 'ahead') return false;
     if (verdict === 'too-long' || verdict === 'no-room') return false;
     return ticket !== NO_BALLOT || verdict !== 'silent';

@@ -36,7 +36,7 @@ export class Publications {
   }
 
   /** Puts it into a word to learners, if the voters were told. What was not sent to them yet is no news. */
-  tell(lease: number, message: QuorumMessage): void {
+  fillNews(lease: number, message: QuorumMessage): void {
     const published = this.#byLease.get(lease);
     if (published === undefined || published.ballot === NO_BALLOT) return;
     message.ballot = published.ballot;
@@ -44,7 +44,7 @@ export class Publications {
   }
 
   /** A quorum has what a proposal carried. */
-  settle(lease: number, proclaim: number): void {
+  confirm(lease: number, proclaim: number): void {
     const published = this.#byLease.get(lease);
     if (published?.proclaim === proclaim) published.proclaim = 0;
   }

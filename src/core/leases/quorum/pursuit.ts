@@ -16,7 +16,7 @@ import { AHEAD, HAS_LEASE, HELD, LOW, NO_ROOM, OUTBID, QUEUED, SILENT, TOO_LONG,
 import { textOf } from '../snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
-export type Phase = 'preparing' | 'proposing' | 'resting' | 'waiting';
+export type PursuitPhase = 'preparing' | 'proposing' | 'resting' | 'waiting';
 
 interface Refusal {
   readonly voter: NodeId;
@@ -28,7 +28,7 @@ interface Refusal {
 }
 
 /** What the answers to one attempt add up to. */
-export type Verdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
+export type AttemptVerdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
 
 const NONE: Refusal[] = [];
 
@@ -43,7 +43,7 @@ export class Pursuit {
   /** Until when it waits for others to let go. A try, which does not wait, ends with its attempts. */
   readonly waitUntil: MonoUs;
 
-  phase: Phase = 'resting';
+  phase: PursuitPhase = 'resting';
   /** Prepare first: the last attempt met others. */
   careful = false;
   tries = 0;
@@ -186,7 +186,7 @@ export class Pursuit {
     return most;
   }
 
-  verdict(quorum: number): Verdict {
+  verdict(quorum: number): AttemptVerdict {
     const has = (reason: number): boolean => this.refusals.some((refusal) => refusal.reason === reason);
     const silent = this.refusals.filter(({ reason }) => reason === SILENT).length;
     const unheard = this.voters.length - this.heard;

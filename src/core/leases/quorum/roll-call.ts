@@ -10,7 +10,7 @@ import type { MemberStanding } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { BIND, GO, STATUS, STATUS_TOLD, type QuorumMessage } from './messages.ts';
 import { encodeLives } from './lives.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { QuorumOutbox } from './outbox.ts';
 import { BARS } from './voting-state.ts';
 
 interface Call {
@@ -25,10 +25,10 @@ interface Call {
 }
 
 export class RollCall {
-  readonly #out: Outgoing;
+  readonly #out: QuorumOutbox;
   readonly #calls = new Map<number, Call>();
 
-  constructor(out: Outgoing) {
+  constructor(out: QuorumOutbox) {
     this.#out = out;
   }
 

@@ -1,6 +1,6 @@
 /**
  * The rules of the quorum engine, by name. In production all are in force; only the simulator takes one
- * out (a mutant), to show that something breaks. `docs/divergence/quorum.md` says why each is there.
+ * out (a mutant), to show that something breaks. `docs/research/divergence/quorum.md` says why each is there.
  */
 export interface QuorumRules {
   /** Rule 1: an attempt has a deadline, stored as data and checked in every handler. */

@@ -77,7 +77,7 @@ export class VotingState {
   }
 
   /** STATUS, BIND and GO: how this member stands. */
-  tell(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
+  answerStatus(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
     const bar = this.answer(message, step);
     if (bar === 'wait') return;
     const reply = this.#reply;
@@ -298,7 +298,7 @@ export class VotingState {
       return;
     }
     this.#phase = 'settling';
-    this.#ledger.settle(this.#succession?.life ?? 0, step);
+    this.#ledger.endSilence(this.#succession?.life ?? 0, step);
   }
 
   #open(step: QuorumStep): void {

@@ -28,19 +28,19 @@ import {
   ACK_READ,
   ACK_RELEASE,
   ACK_WRITE,
-  AHEAD,
+  NACK_AHEAD,
   FOR_READ,
-  HELD,
+  NACK_HELD,
   isSameLease,
-  LOW,
+  NACK_LOW,
   NACK,
   NO_ANSWER,
-  OUTBID,
+  NACK_OUTBID,
   RENEWS_OWN,
   RoundMessage,
-  SILENT,
-  SKEWED,
-  TOO_LONG,
+  NACK_SILENT,
+  NACK_SKEWED,
+  NACK_TOO_LONG,
   type LeaseValue,
 } from './messages.ts';
 import { RegisterRows, type Row } from './rows.ts';
@@ -136,11 +136,11 @@ export class RoundAcceptor {
 
   read(from: NodeId, message: RoundMessage, step: RoundStep): void {
     if (!this.#horizon.believesBallot(message.ballot, step)) {
-      this.#nack(from, message, AHEAD, FOR_READ, null, step);
+      this.#nack(from, message, NACK_AHEAD, FOR_READ, null, step);
       return;
     }
     if (this.#listen(step)) {
-      this.#nack(from, message, SILENT, FOR_READ, null, step);
+      this.#nack(from, message, NACK_SILENT, FOR_READ, null, step);
       return;
     }
     const row = this.#rowOf(message, step);
@@ -150,7 +150,7 @@ export class RoundAcceptor {
     if (!row.read(message.ballot, message.owner, this.#compare)) {
       // Rule 8: the live owner reads on its way to a renewal; a promise to a contender does not stop it.
       if (!(isOwners && this.#yields(value, message))) {
-        this.#nack(from, message, OUTBID, FOR_READ, row, step);
+        this.#nack(from, message, NACK_OUTBID, FOR_READ, row, step);
         return;
       }
     }
@@ -168,11 +168,11 @@ export class RoundAcceptor {
     const value = message.value();
     if (value === null) return;
     if (!this.#horizon.believesBallot(message.ballot, step) || !this.#horizon.believes(value, step)) {
-      this.#nack(from, message, AHEAD, 0, null, step);
+      this.#nack(from, message, NACK_AHEAD, 0, null, step);
       return;
     }
     if (this.#listen(step)) {
-      this.#nack(from, message, SILENT, 0, null, step);
+      this.#nack(from, message, NACK_SILENT, 0, null, step);
       return;
     }
     const reason = this.#refuseTimes(message, value, step);
@@ -186,16 +186,16 @@ export class RoundAcceptor {
       return;
     }
     if (old !== null && !isSame && this.#rules.keepLiveLease) {
-      this.#nack(from, message, HELD, 0, row, step);
+      this.#nack(from, message, NACK_HELD, 0, row, step);
       return;
     }
     const yields = isSame && value.holder === message.owner && this.#yields(old, message);
     if (!yields && !row.mayWrite(message.ballot, message.owner, this.#compare)) {
-      this.#nack(from, message, OUTBID, 0, row, step);
+      this.#nack(from, message, NACK_OUTBID, 0, row, step);
       return;
     }
     if (!isSame && this.#rules.tokenAboveFloor && this.#isLow(row, message, value)) {
-      this.#nack(from, message, LOW, 0, row, step);
+      this.#nack(from, message, NACK_LOW, 0, row, step);
       return;
     }
     this.#accept(row, message, value, isSame ? old : null, step);
@@ -232,11 +232,11 @@ export class RoundAcceptor {
   /** A reason to refuse, 0 if there is none, -1 to drop it without a word (rule 10). */
   #refuseTimes(message: RoundMessage, value: LeaseValue, step: RoundStep): number {
     const { clocks, maxTermUs, skewUs } = this.#timing;
-    if (clocks === 'relative') return value.untilUs > maxTermUs ? TOO_LONG : 0;
+    if (clocks === 'relative') return value.untilUs > maxTermUs ? NACK_TOO_LONG : 0;
     if (this.#rules.dropExpired && value.untilUs <= step.wallUs) return -1;
     if (!this.#rules.skewGuard) return 0;
     // An end beyond what the restart silence covers comes from a clock that is ahead, or was when the round began.
-    return message.clockUs > step.wallUs + skewUs || value.untilUs > step.wallUs + maxTermUs + skewUs ? SKEWED : 0;
+    return message.clockUs > step.wallUs + skewUs || value.untilUs > step.wallUs + maxTermUs + skewUs ? NACK_SKEWED : 0;
   }
 
   /** Rule 8: neither a promise to a contender nor a helper's write stops the live owner. Its own lower ballots stay refused (rule 7). */
@@ -389,8 +389,8 @@ export class RoundAcceptor {
     answer.reason = reason;
     answer.above = ballotTime(0);
     if (row !== null && row.value !== null) answer.setValue({ ...row.value, untilUs: this.#untilTold(row, row.value, step) });
-    if (row !== null && reason === OUTBID) answer.above = this.#horizon.told(row.highest(this.#compare), step);
-    if (row !== null && reason === LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
+    if (row !== null && reason === NACK_OUTBID) answer.above = this.#horizon.told(row.highest(this.#compare), step);
+    if (row !== null && reason === NACK_LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
     answer.flags |= flags;
     step.send(from, answer);
     // Who only asked, and got nothing, leaves nothing behind.

@@ -5,7 +5,7 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
-import { isRoundRequest, LEARN, WRITE, type RoundMessage } from './messages.ts';
+import { isRoundRequest, ROUND_LEARN, WRITE, type RoundMessage } from './messages.ts';
 import type { RoundRules } from './rules.ts';
 
 export class RoundAdmission {
@@ -25,7 +25,7 @@ export class RoundAdmission {
     if (!this.#rules.asksInOwnName) return true;
     if (message.owner !== this.#nameOf(sender)) return false;
     // Owners propose, and tell learners of, their own leases only.
-    const isOwn = message.holder === message.owner || (message.kind !== LEARN && message.kind !== WRITE);
+    const isOwn = message.holder === message.owner || (message.kind !== ROUND_LEARN && message.kind !== WRITE);
     return isOwn || (message.kind === WRITE && this.#helps);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { BallotOrder } from '../../registers/round-based.ts';
-import type { Claim, Round, Told } from './claim.ts';
+import type { Claim, Round, ReadAnswer } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundHorizon } from './horizon.ts';
 import { isSameLease, type LeaseValue } from './messages.ts';
@@ -25,7 +25,7 @@ export type Judgement =
   /** All have answered, and no quorum of them the same. */
   | { readonly kind: 'unsure'; readonly value: LeaseValue };
 
-export interface Surroundings {
+export interface RoundContext {
   readonly owner: Incarnation;
   readonly quorum: number;
   readonly timing: RoundTiming;
@@ -35,7 +35,7 @@ export interface Surroundings {
 }
 
 export interface Algorithm {
-  judge(claim: Claim, round: Round, surroundings: Surroundings, step: RoundStep): Judgement;
+  judge(claim: Claim, round: Round, surroundings: RoundContext, step: RoundStep): Judgement;
   /** Whether a lease can be renewed at all. */
   readonly renews: boolean;
   /** Whether owners tell learners. */
@@ -43,8 +43,8 @@ export interface Algorithm {
 }
 
 /** The lease written with the highest ballot, as its owner wrote it last, and the latest end anyone has of it: a helper may have written older ones. */
-export function newestValue(told: readonly Told[], compare: BallotOrder): LeaseValue | null {
-  let best: Told | null = null;
+export function newestValue(told: readonly ReadAnswer[], compare: BallotOrder): LeaseValue | null {
+  let best: ReadAnswer | null = null;
   for (const one of told) {
     if (one.value === null) continue;
     if (best === null || compare(one.written, one.writer, best.written, best.writer) > 0) best = one;
@@ -60,11 +60,11 @@ export function newestValue(told: readonly Told[], compare: BallotOrder): LeaseV
   return { ...newest, untilUs };
 }
 
-export function isOwn(value: LeaseValue, claim: Claim, { owner, rules }: Surroundings): boolean {
+export function isOwn(value: LeaseValue, claim: Claim, { owner, rules }: RoundContext): boolean {
   return value.holder === owner && (value.holderLease === claim.lease || !rules.handlesApart);
 }
 
 /** Whether a lease that was told of is still worth something, by our own clock. A span is told only while something of it is left. */
-export function hasEnded(value: LeaseValue, { timing }: Surroundings, step: RoundStep): boolean {
+export function hasEnded(value: LeaseValue, { timing }: RoundContext, step: RoundStep): boolean {
   return timing.clocks === 'absolute' ? value.untilUs <= step.wallUs : value.untilUs <= 0;
 }

@@ -18,10 +18,10 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import type { RefusalReason } from '../contract.ts';
 import { textOf, voterSet } from '../snapshots.ts';
-import { AHEAD, HELD, LOW, OUTBID, SILENT, SKEWED, TOO_LONG, type LeaseValue } from './messages.ts';
+import { NACK_AHEAD, NACK_HELD, NACK_LOW, NACK_OUTBID, NACK_SILENT, NACK_SKEWED, NACK_TOO_LONG, type LeaseValue } from './messages.ts';
 
 /** What one acceptor answered to READ. */
-export interface Told {
+export interface ReadAnswer {
   readonly from: NodeId;
   readonly value: LeaseValue | null;
   readonly written: BallotTime;
@@ -46,7 +46,7 @@ export class Round {
   /** When the WRITE left. */
   writeMono: MonoUs = monoUs(0);
   until: MonoUs;
-  told: Told[] = [];
+  told: ReadAnswer[] = [];
   nacks: Nack[] = [];
   readonly heard: VoterSet = new VoterSet();
   readonly refused: VoterSet = new VoterSet();
@@ -213,12 +213,12 @@ export function aboveWritten(ballot: BallotTime, { written }: Claim): BallotTime
 export function whyFailed(claim: Claim, round: Round, quorum: number): RefusalReason {
   const count = (reason: number): number => round.nacks.filter((nack) => nack.reason === reason).length;
   for (const { value } of round.nacks) if (value !== null) claim.seen = value;
-  if (count(TOO_LONG) > 0) return 'too-long';
-  if (round.skewed.size + count(SKEWED) > 0) return 'skewed';
-  if (count(AHEAD) > claim.voters.length - quorum) return 'ahead';
-  if (count(HELD) > 0) return 'held';
-  if (count(OUTBID) + count(LOW) > 0) return 'contended';
-  return count(SILENT) > claim.voters.length - quorum ? 'silent' : 'no-quorum';
+  if (count(NACK_TOO_LONG) > 0) return 'too-long';
+  if (round.skewed.size + count(NACK_SKEWED) > 0) return 'skewed';
+  if (count(NACK_AHEAD) > claim.voters.length - quorum) return 'ahead';
+  if (count(NACK_HELD) > 0) return 'held';
+  if (count(NACK_OUTBID) + count(NACK_LOW) > 0) return 'contended';
+  return count(NACK_SILENT) > claim.voters.length - quorum ? 'silent' : 'no-quorum';
 }
 
 type PlainValue = Omit<LeaseValue, 'meta'> & { readonly meta: readonly number[] | null };
@@ -234,7 +234,7 @@ function unplain(value: PlainValue | null): LeaseValue | null {
 interface RoundSnapshot {
   readonly fixed: Pick<Round, 'purpose' | 'ballot' | 'startMono' | 'startWall' | 'until'>;
   readonly state: Partial<Round>;
-  readonly told: readonly (Omit<Told, 'value'> & { readonly value: PlainValue | null })[];
+  readonly told: readonly (Omit<ReadAnswer, 'value'> & { readonly value: PlainValue | null })[];
   readonly nacks: readonly (Omit<Nack, 'value'> & { readonly value: PlainValue | null })[];
   readonly sets: readonly (readonly number[])[];
   readonly value: PlainValue | null;

@@ -1,5 +1,5 @@
 /** What a core that asks twice is built with. What it can be told and what it says is the same for every lease engine. */
-import type { HashKey, Incarnation } from '../../../kernel/index.ts';
+import type { HashKey } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { LeaseEvent } from '../contract.ts';
 import type { MemberLimits } from '../limits.ts';
@@ -21,6 +21,3 @@ export interface RoundConfig {
 }
 
 export type RoundStep = Step<RoundMessage, LeaseEvent>;
-
-/** A ballot's second part. */
-export type Asker = Incarnation;

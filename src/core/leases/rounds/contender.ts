@@ -18,7 +18,7 @@ import type { Snapshot } from '../../contract.ts';
 import { retime } from '../timing.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Electorate } from '../electorate.ts';
-import type { Algorithm, Surroundings } from './algorithm.ts';
+import type { Algorithm, RoundContext } from './algorithm.ts';
 import type { Ballots } from './ballots.ts';
 import { aboveWritten, Claim, Round, whyFailed, type Purpose } from './claim.ts';
 import { Claims } from './claims.ts';
@@ -26,19 +26,19 @@ import type { LeaseCommand, RefusalReason } from '../contract.ts';
 import type { RoundStep } from './config.ts';
 import { checkGrant, checkRenewal } from './hold-checks.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
-import { Outgoing } from './outgoing.ts';
+import { RoundOutbox } from './outbox.ts';
 import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
 import { roundPatienceUs, type Pace } from './timing.ts';
-import { deadlinesOf, endIn, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOf, setDeadline } from './time-left.ts';
+import { deadlinesOf, endIn, hasRunOut, hintOf, isRenewalDue, isSkewed, needsUsAt, remainingOfClaim, setDeadline } from './time-left.ts';
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 /** Is told what a look-up is sure of. */
 type Found = (name: Uint8Array, value: LeaseValue, step: RoundStep) => void;
 
 export class Contender {
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: RoundContext;
   readonly #algorithm: Algorithm;
-  readonly #out: Outgoing;
+  readonly #out: RoundOutbox;
   readonly #ballots: Ballots;
   /** Tokens are hybrid time, whatever ballots are (rule 18). */
   readonly tokens: BallotClock = new BallotClock();
@@ -47,11 +47,11 @@ export class Contender {
   /** Of round trips as they are measured. */
   #pace: Pace;
 
-  constructor(surroundings: Surroundings, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable, found: Found) {
+  constructor(surroundings: RoundContext, algorithm: Algorithm, electorate: Electorate, ballots: Ballots, names: NameTable, found: Found) {
     this.#found = found;
     this.#surroundings = surroundings;
     this.#algorithm = algorithm;
-    this.#out = new Outgoing(surroundings, electorate, algorithm.teaches);
+    this.#out = new RoundOutbox(surroundings, electorate, algorithm.teaches);
     this.#ballots = ballots;
     const isAbsolute = surroundings.timing.clocks === 'absolute';
     this.#claims = new Claims({ names, votersOf: (name) => this.#out.votersOf(name), isAbsolute, renews: algorithm.renews });
@@ -130,7 +130,7 @@ export class Contender {
       if (claim?.phase !== 'releasing') step.emit({ kind: 'released', lease, byQuorum: false });
       return;
     }
-    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOfClaim(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#lose(claim, step);
       return;
     }
@@ -160,7 +160,7 @@ export class Contender {
   remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number {
     const claim = this.#claims.peek(lease, name);
     if (!claim || (claim.phase !== 'holding' && claim.phase !== 'releasing')) return 0;
-    return Math.max(0, remainingOf(claim, this.#surroundings, mono, wall));
+    return Math.max(0, remainingOfClaim(claim, this.#surroundings, mono, wall));
   }
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
@@ -229,7 +229,7 @@ export class Contender {
       else if (hasQuorum) this.#claims.plan(claim, claim.deadlineMono);
       else this.#sendRelease(claim, step);
     } else if (phase === 'holding') {
-      if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
+      if (remainingOfClaim(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) this.#lose(claim, step);
       else if (round !== null) this.#fail(claim, round, step);
       else if (isRenewalDue(claim, this.#algorithm.renews, step.monoUs)) this.#begin(claim, 'renew', step);
       else this.#planHold(claim, step);
@@ -346,7 +346,7 @@ export class Contender {
   /** The lease is checked against its end at the moment it is handed out (rule 11). */
   #win(claim: Claim, round: Round, step: RoundStep): void {
     setDeadline(claim, round, this.#surroundings);
-    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOfClaim(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#fail(claim, round, step);
       return;
     }
@@ -360,14 +360,14 @@ export class Contender {
   }
 
   #extend(claim: Claim, round: Round, step: RoundStep): void {
-    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOfClaim(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       this.#lose(claim, step);
       return;
     }
     const { deadlineMono, deadlineWall, untilUs } = claim;
     if (round.startMono + claim.termUs >= deadlineMono) setDeadline(claim, round, this.#surroundings);
     // A wall clock that was set forward while we asked has passed the new end before it began: the old one stands.
-    if (remainingOf(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
+    if (remainingOfClaim(claim, this.#surroundings, step.monoUs, step.wallUs) <= 0) {
       Object.assign(claim, { deadlineMono, deadlineWall, untilUs });
       this.#fail(claim, round, step);
       return;

@@ -23,13 +23,13 @@ import {
   ACK_READ,
   ACK_RELEASE,
   ACK_WRITE,
-  LEARN,
+  ROUND_LEARN,
   NACK,
-  NO_WATCH,
+  NACK_NO_WATCH,
   PASSED_ON,
   READ,
-  RELEASE,
-  WATCH,
+  ROUND_RELEASE,
+  ROUND_WATCH,
   WRITE,
   type RoundMessage,
 } from './messages.ts';
@@ -136,13 +136,13 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case WRITE:
         this.#acceptor?.write(from, message, step);
         return;
-      case RELEASE:
+      case ROUND_RELEASE:
         this.#acceptor?.release(from, message, step);
         return;
-      case WATCH:
+      case ROUND_WATCH:
         this.#learner?.watched(from, message, step);
         return;
-      case LEARN:
+      case ROUND_LEARN:
         if ((message.flags & PASSED_ON) === 0 || message.owner === this.#owner) this.#learner?.learn(message, step);
         return;
       default:
@@ -161,7 +161,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         this.#contender.voted(from, message, step);
         return;
       case NACK:
-        if (message.reason === NO_WATCH) this.#learner?.refused(from, message, step);
+        if (message.reason === NACK_NO_WATCH) this.#learner?.refused(from, message, step);
         else this.#contender.nacked(from, message, step);
         return;
       case ACK_RELEASE:

@@ -2,7 +2,7 @@
  * GetLease of Flease, between its READ and its WRITE: Algorithm 2 (no renewal), 3 (the owner may extend) and 4
  * (clocks agree only within ε: a lease that ended less than ε ago may still be used by its owner).
  */
-import { hasEnded, isOwn, newestValue, type Algorithm, type Judgement, type Surroundings } from './algorithm.ts';
+import { hasEnded, isOwn, newestValue, type Algorithm, type Judgement, type RoundContext } from './algorithm.ts';
 import type { Claim, Round } from './claim.ts';
 import type { RoundStep } from './config.ts';
 
@@ -19,7 +19,7 @@ export class FleaseAlgorithm implements Algorithm {
 
   readonly teaches = false;
 
-  judge(claim: Claim, round: Round, surroundings: Surroundings, step: RoundStep): Judgement {
+  judge(claim: Claim, round: Round, surroundings: RoundContext, step: RoundStep): Judgement {
     const { timing, rules, compare } = surroundings;
     // An owner knows what a quorum has. Another lease that lives somewhere is what a failed attempt left there; members that have ours keep it (rule 2).
     if (round.purpose === 'renew' && this.renews && rules.keepLiveLease) return { kind: 'take' };

@@ -6,7 +6,7 @@ import { ballotTime, type BallotClock, type BallotTime, type WallUs } from '../.
 import { ballotLimit } from '../horizon.ts';
 import type { Ballots } from './ballots.ts';
 import type { RoundStep } from './config.ts';
-import { AHEAD, LOW, OUTBID, type LeaseValue, type RoundMessage } from './messages.ts';
+import { NACK_AHEAD, NACK_LOW, NACK_OUTBID, type LeaseValue, type RoundMessage } from './messages.ts';
 
 export class RoundHorizon {
   readonly #ballots: Pick<Ballots, 'highestAt'>;
@@ -42,13 +42,13 @@ export class RoundHorizon {
 
   /** Takes in what a refusal says to go above: a token, or a ballot. */
   heed({ reason, above }: RoundMessage, ballots: Ballots, tokens: BallotClock, step: RoundStep): void {
-    if (reason === LOW && this.believesToken(above, step)) tokens.observe(above);
-    else if (reason !== LOW && this.believesBallot(above, step)) ballots.observe(above);
+    if (reason === NACK_LOW && this.believesToken(above, step)) tokens.observe(above);
+    else if (reason !== NACK_LOW && this.believesBallot(above, step)) ballots.observe(above);
   }
 
   /** What a refusal means to a round: where the asker's clock is near the voter's, others have driven ballots up, and that passes. */
   reasonOf({ reason, clockUs }: RoundMessage, { startWall }: { readonly startWall: WallUs }): number {
-    return reason === AHEAD && startWall <= clockUs + this.#aheadUsMax ? OUTBID : reason;
+    return reason === NACK_AHEAD && startWall <= clockUs + this.#aheadUsMax ? NACK_OUTBID : reason;
   }
 
   /** What those who ask are told to go above: half of the bound, so that members whose clocks are behind still believe it. */

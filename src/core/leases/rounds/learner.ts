@@ -23,7 +23,7 @@ import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../wa
 import { Beliefs, type Belief } from './beliefs.ts';
 import type { RoundStep } from './config.ts';
 import type { RoundHorizon } from './horizon.ts';
-import { LETS_GO, NACK, NO_WATCH, PASSED_ON, RoundMessage, WATCH, type LeaseValue } from './messages.ts';
+import { LETS_GO, NACK, NACK_NO_WATCH, PASSED_ON, RoundMessage, ROUND_WATCH, type LeaseValue } from './messages.ts';
 import type { RoundTiming } from './timing.ts';
 
 interface LearnerOptions {
@@ -104,7 +104,7 @@ export class RoundLearner {
     const reply = this.#message;
     reply.kind = NACK;
     reply.flags = 0;
-    reply.reason = NO_WATCH;
+    reply.reason = NACK_NO_WATCH;
     reply.owner = owner;
     reply.lease = lease;
     reply.ballot = ballot;
@@ -237,7 +237,7 @@ export class RoundLearner {
   #announce({ prefix, number, refusedBy }: WatchedPrefix, step: RoundStep): void {
     refusedBy.clear();
     const message = this.#message;
-    message.kind = WATCH;
+    message.kind = ROUND_WATCH;
     message.flags = 0;
     message.owner = this.#owner;
     message.lease = number;

@@ -14,30 +14,30 @@ export const ACK_READ = 2;
 export const WRITE = 3;
 /** ackWRITE, a propose response: a vote. */
 export const ACK_WRITE = 4;
-/** A refusal of READ or WRITE, or of WATCH, with its reason and the ballot to beat. Never a vote (rule 5). */
+/** A refusal of READ or WRITE, or of ROUND_WATCH, with its reason and the ballot to beat. Never a vote (rule 5). */
 export const NACK = 5;
 /** The owner's lease ends now, or at a stated time: Flease writes an expired lease, PaxosLease proposes a release. */
-export const RELEASE = 6;
+export const ROUND_RELEASE = 6;
 export const ACK_RELEASE = 7;
 /** From an owner to learners. */
-export const LEARN = 8;
+export const ROUND_LEARN = 8;
 /** From a learner that is no member to the members: pass on what you learn of names with this prefix. Carries as lease which of its prefixes that is. */
-export const WATCH = 9;
+export const ROUND_WATCH = 9;
 
 /** Why an acceptor refused. */
-export const OUTBID = 1;
-export const HELD = 2;
-export const SILENT = 3;
+export const NACK_OUTBID = 1;
+export const NACK_HELD = 2;
+export const NACK_SILENT = 3;
 /** The token is not above what this acceptor has seen. */
-export const LOW = 4;
+export const NACK_LOW = 4;
 /** The lease would end later than this acceptor's restart silence covers. */
-export const TOO_LONG = 5;
+export const NACK_TOO_LONG = 5;
 /** The asker's clock is further off than the cell was told clocks may be. */
-export const SKEWED = 6;
-/** Of a WATCH, whose number it carries as lease: too many watch already. */
-export const NO_WATCH = 7;
+export const NACK_SKEWED = 6;
+/** Of a ROUND_WATCH, whose number it carries as lease: too many watch already. */
+export const NACK_NO_WATCH = 7;
 /** Ballot or token are further ahead of this acceptor's wall clock than it believes. */
-export const AHEAD = 8;
+export const NACK_AHEAD = 8;
 export const ROUND_REASONS: readonly string[] = ['', 'outbid', 'held', 'silent', 'low', 'too-long', 'skewed', 'no-watch', 'ahead'];
 
 /** Flags. */
@@ -46,11 +46,11 @@ export const HAS_VALUE = 1;
 export const RENEWS_OWN = 2;
 /** Of a NACK: it answers a READ. */
 export const FOR_READ = 4;
-/** Of a RELEASE: nobody waits for the answer. */
+/** Of a ROUND_RELEASE: nobody waits for the answer. */
 export const NO_ANSWER = 8;
-/** Of a LEARN: the lease is given back at the time stated. */
+/** Of a ROUND_LEARN: the lease is given back at the time stated. */
 export const LETS_GO = 16;
-/** Of a LEARN: it was passed on by a member. */
+/** Of a ROUND_LEARN: it was passed on by a member. */
 export const PASSED_ON = 32;
 
 export class RoundMessage extends NamedMessage {
@@ -106,7 +106,9 @@ export function isSameLease(a: LeaseValue, b: LeaseValue): boolean {
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. */
 export function isRoundRequest({ kind, flags }: RoundMessage): boolean {
-  return kind === READ || kind === WRITE || kind === RELEASE || kind === WATCH || (kind === LEARN && (flags & PASSED_ON) === 0);
+  return (
+    kind === READ || kind === WRITE || kind === ROUND_RELEASE || kind === ROUND_WATCH || (kind === ROUND_LEARN && (flags & PASSED_ON) === 0)
+  );
 }
 
 const FLEASE_NAMES = ['', 'READ', 'ackREAD', 'WRITE', 'ackWRITE', 'nack', 'WRITE ⊥', 'ackWRITE ⊥', 'learn', 'watch'];

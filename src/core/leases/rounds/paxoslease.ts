@@ -2,8 +2,8 @@
  * PaxosLease's proposer, between prepare responses and propose requests. It proposes only itself: it gives up
  * when another holds the lease, and a majority of empty answers frees it whatever a minority still has.
  */
-import { isOwn, newestValue, type Algorithm, type Judgement, type Surroundings } from './algorithm.ts';
-import type { Claim, Round, Told } from './claim.ts';
+import { isOwn, newestValue, type Algorithm, type Judgement, type RoundContext } from './algorithm.ts';
+import type { Claim, Round, ReadAnswer } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import { isSameLease, type LeaseValue } from './messages.ts';
 
@@ -11,7 +11,7 @@ export class PaxosLeaseAlgorithm implements Algorithm {
   readonly renews = true;
   readonly teaches = true;
 
-  judge(claim: Claim, round: Round, surroundings: Surroundings, step: RoundStep): Judgement {
+  judge(claim: Claim, round: Round, surroundings: RoundContext, step: RoundStep): Judgement {
     const { quorum, rules, compare } = surroundings;
     const others = round.told.filter(
       ({ value }) => value !== null && !isOwn(value, claim, surroundings) && !isOver(value, surroundings, step),
@@ -27,7 +27,7 @@ export class PaxosLeaseAlgorithm implements Algorithm {
 }
 
 /** Who holds it, or that nobody does: a quorum must say the same, because a minority may have what a failed attempt left there. */
-function look(claim: Claim, round: Round, live: readonly Told[], { quorum, compare }: Surroundings): Judgement {
+function look(claim: Claim, round: Round, live: readonly ReadAnswer[], { quorum, compare }: RoundContext): Judgement {
   if (round.told.length - live.length >= quorum) return { kind: 'take' };
   for (const { value } of live) {
     const same = live.flatMap((one) => (one.value !== null && value !== null && isSameLease(one.value, value) ? [one.value] : []));
@@ -44,7 +44,7 @@ function look(claim: Claim, round: Round, live: readonly Told[], { quorum, compa
 }
 
 /** By t_e + S, as acceptors count (P7): by t_e alone a proposer whose clock is ahead would not see a lease that is still used. */
-function isOver(value: LeaseValue, { timing, rules }: Surroundings, step: RoundStep): boolean {
+function isOver(value: LeaseValue, { timing, rules }: RoundContext, step: RoundStep): boolean {
   if (timing.clocks === 'relative') return value.untilUs <= 0;
   return value.untilUs + (rules.safetyPeriod ? timing.skewUs : 0) <= step.wallUs;
 }

@@ -1,6 +1,6 @@
 /** How long one that asks rests before it asks again: never all at the same moment, and longer where resting helps. */
 import { spanUs, type SpanUs } from '../../../kernel/index.ts';
-import type { Surroundings } from './algorithm.ts';
+import type { RoundContext } from './algorithm.ts';
 import type { RoundStep } from './config.ts';
 import type { LeaseValue } from './messages.ts';
 import { leftOf } from './time-left.ts';
@@ -10,19 +10,19 @@ const BACK_OFF_DOUBLINGS = 5;
 export const TRIES_MAX = 4;
 
 /** After a round that met others or nobody. */
-export function backOffUs(tries: number, { rules, timing }: Surroundings, step: RoundStep): SpanUs {
+export function backOffUs(tries: number, { rules, timing }: RoundContext, step: RoundStep): SpanUs {
   const boundUs = timing.backOffUs * (1 << Math.min(tries - 1, BACK_OFF_DOUBLINGS));
   return spanUs(rules.jitter ? 1 + step.choose(boundUs) : 1);
 }
 
 /** While another has it: it may be given back at any time. */
-export function pollAgainUs(value: LeaseValue, surroundings: Surroundings, step: RoundStep): SpanUs {
+export function pollAgainUs(value: LeaseValue, surroundings: RoundContext, step: RoundStep): SpanUs {
   const { pollUs, skewUs } = surroundings.timing;
   const boundUs = Math.max(2, Math.min(pollUs, leftOf(value, surroundings, step) + skewUs));
   return spanUs(surroundings.rules.jitter ? Math.ceil(boundUs / 2) + step.choose(boundUs) : boundUs);
 }
 
 /** After a renewal that failed. */
-export function renewAgainUs({ rules, timing }: Surroundings, step: RoundStep): SpanUs {
+export function renewAgainUs({ rules, timing }: RoundContext, step: RoundStep): SpanUs {
   return spanUs(rules.jitter ? 1 + step.choose(2 * timing.retryUs) : timing.retryUs);
 }

@@ -3,11 +3,11 @@
  * it any more and it only waits for its lease to end, it rests: 42 bytes in a table, woken when it is asked for.
  */
 import { ballotTime, decodeName, monoUs, NEVER, NOBODY, NumberMap, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
-import { RoundRegister } from '../../registers/round-based.ts';
+import { RoundsRegister } from '../../registers/round-based.ts';
 import { LEASE_ROLE, LeaseColumn, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
 import type { LeaseValue, RoundMessage } from './messages.ts';
 
-export class Row extends RoundRegister<LeaseValue> {
+export class Row extends RoundsRegister<LeaseValue> {
   /** Of its name. */
   readonly id: number;
   /** The vote stands until then. */

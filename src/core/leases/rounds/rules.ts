@@ -1,7 +1,7 @@
 /**
  * The rules of Flease and PaxosLease, by name. In production all are in force; the simulator takes one out
  * (a mutant), or all that the papers do not have (the literal variants), to show that something breaks.
- * `docs/divergence/flease.md` and `docs/divergence/paxoslease.md` say why each is there.
+ * `docs/research/divergence/flease.md` and `docs/research/divergence/paxoslease.md` say why each is there.
  */
 export interface RoundRules {
   /** Rule 1: an attempt has a deadline, stored as data and checked in every handler. */

@@ -2,25 +2,25 @@
 import { monoAfter, monoUs, spanUs, wallUs, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { HolderHint } from '../contract.ts';
 import { renewAfterUs, stretch } from '../timing.ts';
-import type { Surroundings } from './algorithm.ts';
+import type { RoundContext } from './algorithm.ts';
 import type { Claim, Round } from './claim.ts';
 import type { RoundStep } from './config.ts';
 import type { LeaseValue } from './messages.ts';
 
 /** An owner's lease is over when either of its clocks says so (rule 12). */
-export function remainingOf(claim: Claim, { rules }: Surroundings, mono: MonoUs, wall: WallUs): number {
+export function remainingOfClaim(claim: Claim, { rules }: RoundContext, mono: MonoUs, wall: WallUs): number {
   if (claim.isStopped) return 0;
   const byWall = claim.deadlineWall - wall;
   return rules.holderWatchesMono ? Math.min(byWall, claim.deadlineMono - mono) : byWall;
 }
 
 /** Whether a lease that is being given back has ended by itself. */
-export function hasRunOut(claim: Claim, surroundings: Surroundings, { monoUs: mono, wallUs: wall }: RoundStep): boolean {
-  return mono >= claim.deadlineMono || (!claim.isStopped && remainingOf(claim, surroundings, mono, wall) <= 0);
+export function hasRunOut(claim: Claim, surroundings: RoundContext, { monoUs: mono, wallUs: wall }: RoundStep): boolean {
+  return mono >= claim.deadlineMono || (!claim.isStopped && remainingOfClaim(claim, surroundings, mono, wall) <= 0);
 }
 
 /** The end of what a round won: counted from its first message (rule 1). */
-export function setDeadline(claim: Claim, round: Round, { rules, timing }: Surroundings): void {
+export function setDeadline(claim: Claim, round: Round, { rules, timing }: RoundContext): void {
   const startMono = rules.deadlineFromFirstMessage ? round.startMono : round.writeMono;
   claim.deadlineMono = monoAfter(startMono, spanUs(claim.termUs));
   claim.untilUs = round.value?.untilUs ?? 0;
@@ -35,7 +35,7 @@ export function endIn(claim: Claim, inUs: number, { monoUs: mono, wallUs: wall }
   claim.deadlineWall = wallUs(Math.min(claim.deadlineWall, wall + inUs));
 }
 
-export function deadlinesOf(claim: Claim, { rules }: Surroundings): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
+export function deadlinesOf(claim: Claim, { rules }: RoundContext): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
   return { deadlineMonoUs: rules.holderWatchesMono ? claim.deadlineMono : monoUs(Infinity), deadlineWallUs: claim.deadlineWall };
 }
 
@@ -45,7 +45,7 @@ export function isRenewalDue(claim: Claim, renews: boolean, mono: MonoUs): boole
 }
 
 /** When to look at a lease that is held: to renew it, or because it ends. */
-export function needsUsAt(claim: Claim, renews: boolean, { timing }: Surroundings, mono: MonoUs): MonoUs {
+export function needsUsAt(claim: Claim, renews: boolean, { timing }: RoundContext, mono: MonoUs): MonoUs {
   const at = claim.keep && renews ? renewAtOf(claim) : claim.deadlineMono;
   if (at > mono) return at;
   // It was time to renew before the round that won it had ended: at once, or it would not live to see another.
@@ -59,11 +59,11 @@ function renewAtOf(claim: Claim): MonoUs {
 }
 
 /** How long another's lease may still last, by what we know. */
-export function leftOf(value: LeaseValue, { timing }: Surroundings, step: RoundStep): number {
+export function leftOf(value: LeaseValue, { timing }: RoundContext, step: RoundStep): number {
   return Math.max(0, timing.clocks === 'absolute' ? value.untilUs - step.wallUs : value.untilUs);
 }
 
-export function hintOf(value: LeaseValue | null, surroundings: Surroundings, step: RoundStep): HolderHint | null {
+export function hintOf(value: LeaseValue | null, surroundings: RoundContext, step: RoundStep): HolderHint | null {
   if (value === null) return null;
   const { skewUs, rateErrorPpm } = surroundings.timing;
   const remainingUsMax = stretch(leftOf(value, surroundings, step) + skewUs, rateErrorPpm);
@@ -74,7 +74,7 @@ export function hintOf(value: LeaseValue | null, surroundings: Surroundings, ste
  * Rule 13: a vote counts only if the voter's clock, read after our WRITE left, was not further ahead of ours than
  * clocks may be: its vote would end before our lease does. One that is behind for certain is no better.
  */
-export function isSkewed(round: Round, clockUs: number, { timing, rules }: Surroundings): boolean {
+export function isSkewed(round: Round, clockUs: number, { timing, rules }: RoundContext): boolean {
   if (timing.clocks === 'relative' || !rules.skewGuard || timing.skewUs === 0) return false;
   const sentWall = round.startWall + (round.writeMono - round.startMono);
   return Math.abs(clockUs - sentWall) > timing.skewUs;

@@ -5,17 +5,17 @@
  */
 import { ballotTime, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot, Version } from '../../contract.ts';
-import type { Claim, KnownRecord, Start } from './claim.ts';
+import type { StorageClaim, KnownRecord, Start } from './claim.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import { Compaction } from './compaction.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import {
-  decodeFloor,
+  decodeFloorRecord,
   decodeLeaseRecord,
   encodeLeaseRecord,
   FLOOR_KEY,
   isUnreadable,
-  keyOf,
+  nameKeyOf,
   tokenAt,
   type Found,
   type LeaseRecord,
@@ -26,7 +26,7 @@ import { ALL_CAS_RULES, type CasRules } from './rules.ts';
 import type { Sighting } from './sightings.ts';
 import { recordObservationUs } from './timing.ts';
 
-type CasClaim = Claim<CasDoing>;
+type CasClaim = StorageClaim<CasDoing>;
 
 const IDLE: CasDoing = { kind: 'idle', ops: [] };
 const RESTING: CasDoing = { kind: 'resting', ops: [] };
@@ -81,14 +81,14 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #readRecord(claim: CasClaim, kind: 'reading' | 'rereading' | 'reading-own' | 'looking', step: StorageStep): void {
     const op = this.#leases.ground.desk.nextOp();
-    step.read(this.#config.unit, keyOf(claim.name), op);
+    step.read(this.#config.unit, nameKeyOf(claim.name), op);
     this.#go(claim, kind === 'looking' ? { kind, ops: [op], readMono: step.monoUs } : { kind, ops: [op] }, step);
   }
 
   #judge(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
     const { sightings, takesFrom, owner } = this.#leases.ground;
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       if (this.#rules.unreadableIsRefused) {
         this.#leases.refuse(claim, 'unreadable', step);
         return;
@@ -165,8 +165,8 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #change(name: string, seen: Version | null, value: Uint8Array, isBlind: boolean, step: StorageStep): number {
     const op = this.#leases.ground.desk.nextOp();
-    if (isBlind) step.write(this.#config.unit, keyOf(name), value, op);
-    else step.swap(this.#config.unit, keyOf(name), seen, value, op);
+    if (isBlind) step.write(this.#config.unit, nameKeyOf(name), value, op);
+    else step.swap(this.#config.unit, nameKeyOf(name), seen, value, op);
     return op;
   }
 
@@ -210,7 +210,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   #floorChecked(claim: CasClaim, { ok, value }: Answer, step: StorageStep): void {
     const { mine, starts } = claim;
     const start = starts[0];
-    const floor = ok ? decodeFloor(value) : 'unanswered';
+    const floor = ok ? decodeFloorRecord(value) : 'unanswered';
     if (mine === null || start === undefined) return;
     const ends = this.#endsOf(start, step);
     if (this.#hasPassed(ends, step)) this.#free(claim, step);
@@ -275,7 +275,7 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #reread(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       this.#leases.failRenewal(claim, step);
       return;
     }
@@ -357,7 +357,7 @@ class CasLease implements StorageProtocol<CasDoing> {
    */
   #looked(claim: CasClaim, readMono: MonoUs, found: Found<LeaseRecord>, step: StorageStep): void {
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       this.#leases.answer(claim, null, false, null, step);
       return;
     }
@@ -426,7 +426,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   }
 
   #floorRead(claim: CasClaim, { seen }: CasDoingOf<'reading-floor'>, { ok, value }: Answer, step: StorageStep): void {
-    const floor = ok ? decodeFloor(value) : 0;
+    const floor = ok ? decodeFloorRecord(value) : 0;
     if (typeof floor === 'string') {
       this.#tellUnreadable(claim, FLOOR_KEY, floor, step);
       this.#leases.refuse(claim, 'unreadable', step);

@@ -16,7 +16,7 @@ export interface Doing {
  * `queued`: behind another request of this process for the name. `contending`: the paper's Try. `holding`: Hold, and Renew if a
  * renewal is under way. `releasing`: its holder has stopped. `asking`: it is no request for the lease at all.
  */
-export type Phase = 'queued' | 'contending' | 'holding' | 'releasing' | 'asking';
+export type StorageClaimPhase = 'queued' | 'contending' | 'holding' | 'releasing' | 'asking';
 
 /** When an own write left, and for which term. */
 export interface Start {
@@ -28,7 +28,7 @@ export interface Start {
   readonly carried: number;
 }
 
-export interface Claim<Does extends Doing> {
+export interface StorageClaim<Does extends Doing> {
   readonly lease: number;
   readonly name: string;
   readonly wants: 'lease' | 'holder' | 'erasure';
@@ -38,7 +38,7 @@ export interface Claim<Does extends Doing> {
   /** It is renewed until it is released. */
   keep: boolean;
   meta: Uint8Array | null;
-  phase: Phase;
+  phase: StorageClaimPhase;
   doing: Does;
   /** When to look at it again. */
   at: MonoUs;
@@ -68,9 +68,9 @@ export interface KnownRecord {
   readonly version: Version | null;
 }
 
-export type NewClaim = Pick<Claim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
+export type WantedClaim = Pick<StorageClaim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
 
-export function newClaim<Does extends Doing>(wanted: NewClaim, phase: Phase, doing: Does): Claim<Does> {
+export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: StorageClaimPhase, doing: Does): StorageClaim<Does> {
   return {
     ...wanted,
     phase,

@@ -4,16 +4,16 @@
  */
 import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
-import type { Claim } from './claim.ts';
+import type { StorageClaim } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
-import { decodeFloor, decodeLeaseRecord, encodeFloor, FLOOR_KEY, isUnreadable, keyOf } from './contents.ts';
+import { decodeFloorRecord, decodeLeaseRecord, encodeFloorRecord, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
 import type { ClaimDesk } from './desk.ts';
 import type { Answer } from './leases.ts';
 
 /** The floor is contended by others that erase; after so many tries this one is left for later. */
 const TRIES_MAX = 8;
 
-type CasClaim = Claim<CasDoing>;
+type CasClaim = StorageClaim<CasDoing>;
 type CompactionDoing = CasDoingOf<'finding' | 'finding-floor' | 'raising-floor' | 'erasing'>;
 
 export class Compaction {
@@ -27,7 +27,7 @@ export class Compaction {
 
   begin(claim: CasClaim, step: StorageStep): void {
     const op = this.#desk.nextOp();
-    step.read(this.#config.unit, keyOf(claim.name), op);
+    step.read(this.#config.unit, nameKeyOf(claim.name), op);
     this.#go(claim, { kind: 'finding', ops: [op] }, step);
   }
 
@@ -40,7 +40,7 @@ export class Compaction {
       this.#end(claim, false, step);
     } else if (doing.kind === 'finding') {
       const found = decodeLeaseRecord(claim.name, answer.value);
-      if (isUnreadable(found)) step.emit({ kind: 'unreadable', lease: claim.lease, key: keyOf(claim.name), why: found });
+      if (isUnreadable(found)) step.emit({ kind: 'unreadable', lease: claim.lease, key: nameKeyOf(claim.name), why: found });
       if (found === null || isUnreadable(found) || found.isHeld) this.#end(claim, false, step);
       else this.#findFloor(claim, { seen: { record: found, version: answer.version } }, step);
     } else if (doing.kind === 'finding-floor') {
@@ -66,7 +66,7 @@ export class Compaction {
   }
 
   #raise(claim: CasClaim, doing: Pick<CasDoingOf<'finding-floor'>, 'seen'>, { value, version }: Answer, step: StorageStep): void {
-    const floor = decodeFloor(value);
+    const floor = decodeFloorRecord(value);
     if (typeof floor === 'string') {
       step.emit({ kind: 'unreadable', lease: claim.lease, key: FLOOR_KEY, why: floor });
       this.#end(claim, false, step);
@@ -74,14 +74,14 @@ export class Compaction {
       this.#erase(claim, doing, step);
     } else {
       const op = this.#desk.nextOp();
-      step.swap(this.#config.unit, FLOOR_KEY, version, encodeFloor(doing.seen.record.token), op);
+      step.swap(this.#config.unit, FLOOR_KEY, version, encodeFloorRecord(doing.seen.record.token), op);
       this.#go(claim, { kind: 'raising-floor', ops: [op], seen: doing.seen }, step);
     }
   }
 
   #erase(claim: CasClaim, { seen }: Pick<CasDoingOf<'finding-floor'>, 'seen'>, step: StorageStep): void {
     const op = this.#desk.nextOp();
-    step.swap(this.#config.unit, keyOf(claim.name), seen.version, null, op);
+    step.swap(this.#config.unit, nameKeyOf(claim.name), seen.version, null, op);
     this.#go(claim, { kind: 'erasing', ops: [op] }, step);
   }
 

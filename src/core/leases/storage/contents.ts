@@ -3,7 +3,7 @@
  * process, and is never used twice: "unchanged" is "untouched".
  */
 import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type WallUs } from '../../../kernel/index.ts';
-import { openRecord, RECORD_KINDS, sealRecord, type RecordKind, type Unreadable } from './record.ts';
+import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
@@ -54,7 +54,7 @@ const STATEMENTS = '_tenure/said/';
 export const FLOOR_KEY = '_tenure/token-floor';
 
 /** Where the name itself is. */
-export function keyOf(name: string): string {
+export function nameKeyOf(name: string): string {
   return name;
 }
 
@@ -71,14 +71,14 @@ const GROUNDED = 2;
 const EXCLUSIVE = 0;
 
 export function encodeNameRecord(name: string, { owner, lease, seq, token, termUs, meta }: NameRecord): Uint8Array {
-  return sealRecord(name, 'name', pack([owner, lease, seq, token, termUs, EXCLUSIVE], meta));
+  return sealLeaseRecord(name, 'name', pack([owner, lease, seq, token, termUs, EXCLUSIVE], meta));
 }
 
 export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<NameRecord> {
   if (bytes === null) return null;
-  const opened = openRecord(name, bytes);
+  const opened = openLeaseRecord(name, bytes);
   if (typeof opened === 'string') return opened;
-  if (opened.kind === RECORD_KINDS.nothing) return null;
+  if (opened.kind === LEASE_RECORD_KINDS.nothing) return null;
   const content = contentOf(opened, 'name', 6);
   if (content === null) return 'corrupt';
   const { numbers, rest } = content;
@@ -91,16 +91,16 @@ export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<
 
 /** ⊥, written over a name. */
 export function encodeNothing(name: string): Uint8Array {
-  return sealRecord(name, 'nothing', new Uint8Array(0));
+  return sealLeaseRecord(name, 'nothing', new Uint8Array(0));
 }
 
 export function encodeStatement(name: string, { owner, lease, seq }: Uid): Uint8Array {
-  return sealRecord(name, 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
+  return sealLeaseRecord(name, 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
 }
 
 export function decodeStatement(name: string, bytes: Uint8Array | null): Found<Statement> {
   if (bytes === null) return null;
-  const opened = openRecord(name, bytes);
+  const opened = openLeaseRecord(name, bytes);
   if (typeof opened === 'string') return opened;
   const content = contentOf(opened, 'statement', 4);
   if (content === null) return 'corrupt';
@@ -112,12 +112,12 @@ export function decodeStatement(name: string, bytes: Uint8Array | null): Found<S
 export function encodeLeaseRecord(name: string, record: LeaseRecord): Uint8Array {
   const { owner, lease, seq, token, termUs, meta, isHeld, isGrounded } = record;
   const flags = (isHeld ? HELD : 0) | (isGrounded ? GROUNDED : 0);
-  return sealRecord(name, 'lease', pack([owner, lease, seq, token, termUs, flags, EXCLUSIVE], meta));
+  return sealLeaseRecord(name, 'lease', pack([owner, lease, seq, token, termUs, flags, EXCLUSIVE], meta));
 }
 
 export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found<LeaseRecord> {
   if (bytes === null) return null;
-  const opened = openRecord(name, bytes);
+  const opened = openLeaseRecord(name, bytes);
   if (typeof opened === 'string') return opened;
   const content = contentOf(opened, 'lease', 7);
   if (content === null) return 'corrupt';
@@ -128,13 +128,13 @@ export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found
   return { owner: owner as Incarnation, lease, seq, token, termUs, meta: content.rest, isHeld, isGrounded: (flags & GROUNDED) !== 0 };
 }
 
-export function encodeFloor(floor: number): Uint8Array {
-  return sealRecord(FLOOR_KEY, 'floor', pack([floor], null));
+export function encodeFloorRecord(floor: number): Uint8Array {
+  return sealLeaseRecord(FLOOR_KEY, 'floor', pack([floor], null));
 }
 
-export function decodeFloor(bytes: Uint8Array | null): number | Unreadable {
+export function decodeFloorRecord(bytes: Uint8Array | null): number | Unreadable {
   if (bytes === null) return 0;
-  const opened = openRecord(FLOOR_KEY, bytes);
+  const opened = openLeaseRecord(FLOOR_KEY, bytes);
   if (typeof opened === 'string') return opened;
   return contentOf(opened, 'floor', 1)?.numbers[0] ?? 'corrupt';
 }
@@ -150,10 +150,10 @@ function pack(numbers: readonly number[], rest: Uint8Array | null): Uint8Array {
 
 function contentOf(
   { kind, content }: { readonly kind: number; readonly content: Uint8Array },
-  expected: RecordKind,
+  expected: LeaseRecordKind,
   count: number,
 ): { numbers: number[]; rest: Uint8Array | null } | null {
-  if (kind !== RECORD_KINDS[expected] || content.length < 8 * count) return null;
+  if (kind !== LEASE_RECORD_KINDS[expected] || content.length < 8 * count) return null;
   const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
   const numbers = Array.from({ length: count }, (_, i) => view.getFloat64(8 * i));
   if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) return null;

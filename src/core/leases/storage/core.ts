@@ -6,7 +6,7 @@
 import { decodeName, monoAfter, monoUs, NEVER, spanUs, TenureError, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
 import { META_BYTES_MAX } from '../limits.ts';
-import { newClaim, type Doing, type NewClaim } from './claim.ts';
+import { newClaim, type Doing, type WantedClaim } from './claim.ts';
 import type { FigureState, StorageCommand, StorageConfig, StorageEvent, StorageStep } from './config.ts';
 import { ClaimDesk } from './desk.ts';
 import { StorageLeases, type StorageProtocol } from './leases.ts';
@@ -191,7 +191,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     this.#desk.turn(claim, this.#protocol.idle, claim.deadlineMono);
   }
 
-  #ask(wanted: NewClaim, step: StorageStep): void {
+  #ask(wanted: WantedClaim, step: StorageStep): void {
     const claim = newClaim(wanted, 'asking', this.#protocol.idle);
     this.#desk.add(claim);
     this.#protocol.ask(claim, step);
@@ -206,12 +206,12 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     return undefined;
   }
 
-  #asked({ lease, name }: Of<'query' | 'compact'>, wants: NewClaim['wants']): NewClaim {
+  #asked({ lease, name }: Of<'query' | 'compact'>, wants: WantedClaim['wants']): WantedClaim {
     return this.#wanted(lease, name, wants, { waits: false, waitUntil: NEVER, termUs: 0, keep: false, meta: null });
   }
 
   /** A call that does not fit the state is refused: a number that is in use is not free to contend (Figure 1). */
-  #wanted(lease: number, name: Uint8Array, wants: NewClaim['wants'], rest: Omit<NewClaim, 'lease' | 'name' | 'wants'>): NewClaim {
+  #wanted(lease: number, name: Uint8Array, wants: WantedClaim['wants'], rest: Omit<WantedClaim, 'lease' | 'name' | 'wants'>): WantedClaim {
     if (this.#desk.get(lease)) throw new TenureError('TENURE_BAD_ARGUMENT', `the number ${lease} is in use already`);
     return { lease, name: textOf(name), wants, ...rest };
   }

@@ -4,11 +4,11 @@ import type { StorageConfig } from './config.ts';
 import type { Found, NameRecord, Statement } from './contents.ts';
 
 /** Figure 5's renewal reads before it writes and after; that of section 7.1 only writes. */
-export type Renewal = 'eventual-nd' | 'nd';
+export type RenewalKind = 'eventual-nd' | 'nd';
 
 export interface DeltaConfig extends StorageConfig {
   /** `eventual-nd` unless told otherwise: if an assumption ever breaks, two holders do not renew for ever. */
-  readonly renewal?: Renewal;
+  readonly renewal?: RenewalKind;
   /** `literal`: the paper's single register, with fixed delays. Unsafe where a write lands late. */
   readonly variant?: 'product' | 'literal';
 }

@@ -6,7 +6,7 @@
 import { ballotTime, monoAfter, monoUs, NEVER, spanUs, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot } from '../../contract.ts';
 import { stretch } from '../timing.ts';
-import type { Claim } from './claim.ts';
+import type { StorageClaim } from './claim.ts';
 import type { StorageStep } from './config.ts';
 import {
   decodeNameRecord,
@@ -16,7 +16,7 @@ import {
   encodeStatement,
   isSameUid,
   isUnreadable,
-  keyOf,
+  nameKeyOf,
   statementKeyOf,
   tokenAt,
   type Found,
@@ -29,7 +29,7 @@ import type { Answer, Ends, StorageLeases, StorageProtocol } from './leases.ts';
 import { ALL_DELTA_RULES, LITERAL_DELTA_RULES, type DeltaRules } from './rules.ts';
 import type { Sighting } from './sightings.ts';
 
-type DeltaClaim = Claim<DeltaDoing>;
+type DeltaClaim = StorageClaim<DeltaDoing>;
 
 const IDLE: DeltaDoing = { kind: 'idle', ops: [] };
 const RESTING: DeltaDoing = { kind: 'resting', ops: [] };
@@ -91,7 +91,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const { desk } = this.#leases.ground;
     const opX = desk.nextOp();
     const ops = withY ? [opX, desk.nextOp()] : [opX];
-    step.read(unit, keyOf(name), opX);
+    step.read(unit, nameKeyOf(name), opX);
     if (ops[1] !== undefined) step.read(unit, statementKeyOf(name), ops[1]);
     return { kind: 'reading', ops, opX, x: null, y: null, readMono: step.monoUs, readWall: step.wallUs };
   }
@@ -102,7 +102,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const { sightings, takesFrom, owner } = this.#leases.ground;
     if (isUnreadable(y)) this.#tellUnreadable(claim, statementKeyOf(claim.name), y, step);
     if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), found, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
       if (this.#rules.unreadableIsRefused) {
         this.#leases.refuse(claim, 'unreadable', step);
         return;
@@ -144,7 +144,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     // A client library that sends again by itself is what the second write of a mutant stands for.
     const ops = this.#rules.writeOnce ? [desk.nextOp()] : [desk.nextOp(), desk.nextOp()];
     claim.trips++;
-    for (const op of ops) step.write(unit, keyOf(name), bytes, op);
+    for (const op of ops) step.write(unit, nameKeyOf(name), bytes, op);
     const doing: DeltaDoing = {
       kind: 'writing',
       ops,
@@ -238,7 +238,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
 
   /** Lines 1 to 5 of Figure 5. An own write that landed late is of this lease as well. */
   #renewOn(claim: DeltaClaim, { x, readMono, readWall }: DoingOf<'reading'>, step: StorageStep): void {
-    if (isUnreadable(x)) this.#tellUnreadable(claim, keyOf(claim.name), x, step);
+    if (isUnreadable(x)) this.#tellUnreadable(claim, nameKeyOf(claim.name), x, step);
     const isMine = x !== null && !isUnreadable(x) && x.owner === this.#leases.ground.owner && x.lease === claim.lease;
     if (isMine) this.#write(claim, { readMono, readWall }, claim.token, step);
     else this.#leases.failRenewal(claim, step);
@@ -273,7 +273,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const { unit } = this.#config;
     const op = this.#leases.ground.desk.nextOp();
     if (this.#rules.releaseApart) step.write(unit, statementKeyOf(name), encodeStatement(name, uid), op);
-    else step.write(unit, keyOf(name), encodeNothing(name), op);
+    else step.write(unit, nameKeyOf(name), encodeNothing(name), op);
     return op;
   }
 
@@ -311,7 +311,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
    */
   #looked(claim: DeltaClaim, { x, y, first, readMono }: DoingOf<'looking'>, step: StorageStep): void {
     if (isUnreadable(x)) {
-      this.#tellUnreadable(claim, keyOf(claim.name), x, step);
+      this.#tellUnreadable(claim, nameKeyOf(claim.name), x, step);
       this.#leases.answer(claim, null, false, null, step);
       return;
     }

@@ -5,7 +5,7 @@
 import { NumberMap, type MonoUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { fromPlain, toPlain, type Claim, type Doing } from './claim.ts';
+import { fromPlain, toPlain, type StorageClaim, type Doing } from './claim.ts';
 
 interface DeskSnapshot {
   readonly lastOp: number;
@@ -15,7 +15,7 @@ interface DeskSnapshot {
 }
 
 export class ClaimDesk<Does extends Doing> {
-  readonly #claims = new NumberMap<Claim<Does>>();
+  readonly #claims = new NumberMap<StorageClaim<Does>>();
   /** In line for a name, the first in line first. */
   readonly #lines = new Map<string, number[]>();
   /** Whose answer an access brings. */
@@ -37,27 +37,27 @@ export class ClaimDesk<Does extends Doing> {
     return ++this.#lastSeq;
   }
 
-  get(lease: number): Claim<Does> | undefined {
+  get(lease: number): StorageClaim<Does> | undefined {
     return this.#claims.get(lease);
   }
 
-  all(): readonly Claim<Does>[] {
+  all(): readonly StorageClaim<Does>[] {
     return this.#claims.values().sort((a, b) => a.lease - b.lease);
   }
 
-  add(claim: Claim<Does>): void {
+  add(claim: StorageClaim<Does>): void {
     this.#claims.set(claim.lease, claim);
   }
 
   /** Behind all that wait for the name already. */
-  enqueue(claim: Claim<Does>): void {
+  enqueue(claim: StorageClaim<Does>): void {
     this.add(claim);
     const line = this.#lines.get(claim.name);
     if (line) line.push(claim.lease);
     else this.#lines.set(claim.name, [claim.lease]);
   }
 
-  firstFor(name: string): Claim<Does> | undefined {
+  firstFor(name: string): StorageClaim<Does> | undefined {
     const first = this.#lines.get(name)?.[0];
     return first === undefined ? undefined : this.#claims.get(first);
   }
@@ -67,7 +67,7 @@ export class ClaimDesk<Does extends Doing> {
   }
 
   /** The one that is first in line from here on, if there is one and it was not before. */
-  remove(claim: Claim<Does>): Claim<Does> | undefined {
+  remove(claim: StorageClaim<Does>): StorageClaim<Does> | undefined {
     this.#forget(claim);
     this.#claims.delete(claim.lease);
     const line = this.#lines.get(claim.name);
@@ -79,14 +79,14 @@ export class ClaimDesk<Does extends Doing> {
   }
 
   /** From here on the claim does this, and waits for nothing that it did before. */
-  turn(claim: Claim<Does>, doing: Does, at: MonoUs): void {
+  turn(claim: StorageClaim<Does>, doing: Does, at: MonoUs): void {
     this.#forget(claim);
     claim.doing = doing;
     for (const op of doing.ops) this.#asking.set(op, claim.lease);
     this.plan(claim, at);
   }
 
-  plan(claim: Claim<Does>, at: MonoUs): void {
+  plan(claim: StorageClaim<Does>, at: MonoUs): void {
     claim.at = at;
     if (at === Infinity) return;
     this.#due.push(at, claim.lease);
@@ -96,7 +96,7 @@ export class ClaimDesk<Does extends Doing> {
   }
 
   /** The claim that waits for this answer. It is heard once. */
-  answered(op: number): Claim<Does> | undefined {
+  answered(op: number): StorageClaim<Does> | undefined {
     const lease = this.#asking.get(op);
     if (lease === undefined) return undefined;
     this.#asking.delete(op);
@@ -104,7 +104,7 @@ export class ClaimDesk<Does extends Doing> {
   }
 
   /** The next claim whose time has come. Skips stale entries: a claim keeps only its current instant. */
-  take(now: MonoUs): Claim<Does> | null {
+  take(now: MonoUs): StorageClaim<Does> | null {
     for (let at = this.#due.nextAt; at <= now; at = this.#due.nextAt) {
       const claim = this.#claims.get(this.#due.take(now));
       if (claim?.at === at) return claim;
@@ -112,7 +112,7 @@ export class ClaimDesk<Does extends Doing> {
     return null;
   }
 
-  #forget({ doing }: Claim<Does>): void {
+  #forget({ doing }: StorageClaim<Does>): void {
     for (const op of doing.ops) this.#asking.delete(op);
   }
 
@@ -131,7 +131,7 @@ export class ClaimDesk<Does extends Doing> {
     this.#lines.clear();
     for (const [name, line] of lines) this.#lines.set(name, [...line]);
     for (const one of claims) {
-      const claim = fromPlain(one) as Claim<Does>;
+      const claim = fromPlain(one) as StorageClaim<Does>;
       this.add(claim);
       // Answers that came already are not awaited again.
       for (const op of claim.doing.ops) this.#asking.set(op, claim.lease);

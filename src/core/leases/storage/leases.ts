@@ -5,7 +5,7 @@
 import { monoAfter, monoUs, NEVER, spanUs, type BallotTime, type Incarnation, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { HolderHint, RefusalReason } from '../contract.ts';
 import { renewAfterUs } from '../timing.ts';
-import type { Claim, Doing } from './claim.ts';
+import type { StorageClaim, Doing } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import type { ClaimDesk } from './desk.ts';
 import type { StorageRules } from './rules.ts';
@@ -19,20 +19,20 @@ export interface StorageProtocol<Does extends Doing> {
   readonly idle: Does;
   readonly resting: Does;
   /** It is first in line: begins to contend, or does so again. */
-  contend(claim: Claim<Does>, step: StorageStep): void;
+  contend(claim: StorageClaim<Does>, step: StorageStep): void;
   /** Whether a write of the contender left that may yet make it a holder: it cannot just be dropped. */
-  isCommitted(claim: Claim<Does>): boolean;
+  isCommitted(claim: StorageClaim<Does>): boolean;
   /** It rests: a hint that the record has changed is of use. */
-  isResting(claim: Claim<Does>): boolean;
-  renew(claim: Claim<Does>, step: StorageStep): void;
+  isResting(claim: StorageClaim<Does>): boolean;
+  renew(claim: StorageClaim<Does>, step: StorageStep): void;
   /** A renewal is under way, not one that rests after it failed. */
-  isRenewing(claim: Claim<Does>): boolean;
+  isRenewing(claim: StorageClaim<Does>): boolean;
   /** The holder has stopped: gives it back. */
-  giveBack(claim: Claim<Does>, step: StorageStep): void;
-  ask(claim: Claim<Does>, step: StorageStep): void;
-  answered(claim: Claim<Does>, completion: Answer, step: StorageStep): void;
+  giveBack(claim: StorageClaim<Does>, step: StorageStep): void;
+  ask(claim: StorageClaim<Does>, step: StorageStep): void;
+  answered(claim: StorageClaim<Does>, completion: Answer, step: StorageStep): void;
   /** Its time has come: an answer did not, or a rest or a pause is over. */
-  due(claim: Claim<Does>, step: StorageStep): void;
+  due(claim: StorageClaim<Does>, step: StorageStep): void;
   /** How long a record that was seen must stay as it is before it is free. */
   observationUs(seen: Sighting): number;
 }
@@ -74,7 +74,7 @@ export class StorageLeases<Does extends Doing> {
   // ── In line ────────────────────────────────────────────────────────────────────────────────────────
 
   /** First in line, or in line. One that does not wait is refused where it would have to. */
-  enter(claim: Claim<Does>, step: StorageStep): void {
+  enter(claim: StorageClaim<Does>, step: StorageStep): void {
     const { desk } = this.ground;
     const first = desk.firstFor(claim.name);
     if (first?.phase === 'holding' && this.isOver(first, step)) this.lose(first, step);
@@ -93,13 +93,13 @@ export class StorageLeases<Does extends Doing> {
     this.#begin(claim, step);
   }
 
-  #begin(claim: Claim<Does>, step: StorageStep): void {
+  #begin(claim: StorageClaim<Does>, step: StorageStep): void {
     claim.phase = 'contending';
     this.#protocol().contend(claim, step);
   }
 
   /** Nothing is left of it: the next in line begins. */
-  end(claim: Claim<Does>, step: StorageStep): void {
+  end(claim: StorageClaim<Does>, step: StorageStep): void {
     const next = this.ground.desk.remove(claim);
     if (next !== undefined) this.#begin(next, step);
   }
@@ -107,7 +107,7 @@ export class StorageLeases<Does extends Doing> {
   // ── Contending ─────────────────────────────────────────────────────────────────────────────────────
 
   /** Looks again then, or when its caller's patience ends. */
-  rest(claim: Claim<Does>, until: MonoUs, step: StorageStep): void {
+  rest(claim: StorageClaim<Does>, until: MonoUs, step: StorageStep): void {
     if (claim.isCalledOff) {
       this.end(claim, step);
       return;
@@ -121,7 +121,7 @@ export class StorageLeases<Does extends Doing> {
   }
 
   /** An access failed, was late or was not answered. */
-  stumble(claim: Claim<Does>, step: StorageStep): void {
+  stumble(claim: StorageClaim<Does>, step: StorageStep): void {
     claim.failures++;
     if (!claim.waits && !claim.isCalledOff && claim.failures >= FAILURES_MAX) this.refuse(claim, 'unreachable', step);
     else this.rest(claim, this.later(this.ground.config.timing.retryUs, step), step);
@@ -132,7 +132,7 @@ export class StorageLeases<Does extends Doing> {
     return monoAfter(step.monoUs, spanUs(Math.ceil(aboutUs / 2) + step.choose(aboutUs)));
   }
 
-  refuse(claim: Claim<Does>, reason: RefusalReason, step: StorageStep): void {
+  refuse(claim: StorageClaim<Does>, reason: RefusalReason, step: StorageStep): void {
     if (!claim.isCalledOff) {
       step.emit({ kind: 'refused', lease: claim.lease, reason, holder: this.hint(claim.name, step), unreached: [] });
     }
@@ -140,7 +140,7 @@ export class StorageLeases<Does extends Doing> {
   }
 
   /** The caller wants it no more. What may yet become a lease goes on, and is given back if it does. */
-  callOff(claim: Claim<Does>, step: StorageStep): void {
+  callOff(claim: StorageClaim<Does>, step: StorageStep): void {
     if (claim.isCalledOff || (claim.phase !== 'contending' && claim.phase !== 'queued')) return;
     if (claim.phase === 'queued' || !this.#protocol().isCommitted(claim)) {
       this.refuse(claim, 'cancelled', step);
@@ -153,7 +153,7 @@ export class StorageLeases<Does extends Doing> {
   // ── Holding ────────────────────────────────────────────────────────────────────────────────────────
 
   /** It is ours until these ends, which have not come. */
-  grant(claim: Claim<Does>, token: BallotTime, ends: Ends, step: StorageStep): void {
+  grant(claim: StorageClaim<Does>, token: BallotTime, ends: Ends, step: StorageStep): void {
     claim.token = token;
     claim.failures = 0;
     this.#setEnds(claim, ends);
@@ -171,7 +171,7 @@ export class StorageLeases<Does extends Doing> {
   }
 
   /** A renewal that carried this proclaim has ended well. The deadline never goes back, and what is over stays over. */
-  extend(claim: Claim<Does>, ends: Ends, carried: number, step: StorageStep): void {
+  extend(claim: StorageClaim<Does>, ends: Ends, carried: number, step: StorageStep): void {
     const { rules } = this.ground;
     if (rules.endIsFinal && this.isOver(claim, step)) {
       this.lose(claim, step);
@@ -194,71 +194,71 @@ export class StorageLeases<Does extends Doing> {
   }
 
   /** The old deadline stands, and it is tried again until that has passed. */
-  failRenewal(claim: Claim<Does>, step: StorageStep): void {
+  failRenewal(claim: StorageClaim<Does>, step: StorageStep): void {
     step.emit({ kind: 'renewal-failed', lease: claim.lease });
     this.pursue(claim, this.#protocol().resting, this.later(this.ground.config.timing.retryUs, step));
   }
 
   /** Part of a renewal: never past the deadline, so that what is lost is said to be lost. */
-  pursue(claim: Claim<Does>, doing: Does, until: MonoUs): void {
+  pursue(claim: StorageClaim<Does>, doing: Does, until: MonoUs): void {
     const isCut = this.ground.rules.endIsFinal;
     this.ground.desk.turn(claim, doing, isCut ? monoUs(Math.min(until, claim.deadlineMono)) : until);
   }
 
-  #hold(claim: Claim<Does>): void {
+  #hold(claim: StorageClaim<Does>): void {
     this.ground.desk.turn(claim, this.#protocol().idle, claim.keep ? this.#renewAt(claim) : claim.deadlineMono);
   }
 
-  #renewAt({ deadlineMono, termUs }: Claim<Does>): MonoUs {
+  #renewAt({ deadlineMono, termUs }: StorageClaim<Does>): MonoUs {
     return monoUs(deadlineMono - termUs + renewAfterUs(termUs));
   }
 
-  #setEnds(claim: Claim<Does>, { mono, wall }: Ends): void {
+  #setEnds(claim: StorageClaim<Does>, { mono, wall }: Ends): void {
     claim.deadlineMono = mono;
     claim.deadlineWall = wall;
   }
 
   /** Both ends, as the caller may go by them. */
-  #told({ deadlineMono, deadlineWall }: Claim<Does>): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
+  #told({ deadlineMono, deadlineWall }: StorageClaim<Does>): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
     const deadlineWallUs = this.ground.rules.holderWatchesWall ? deadlineWall : (Infinity as WallUs);
     return { deadlineMonoUs: deadlineMono, deadlineWallUs };
   }
 
   /** Computed from the clocks when asked (rule 11), and by both of them (rule 12). */
-  remainingUs({ deadlineMono, deadlineWall }: Claim<Does>, mono: MonoUs, wall: WallUs): number {
+  remainingUs({ deadlineMono, deadlineWall }: StorageClaim<Does>, mono: MonoUs, wall: WallUs): number {
     const byMono = deadlineMono - mono;
     return this.ground.rules.holderWatchesWall ? Math.min(byMono, deadlineWall - wall) : byMono;
   }
 
-  isOver(claim: Claim<Does>, { monoUs: mono, wallUs: wall }: Pick<StorageStep, 'monoUs' | 'wallUs'>): boolean {
+  isOver(claim: StorageClaim<Does>, { monoUs: mono, wallUs: wall }: Pick<StorageStep, 'monoUs' | 'wallUs'>): boolean {
     return this.remainingUs(claim, mono, wall) <= 0;
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** The holder has stopped before the first word of it leaves. */
-  release(claim: Claim<Does>, step: StorageStep): void {
+  release(claim: StorageClaim<Does>, step: StorageStep): void {
     claim.phase = 'releasing';
     step.emit({ kind: 'stopped', lease: claim.lease });
     this.#protocol().giveBack(claim, step);
   }
 
   /** Past its deadline the holder has stopped, and nobody need wait for what it left. */
-  lose(claim: Claim<Does>, step: StorageStep): void {
+  lose(claim: StorageClaim<Does>, step: StorageStep): void {
     claim.phase = 'releasing';
     claim.isQuiet = true;
     step.emit({ kind: 'lost', lease: claim.lease });
     this.#protocol().giveBack(claim, step);
   }
 
-  released(claim: Claim<Does>, isKnown: boolean, step: StorageStep): void {
+  released(claim: StorageClaim<Does>, isKnown: boolean, step: StorageStep): void {
     if (!claim.isQuiet) step.emit({ kind: 'released', lease: claim.lease, byQuorum: isKnown });
     this.end(claim, step);
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
 
-  due(claim: Claim<Does>, step: StorageStep): void {
+  due(claim: StorageClaim<Does>, step: StorageStep): void {
     const protocol = this.#protocol();
     switch (claim.phase) {
       case 'queued':
@@ -277,7 +277,7 @@ export class StorageLeases<Does extends Doing> {
     }
   }
 
-  #dueHold(claim: Claim<Does>, step: StorageStep): void {
+  #dueHold(claim: StorageClaim<Does>, step: StorageStep): void {
     const protocol = this.#protocol();
     const isRenewing = protocol.isRenewing(claim);
     if (this.isOver(claim, step) && (this.ground.rules.endIsFinal || !isRenewing)) this.lose(claim, step);
@@ -296,18 +296,18 @@ export class StorageLeases<Does extends Doing> {
     return remainingUsMax > 0 ? { owner: seen.owner, token: seen.token, remainingUsMax } : null;
   }
 
-  #ownHint(claim: Claim<Does>, step: StorageStep): HolderHint | null {
+  #ownHint(claim: StorageClaim<Does>, step: StorageStep): HolderHint | null {
     if (claim.phase !== 'holding') return this.hint(claim.name, step);
     return { owner: this.ground.owner, token: claim.token, remainingUsMax: this.remainingUs(claim, step.monoUs, step.wallUs) };
   }
 
   /** If this process itself holds the name, nothing need be read. */
-  ownHolder(name: string, step: StorageStep): Claim<Does> | null {
+  ownHolder(name: string, step: StorageStep): StorageClaim<Does> | null {
     const first = this.ground.desk.firstFor(name);
     return first?.phase === 'holding' && !this.isOver(first, step) ? first : null;
   }
 
-  answer(claim: Claim<Does>, holder: HolderHint | null, certain: boolean, meta: Uint8Array | null, step: StorageStep): void {
+  answer(claim: StorageClaim<Does>, holder: HolderHint | null, certain: boolean, meta: Uint8Array | null, step: StorageStep): void {
     this.ground.desk.remove(claim);
     step.emit({ kind: 'answered', lease: claim.lease, holder, certain, meta: holder === null ? null : meta });
   }

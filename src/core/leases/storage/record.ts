@@ -6,7 +6,7 @@
 import { encodeName, hashName } from '../../../kernel/index.ts';
 
 /** Numbers stay what they are for ever. */
-export const RECORD_KINDS = {
+export const LEASE_RECORD_KINDS = {
   /** x: the name in a plain register. */
   name: 1,
   /** y: what a writer states of its name. */
@@ -19,7 +19,7 @@ export const RECORD_KINDS = {
   floor: 5,
 } as const;
 
-export type RecordKind = keyof typeof RECORD_KINDS;
+export type LeaseRecordKind = keyof typeof LEASE_RECORD_KINDS;
 
 /** Why bytes are no record: damaged, or written by a later version. */
 export type Unreadable = 'corrupt' | 'format';
@@ -35,13 +35,13 @@ const SUM_BYTES = 8;
 /** Two hashes of 32 bits make the checksum. */
 const SUM_SEEDS = [0x7e_4e_00_01, 0x7e_4e_00_02] as const;
 
-export function sealRecord(name: string, kind: RecordKind, content: Uint8Array): Uint8Array {
+export function sealLeaseRecord(name: string, kind: LeaseRecordKind, content: Uint8Array): Uint8Array {
   const end = HEADER_BYTES + content.length;
   const record = new Uint8Array(end + SUM_BYTES);
   const view = new DataView(record.buffer);
   view.setUint32(0, MAGIC);
   view.setUint8(FORMAT_AT, FORMAT);
-  view.setUint8(KIND_AT, RECORD_KINDS[kind]);
+  view.setUint8(KIND_AT, LEASE_RECORD_KINDS[kind]);
   view.setUint32(LENGTH_AT, content.length);
   record.set(content, HEADER_BYTES);
   const sums = checksum(name, record, end);
@@ -54,7 +54,7 @@ export interface OpenedRecord {
   readonly content: Uint8Array;
 }
 
-export function openRecord(name: string, record: Uint8Array): OpenedRecord | Unreadable {
+export function openLeaseRecord(name: string, record: Uint8Array): OpenedRecord | Unreadable {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
   if (record.length < HEADER_BYTES || view.getUint32(0) !== MAGIC) return 'corrupt';
   if (view.getUint8(FORMAT_AT) !== FORMAT) return 'format';

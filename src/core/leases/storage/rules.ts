@@ -1,6 +1,6 @@
 /**
  * The rules of leases on storage, by name. In production all are in force; only the simulator takes one out (a
- * mutant), to show that something breaks. `docs/divergence/storage.md` says why each is there.
+ * mutant), to show that something breaks. `docs/research/divergence/storage.md` says why each is there.
  */
 
 /** Rules of both kinds of stores. */

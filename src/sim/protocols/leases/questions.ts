@@ -26,7 +26,7 @@ interface Believer {
   believed?(name: Uint8Array, mono: MonoUs, wall: WallUs): number;
 }
 
-export class Questions {
+export class ApplicationQuestions {
   readonly #desk: Desk<QuorumCommand>;
   readonly #asking: Asking;
   /** Names that were asked about, by the number of the question. */

@@ -1,6 +1,6 @@
 /** Worlds of engines that are cells of members and clients, with a member, client, handle, name or habit less, without disks, or without a bootstrap. */
 import type { Scenario, SmallerScenario } from '../../protocol.ts';
-import type { QuorumHabits } from './user.ts';
+import type { QuorumHabits } from './habits.ts';
 
 interface CellWorld {
   readonly members: number;

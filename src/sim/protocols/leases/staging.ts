@@ -10,7 +10,7 @@ import { ASKER_NAMES, VOTER_NAMES } from '../../stage/words.ts';
 import type { Said } from '../../tape.ts';
 import { sayLease } from './actor.ts';
 import { memberKeysOf } from './habits.ts';
-import type { QuorumHabits } from './user.ts';
+import type { QuorumHabits } from './habits.ts';
 
 type Line = Pick<Said, 'verb' | 'words'>;
 

@@ -6,7 +6,8 @@
 import { decodeName, encodeName, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
-import { Questions } from './questions.ts';
+import type { QuorumHabits } from './habits.ts';
+import { ApplicationQuestions } from './questions.ts';
 import { RateComparing } from './rate-comparing.ts';
 
 /** What a user asks of its core directly. */
@@ -16,57 +17,6 @@ export interface LeaseHolder {
   readonly votes?: number;
   /** The token of the lease its learner believes in; 0 if in none. */
   believed?(name: Uint8Array, mono: MonoUs, wall: WallUs): number;
-}
-
-export interface QuorumHabits {
-  readonly handles: number;
-  readonly resources: readonly { readonly text: string; readonly bytes: Uint8Array }[];
-  readonly maxTermUs: number;
-  /** A term that every member grants, where they differ. */
-  readonly sureTermUs?: number;
-  /** Leases are left to run out: no renewal, no release. */
-  readonly lapseOnly: boolean;
-  /** Until the world heals holders renew with every use, for a moment only, and have something new to say with every other. */
-  readonly restless?: boolean;
-  /** Until the world heals leases are not renewed, many are short or held for a moment only, and the next is asked for at once. */
-  readonly hasty?: boolean;
-  /** Nobody waits for a lease before the world heals. */
-  readonly impatient?: boolean;
-  /** Whoever asks waits for terms before it changes its mind. */
-  readonly patient?: boolean;
-  /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
-  readonly rush: boolean;
-  /** Nobody waits then: who is refused tries again, all after the same pause. */
-  readonly trying: boolean;
-  readonly livenessUs: number;
-  /** Whether the engine can tell of changes. */
-  readonly watches: boolean;
-  /** Whether it can give a lease back as of a later time (P5). */
-  readonly releasesLater: boolean;
-  /** For how long a member that was started again keeps silent, unless its votes were kept. */
-  readonly silenceUs: number;
-  /** Not the first process on its node. */
-  readonly restarted: boolean;
-  /** Members begin silent, and some of them bootstrap the cell as long as nobody has asked for anything: that is what brand-new means. */
-  readonly bootstraps: boolean;
-  readonly isMember: boolean;
-  readonly opened: { asked: boolean };
-  /** What only the quorum engine has: lists, questions to members. */
-  readonly extras: boolean;
-  /** Holders change what they say of themselves; if nothing is said, where there are extras. */
-  readonly speaks?: boolean;
-  /** Whether a lease can be renewed at all. */
-  readonly renews: boolean;
-  /** One lease is wanted before the world heals, early and for a moment only. */
-  readonly brief: boolean;
-  /** Leases are numbered as after billions of others. */
-  readonly wideNumbers?: boolean;
-  /** Whether what learners believe goes into the history. */
-  readonly tellsBeliefs: boolean;
-  /** Everyone asks who holds what, all the time, until the world heals; and many leases are short, so that votes run out meanwhile. */
-  readonly curious?: boolean;
-  /** Clocks leave the bound: everyone compares its own with those of so many members. */
-  readonly compares?: { readonly members: number; readonly rateErrorPpm: number } | undefined;
 }
 
 type Resource = QuorumHabits['resources'][number];
@@ -89,6 +39,11 @@ interface Handle {
   waits: boolean;
 }
 
+type HandleEvent = Extract<
+  QuorumEvent,
+  { kind: 'granted' | 'queued' | 'renewed' | 'proclaimed' | 'renewal-failed' | 'refused' | 'lost' | 'stopped' | 'released' }
+>;
+
 /** A few leases before 32 bits end. */
 const NEAR_2_32 = 2 ** 32 - 8;
 /** Of a term: how often rates are compared, and over how much. */
@@ -107,7 +62,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #numbers = 0;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
-  readonly #questions: Questions;
+  readonly #questions: ApplicationQuestions;
   #healedAt = Infinity;
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
   #silentWithoutDisk = -Infinity;
@@ -116,7 +71,7 @@ export class QuorumUser implements User<QuorumEvent> {
     this.#habits = habits;
     this.#core = core;
     this.#desk = desk;
-    this.#questions = new Questions(desk, { number: () => this.#number(), later: (spanUs, act) => this.#later(spanUs, act) });
+    this.#questions = new ApplicationQuestions(desk, { number: () => this.#number(), later: (spanUs, act) => this.#later(spanUs, act) });
   }
 
   start(): void {
@@ -218,8 +173,13 @@ export class QuorumUser implements User<QuorumEvent> {
         desk.sometimes(event.begun && event.absent.length === 0 ? 'bootstrapped' : 'bootstrap-refused');
         return;
       default:
-        break;
+        this.#handleEvent(event);
     }
+  }
+
+  /** Tells the handle of a lease what became of it. A handle that has another lease by now is told nothing. */
+  #handleEvent(event: HandleEvent): void {
+    const desk = this.#desk;
     const handle = this.#handles.find(({ lease }) => lease === event.lease);
     if (!handle) return;
     switch (event.kind) {

@@ -1,4 +1,4 @@
-/** The mutants of the quorum core: each takes one rule out. `docs/mutants.md` is generated from this table. */
+/** The mutants of the quorum core: each takes one rule out. `docs/research/mutants.md` is generated from this table. */
 import type { Chooser } from '../../../kernel/index.ts';
 import { ALL_RULES, type Keeps, type QuorumRules } from '../../../core/index.ts';
 import type { Mutant } from '../../protocol.ts';

@@ -28,15 +28,15 @@ import {
 } from '../../../check/index.ts';
 import { quorumCodec } from '../../../wire/index.ts';
 import { drawDiskFaults, type FaultPlan } from '../../faults.ts';
-import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
+import { CLOCK_INTERESTS, DISK_INTERESTS, LEASE_INTERESTS, LeaseInterest, WORLD_INTERESTS } from '../../interest.ts';
 import type { Desk, Forger, Scenario, SimProtocol, User } from '../../protocol.ts';
 import { drawKeeps, drawRefits, REFIT_TERMS_MAX, refitOf, type Refit } from './disks.ts';
 import { drawBootstraps, drawShape, QUORUM_MUTANTS, rulesOf, type Shape } from './mutants.ts';
 import { quorumForger } from './liar.ts';
 import { shapeFaults } from './shapes.ts';
-import { memberKeysOf, plainHabits } from '../leases/habits.ts';
+import { memberKeysOf, plainHabits, WORLD_CHANGE_BUCKETS, type QuorumHabits } from '../leases/habits.ts';
 import { LEASE_WORDS } from '../leases/words.ts';
-import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
+import { QuorumUser } from '../leases/user.ts';
 
 const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
@@ -64,7 +64,7 @@ export interface QuorumWorld {
 
 type QuorumScenario = Scenario<QuorumWorld>;
 
-export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
+export const quorumProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   name: 'quorum',
   summary: "the product's own engine: leases by a majority of peers, one round trip, relative terms",
   mutants: QUORUM_MUTANTS,
@@ -132,7 +132,7 @@ export const quorum: SimProtocol<QuorumMessage, QuorumCommand, QuorumEvent, Quor
     new RequestReferee(),
     new AnswerReferee(liars === 0),
     new RegularityReferee(),
-    new LeaseObserver(sometimes),
+    new LeaseInterest(sometimes),
   ],
 
   forger: ({ config }: QuorumScenario): Forger<QuorumMessage> =>
@@ -264,7 +264,15 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
     livenessUs,
     config: {
       members,
-      core: { memberKeys: memberKeysOf(members), replication, timing, floorBuckets: 4, ...tables, succession },
+      core: {
+        memberKeys: memberKeysOf(members),
+        replication,
+        timing,
+        floorBuckets: 4,
+        changeBuckets: WORLD_CHANGE_BUCKETS,
+        ...tables,
+        succession,
+      },
       habits: {
         ...plainHabits(TERM_US, timing.silenceUs),
         resources,

@@ -4,7 +4,7 @@ import { deriveTiming, type Keeps, type SuccessionMode } from '../../../core/ind
 import type { Scenario } from '../../protocol.ts';
 import { settingCount, settingIsOn, settingWord } from '../../stage/settings.ts';
 import { calmScenario, type Settings } from '../../stage/staging.ts';
-import { plainHabits } from '../leases/habits.ts';
+import { plainHabits, WORLD_CHANGE_BUCKETS } from '../leases/habits.ts';
 import { LEASE_DEFAULTS, leaseCell, leaseCellSettings, withAttempts } from '../leases/staging.ts';
 import type { QuorumWorld } from './protocol.ts';
 
@@ -16,7 +16,7 @@ export function quorumScenario(settings: Settings): Scenario<QuorumWorld> {
   const floorBuckets = settingCount(settings, 'floors', 1, 1024);
   return calmScenario(nodes, said.maxTermUs, {
     members,
-    core: { memberKeys, replication, timing, floorBuckets, ...successionIn(settings) },
+    core: { memberKeys, replication, timing, floorBuckets, changeBuckets: WORLD_CHANGE_BUCKETS, ...successionIn(settings) },
     habits: { ...plainHabits(said.maxTermUs, timing.silenceUs), extras: true, bootstraps: settingIsOn(settings, 'new') },
     // Waiters are served in order only while they answer in time: a script that judges it sees to that.
     orderly: settingIsOn(settings, 'order'),

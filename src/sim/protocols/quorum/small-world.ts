@@ -1,6 +1,6 @@
 /**
  * The small world of the quorum engine: acceptors that only vote, proposers that only ask, one name, a lease of
- * two instants with attempts of one. See `docs/explorer.md` for what that covers and what it does not.
+ * two instants with attempts of one. See `docs/research/explorer.md` for what that covers and what it does not.
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import { isRequest, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
@@ -131,7 +131,7 @@ function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapsho
 }
 
 /** When votes began and ran out matters to those who ask questions, and here nobody does. */
-const NO_CHANGES: Snapshot = [[], [], null, null];
+const NO_CHANGES: Snapshot = [[], [], null];
 
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {

@@ -4,18 +4,18 @@
  */
 import type { Chooser } from '../../../kernel/index.ts';
 import {
-  ALL_ROUND_REGISTER_RULES,
-  RoundRegisterCore,
+  ALL_ROUNDS_REGISTER_RULES,
+  RoundsRegisterCore,
   type Boot,
   type RoundAction,
-  type RoundRegisterCommand,
-  type RoundRegisterConfig,
-  type RoundRegisterEvent,
-  type RoundRegisterMessage,
-  type RoundRegisterRules,
+  type RoundsRegisterCommand,
+  type RoundsRegisterConfig,
+  type RoundsRegisterEvent,
+  type RoundsRegisterMessage,
+  type RoundsRegisterRules,
 } from '../../../core/index.ts';
 import { lemmaReferees, type Referee } from '../../../check/index.ts';
-import { roundRegisterCodec } from '../../../wire/index.ts';
+import { roundsRegisterCodec } from '../../../wire/index.ts';
 import { drawFaults } from '../../faults.ts';
 import { WORLD_INTERESTS } from '../../interest.ts';
 import type { Desk, Mutant, Scenario, SimProtocol, SmallerScenario, User } from '../../protocol.ts';
@@ -24,7 +24,7 @@ const TERM_US = 1_000_000;
 const REGISTER = 'r';
 
 interface RoundsRegisterMutant extends Mutant {
-  readonly without: keyof RoundRegisterRules;
+  readonly without: keyof RoundsRegisterRules;
   /** Worlds in which stores crash soon, or in which messages are doubled. */
   readonly needs?: 'crashes' | 'duplicates';
 }
@@ -103,7 +103,7 @@ const MUTANTS: readonly RoundsRegisterMutant[] = [
   },
 ];
 
-export interface RoundsRegisterWorld extends RoundRegisterConfig {
+export interface RoundsRegisterWorld extends RoundsRegisterConfig {
   /** How long a client thinks before its next round, at most. */
   readonly pauseUsMax: number;
   /** How far apart the ballots of one moment are, at most. */
@@ -112,15 +112,15 @@ export interface RoundsRegisterWorld extends RoundRegisterConfig {
 
 type RoundsRegisterScenario = Scenario<RoundsRegisterWorld>;
 
-export type RoundsRegisterProtocol = SimProtocol<
-  RoundRegisterMessage,
-  RoundRegisterCommand,
-  RoundRegisterEvent,
+export type RoundsRegisterSim = SimProtocol<
+  RoundsRegisterMessage,
+  RoundsRegisterCommand,
+  RoundsRegisterEvent,
   RoundsRegisterWorld,
-  RoundRegisterCore
+  RoundsRegisterCore
 >;
 
-export const roundsRegister: RoundsRegisterProtocol = {
+export const roundsRegisterProtocol: RoundsRegisterSim = {
   name: 'rounds-register',
   summary: "Flease's round-based register alone: READ and WRITE over a majority of stores, lemmas R1 to R5",
   mutants: MUTANTS,
@@ -135,7 +135,7 @@ export const roundsRegister: RoundsRegisterProtocol = {
     { name: 'given-up', description: 'a client gave up an operation that hung' },
     ...WORLD_INTERESTS,
   ],
-  codec: roundRegisterCodec,
+  codec: roundsRegisterCodec,
 
   plan(chooser: Chooser, mutant: string | null): RoundsRegisterScenario {
     const stores = 3 + 2 * chooser.below(2);
@@ -172,21 +172,25 @@ export const roundsRegister: RoundsRegisterProtocol = {
     return smaller;
   },
 
-  core: ({ config }: RoundsRegisterScenario, boot: Boot, mutant: string | null): RoundRegisterCore => {
+  core: ({ config }: RoundsRegisterScenario, boot: Boot, mutant: string | null): RoundsRegisterCore => {
     const found = mutantOf(mutant);
-    return new RoundRegisterCore(config, boot, found ? { ...ALL_ROUND_REGISTER_RULES, [found.without]: false } : ALL_ROUND_REGISTER_RULES);
+    return new RoundsRegisterCore(
+      config,
+      boot,
+      found ? { ...ALL_ROUNDS_REGISTER_RULES, [found.without]: false } : ALL_ROUNDS_REGISTER_RULES,
+    );
   },
-  user: ({ config }: RoundsRegisterScenario, _core: RoundRegisterCore, desk: Desk<RoundRegisterCommand>): User<RoundRegisterEvent> =>
+  user: ({ config }: RoundsRegisterScenario, _core: RoundsRegisterCore, desk: Desk<RoundsRegisterCommand>): User<RoundsRegisterEvent> =>
     new RoundsRegisterUser(config, desk),
   referees: (): Referee[] => lemmaReferees(),
-  isVote: ({ kind }: RoundRegisterMessage): boolean => kind === 'ack',
-  describeMessage: ({ kind, action, time, by, value, written, writer }: RoundRegisterMessage): string => {
+  isVote: ({ kind }: RoundsRegisterMessage): boolean => kind === 'ack',
+  describeMessage: ({ kind, action, time, by, value, written, writer }: RoundsRegisterMessage): string => {
     const word = kind === 'ask' ? action.toUpperCase() : `${kind}${action.toUpperCase()}`;
     const told = written > 0 ? `, ${value} of ${written}.${writer}` : value > 0 ? `, ${value}` : '';
     return `${word}(${time}.${by}${told})`;
   },
-  describeCommand: ({ kind, op, time }: RoundRegisterCommand): string => `${kind} with ballot ${time} (operation ${op})`,
-  describeEvent: ({ kind, op }: RoundRegisterEvent): string => `${kind} (operation ${op})`,
+  describeCommand: ({ kind, op, time }: RoundsRegisterCommand): string => `${kind} with ballot ${time} (operation ${op})`,
+  describeEvent: ({ kind, op }: RoundsRegisterEvent): string => `${kind} (operation ${op})`,
   nodeName: ({ config }: RoundsRegisterScenario, node: number): string => (node < config.stores ? `s${node}` : `c${node - config.stores}`),
 };
 
@@ -196,10 +200,10 @@ function mutantOf(name: string | null): RoundsRegisterMutant | undefined {
 
 /** Tells the history what a client asks and what came of it. */
 export class RoundsRegisterClient {
-  readonly #desk: Desk<RoundRegisterCommand>;
+  readonly #desk: Desk<RoundsRegisterCommand>;
   ops = 0;
 
-  constructor(desk: Desk<RoundRegisterCommand>) {
+  constructor(desk: Desk<RoundsRegisterCommand>) {
     this.#desk = desk;
   }
 
@@ -215,7 +219,7 @@ export class RoundsRegisterClient {
     this.#desk.command({ kind: 'write', op, time, value });
   }
 
-  hear(event: RoundRegisterEvent): void {
+  hear(event: RoundsRegisterEvent): void {
     const { op } = event;
     if (event.kind === 'aborted') this.#desk.record({ kind: 'aborted', register: REGISTER, op });
     else if (event.action === 'write') this.#desk.record({ kind: 'committed', register: REGISTER, op });
@@ -226,15 +230,15 @@ export class RoundsRegisterClient {
 /** Values are unique to the one who thought of them. */
 const VALUES_PER_CLIENT = 10_000;
 
-class RoundsRegisterUser implements User<RoundRegisterEvent> {
+class RoundsRegisterUser implements User<RoundsRegisterEvent> {
   readonly #config: RoundsRegisterWorld;
-  readonly #desk: Desk<RoundRegisterCommand>;
+  readonly #desk: Desk<RoundsRegisterCommand>;
   readonly #client: RoundsRegisterClient;
   #time = 0;
   #rounds = 0;
   #isWaiting = false;
 
-  constructor(config: RoundsRegisterWorld, desk: Desk<RoundRegisterCommand>) {
+  constructor(config: RoundsRegisterWorld, desk: Desk<RoundsRegisterCommand>) {
     this.#config = config;
     this.#desk = desk;
     this.#client = new RoundsRegisterClient(desk);
@@ -257,7 +261,7 @@ class RoundsRegisterUser implements User<RoundRegisterEvent> {
     desk.after(TERM_US / 4, this.#rounds);
   }
 
-  event(event: RoundRegisterEvent): void {
+  event(event: RoundsRegisterEvent): void {
     const desk = this.#desk;
     this.#client.hear(event);
     const { kind, action } = event;
@@ -285,6 +289,6 @@ class RoundsRegisterUser implements User<RoundRegisterEvent> {
   }
 }
 
-function outcomeOf(kind: RoundRegisterEvent['kind'], action: RoundAction): string {
+function outcomeOf(kind: RoundsRegisterEvent['kind'], action: RoundAction): string {
   return `${action}-${kind === 'committed' ? 'commit' : 'abort'}`;
 }

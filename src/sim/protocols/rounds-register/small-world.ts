@@ -2,7 +2,7 @@
  * The small world of the round-based register: stores, clients that READ and then WRITE, and no time. The last client's
  * ballots are fixed; the others' may be anywhere between them, so that every order of ballots is there.
  */
-import type { RoundAction, RoundRegisterMessage, Snapshot } from '../../../core/index.ts';
+import type { RoundAction, RoundsRegisterMessage, Snapshot } from '../../../core/index.ts';
 import { budgetBounds, countBound, type Budgets } from '../../explorer/bounds.ts';
 import { NOTHING_LEFT_OUT, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
@@ -15,7 +15,7 @@ interface RoundsRegisterBounds extends Budgets {
   readonly attempts: number;
 }
 
-export const roundsRegisterSmallWorld: SmallWorld<RoundRegisterMessage, RoundsRegisterBounds> = {
+export const roundsRegisterSmallWorld: SmallWorld<RoundsRegisterMessage, RoundsRegisterBounds> = {
   ...NOTHING_LEFT_OUT,
   bounds: {
     stores: countBound('stores', [1, 5], 3, 'nodes that store'),
@@ -65,7 +65,7 @@ export const roundsRegisterSmallWorld: SmallWorld<RoundRegisterMessage, RoundsRe
   wakesPromptly: ({ stores }: RoundsRegisterBounds, node: number): boolean => node < stores,
 
   /** What is for a store that crashed, and answers to anything but the operation under way: a client's ballots only rise. */
-  isDead({ kind, action, time, by }: RoundRegisterMessage, { incarnation }: Addressee, core: Snapshot | null): boolean {
+  isDead({ kind, action, time, by }: RoundsRegisterMessage, { incarnation }: Addressee, core: Snapshot | null): boolean {
     const told = core as unknown as RoundsRegisterCoreSnapshot | null;
     if (kind === 'ask') return told !== null && told.register === null;
     const operation = told?.operation ?? null;

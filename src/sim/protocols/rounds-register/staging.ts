@@ -1,6 +1,6 @@
 /** The round-based register on a stage: stores a, b, c, …, clients p, q, … that READ and WRITE when told. */
 import { TenureError } from '../../../kernel/index.ts';
-import type { RoundRegisterCommand, RoundRegisterCore, RoundRegisterEvent, Snapshot } from '../../../core/index.ts';
+import type { RoundsRegisterCommand, RoundsRegisterCore, RoundsRegisterEvent, Snapshot } from '../../../core/index.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
 import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
@@ -9,7 +9,7 @@ import { ASKER_NAMES, shortName, takesNoMore, unknownVerb, VOTER_NAMES } from '.
 import type { Said } from '../../tape.ts';
 import { RoundsRegisterClient, type RoundsRegisterWorld } from './protocol.ts';
 
-export const roundsRegisterStaging: Staging<RoundRegisterCommand, RoundRegisterEvent, RoundsRegisterWorld, RoundRegisterCore> = {
+export const roundsRegisterStaging: Staging<RoundsRegisterCommand, RoundsRegisterEvent, RoundsRegisterWorld, RoundsRegisterCore> = {
   defaults: { stores: '3', clients: '2' },
   verbs: ['read NODE BALLOT', 'write NODE VALUE (with the ballot of its last READ)'],
 
@@ -20,18 +20,18 @@ export const roundsRegisterStaging: Staging<RoundRegisterCommand, RoundRegisterE
   },
 
   nodeName: ({ config }: Scenario<RoundsRegisterWorld>, node: number): string => shortName(config.stores, node),
-  actor: (_scenario: Scenario<RoundsRegisterWorld>, _core: RoundRegisterCore, desk: Desk<RoundRegisterCommand>): RoundsRegisterActor =>
+  actor: (_scenario: Scenario<RoundsRegisterWorld>, _core: RoundsRegisterCore, desk: Desk<RoundsRegisterCommand>): RoundsRegisterActor =>
     new RoundsRegisterActor(desk),
 };
 
-export const roundsRegisterTapeToScript: TapeToScript<RoundRegisterCommand, RoundsRegisterWorld> = {
+export const roundsRegisterTapeToScript: TapeToScript<RoundsRegisterCommand, RoundsRegisterWorld> = {
   settings: ({ nodes, config }: Scenario<RoundsRegisterWorld>): Settings => ({
     stores: String(config.stores),
     clients: String(nodes - config.stores),
   }),
   spares: ['clients'],
   // A WRITE has the ballot of the READ before it, in the simulator as on the stage.
-  say: (command: RoundRegisterCommand): Said => ({
+  say: (command: RoundsRegisterCommand): Said => ({
     verb: command.kind,
     words: [String(command.kind === 'read' ? command.time : command.value)],
   }),
@@ -47,13 +47,13 @@ export interface RoundsRegisterActorSnapshot {
   readonly found: number | null;
 }
 
-class RoundsRegisterActor implements Actor<RoundRegisterEvent> {
+class RoundsRegisterActor implements Actor<RoundsRegisterEvent> {
   readonly #client: RoundsRegisterClient;
   #time = 0;
   #reads = 0;
   #found: number | null = null;
 
-  constructor(desk: Desk<RoundRegisterCommand>) {
+  constructor(desk: Desk<RoundsRegisterCommand>) {
     this.#client = new RoundsRegisterClient(desk);
   }
 
@@ -77,7 +77,7 @@ class RoundsRegisterActor implements Actor<RoundRegisterEvent> {
     this.#client.write(this.#time, number);
   }
 
-  event(event: RoundRegisterEvent): void {
+  event(event: RoundsRegisterEvent): void {
     this.#client.hear(event);
     if (event.kind === 'committed' && event.action === 'read') this.#found = event.value;
   }

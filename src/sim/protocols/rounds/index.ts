@@ -1,6 +1,6 @@
 /** Flease and PaxosLease, made safe and to the letter: all that the simulator knows of them. */
 import { kit, type Kit } from '../../kit.ts';
-import { flease, fleaseLiteral, paxosLease, paxosLeaseLiteral, paxosLeaseSkewed } from './protocol.ts';
+import { fleaseProtocol, fleaseLiteral, paxosLeaseProtocol, paxosLeaseLiteral, paxosLeaseSkewed } from './protocol.ts';
 import { fleaseSmallWorld, paxosLeaseSkewedSmallWorld, paxosLeaseSmallWorld } from './small-world.ts';
 import { roundStaging, roundTapeToScript } from './staging.ts';
 
@@ -9,9 +9,9 @@ const PAXOSLEASE = { staging: roundStaging('paxoslease', 'relative'), tapeToScri
 const SKEWED = { staging: roundStaging('paxoslease', 'absolute'), tapeToScript: roundTapeToScript };
 
 export const roundKits: readonly Kit[] = [
-  kit({ ...FLEASE, protocol: flease, smallWorld: fleaseSmallWorld }),
+  kit({ ...FLEASE, protocol: fleaseProtocol, smallWorld: fleaseSmallWorld }),
   kit({ ...FLEASE, protocol: fleaseLiteral }),
-  kit({ ...PAXOSLEASE, protocol: paxosLease, smallWorld: paxosLeaseSmallWorld }),
+  kit({ ...PAXOSLEASE, protocol: paxosLeaseProtocol, smallWorld: paxosLeaseSmallWorld }),
   kit({ ...SKEWED, protocol: paxosLeaseSkewed, smallWorld: paxosLeaseSkewedSmallWorld }),
   kit({ ...SKEWED, protocol: paxosLeaseLiteral }),
 ];

@@ -6,7 +6,7 @@ import { LiarNumbers } from '../leases/numbers-of-liars.ts';
 
 const NAMES = 100_000;
 /** Whose answers are worth something. */
-const ANSWERED: ReadonlySet<number> = new Set([roundKinds.READ, roundKinds.WRITE, roundKinds.RELEASE]);
+const ANSWERED: ReadonlySet<number> = new Set([roundKinds.READ, roundKinds.WRITE, roundKinds.ROUND_RELEASE]);
 const FLAGS = 64;
 const REASONS = 11;
 

@@ -25,11 +25,11 @@ import {
   type Referee,
 } from '../../../check/index.ts';
 import { roundCodec } from '../../../wire/index.ts';
-import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseObserver, WORLD_INTERESTS } from '../../interest.ts';
+import { CLOCK_INTERESTS, LEASE_INTERESTS, LeaseInterest, WORLD_INTERESTS } from '../../interest.ts';
 import type { FaultPlan } from '../../faults.ts';
 import type { Desk, Forger, Scenario, SimProtocol, Sometime, User } from '../../protocol.ts';
-import { memberKeysOf, plainHabits } from '../leases/habits.ts';
-import { QuorumUser, type QuorumHabits } from '../leases/user.ts';
+import { memberKeysOf, plainHabits, type QuorumHabits } from '../leases/habits.ts';
+import { QuorumUser } from '../leases/user.ts';
 import { LEASE_WORDS } from '../leases/words.ts';
 import {
   FLEASE_LITERAL_MUTANTS,
@@ -250,7 +250,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       config.habits.speaks && !(engine === 'flease' && liars > 0)
         ? new RegularityReferee()
         : new Unjudged(['invoked', 'responded'], 'what holders say of themselves is no register here'),
-      new LeaseObserver(sometimes),
+      new LeaseInterest(sometimes),
     ],
 
     forger: ({ config }: RoundScenario): Forger<RoundMessage> => {
@@ -288,7 +288,7 @@ const PAXOSLEASE = {
 } as const;
 const SKEWED = { engine: 'paxoslease', clocks: 'absolute', skewUs: SKEW_US, shapes: ['wild', 'punctual', 'restarts', 'liars'] } as const;
 
-export const flease: RoundProtocol = roundProtocol({
+export const fleaseProtocol: RoundProtocol = roundProtocol({
   ...FLEASE,
   name: 'flease',
   summary: 'Flease, Algorithm 4, made safe: leases in a round-based register, clocks that agree within ε',
@@ -305,7 +305,7 @@ export const fleaseLiteral: RoundProtocol = roundProtocol({
   mutants: FLEASE_LITERAL_MUTANTS,
 });
 
-export const paxosLease: RoundProtocol = roundProtocol({
+export const paxosLeaseProtocol: RoundProtocol = roundProtocol({
   ...PAXOSLEASE,
   name: 'paxoslease',
   summary: 'PaxosLease, made safe, with relative terms: no wall clock is compared with another',

@@ -8,15 +8,15 @@ import { plainHabits } from '../leases/habits.ts';
 import { LEASE_DEFAULTS, leaseCell, leaseCellSettings, withAttempts } from '../leases/staging.ts';
 import type { RoundWorld } from './protocol.ts';
 
-export type RoundEngine = RoundWorld['core']['engine'];
+export type RoundEngineName = RoundWorld['core']['engine'];
 
 /** `skew` is ε, or S. */
-export function roundDefaults(engine: RoundEngine, clocks: 'absolute' | 'relative'): Settings {
+export function roundDefaults(engine: RoundEngineName, clocks: 'absolute' | 'relative'): Settings {
   const own: Settings = engine === 'flease' ? { algorithm: '4' } : { heard: 'no' };
   return { ...LEASE_DEFAULTS, clocks, skew: clocks === 'absolute' ? '200ms' : '0s', ...own };
 }
 
-export function roundScenario(engine: RoundEngine, settings: Settings): Scenario<RoundWorld> {
+export function roundScenario(engine: RoundEngineName, settings: Settings): Scenario<RoundWorld> {
   const { members, nodes, memberKeys, replication, ...said } = leaseCell(settings);
   const algorithm = engine === 'flease' ? (Number(settingWord(settings, 'algorithm', ['2', '3', '4'])) as 2 | 3 | 4) : 4;
   const clocks = settingWord(settings, 'clocks', ['absolute', 'relative']);

@@ -1,7 +1,7 @@
 /**
  * The small worlds of Flease and PaxosLease: acceptors that only vote, proposers that only ask, one name, a lease of
  * two instants with rounds of one. Two trips to take a lease make these worlds larger than the quorum engine's, so
- * their usual bounds are tighter. See `docs/explorer.md`.
+ * their usual bounds are tighter. See `docs/research/explorer.md`.
  */
 import { roundKinds, isRoundRequest, type RoundMessage, type Snapshot } from '../../../core/index.ts';
 import { countBound, type BoundsOf } from '../../explorer/bounds.ts';
@@ -174,7 +174,7 @@ function isGivenUp({ state }: ClaimSnapshot, tries: number): boolean {
  */
 function isIgnored(message: RoundMessage, self: number, core: RoundCoreSnapshot | null): boolean {
   const { kind, owner, ballot } = message;
-  if (kind === roundKinds.LEARN) return true;
+  if (kind === roundKinds.ROUND_LEARN) return true;
   if (isRoundRequest(message)) return false;
   if (core === null || owner !== self) return true;
   const { ballots, tokens, claims } = core.contender;
@@ -184,7 +184,7 @@ function isIgnored(message: RoundMessage, self: number, core: RoundCoreSnapshot 
   const round = claim?.round ?? null;
   if (round !== null && round.fixed.ballot === ballot && round.state.stage === (isForRead ? 'reading' : 'writing')) return false;
   if (kind !== roundKinds.NACK) return true;
-  return message.above <= (message.reason === roundKinds.LOW ? tokens : ballots);
+  return message.above <= (message.reason === roundKinds.NACK_LOW ? tokens : ballots);
 }
 
 /** Leases that are over at an acceptor, and what a contender keeps only to tell its caller how it went. */

@@ -8,13 +8,13 @@ import type { Said } from '../../tape.ts';
 import { LeaseActor } from '../leases/actor.ts';
 import { latencyUs, leaseTapeToScript, leaseVerbs } from '../leases/staging.ts';
 import type { RoundWorld } from './protocol.ts';
-import { roundDefaults, roundScenario, roundSettings, type RoundEngine } from './settings.ts';
+import { roundDefaults, roundScenario, roundSettings, type RoundEngineName } from './settings.ts';
 
 export type RoundStaging = Staging<LeaseCommand, LeaseEvent, RoundWorld, RoundCore>;
 
 const LEARNERS_VERBS: readonly string[] = ['watch NODE [PREFIX]', 'look NODE NAME'];
 
-export function roundStaging(engine: RoundEngine, clocks: 'absolute' | 'relative'): RoundStaging {
+export function roundStaging(engine: RoundEngineName, clocks: 'absolute' | 'relative'): RoundStaging {
   const verbs = leaseVerbs({ release: 'release NODE NAME [in SPAN]', more: engine === 'paxoslease' ? LEARNERS_VERBS : [] });
   return {
     defaults: roundDefaults(engine, clocks),

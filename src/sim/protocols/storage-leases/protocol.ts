@@ -6,14 +6,14 @@ import {
   deriveStorageTiming,
   literalTiming,
   type Boot,
-  type Renewal,
+  type RenewalKind,
   type StorageCommand,
   type StorageEvent,
   type StorageTiming,
 } from '../../../core/index.ts';
 import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../../check/index.ts';
 import { registerCodec } from '../../../wire/index.ts';
-import { LEASE_INTERESTS, LeaseObserver, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
+import { LEASE_INTERESTS, LeaseInterest, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
 import type { Desk, Scenario, SimProtocol, SmallerScenario, Sometime, User } from '../../protocol.ts';
 import { EventualExclusion } from './eventual.ts';
 import { CAS_MUTANTS, casRules, DELTA_MUTANTS, deltaRules, ND_RENEWAL, type StorageMutant } from './mutants.ts';
@@ -44,7 +44,7 @@ interface Variant {
   readonly name: string;
   readonly summary: string;
   readonly kind: 'plain' | 'swap' | 'literal';
-  readonly renewal: Renewal;
+  readonly renewal: RenewalKind;
   readonly mutants: readonly StorageMutant[];
   /** Of eight worlds, the first have these shapes. */
   readonly shapes: readonly StorageShape[];
@@ -82,9 +82,78 @@ const LACKS: Readonly<Record<Variant['kind'], ReadonlySet<string>>> = {
   literal: new Set(['record-erased', 'refused-contended', 'stale-read', 'early-read', 'unreadable-record', 'refused-unreadable']),
 };
 
+function mutantOf({ mutants }: Variant, name: string | null): StorageMutant | undefined {
+  return mutants.find((mutant) => mutant.name === name);
+}
+
+function planWorld(variant: Variant, chooser: Chooser, mutant: string | null): StorageScenario {
+  const { kind, renewal } = variant;
+  const drawn = chooser.below(8);
+  const shape = mutant === null ? (variant.shapes[drawn] ?? 'any') : (mutantOf(variant, mutant)?.shape ?? 'any');
+  const isBroken = shape === 'broken';
+  const deltaUs = TERM_US / ([5, 10, 40, 100][shape === 'drifting' ? 3 : chooser.below(4)] as number);
+  const rateErrorPpm = shape === 'drifting' ? 100_000 : ([0, 1_000, 100_000][chooser.below(3)] as number);
+  const offsetUsMax = kind === 'swap' ? TERM_US * 3 : TERM_US / 4;
+  const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : rateErrorPpm, offsetUsMax });
+  const input = { deltaUs, maxTermUs: TERM_US, rateErrorPpm };
+  const timing = kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input);
+  const nodes = 2 + chooser.below(4);
+  const handles = Array.from({ length: nodes }, () => 1 + chooser.below(2));
+  const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
+  const names = 1 + chooser.below(2);
+  const safetyUs = TERM_US * (4 + chooser.below(12));
+  const calmAfterUs = (LATE_TERMS + 1) * TERM_US + 2 * timing.observationUs;
+  // A write that was never answered may be found and not found for ever: whoever watches the record begins anew each time.
+  const isSafetyOnly = shape === 'damaged' || shape === 'stale' || kind === 'literal';
+  const livenessUs = isSafetyOnly ? 0 : (2 * handlesInAll + 10) * 4 * timing.observationUs + 4 * calmAfterUs;
+  const isDriftSmall = faults.ratePpmMax <= 1_000 && faults.wallStepEveryUs === 0 && faults.wallSetAtBootPpm === 0;
+  return {
+    nodes,
+    units: 1,
+    faults,
+    termUs: TERM_US,
+    safetyUs,
+    livenessUs,
+    config: {
+      timing,
+      habits: {
+        resources: Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) })),
+        maxTermUs: TERM_US,
+        livenessUs,
+        compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0,
+        calmAfterUs,
+        clings: isBroken,
+        keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
+        // Where something else is taken out, that is what is judged.
+        losesAtEndOnly: kind === 'swap' && shape !== 'stale' && (mutant === null || shape === 'unanswered'),
+      },
+      handles,
+      isFenced: (kind === 'swap' || isDriftSmall) && !isBroken && kind !== 'literal',
+      exclusiveFromUs: isBroken ? safetyUs + calmAfterUs : 0,
+    },
+  };
+}
+
+function smallerWorlds(scenario: StorageScenario): SmallerScenario<StorageWorld>[] {
+  const { nodes, config } = scenario;
+  const { handles, habits } = config;
+  const smaller: SmallerScenario<StorageWorld>[] = [];
+  for (let node = 0; node < nodes && nodes > 1; node++) {
+    const fewer = { ...config, handles: handles.toSpliced(node, 1) };
+    smaller.push({ without: `client ${node}`, scenario: { ...scenario, nodes: nodes - 1, config: fewer } });
+  }
+  if (habits.resources.length > 1) {
+    const one = { ...config, habits: { ...habits, resources: habits.resources.slice(0, 1) } };
+    smaller.push({ without: 'all names but one', scenario: { ...scenario, config: one } });
+  }
+  handles.forEach((count, node) => {
+    if (count > 1) smaller.push({ without: 'a handle', scenario: { ...scenario, config: { ...config, handles: handles.with(node, 1) } } });
+  });
+  return smaller;
+}
+
 function storageProtocol(variant: Variant): StorageProtocolKit {
   const { kind, renewal, mutants } = variant;
-  const mutantOf = (name: string | null): StorageMutant | undefined => mutants.find((mutant) => mutant.name === name);
   return {
     name: variant.name,
     summary: variant.summary,
@@ -92,74 +161,11 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
     sometimes: [...INTERESTS, ...DAMAGE, ...PLAIN, ...SWAP].filter(({ name }) => !LACKS[kind].has(name)),
     codec: registerCodec,
 
-    plan(chooser: Chooser, mutant: string | null): StorageScenario {
-      const drawn = chooser.below(8);
-      const shape = mutant === null ? (variant.shapes[drawn] ?? 'any') : (mutantOf(mutant)?.shape ?? 'any');
-      const isBroken = shape === 'broken';
-      const deltaUs = TERM_US / ([5, 10, 40, 100][shape === 'drifting' ? 3 : chooser.below(4)] as number);
-      const rateErrorPpm = shape === 'drifting' ? 100_000 : ([0, 1_000, 100_000][chooser.below(3)] as number);
-      const offsetUsMax = kind === 'swap' ? TERM_US * 3 : TERM_US / 4;
-      const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : rateErrorPpm, offsetUsMax });
-      const input = { deltaUs, maxTermUs: TERM_US, rateErrorPpm };
-      const timing = kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input);
-      const nodes = 2 + chooser.below(4);
-      const handles = Array.from({ length: nodes }, () => 1 + chooser.below(2));
-      const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-      const names = 1 + chooser.below(2);
-      const safetyUs = TERM_US * (4 + chooser.below(12));
-      const calmAfterUs = (LATE_TERMS + 1) * TERM_US + 2 * timing.observationUs;
-      // A write that was never answered may be found and not found for ever: whoever watches the record begins anew each time.
-      const isSafetyOnly = shape === 'damaged' || shape === 'stale' || kind === 'literal';
-      const livenessUs = isSafetyOnly ? 0 : (2 * handlesInAll + 10) * 4 * timing.observationUs + 4 * calmAfterUs;
-      const isDriftSmall = faults.ratePpmMax <= 1_000 && faults.wallStepEveryUs === 0 && faults.wallSetAtBootPpm === 0;
-      return {
-        nodes,
-        units: 1,
-        faults,
-        termUs: TERM_US,
-        safetyUs,
-        livenessUs,
-        config: {
-          timing,
-          habits: {
-            resources: Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) })),
-            maxTermUs: TERM_US,
-            livenessUs,
-            compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0,
-            calmAfterUs,
-            clings: isBroken,
-            keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
-            // Where something else is taken out, that is what is judged.
-            losesAtEndOnly: kind === 'swap' && shape !== 'stale' && (mutant === null || shape === 'unanswered'),
-          },
-          handles,
-          isFenced: (kind === 'swap' || isDriftSmall) && !isBroken && kind !== 'literal',
-          exclusiveFromUs: isBroken ? safetyUs + calmAfterUs : 0,
-        },
-      };
-    },
-
-    smaller(scenario: StorageScenario): SmallerScenario<StorageWorld>[] {
-      const { nodes, config } = scenario;
-      const { handles, habits } = config;
-      const smaller: SmallerScenario<StorageWorld>[] = [];
-      for (let node = 0; node < nodes && nodes > 1; node++) {
-        const fewer = { ...config, handles: handles.toSpliced(node, 1) };
-        smaller.push({ without: `client ${node}`, scenario: { ...scenario, nodes: nodes - 1, config: fewer } });
-      }
-      if (habits.resources.length > 1) {
-        const one = { ...config, habits: { ...habits, resources: habits.resources.slice(0, 1) } };
-        smaller.push({ without: 'all names but one', scenario: { ...scenario, config: one } });
-      }
-      handles.forEach((count, node) => {
-        if (count > 1)
-          smaller.push({ without: 'a handle', scenario: { ...scenario, config: { ...config, handles: handles.with(node, 1) } } });
-      });
-      return smaller;
-    },
+    plan: (chooser: Chooser, mutant: string | null): StorageScenario => planWorld(variant, chooser, mutant),
+    smaller: smallerWorlds,
 
     core({ config: { timing } }: StorageScenario, boot: Boot, name: string | null): StorageNode {
-      const mutant = mutantOf(name);
+      const mutant = mutantOf(variant, name);
       if (kind === 'swap') return new CasLeaseCore({ unit: 0, timing }, boot, casRules(mutant));
       const isLiteral = kind === 'literal';
       const config = {
@@ -179,7 +185,7 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
       ...(config.isFenced ? [new FencingReferee()] : []),
       new DeadlineReferee(),
       new RequestReferee(),
-      new LeaseObserver(sometimes),
+      new LeaseInterest(sometimes),
     ],
 
     isVote: (): boolean => false,

@@ -1,19 +1,19 @@
 /** The messages of the round-based register: kind and action in a byte, then ballots and a value. */
 import { ballotTime, type Incarnation } from '../kernel/index.ts';
-import type { RoundRegisterMessage } from '../core/index.ts';
+import type { RoundsRegisterMessage } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
 
 const KINDS = ['ask', 'ack', 'nack'] as const;
 const ACTIONS = ['read', 'write'] as const;
 
-export const roundRegisterCodec: Codec<RoundRegisterMessage> = {
-  encode({ kind, action, time, by, written, writer, value }: RoundRegisterMessage, out: ByteWriter): void {
+export const roundsRegisterCodec: Codec<RoundsRegisterMessage> = {
+  encode({ kind, action, time, by, written, writer, value }: RoundsRegisterMessage, out: ByteWriter): void {
     out.u8(KINDS.indexOf(kind) * ACTIONS.length + ACTIONS.indexOf(action));
     for (const word of [time, by, written, writer, value]) out.u53(word);
   },
 
-  decode(input: ByteReader): RoundRegisterMessage | null {
+  decode(input: ByteReader): RoundsRegisterMessage | null {
     const first = input.u8();
     const kind = KINDS[Math.floor(first / ACTIONS.length)];
     const action = ACTIONS[first % ACTIONS.length];

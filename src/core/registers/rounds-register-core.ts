@@ -1,17 +1,17 @@
 /**
- * Flease's round-based register with both of its sides (F1, Algorithm 1): stores that keep one `RoundRegister` each,
+ * Flease's round-based register with both of its sides (F1, Algorithm 1): stores that keep one `RoundsRegister` each,
  * and clients that READ and WRITE over a majority of them, which commits or aborts. The engines ask in their own way;
  * this is the paper's, so that its lemmas R1–R5 can be judged on the register the engines use.
  */
 import { ballotTime, compareBallots, NEVER, NO_BALLOT, NOBODY, nodeId, quorumOf, VoterSet } from '../../kernel/index.ts';
 import type { BallotTime, Incarnation, MonoUs, NodeId } from '../../kernel/index.ts';
 import type { Boot, Core, Sender, Snapshot, Step } from '../contract.ts';
-import { RoundRegister } from './round-based.ts';
+import { RoundsRegister } from './round-based.ts';
 
 export type RoundAction = 'read' | 'write';
 
 /** Of an ackREAD: what was written last at this store, and with which ballot; 0 is ⊥. Of a WRITE: `value`. */
-export interface RoundRegisterMessage {
+export interface RoundsRegisterMessage {
   readonly kind: 'ask' | 'ack' | 'nack';
   readonly action: RoundAction;
   readonly time: BallotTime;
@@ -22,21 +22,21 @@ export interface RoundRegisterMessage {
 }
 
 /** The ballot is (`time`, this incarnation). WRITE(k, v) comes after a READ(k) that committed. A new operation gives up the last. */
-export type RoundRegisterCommand =
+export type RoundsRegisterCommand =
   | { readonly kind: 'read'; readonly op: number; readonly time: number }
   | { readonly kind: 'write'; readonly op: number; readonly time: number; readonly value: number };
 
 /** `value` is what a READ found, 0 if nothing was ever written. */
-export type RoundRegisterEvent =
+export type RoundsRegisterEvent =
   | { readonly kind: 'committed'; readonly op: number; readonly action: RoundAction; readonly value: number }
   | { readonly kind: 'aborted'; readonly op: number; readonly action: RoundAction };
 
-export interface RoundRegisterConfig {
+export interface RoundsRegisterConfig {
   /** Nodes from 0 on that store; the others ask. */
   readonly stores: number;
 }
 
-export interface RoundRegisterRules {
+export interface RoundsRegisterRules {
   /** A READ below what was read or written is refused. */
   readonly readRefusesLower: boolean;
   /** A READ that was answered is remembered. */
@@ -61,7 +61,7 @@ export interface RoundRegisterRules {
   readonly restartedIsSilent: boolean;
 }
 
-export const ALL_ROUND_REGISTER_RULES: RoundRegisterRules = {
+export const ALL_ROUNDS_REGISTER_RULES: RoundsRegisterRules = {
   readRefusesLower: true,
   readIsKept: true,
   readCopyIsAnswered: true,
@@ -75,7 +75,7 @@ export const ALL_ROUND_REGISTER_RULES: RoundRegisterRules = {
   restartedIsSilent: true,
 };
 
-type RegisterStep = Step<RoundRegisterMessage, RoundRegisterEvent>;
+type RegisterStep = Step<RoundsRegisterMessage, RoundsRegisterEvent>;
 
 /** The operation under way. */
 interface Operation {
@@ -90,26 +90,26 @@ interface Operation {
   value: number;
 }
 
-export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegisterCommand, RoundRegisterEvent> {
+export class RoundsRegisterCore implements Core<RoundsRegisterMessage, RoundsRegisterCommand, RoundsRegisterEvent> {
   readonly wakeAt: MonoUs = NEVER;
   readonly #stores: number;
   readonly #incarnation: Incarnation;
-  readonly #rules: RoundRegisterRules;
-  readonly #register: RoundRegister<number> | null;
+  readonly #rules: RoundsRegisterRules;
+  readonly #register: RoundsRegister<number> | null;
   readonly #heard = new VoterSet();
   #operation: Operation | null = null;
   /** READs that were answered, by ballot. Only a mutant remembers them. */
   #answered: string[] = [];
 
   constructor(
-    { stores }: RoundRegisterConfig,
+    { stores }: RoundsRegisterConfig,
     { self, incarnation, restarted }: Boot,
-    rules: RoundRegisterRules = ALL_ROUND_REGISTER_RULES,
+    rules: RoundsRegisterRules = ALL_ROUNDS_REGISTER_RULES,
   ) {
     this.#stores = stores;
     this.#incarnation = incarnation;
     this.#rules = rules;
-    this.#register = self < stores && !(restarted && rules.restartedIsSilent) ? new RoundRegister() : null;
+    this.#register = self < stores && !(restarted && rules.restartedIsSilent) ? new RoundsRegister() : null;
   }
 
   start(): void {}
@@ -118,7 +118,7 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
 
   // ── Asking ─────────────────────────────────────────────────────────────────────────────────────────
 
-  command(command: RoundRegisterCommand, step: RegisterStep): void {
+  command(command: RoundsRegisterCommand, step: RegisterStep): void {
     const { kind: action, op } = command;
     const time = ballotTime(command.time);
     this.#heard.clear();
@@ -129,17 +129,17 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
   }
 
   /** Whoever asks does so in its own name; only stores answer. */
-  admits({ node, incarnation }: Sender, { kind, by }: RoundRegisterMessage): boolean {
+  admits({ node, incarnation }: Sender, { kind, by }: RoundsRegisterMessage): boolean {
     return kind === 'ask' ? by === incarnation : node < this.#stores;
   }
 
-  receive(from: NodeId, message: RoundRegisterMessage, step: RegisterStep): void {
+  receive(from: NodeId, message: RoundsRegisterMessage, step: RegisterStep): void {
     if (message.kind === 'ask') this.#serve(from, message, step);
     else if (message.by === this.#incarnation) this.#hear(from, message, step);
   }
 
   /** Waits for a majority; one refusal among its answers aborts. */
-  #hear(from: NodeId, { kind, action, time, written, writer, value }: RoundRegisterMessage, step: RegisterStep): void {
+  #hear(from: NodeId, { kind, action, time, written, writer, value }: RoundsRegisterMessage, step: RegisterStep): void {
     const operation = this.#operation;
     const { distinctStores, nackAborts, readsHighest } = this.#rules;
     if (operation === null || operation.action !== action || operation.time !== time) return;
@@ -159,7 +159,7 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
 
   // ── Storing ────────────────────────────────────────────────────────────────────────────────────────
 
-  #serve(from: NodeId, message: RoundRegisterMessage, step: RegisterStep): void {
+  #serve(from: NodeId, message: RoundsRegisterMessage, step: RegisterStep): void {
     const register = this.#register;
     if (register === null) return;
     const { writeTime: written, writeBy: writer, value } = register;
@@ -169,7 +169,7 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
     step.send(from, { ...message, ...found, kind: isDone ? 'ack' : 'nack' });
   }
 
-  #read(register: RoundRegister<number>, { time, by }: RoundRegisterMessage): boolean {
+  #read(register: RoundsRegister<number>, { time, by }: RoundsRegisterMessage): boolean {
     const { readRefusesLower, readIsKept, readCopyIsAnswered, readCopyIsJudged } = this.#rules;
     const { readTime, readBy } = register;
     if (!readCopyIsAnswered && compareBallots(readTime, readBy, time, by) === 0) return false;
@@ -182,7 +182,7 @@ export class RoundRegisterCore implements Core<RoundRegisterMessage, RoundRegist
     return isDone || !readRefusesLower;
   }
 
-  #write(register: RoundRegister<number>, { time, by, value }: RoundRegisterMessage): boolean {
+  #write(register: RoundsRegister<number>, { time, by, value }: RoundsRegisterMessage): boolean {
     const { writeRefusesLower, writeKeepsBallot, writeCopyIsAnswered } = this.#rules;
     const { writeTime, writeBy } = register;
     if (!writeCopyIsAnswered && compareBallots(writeTime, writeBy, time, by) === 0) return false;

@@ -18,20 +18,20 @@ interface Line {
 export type Opens = (settings: Settings) => AnyStage;
 
 /** The lines of a script that does these actions, once it is known to tell what breaks from the product; null if it does not. */
-export type Telling = (settings: Settings, actions: readonly StageAction[]) => (() => readonly Line[]) | null;
+export type Distinguisher = (settings: Settings, actions: readonly StageAction[]) => (() => readonly Line[]) | null;
 
 export const asDone = (actions: readonly StageAction[]): Line[] => actions.map((action) => ({ action, maybe: false }));
 
 /** There is no other to be told from. */
-export const alone: Telling = (_, actions) => () => asDone(actions);
+export const alone: Distinguisher = (_, actions) => () => asDone(actions);
 
 /** The product breaks nothing when it is put through the same actions. */
-export function beside(product: Opens): Telling {
+export function beside(product: Opens): Distinguisher {
   return (on, actions) => (isBroken(product(on), actions) ? null : () => asDone(actions));
 }
 
 /** It breaks nothing if what only it sends arrives, too. */
-export function answering(mutant: Opens, product: Opens, property: string): Telling {
+export function answering(mutant: Opens, product: Opens, property: string): Distinguisher {
   return (on, actions) => {
     const lines = withAnswers(mutant(on), product(on), actions);
     const tellsApart = (tried: readonly StageAction[]): boolean =>
@@ -41,8 +41,8 @@ export function answering(mutant: Opens, product: Opens, property: string): Tell
 }
 
 /** Whichever does, the first if all do. */
-export function anyOf(tellings: readonly Telling[]): Telling {
-  return (on, actions) => tellings.reduce<ReturnType<Telling>>((lines, telling) => lines ?? telling(on, actions), null);
+export function anyOf(tellings: readonly Distinguisher[]): Distinguisher {
+  return (on, actions) => tellings.reduce<ReturnType<Distinguisher>>((lines, telling) => lines ?? telling(on, actions), null);
 }
 
 /** Whether anything breaks when these actions are done as far as they can be. */

@@ -20,7 +20,7 @@ interface TellingGround {
   readonly isLive: (id: number, step: QuorumStep) => boolean;
 }
 
-export class Telling implements RowView {
+export class VoteReports implements RowView {
   readonly #ground: TellingGround;
 
   constructor(ground: TellingGround) {

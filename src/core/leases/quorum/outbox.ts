@@ -8,7 +8,7 @@ import type { QuorumRules } from './rules.ts';
 import { stretch, type Timing } from '../timing.ts';
 import type { Electorate } from '../electorate.ts';
 
-export class Outgoing {
+export class QuorumOutbox {
   readonly owner: Incarnation;
   readonly electorate: Electorate;
   /** As the cell was set up, and as it is now that round trips were measured. */

@@ -8,7 +8,7 @@ import type { AnyStage, StageNote } from '../stage/index.ts';
 type Note<Kind> = Extract<StageNote, { kind: Kind }>;
 
 /** The lines of one action, without the instant. */
-export function tell(notes: readonly StageNote[], stage: AnyStage): string[] {
+export function noteLines(notes: readonly StageNote[], stage: AnyStage): string[] {
   const lines: string[] = [];
   const asked: Note<'asked'>[] = [];
   const isRecorded = notes.some((note) => note.kind === 'recorded' && note.record.kind !== 'requested');

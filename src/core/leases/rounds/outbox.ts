@@ -1,18 +1,18 @@
 /** What the asking side sends: requests to the voters of a name, and what an owner tells learners (P6). One record serves all. */
 import { hashName, type BallotTime, type NodeId } from '../../../kernel/index.ts';
 import type { Electorate } from '../electorate.ts';
-import type { Surroundings } from './algorithm.ts';
+import type { RoundContext } from './algorithm.ts';
 import type { Claim } from './claim.ts';
 import type { RoundStep } from './config.ts';
-import { LEARN, LETS_GO, NO_ANSWER, READ, RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
+import { ROUND_LEARN, LETS_GO, NO_ANSWER, READ, ROUND_RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
 
-export class Outgoing {
-  readonly #surroundings: Surroundings;
+export class RoundOutbox {
+  readonly #surroundings: RoundContext;
   readonly #electorate: Electorate;
   readonly #teaches: boolean;
   readonly #message = new RoundMessage();
 
-  constructor(surroundings: Surroundings, electorate: Electorate, teaches: boolean) {
+  constructor(surroundings: RoundContext, electorate: Electorate, teaches: boolean) {
     this.#surroundings = surroundings;
     this.#electorate = electorate;
     this.#teaches = teaches;
@@ -35,7 +35,7 @@ export class Outgoing {
 
   /** The lease ends now, or at its deadline: told to the voters that have not answered yet. */
   release(claim: Claim, step: RoundStep): void {
-    const message = this.#compose(RELEASE, claim, claim.written, step);
+    const message = this.#compose(ROUND_RELEASE, claim, claim.written, step);
     // By the monotonic clock alone: a wall clock that is ahead now may be set back, and the owner go on.
     const leftUs = claim.deadlineMono - step.monoUs;
     message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
@@ -45,7 +45,7 @@ export class Outgoing {
 
   /** What may have been written with this ballot is not wanted. Nobody waits for the answer. */
   giveBack(claim: Claim, ballot: BallotTime, step: RoundStep): void {
-    const message = this.#compose(RELEASE, claim, ballot, step);
+    const message = this.#compose(ROUND_RELEASE, claim, ballot, step);
     message.flags = NO_ANSWER;
     message.untilUs = 0;
     this.#send(message, claim.voters, step);
@@ -55,7 +55,7 @@ export class Outgoing {
   teach(claim: Claim, flags: number, meta: Uint8Array | undefined, step: RoundStep): void {
     if (!this.#teaches) return;
     const { timing, rules, owner } = this.#surroundings;
-    const message = this.#compose(LEARN, claim, claim.written, step);
+    const message = this.#compose(ROUND_LEARN, claim, claim.written, step);
     const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
     const endsNow = flags === LETS_GO && !claim.endsLater;
     const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);

@@ -7,7 +7,7 @@
 import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
-import type { Told } from '../chronicle.ts';
+import type { ApplicationReport } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
@@ -27,8 +27,8 @@ export interface NodeState {
   readonly snapshot: readonly [core: Snapshot, actor: Snapshot] | null;
   readonly wakeAt: number;
   /** Outcomes of inputs, by input and instant. */
-  readonly outcomes: Map<number, Outcome>;
-  /** Posts it will never listen to, as far as that was asked. */
+  readonly outcomes: Map<number, StepOutcome>;
+  /** Envelopes it will never listen to, as far as that was asked. */
   readonly ignores: boolean[];
   /** By instant, as far as that was asked. */
   readonly prospects: Prospects[];
@@ -43,7 +43,7 @@ interface Prospects {
   readonly tidied: number;
 }
 
-export interface Post {
+export interface Envelope {
   readonly from: number;
   /** The life that sent it first. What another life sent in the same bytes is no request: those carry their life. */
   readonly life: Incarnation;
@@ -52,20 +52,20 @@ export interface Post {
 }
 
 /** What comes of one input. */
-export interface Outcome {
+export interface StepOutcome {
   readonly state: number;
   readonly sent: readonly number[];
   readonly asked: readonly AccessRequest[];
   /** The same for equal lists; 0 for an empty one. */
   readonly askedId: number;
-  readonly told: readonly Told[];
+  readonly told: readonly ApplicationReport[];
   /** The same for equal lists; 0 for an empty one. */
   readonly toldId: number;
 }
 
-/** Numbers for inputs: posts count from 0, answers of storage from far above them, offers down from here. */
-export const WAKE = -1;
-export const START = -2;
+/** Numbers for inputs: envelopes count from 0, answers of storage from far above them, offers down from here. */
+export const WAKE_INPUT = -1;
+export const START_INPUT = -2;
 export const FIRST_OFFER = -3;
 const FIRST_COMPLETION = 2 ** 30;
 
@@ -73,25 +73,25 @@ const INPUT_SHIFT = 64;
 
 const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
 
-export class Cast<Message, Command, Event, Config> implements InstantClocks {
+export class NodeStates<Message, Command, Event, Config> implements InstantClocks {
   readonly world: ExploredProtocol<Message, Command, Event, Config>;
   readonly bounds: Budgets;
   readonly aheadUs: ClocksAheadUs;
   readonly scenario: Scenario<Config>;
   readonly nodes: number;
   readonly states: NodeState[] = [];
-  readonly posts: Post[] = [];
+  readonly envelopes: Envelope[] = [];
   /** Renumberings of the nodes that are alike: where each goes. */
   readonly renumberings: readonly (readonly number[])[];
   readonly stateHashes: PartHashes;
-  readonly postHashes: PartHashes;
+  readonly envelopeHashes: PartHashes;
   /** Steps that cores were made to take. */
   played = 0;
   readonly #mutant: string | null;
   readonly #clocks: readonly MachineClock[];
   readonly #downs: number[][] = [];
   readonly #stateIds = new Map<string, number>();
-  readonly #postIds = new Map<string, number>();
+  readonly #envelopeIds = new Map<string, number>();
   readonly #listIds = new Map<string, number>();
   readonly #completions: Completion[] = [];
   readonly #completionIds = new Map<string, number>();
@@ -112,7 +112,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
       to.every((other, node) => (aheadUs[node] ?? 0) === (aheadUs[other] ?? 0)),
     );
     this.stateHashes = new PartHashes(this.renumberings.length);
-    this.postHashes = new PartHashes(this.renumberings.length);
+    this.envelopeHashes = new PartHashes(this.renumberings.length);
   }
 
   nowAt(instant: number): number {
@@ -138,7 +138,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   }
 
   /** What an input makes of a node at an instant. */
-  outcome(state: number, input: number, instant: number): Outcome {
+  outcome(state: number, input: number, instant: number): StepOutcome {
     const before = this.states[state] as NodeState;
     const key = (input - FIRST_OFFER + 16) * INPUT_SHIFT + instant;
     const known = before.outcomes.get(key);
@@ -154,14 +154,14 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   }
 
   /** Its addressee, as it is now, will never listen to it. */
-  isDead(post: number, addressee: number): boolean {
+  isDead(envelope: number, addressee: number): boolean {
     const state = this.states[addressee] as NodeState;
-    const known = state.ignores[post];
+    const known = state.ignores[envelope];
     if (known !== undefined) return known;
-    const { bytes } = this.posts[post] as Post;
+    const { bytes } = this.envelopes[envelope] as Envelope;
     const whom = { node: state.node, incarnation: this.incarnationOf(state), mutant: this.#mutant };
     const isDead = this.world.isDead(this.#decode(bytes), whom, state.snapshot?.[0] ?? null);
-    state.ignores[post] = isDead;
+    state.ignores[envelope] = isDead;
     return isDead;
   }
 
@@ -185,18 +185,18 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
   }
 
   #input(state: number, input: number, instant: number): Input {
-    if (input === WAKE) return { kind: 'wake' };
-    if (input === START) return { kind: 'start' };
+    if (input === WAKE_INPUT) return { kind: 'wake' };
+    if (input === START_INPUT) return { kind: 'start' };
     if (input >= FIRST_COMPLETION) return { kind: 'completed', completion: this.#completions[input - FIRST_COMPLETION] as Completion };
     if (input >= 0) {
-      const { from, life, bytes } = this.posts[input] as Post;
+      const { from, life, bytes } = this.envelopes[input] as Envelope;
       return { kind: 'receive', from, life, bytes };
     }
     const [verb, ...words] = this.prospects(state, instant).offers[FIRST_OFFER - input] as Offer;
     return { kind: 'act', verb, words };
   }
 
-  #play({ node, life, snapshot }: NodeState, input: Input, instant: number): Outcome {
+  #play({ node, life, snapshot }: NodeState, input: Input, instant: number): StepOutcome {
     this.played++;
     const player = this.#player(node, life, snapshot);
     player.play(input, this.monoOf(node, instant), this.wallOf(node, instant));
@@ -204,7 +204,7 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     const told = [...player.told];
     return {
       state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
-      sent: player.sent.map(({ to, bytes }) => this.#post(player.boot, to, bytes)),
+      sent: player.sent.map(({ to, bytes }) => this.#envelope(player.boot, to, bytes)),
       asked,
       askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plain)),
       told,
@@ -271,13 +271,13 @@ export class Cast<Message, Command, Event, Config> implements InstantClocks {
     return message;
   }
 
-  #post({ self: from, incarnation: life }: Boot, to: number, bytes: Uint8Array): number {
+  #envelope({ self: from, incarnation: life }: Boot, to: number, bytes: Uint8Array): number {
     const key = `${from} ${to} ${bytes.join(' ')}`;
-    const known = this.#postIds.get(key);
+    const known = this.#envelopeIds.get(key);
     if (known !== undefined) return known;
-    const id = this.posts.push({ from, life, to, bytes }) - 1;
-    this.#postIds.set(key, id);
-    this.postHashes.set(id, (i) => {
+    const id = this.envelopes.push({ from, life, to, bytes }) - 1;
+    this.#envelopeIds.set(key, id);
+    this.envelopeHashes.set(id, (i) => {
       const renumbered = this.renumberings[i] as readonly number[];
       return [renumbered[from] as number, renumbered[to] as number, this.#renamedBytes(bytes, renumbered)];
     });
