@@ -14,7 +14,7 @@ import {
   encodeNothing,
   encodeStatement,
   literalTiming,
-  sealRecord,
+  sealLeaseRecord,
   takeOverUs,
   type LeaseRecord,
 } from '../../../src/core/index.ts';
@@ -53,7 +53,7 @@ describe('a record', () => {
     const sealed = (kind: 'name' | 'lease' | 'statement', numbers: readonly number[]): Uint8Array => {
       const content = new DataView(new ArrayBuffer(8 * numbers.length));
       for (const [i, number] of numbers.entries()) content.setFloat64(8 * i, number);
-      return sealRecord('r', kind, new Uint8Array(content.buffer));
+      return sealLeaseRecord('r', kind, new Uint8Array(content.buffer));
     };
     expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 0]))).toMatchObject({ owner: 1, termUs: 5 });
     expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 1]))).toBe('format');
