@@ -26,10 +26,7 @@ function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, 
   const clocks = [...world.clocks(bounds)];
   const aheadUs = clocks[chooser.below(clocks.length)] as ClocksAheadUs;
   const nodeStates = new NodeStates<M, C, E, W>(world, bounds, mutant, aheadUs);
-  const universe = new Universe(
-    nodeStates,
-    new Judge(() => world.staging.protocol.referees(nodeStates.scenario, () => undefined), nodeStates),
-  );
+  const universe = new Universe(nodeStates, new Judge(() => nodeStates.referees(), nodeStates));
   const stage = openStage(world.staging, world.settings(bounds, mutant), mutant);
   stage.startAll();
   for (let node = 0; node < nodeStates.nodes; node++) {

@@ -103,10 +103,7 @@ const APART = { ...(quorumWorld.askers as Askers<QuorumMessage>), alike: () => [
 /** Every state by itself, and how many of them each state of the quotient stands for. */
 function orbits(bounds: Budgets): { readonly states: number; readonly sizes: number[]; readonly breaks: boolean } {
   const nodeStates = new NodeStates(quorumWorld, bounds, null, []);
-  const universe = new Universe(
-    nodeStates,
-    new Judge(() => quorumWorld.staging.protocol.referees(nodeStates.scenario, () => undefined), nodeStates),
-  );
+  const universe = new Universe(nodeStates, new Judge(() => nodeStates.referees(), nodeStates));
   const seen = new Set<string>();
   const sizes = new Map<string, number>();
   const waiting: Int32Array[] = [];

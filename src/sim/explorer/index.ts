@@ -50,7 +50,6 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
   world: ExploredProtocol<Message, Command, Event, Config, Node>,
 ): Exploring {
   const { staging } = world;
-  const { protocol } = staging;
   return {
     bounds: { ...world.bounds },
     usual: usualBounds(world.bounds),
@@ -71,10 +70,7 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
           return { ...before, waiting: 1, exhausted: false };
         }
         const nodeStates = new NodeStates<Message, Command, Event, Config>(world, bounds, mutant, aheadUs);
-        const judge = new Judge(() => {
-          const referees = protocol.referees(nodeStates.scenario, () => undefined);
-          return world.judgedBy?.(referees) ?? referees;
-        }, nodeStates);
+        const judge = new Judge(() => nodeStates.referees(), nodeStates);
         const { path, ...result } = search(new Universe(nodeStates, judge), {
           ...limits,
           maxStates: limits.maxStates - before.states,

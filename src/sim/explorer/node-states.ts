@@ -7,6 +7,7 @@
 import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
+import type { Referee } from '../../check/index.ts';
 import type { ApplicationReport } from '../chronicle.ts';
 import { MachineClock } from '../clock.ts';
 import type { Scenario } from '../protocol.ts';
@@ -113,6 +114,12 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     );
     this.stateHashes = new PartHashes(this.renumberings.length);
     this.envelopeHashes = new PartHashes(this.renumberings.length);
+  }
+
+  /** Fresh referees of this world. */
+  referees(): readonly Referee[] {
+    const referees = this.world.staging.protocol.referees(this.scenario, () => undefined);
+    return this.world.judgedBy?.(referees) ?? referees;
   }
 
   nowAt(instant: number): number {
