@@ -65,7 +65,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect(failures).toEqual([]);
   });
 
-  it.each([10, 40, 100])('with processes that live on beside their successors becomes a script that can be run after %i tries', (tries) => {
+  it.each([60, 100, 150])('becomes a script that can be run after %i tries', (tries) => {
     const [mutant, seed] = ['owner-is-node', 489618173663379];
     const shrunk = shrinkerOf('quorum').shrink(seed, mutant, soon(tries)) as Shrunk;
     expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
