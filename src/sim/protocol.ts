@@ -1,6 +1,6 @@
 /**
  * What the simulator needs to know of a protocol: how to build its cores, what its users do, who judges.
- * A new protocol is one file that implements `SimProtocol`, listed in `protocols/index.ts`.
+ * A new protocol is a folder whose kit holds a `SimProtocol`, listed in `protocols/index.ts`.
  */
 import type { Chooser, MonoUs, WallUs } from '../kernel/index.ts';
 import type { Boot, Core } from '../core/index.ts';
