@@ -32,6 +32,7 @@ import {
   FOR_READ,
   NACK_HELD,
   isSameLease,
+  LOOKS,
   NACK_LOW,
   NACK,
   NO_ANSWER,
@@ -156,11 +157,10 @@ export class RoundAcceptor {
     }
     this.#promised(row, step);
     const answer = this.#answer(ACK_READ, message, step);
-    if (value !== null) {
-      answer.setValue({ ...value, untilUs: this.#untilTold(row, value, step) });
-      answer.written = row.writeTime;
-      answer.writer = row.writeBy;
-    }
+    if (value !== null) answer.setValue({ ...value, untilUs: this.#untilTold(row, value, step) });
+    answer.flags |= message.flags & LOOKS;
+    answer.written = row.writeTime;
+    answer.writer = row.writeBy;
     step.send(from, answer);
   }
 

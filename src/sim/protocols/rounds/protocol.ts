@@ -15,6 +15,7 @@ import {
   type RoundMessage,
 } from '../../../core/index.ts';
 import {
+  AnswerReferee,
   BeliefReferee,
   DeadlineReferee,
   ExclusionReferee,
@@ -245,7 +246,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
-      new Unjudged(['queried', 'answered', 'listed'], 'answers of these engines are not of one instant'),
+      new AnswerReferee(liars === 0),
       // A liar may write back what a holder of Flease said of itself before.
       config.habits.speaks && !(engine === 'flease' && liars > 0)
         ? new RegularityReferee()
