@@ -106,3 +106,29 @@ it.each(ENGINES.filter(([name]) => name !== 'flease'))(
     expect(asker.last('answered')).toMatchObject({ certain: false, holder: null });
   },
 );
+
+it('a helper that brings back an earlier try of a lease does not undo the one that won', () => {
+  let undone = 0;
+  for (let seed = 1; seed <= 20; seed++) {
+    const cell = new Cell({ engine: 'flease', clients: 3, seed });
+    const [owner, helper, asker] = [cell.node(3), cell.node(4), cell.node(5)];
+    owner.acquire({ waitUs: TERM_US });
+    cell.settle(READING);
+    cell.deliver(({ kind, to: target }) => kind === 'WRITE' && target === 0);
+    cell.drop();
+    helper.acquire();
+    cell.settle((packet) => READING(packet) && packet.from !== 1 && packet.to !== 1);
+    const help = cell.drop(({ kind, from }) => kind === 'WRITE' && from === 4);
+    cell.drop();
+    // The second try of the owner has the votes of 0, which has its first, and of 1, which the helper has not asked.
+    cell.run(TERM_US / 2, ({ from, to: target }) => from !== 4 && target !== 4 && from !== 2 && target !== 2);
+    if (owner.said('granted').length === 0 || help.length === 0) continue;
+    for (const packet of help) cell.hand(packet);
+    undone += cell.drop(({ kind, to: target }) => kind === 'ackWRITE' && target === 4).length;
+    cell.pass(BUCKET_US);
+    asker.look();
+    cell.settle(READING);
+    expect(asker.last('answered').holder?.token, `seed ${seed}`).toBe(owner.last('granted').token);
+  }
+  expect(undone).toBeGreaterThan(0);
+});
