@@ -5,6 +5,9 @@ import { OWN_DISK } from '../../src/core/index.ts';
 import type { HistoryRecord, RecordKind, Referee, Violation } from '../../src/check/index.ts';
 import { exploring, usualBounds, type Budgets, type Exploration } from '../../src/sim/explorer/index.ts';
 import { StorageStates, type StorageId, type StorageMove } from '../../src/sim/explorer/storage.ts';
+import type { AccessRequest } from '../../src/sim/registers.ts';
+import { bytesAsText } from '../../src/sim/regular-register.ts';
+import type { AccessRef, ProcessAccess } from '../../src/sim/stage/actions.ts';
 import { registerWorld } from '../support/kits.ts';
 
 const LIMITS = { maxStates: 1_000_000, isOver: () => false };
@@ -93,33 +96,48 @@ describe('the register of the simulator, with everything that can happen to two 
 function findings(storage: StorageStates, id: StorageId): (string | null)[] {
   return storage
     .moves(id)
-    .flatMap(({ kind, completion: { value }, finding }) =>
-      kind === 'answer' && finding !== undefined ? [value && String.fromCharCode(...value)] : [],
+    .flatMap(({ action, completion }) =>
+      action.kind === 'answer' && action.finding !== undefined ? [bytesAsText(completion?.value ?? null)] : [],
     );
 }
 
+const bytes = (text: string): Uint8Array => Uint8Array.from(text, (one) => one.charCodeAt(0));
 const write = (op: number, text: string, unit = 0) => ({
   action: 'write' as const,
   op,
   unit,
   key: 'k',
-  value: Uint8Array.from(text, (one) => one.charCodeAt(0)),
+  value: bytes(text),
 });
 const read = (op: number, unit = 0) => ({ action: 'read' as const, op, unit, key: 'k' });
 
+const isOf = ({ node, access }: AccessRef<ProcessAccess>, ofNode: number, op: number): boolean =>
+  node === ofNode && access.request.op === op;
+
 class Shelf {
-  readonly storage = new StorageStates();
+  readonly storage: StorageStates;
   id: StorageId = 0;
   #asks = 0;
 
-  ask(node: number, ...asked: readonly ReturnType<typeof write | typeof read>[]): this {
+  constructor(hasDamage = false) {
+    this.storage = new StorageStates(hasDamage);
+  }
+
+  get moves(): readonly StorageMove[] {
+    return this.storage.moves(this.id);
+  }
+
+  ask(node: number, ...asked: readonly AccessRequest[]): this {
     this.id = this.storage.ask(this.id, node, node + 1, asked, ++this.#asks);
     return this;
   }
 
-  do(kind: StorageMove['kind'], node: number, op: number): this {
-    const move = this.storage.moves(this.id).find((one) => one.kind === kind && one.node === node && one.op === op);
-    if (!move) throw new Error(`${kind} of ${op} by ${node} is not possible`);
+  do(kind: StorageMove['action']['kind'], node: number, op: number): this {
+    return this.follow(this.moves.find(({ action }) => action.kind === kind && 'access' in action && isOf(action, node, op)));
+  }
+
+  follow(move: StorageMove | undefined): this {
+    if (!move) throw new Error('that is not possible');
     this.id = move.next;
     return this;
   }
@@ -138,11 +156,9 @@ describe('a read of a shared unit', () => {
   test('finds nothing only if no write was answered before it began', () => {
     const shelf = new Shelf().ask(0, write(1, 'a')).ask(1, read(1)).do('answer', 0, 1).ask(1, read(2));
     const byOp = (op: number): (string | null)[] =>
-      shelf.storage
-        .moves(shelf.id)
-        .flatMap((one) =>
-          one.op === op && one.kind === 'answer' ? [one.completion.value && String.fromCharCode(...one.completion.value)] : [],
-        );
+      shelf.moves.flatMap(({ action, completion }) =>
+        action.kind === 'answer' && isOf(action, 1, op) ? [bytesAsText(completion?.value ?? null)] : [],
+      );
     expect(byOp(1)).toEqual([null, 'a']);
     expect(byOp(2)).toEqual(['a']);
   });
@@ -183,11 +199,11 @@ describe('what is left of storage', () => {
   test('of a crashed process: its writes to shared units, with nobody to tell, and nothing of its disk', () => {
     const shelf = new Shelf().ask(0, write(1, 'a'), write(2, 'd', OWN_DISK), write(3, 'e', OWN_DISK), read(4)).do('answer', 0, 2);
     shelf.id = shelf.storage.crashed(shelf.id, 0, 1);
-    expect(shelf.storage.moves(shelf.id)).toMatchObject([{ kind: 'effect', op: 1, incarnation: null }]);
+    expect(shelf.moves).toMatchObject([{ action: { kind: 'effect', node: 0, access: { incarnation: null, request: { op: 1 } } } }]);
     shelf.do('effect', 0, 1);
-    expect(shelf.storage.moves(shelf.id)).toEqual([]);
+    expect(shelf.moves).toEqual([]);
     shelf.ask(0, read(5, OWN_DISK));
-    expect(shelf.storage.moves(shelf.id).map(({ kind, completion }) => [kind, completion.value])).toEqual([
+    expect(shelf.moves.map(({ action, completion }) => [action.kind, completion?.value])).toEqual([
       ['answer', null],
       ['fail', null],
     ]);
@@ -201,6 +217,6 @@ describe('what is left of storage', () => {
       .do('effect', 0, 2)
       .do('fail', 0, 2);
     shelf.ask(0, read(3, OWN_DISK));
-    expect(shelf.storage.moves(shelf.id)[0]?.completion.value).toEqual(Uint8Array.of(98));
+    expect(shelf.moves[0]?.completion?.value).toEqual(Uint8Array.of(98));
   });
 });

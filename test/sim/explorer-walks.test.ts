@@ -4,7 +4,7 @@ import { SeededChooser } from '../../src/kernel/index.ts';
 import { openStage } from '../../src/sim/stage/index.ts';
 import { NodeStates } from '../../src/sim/explorer/node-states.ts';
 import { Judge } from '../../src/sim/explorer/judge.ts';
-import { actionsOf, isNotWanted } from '../../src/sim/explorer/script.ts';
+import { performMove } from '../../src/sim/explorer/script.ts';
 import type { Budgets } from '../../src/sim/explorer/bounds.ts';
 import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
@@ -45,7 +45,12 @@ function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, 
     });
     const option = options[chooser.below(Math.max(1, options.length))];
     if (!option) return step;
-    for (const action of actionsOf(nodeStates, option.move, stage)) if (!isNotWanted(action, option.move, stage)) stage.do(action);
+    performMove(nodeStates, option.move, stage, (action) => {
+      // What the explorer does is a line of a script: the text says all of it.
+      const line = stage.format(action);
+      expect(stage.format(stage.parse(line))).toBe(line);
+      stage.line(line);
+    });
     expect(stage.violations.length > 0).toBe(option.breaks);
     if (option.breaks) return step;
     ({ state } = option);
