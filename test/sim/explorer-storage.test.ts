@@ -188,6 +188,108 @@ describe('a read of a shared unit', () => {
   });
 });
 
+const swap = (op: number, seen: string | null, text: string | null) => ({
+  action: 'swap' as const,
+  op,
+  unit: 0,
+  key: 'k',
+  seen: seen === null ? null : bytes(seen),
+  value: text === null ? null : bytes(text),
+});
+
+describe('a swap', () => {
+  const found = (shelf: Shelf): (string | null)[] => findings(shelf.storage, shelf.ask(9, read(9)).id);
+
+  test('is won or lost by what is there when it takes effect, and is told so', () => {
+    const shelf = new Shelf().ask(0, swap(1, null, 'a')).ask(1, swap(1, null, 'b'));
+    shelf.do('effect', 1, 1);
+    const told = shelf.moves.flatMap(({ action, completion }) => (action.kind === 'answer' && completion ? [completion] : []));
+    expect(told.map(({ isLost, version }) => [isLost, bytesAsText(version)])).toEqual([
+      [true, null],
+      [false, 'b'],
+    ]);
+    shelf.do('answer', 0, 1);
+    expect(found(shelf)).toEqual([null, 'b']);
+    expect(found(shelf.do('answer', 9, 9).do('answer', 1, 1))).toEqual(['b']);
+  });
+
+  test('is found by no read until it has won', () => {
+    expect(found(new Shelf().ask(0, swap(1, null, 'a')))).toEqual([null]);
+  });
+
+  test('of which nobody knows what became of it may take effect at any later time, if it still finds what it has seen', () => {
+    const unknown = new Shelf().ask(0, swap(1, null, 'a')).do('fail', 0, 1);
+    expect(unknown.moves.map(({ action, completion }) => [action.kind, completion])).toEqual([['effect', null]]);
+    const late = unknown.ask(1, swap(1, null, 'b'), swap(2, 'b', null)).do('answer', 1, 1);
+    const lost = late.id;
+    expect(findings(late.storage, late.do('effect', 0, 1).ask(9, read(9)).id)).toEqual(['b']);
+    late.id = lost;
+    expect(found(late.do('answer', 1, 2).do('effect', 0, 1))).toEqual([null, 'a']);
+  });
+
+  test('to nothing leaves storage as if nothing had ever been there', () => {
+    expect(
+      new Shelf()
+        .ask(0, swap(1, null, 'a'))
+        .do('answer', 0, 1)
+        .ask(0, swap(2, 'a', null))
+        .do('answer', 0, 2).id,
+    ).toBe(0);
+    expect(
+      new Shelf().ask(0, write(1, 'a')).do('answer', 0, 1).ask(0, { action: 'erase', op: 2, unit: 0, key: 'k' }).do('answer', 0, 2).id,
+    ).toBe(0);
+  });
+});
+
+describe('a list', () => {
+  const put = (op: number, key: string): AccessRequest => ({ ...write(op, 'x'), key });
+  const erase = (op: number, key: string): AccessRequest => ({ action: 'erase', op, unit: 0, key });
+  const listings = (shelf: Shelf): string[] =>
+    shelf.moves
+      .flatMap(({ action, completion }) => (action.kind === 'answer' && completion?.keys ? [completion.keys.join(' ')] : []))
+      .sort();
+
+  test('names what is there all the while, and what comes or goes meanwhile or not', () => {
+    const shelf = new Shelf().ask(0, put(1, 'a/1'), put(2, 'a/2'), put(3, 'b')).do('answer', 0, 1).do('answer', 0, 2).do('answer', 0, 3);
+    shelf.ask(1, { action: 'list', op: 1, unit: 0, key: 'a/' });
+    expect(listings(shelf)).toEqual(['a/1 a/2']);
+    shelf.ask(0, erase(4, 'a/1'), put(5, 'a/3'));
+    expect(listings(shelf)).toEqual(['a/1 a/2', 'a/1 a/2 a/3', 'a/2', 'a/2 a/3']);
+    // What came and went while it was under way may be named, too.
+    shelf.do('answer', 0, 4).do('answer', 0, 5).ask(0, erase(6, 'a/3')).do('answer', 0, 6);
+    expect(listings(shelf)).toEqual(['a/1 a/2', 'a/1 a/2 a/3', 'a/2', 'a/2 a/3']);
+    shelf.ask(1, { action: 'list', op: 2, unit: 0, key: 'a/' }).do('answer', 1, 1);
+    expect(listings(shelf)).toEqual(['a/2']);
+  });
+});
+
+describe('damage', () => {
+  const there = (shelf: Shelf): (string | null)[] => findings(shelf.storage, shelf.ask(9, read(9)).id);
+  const strike = (shelf: Shelf, kind: StorageMove['action']['kind']): Shelf =>
+    shelf.follow(shelf.moves.find(({ action }) => action.kind === kind));
+  const written = (): Shelf => new Shelf(true).ask(0, write(1, 'a')).do('answer', 0, 1).ask(0, write(2, 'b')).do('answer', 0, 2);
+
+  test('befalls nothing in a world that has none', () => {
+    expect(new Shelf().ask(0, write(1, 'a')).do('answer', 0, 1).moves).toEqual([]);
+  });
+
+  test('inverts a byte, brings back what was there before, or takes all away', () => {
+    expect(written().moves.map(({ action }) => action.kind)).toEqual(['corrupt', 'forget', 'wipe']);
+    expect(there(strike(written(), 'corrupt'))).toEqual([String.fromCharCode(98 ^ 0xff)]);
+    expect(there(strike(written(), 'forget'))).toEqual(['a']);
+    expect(there(strike(written(), 'wipe'))).toEqual([null]);
+  });
+
+  test('lets a write go to the key of another record', () => {
+    const shelf = written().ask(1, { ...write(1, 'c'), key: 'other' });
+    const astray = shelf.moves.find(({ action }) => action.kind === 'misdirect');
+    expect(astray?.action).toMatchObject({ kind: 'misdirect', node: 1, to: 'k' });
+    shelf.follow(astray).do('answer', 1, 1);
+    expect(there(shelf)).toEqual(['c']);
+    expect(findings(shelf.storage, shelf.do('answer', 9, 9).ask(9, { ...read(10), key: 'other' }).id)).toEqual([null]);
+  });
+});
+
 describe('what is left of storage', () => {
   test('is the same however it came about', () => {
     const one = new Shelf().ask(0, write(1, 'a')).do('answer', 0, 1).ask(0, write(2, 'b')).do('answer', 0, 2);
