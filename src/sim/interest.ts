@@ -121,7 +121,7 @@ export const LEASE_INTERESTS: readonly Sometime[] = [
 ];
 
 /** Not a judge: it sees the history and never objects. */
-export abstract class Observer implements Referee {
+export abstract class HistoryObserver implements Referee {
   readonly property = 'interest';
   readonly handles: readonly RecordKind[] = [];
   protected readonly sometimes: (name: string) => void;
@@ -149,7 +149,7 @@ export abstract class Observer implements Referee {
   restore(): void {}
 }
 
-export class LeaseInterest extends Observer {
+export class LeaseInterest extends HistoryObserver {
   /** How the last hold of each resource ended. */
   readonly #lastEnd = new Map<string, string>();
   readonly #holders = new Map<string, { node: number | string; incarnation: number }>();

@@ -16,7 +16,7 @@ type Act = Extract<OriginAction, { kind: 'act' }>;
 
 const CONVINCING_US = 10_000 * MILLISECOND_US;
 
-/** Whoever asks goes on with what passes: the last that passed is the outcome. */
+/** The last beats and settings that passed are the outcome. */
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
 type StillPasses = (beats: readonly Beat[]) => boolean;

@@ -8,7 +8,7 @@ import { PlainClient, type Boot, type RegisterCommand, type RegisterEvent } from
 import { RegularityReferee, type Happened, type HistoryRecord, type Invoked, type Referee } from '../../../check/index.ts';
 import { registerCodec } from '../../../wire/index.ts';
 import { drawFaults } from '../../faults.ts';
-import { Observer, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
+import { HistoryObserver, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
 import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../../protocol.ts';
 import { bytesAsText } from '../../regular-register.ts';
 
@@ -178,7 +178,7 @@ class RegisterUser implements User<RegisterEvent> {
   }
 }
 
-class RegisterObserver extends Observer {
+class RegisterObserver extends HistoryObserver {
   /** Writes that were not answered, by value: of the living and of the crashed. */
   readonly #unanswered = new Map<string, Invoked>();
   readonly #orphans = new Set<string>();
