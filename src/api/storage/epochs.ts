@@ -43,8 +43,8 @@ export class Epochs {
   }
 
   /** Throws what keeps it from knowing the epoch. */
-  async begin(): Promise<void> {
-    this.#ground.entered(await this.#ask());
+  async begin(access: AccessOptions): Promise<void> {
+    this.#ground.entered(await this.#ask(access));
     this.#isSettled = true;
   }
 
@@ -70,7 +70,7 @@ export class Epochs {
   async #settle(): Promise<void> {
     while (!this.#isStopped) {
       try {
-        const isWaited = await this.#ask();
+        const isWaited = await this.#ask(this.#ground.access);
         if (this.#isStopped) return;
         this.#ground.entered(isWaited);
         this.#isSettled = true;
@@ -82,8 +82,8 @@ export class Epochs {
   }
 
   /** True if nothing need be waited for in the epoch that the store is in. */
-  async #ask(): Promise<boolean> {
-    const { store, access } = this.#ground;
+  async #ask(access: AccessOptions): Promise<boolean> {
+    const { store } = this.#ground;
     const epoch = await store.epoch(access);
     const isWaited = store.mayForget === false || (await isWaitedOut(store, epoch, access));
     this.#epoch = epoch;

@@ -95,7 +95,11 @@ export class StorageNode {
       onClockNotice: (kind, us) => observer.stalled(kind, us),
       onFailure: (error) => this.#fail(error),
     });
-    this.#surveys = new Surveys({ unit: this.#epochs.unit, command: (command) => this.#driver.command(command) });
+    this.#surveys = new Surveys({
+      atOnce: engine.askedAtOnce,
+      unit: this.#epochs.unit,
+      command: (command) => this.#driver.command(command),
+    });
     this.leases = new LeaseService({
       engine,
       driver: this.#leaseDriver(),
@@ -157,9 +161,10 @@ export class StorageNode {
 
   // ── How it begins ──────────────────────────────────────────────────────────────────────────────────
 
-  async begin(): Promise<void> {
+  /** `access`: how long it waits for the store while it begins. */
+  async begin(access: AccessOptions): Promise<void> {
     this.#driver.start();
-    await this.#epochs.begin();
+    await this.#epochs.begin(access);
     await this.#hearHints();
   }
 
