@@ -32,6 +32,8 @@ export interface StorageEngine extends LeaseEngine {
   readonly name: StorageEngineName;
   readonly askedAtOnce: number;
   readonly timing: StorageTiming;
+  /** What all users of the store go by. */
+  readonly parameters: Parameters;
   make(boot: Boot): StorageLeaseCore;
 }
 
@@ -43,6 +45,7 @@ export function storageEngine(store: Store, parameters: Parameters, renewal: Ren
   return {
     name,
     askedAtOnce: ASKED_AT_ONCE[name],
+    parameters: { ...parameters, isPlain },
     granter: `the store ${store.url}`,
     other: 'use another kind of store',
     timing,

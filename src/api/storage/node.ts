@@ -38,7 +38,7 @@ export interface StorageNodeOptions {
 
 /** The parts of it that callers hear of. */
 export interface StorageNews {
-  /** It broke one of its own rules, and holds nothing any more. */
+  /** It broke one of its own rules, or the store was set up differently under it: it holds nothing any more. */
   readonly failure: (error: TenureError) => void;
 }
 
@@ -74,11 +74,13 @@ export class StorageNode {
     const makeUnit = surroundings.unit ?? ((onFailure) => new StoreUnit(store, { ...this.access, onFailure }));
     this.#epochs = new Epochs({
       store,
+      parameters: engine.parameters,
       unit: makeUnit((error) => this.#accessFailed(error)),
       clocks,
       access: this.access,
       retryUs: engine.timing.retryUs,
       entered: (isWaitedOut) => this.#enteredEpoch(isWaitedOut),
+      refused: (error) => this.#fail(error),
     });
     this.#core = engine.make({ self: nodeId(0), incarnation, restarted: true, diskKept: false });
     this.#driver = new Driver({
@@ -270,7 +272,7 @@ export class StorageNode {
   }
 
   #fail(error: TenureError): void {
-    this.#lookouts.stop();
+    this.#stop();
     this.leases.fail(error);
     this.observer.failed(error);
     this.#news.failure(error);

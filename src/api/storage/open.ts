@@ -21,7 +21,11 @@ export async function openStorage(where: string | Store, options: StorageOptions
   const store = typeof where === 'string' ? await openStore(where, options) : where;
   const isOwned = typeof where === 'string';
   try {
-    if (!isOwned) await qualify(store, options);
+    if (!isOwned) {
+      // It may have started anew since its owner looked.
+      await store.epoch(accessOf(options));
+      await qualify(store, options);
+    }
     const node = await startNode(store, isOwned, wanted, options, {
       clocks: new SystemClocks(),
       chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),

@@ -13,7 +13,7 @@ import type { StorageNode } from './node.ts';
 import type { StorageEngineName } from './options.ts';
 
 export interface StorageEvents {
-  /** It broke one of its own rules and fell silent. */
+  /** It broke one of its own rules, or the store lost its parameters and was set up differently since: it fell silent, and holds nothing any more. */
   failure: [error: TenureError];
 }
 

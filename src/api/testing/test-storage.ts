@@ -1,7 +1,7 @@
 /** A store and the processes that have leases on it, on virtual time. Cores, drivers and leases are the real ones; only store and clocks are played. */
 import { deriveStorageTiming, renewAfterUs } from '../../core/index.ts';
 import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../../kernel/index.ts';
-import { defaultParameters, MemorySpace } from '../../store/index.ts';
+import { defaultParameters, initParameters, MemorySpace, PARAMETERS_KEY } from '../../store/index.ts';
 import type { Lease } from '../leases/lease.ts';
 import { storageEngine } from '../storage/engine.ts';
 import type { StorageNode } from '../storage/node.ts';
@@ -24,7 +24,8 @@ interface TestProcess {
   readonly unit: VirtualUnit;
 }
 
-export let openTestStorage: (options: TestStorageOptions) => TestStorage;
+/** The store is set up when it resolves. */
+export let openTestStorage: (options: TestStorageOptions) => Promise<TestStorage>;
 
 export class TestStorage {
   readonly #options: TestStorageOptions;
@@ -36,7 +37,11 @@ export class TestStorage {
   #born = 0;
 
   static {
-    openTestStorage = (options) => new TestStorage(options);
+    openTestStorage = async (options) => {
+      const storage = new TestStorage(options);
+      await initParameters(new VirtualStore(storage.#space, true), storage.#parameters);
+      return storage;
+    };
   }
 
   /** Test storages are made by `testStorage`. */
@@ -120,9 +125,11 @@ export class TestStorage {
     this.#processOf(client).clocks.setRate(rate);
   }
 
-  /** The store starts anew and has lost everything: a new epoch, in which nothing is taken before what was held is over. */
+  /** The store starts anew and has lost every record of a lease: a new epoch, in which nothing is taken before what was held is over. */
   loseWrites(): void {
+    const parameters = this.#space.records.get(PARAMETERS_KEY);
     this.#space.loseAll();
+    this.#space.set(PARAMETERS_KEY, parameters ?? null);
   }
 
   /** Its holder loses the lease now, as if it had run out: its signal aborts, and others can have it. */
