@@ -51,7 +51,8 @@ export function tokenAt({ wallUs }: { readonly wallUs: WallUs }): number {
 
 /** The statements of a name, apart from the names, so that names can be listed. */
 const STATEMENTS = '_tenure/said/';
-export const FLOOR_KEY = '_tenure/token-floor';
+/** The one floor of a store: what erases records with its own hands (`tenure store compact`) raises it, too. */
+export const FLOOR_KEY = '_tenure/floor';
 
 /** Where the name itself is. */
 export function nameKeyOf(name: string): string {
