@@ -3,6 +3,7 @@
  * ρ (how far the rate of a clock may be off). They are written once, by exclusive creation; where the store cannot
  * create exclusively, by the explicit act `tenure store init`. Later users adopt them or are refused.
  */
+import { decodeFloorRecord, encodeFloorRecord, FLOOR_KEY } from '../core/index.ts';
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
 import { corrupt, laterFormat, openJson, sealJson } from './record.ts';
@@ -20,7 +21,6 @@ export interface Parameters {
 
 export const PARAMETERS_KEY = '_tenure/parameters';
 const WAITED_KEY = '_tenure/waited';
-const FLOOR_KEY = '_tenure/floor';
 const FORMAT = 1;
 
 /** Room for five renewals of four accesses each in the two thirds of a term that are left when renewals begin. */
@@ -89,7 +89,7 @@ export async function noteWaitedOut(store: Store, epoch: string, options?: Acces
   await store.write(WAITED_KEY, sealJson(WAITED_KEY, 'waited', { epoch }), options);
 }
 
-/** The highest token of any record that was ever erased; 0 if none was. */
+/** The highest token of any record that was ever erased; 0 if none was. The cores keep the same record. */
 export async function readFloor(store: Store, options?: AccessOptions): Promise<number> {
   return floorIn(await store.read(FLOOR_KEY, options));
 }
@@ -100,7 +100,7 @@ export async function raiseFloor(store: Store, floor: number, options?: AccessOp
     const seen = await store.read(FLOOR_KEY, options);
     if (floorIn(seen) >= floor) return;
     // Lost or unknown: the next read tells.
-    await store.swap(FLOOR_KEY, seen, sealJson(FLOOR_KEY, 'floor', { floor }), options);
+    await store.swap(FLOOR_KEY, seen, encodeFloorRecord(floor), options);
   }
 }
 
@@ -179,10 +179,12 @@ function inWords(field: 'deltaUs' | 'maxTermUs' | 'rateErrorPpm', value: number)
 }
 
 function floorIn(bytes: Uint8Array | null): number {
-  if (bytes === null) return 0;
-  const content = openJson(FLOOR_KEY, 'floor', bytes);
-  const floor = isRecord(content) ? content['floor'] : undefined;
-  if (typeof floor !== 'number' || !Number.isSafeInteger(floor)) throw corrupt(FLOOR_KEY, 'its floor is no whole number');
+  const floor = decodeFloorRecord(bytes);
+  if (floor === 'format')
+    throw new TenureError('TENURE_STORE_FORMAT', `the record ${FLOOR_KEY} was written by a later version of Tenure: upgrade it`, {
+      key: FLOOR_KEY,
+    });
+  if (floor === 'corrupt') throw corrupt(FLOOR_KEY, 'it is no floor of tokens');
   return floor;
 }
 
