@@ -42,6 +42,9 @@ export interface StorageNews {
   readonly failure: (error: TenureError) => void;
 }
 
+/** A failure that was so many patiences ago explains nothing any more. */
+const RECENT_PATIENCES = 8;
+
 const NOBODY_THERE = { begin: () => null, end: () => undefined };
 
 export class StorageNode {
@@ -59,7 +62,7 @@ export class StorageNode {
   readonly #asked = new Map<number, string>();
   /** Requests whose record could not be read. */
   readonly #unreadable = new Map<number, Unreadable>();
-  #lastFailure: TenureError | null = null;
+  #lastFailure: { readonly error: TenureError; readonly atUs: number } | null = null;
   #isFirstEpoch = true;
   #endHints: () => Promise<void> = async () => {};
   #left: Promise<void> | null = null;
@@ -112,7 +115,7 @@ export class StorageNode {
       explain: (name, refused) => {
         const unreadable = this.#unreadable.get(refused.lease);
         this.#unreadable.delete(refused.lease);
-        return explainStorageRefusal(name, refused, { url: store.url, lastFailure: this.#lastFailure, unreadable });
+        return explainStorageRefusal(name, refused, { url: store.url, lastFailure: this.lastFailure, unreadable });
       },
       loss: () => NOT_RENEWED,
     });
@@ -142,8 +145,12 @@ export class StorageNode {
     return this.#core.silentForUs(this.#options.surroundings.clocks.mono());
   }
 
+  /** Why an access failed a moment ago; null if none did, or nobody said why. */
   get lastFailure(): TenureError | null {
-    return this.#lastFailure;
+    if (this.#lastFailure === null) return null;
+    const { error, atUs } = this.#lastFailure;
+    const agoUs = this.#options.surroundings.clocks.mono() - atUs;
+    return agoUs <= RECENT_PATIENCES * this.engine.timing.patienceUs ? error : null;
   }
 
   /** How long an access is waited for: the core asks no longer. */
@@ -251,6 +258,11 @@ export class StorageNode {
         this.leases.hear(event);
         return;
       }
+      case 'lost':
+      case 'released':
+        this.#unreadable.delete(event.lease);
+        this.leases.hear(event);
+        return;
       default:
         this.leases.hear(event);
     }
@@ -258,7 +270,7 @@ export class StorageNode {
 
   #accessFailed(error: unknown): void {
     const failure = error instanceof TenureError ? error : null;
-    this.#lastFailure = failure;
+    this.#lastFailure = failure && { error: failure, atUs: this.#options.surroundings.clocks.mono() };
     this.observer.accessFailed(failure);
     this.#lookouts.noteTrouble();
     this.#epochs.heard(error);

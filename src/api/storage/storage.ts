@@ -86,7 +86,7 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
   }
 
   elect(name: string, options?: ElectionOptions): Election {
-    return new Election(this, name, options, (of) => unsureOfHolder(this.#node.url, of, this.#node.lastFailure));
+    return new Election(this, name, options, (of) => unsureOfHolder(this.url, of, this.#node.lastFailure, this.silentForMs));
   }
 
   watch(prefix?: string, options?: WatchOptions): Watch {
