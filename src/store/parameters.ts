@@ -3,6 +3,7 @@
  * ρ (how far the rate of a clock may be off). They are written once, by exclusive creation; where the store cannot
  * create exclusively, by the explicit act `tenure store init`. Later users adopt them or are refused.
  */
+import { decodeFloorRecord, encodeFloorRecord, FLOOR_KEY } from '../core/index.ts';
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
 import { corrupt, laterFormat, openJson, sealJson } from './record.ts';
@@ -14,11 +15,12 @@ export interface Parameters {
   readonly maxTermUs: SpanUs;
   /** ρ, in millionths. */
   readonly rateErrorPpm: number;
+  /** Leases are kept on plain registers though the store can compare and set. All users must do the same: the two ways do not exclude each other. */
+  readonly isPlain?: boolean;
 }
 
 export const PARAMETERS_KEY = '_tenure/parameters';
 const WAITED_KEY = '_tenure/waited';
-const FLOOR_KEY = '_tenure/floor';
 const FORMAT = 1;
 
 /** Room for five renewals of four accesses each in the two thirds of a term that are left when renewals begin. */
@@ -87,7 +89,7 @@ export async function noteWaitedOut(store: Store, epoch: string, options?: Acces
   await store.write(WAITED_KEY, sealJson(WAITED_KEY, 'waited', { epoch }), options);
 }
 
-/** The highest token of any record that was ever erased; 0 if none was. */
+/** The highest token of any record that was ever erased; 0 if none was. The cores keep the same record. */
 export async function readFloor(store: Store, options?: AccessOptions): Promise<number> {
   return floorIn(await store.read(FLOOR_KEY, options));
 }
@@ -98,7 +100,7 @@ export async function raiseFloor(store: Store, floor: number, options?: AccessOp
     const seen = await store.read(FLOOR_KEY, options);
     if (floorIn(seen) >= floor) return;
     // Lost or unknown: the next read tells.
-    await store.swap(FLOOR_KEY, seen, sealJson(FLOOR_KEY, 'floor', { floor }), options);
+    await store.swap(FLOOR_KEY, seen, encodeFloorRecord(floor), options);
   }
 }
 
@@ -130,7 +132,7 @@ function complete(kind: string, wanted: Partial<Parameters>): Parameters {
   if (!(maxTermUs >= deltaUs * 5) || !Number.isSafeInteger(maxTermUs)) {
     throw odd('maxTerm', `${formatDuration(maxTermUs)} is less than five times delta (${formatDuration(deltaUs)})`);
   }
-  return parameters;
+  return { deltaUs, maxTermUs, rateErrorPpm, ...(parameters.isPlain ? { isPlain: true } : {}) };
 }
 
 function agreed(store: Store, found: Parameters, wanted: Partial<Parameters>): Parameters {
@@ -143,7 +145,18 @@ function agreed(store: Store, found: Parameters, wanted: Partial<Parameters>): P
       { url: store.url, field, found: found[field], asked },
     );
   }
-  return found;
+  if (wanted.isPlain === undefined || !store.can.swap || wanted.isPlain === (found.isPlain ?? false)) return found;
+  const [way, other] = found.isPlain ? ['plain registers', 'compare-and-set'] : ['compare-and-set', 'plain registers'];
+  throw new TenureError(
+    'TENURE_STORE_PARAMS',
+    `the leases of ${store.url} are kept with ${way}, and ${other} was asked for: ask for nothing, or for the same`,
+    {
+      url: store.url,
+      field: 'isPlain',
+      found: found.isPlain ?? false,
+      asked: wanted.isPlain,
+    },
+  );
 }
 
 function seal(parameters: Parameters): Uint8Array {
@@ -152,24 +165,26 @@ function seal(parameters: Parameters): Uint8Array {
 
 function parse(content: unknown): Parameters {
   if (!isRecord(content)) throw corrupt(PARAMETERS_KEY, 'its content is no object');
-  const { format, deltaUs, maxTermUs, rateErrorPpm } = content;
+  const { format, deltaUs, maxTermUs, rateErrorPpm, isPlain } = content;
   if (typeof format === 'number' && format !== FORMAT) throw laterFormat(PARAMETERS_KEY, format, FORMAT);
   if (typeof deltaUs !== 'number' || typeof maxTermUs !== 'number' || typeof rateErrorPpm !== 'number') {
     throw corrupt(PARAMETERS_KEY, 'a parameter is missing');
   }
-  return { deltaUs: spanUs(deltaUs), maxTermUs: spanUs(maxTermUs), rateErrorPpm };
+  return { deltaUs: spanUs(deltaUs), maxTermUs: spanUs(maxTermUs), rateErrorPpm, ...(isPlain === true ? { isPlain } : {}) };
 }
 
-function inWords(field: keyof Parameters, value: number): string {
+function inWords(field: 'deltaUs' | 'maxTermUs' | 'rateErrorPpm', value: number): string {
   if (field === 'rateErrorPpm') return `rateError ${value / 1_000_000}`;
   return `${field === 'deltaUs' ? 'delta' : 'maxTerm'} ${formatDuration(spanUs(value))}`;
 }
 
 function floorIn(bytes: Uint8Array | null): number {
-  if (bytes === null) return 0;
-  const content = openJson(FLOOR_KEY, 'floor', bytes);
-  const floor = isRecord(content) ? content['floor'] : undefined;
-  if (typeof floor !== 'number' || !Number.isSafeInteger(floor)) throw corrupt(FLOOR_KEY, 'its floor is no whole number');
+  const floor = decodeFloorRecord(bytes);
+  if (floor === 'format')
+    throw new TenureError('TENURE_STORE_FORMAT', `the record ${FLOOR_KEY} was written by a later version of Tenure: upgrade it`, {
+      key: FLOOR_KEY,
+    });
+  if (floor === 'corrupt') throw corrupt(FLOOR_KEY, 'it is no floor of tokens');
   return floor;
 }
 

@@ -11,7 +11,6 @@ export const STORE_RECORD_KINDS = {
   identity: 1,
   parameters: 2,
   waited: 3,
-  floor: 4,
   /** One version of one key, in a directory. */
   version: 5,
 } as const;

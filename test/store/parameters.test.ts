@@ -1,5 +1,6 @@
 /** Records that carry their own proof, and the parameters that all users of a store share. */
 import { describe, expect, test } from 'vitest';
+import { decodeFloorRecord, encodeFloorRecord, FLOOR_KEY } from '../../src/core/index.ts';
 import { spanUs } from '../../src/kernel/index.ts';
 import {
   adoptParameters,
@@ -35,18 +36,18 @@ class Forgetful extends MemoryStore {
 }
 
 describe('a record', () => {
-  const sealed = sealStoreRecord('k', 'floor', Buffer.from('content'));
+  const sealed = sealStoreRecord('k', 'waited', Buffer.from('content'));
 
   test('opens to what was sealed', () => {
-    expect(openStoreRecord('k', 'floor', sealed).toString()).toBe('content');
-    expect(openStoreRecord('k', 'floor', sealStoreRecord('k', 'floor', new Uint8Array(0)))).toHaveLength(0);
+    expect(openStoreRecord('k', 'waited', sealed).toString()).toBe('content');
+    expect(openStoreRecord('k', 'waited', sealStoreRecord('k', 'waited', new Uint8Array(0)))).toHaveLength(0);
   });
 
   test('is refused with any bit changed, any byte missing, any byte more', () => {
     const accepted: string[] = [];
     const tryOut = (what: string, bytes: Uint8Array): void => {
       try {
-        openStoreRecord('k', 'floor', bytes);
+        openStoreRecord('k', 'waited', bytes);
         accepted.push(what);
       } catch (error) {
         if (!/^TENURE_STORE_(?:CORRUPT|FORMAT)$/.test((error as { code: string }).code)) throw error;
@@ -63,7 +64,7 @@ describe('a record', () => {
   });
 
   test('is refused under another key, and as another kind', () => {
-    expect(() => openStoreRecord('other', 'floor', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
+    expect(() => openStoreRecord('other', 'waited', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
     expect(() => openStoreRecord('k', 'parameters', sealed)).toThrow(expect.objectContaining({ code: 'TENURE_STORE_CORRUPT' }));
   });
 });
@@ -156,5 +157,17 @@ describe('what else users of a store tell each other', () => {
     expect(await readFloor(new MemoryStore(space))).toBe(17);
     await raiseFloor(new MemoryStore(space), 3);
     expect(await readFloor(new MemoryStore(space))).toBe(17);
+    // What the cores read.
+    expect(decodeFloorRecord(await new MemoryStore(space).read(FLOOR_KEY))).toBe(17);
+  });
+
+  test('a floor that cannot be read is refused by name', async () => {
+    const store = new MemoryStore();
+    await store.write(FLOOR_KEY, Uint8Array.of(1, 2, 3));
+    await expect(readFloor(store)).rejects.toMatchObject({ code: 'TENURE_STORE_CORRUPT' });
+    const later = encodeFloorRecord(17);
+    later[4] = 2;
+    await store.write(FLOOR_KEY, later);
+    await expect(raiseFloor(store, 18)).rejects.toMatchObject({ code: 'TENURE_STORE_FORMAT' });
   });
 });
