@@ -263,6 +263,21 @@ describe('tokens', () => {
     expect(tokenOf(q)).toBe(token + 1);
   });
 
+  test('are above them also where the clock shows the very token of one that was erased', () => {
+    const store = new ScriptedStore();
+    const [p, q] = [store.cas(), store.cas()];
+    p.acquire(1);
+    store.run(CREATE_US);
+    p.release(1);
+    store.run(ACCESS_US);
+    p.command({ kind: 'compact', lease: 2, name: R });
+    store.run(4 * ACCESS_US);
+    q.wallOffUs = tokenOf(p) - q.wallUs - ACCESS_US;
+    q.acquire(1);
+    store.run(CREATE_US + ACCESS_US);
+    expect(tokenOf(q)).toBe(tokenOf(p) + 1);
+  });
+
   test('are above them also for one that found nothing before the record came and went', () => {
     const store = new ScriptedStore();
     const [p, q] = [store.cas(), store.cas()];

@@ -269,8 +269,12 @@ describe('questions', () => {
       store.run(TAKE_US);
       expect(p.remainingUs(1)).toBeGreaterThan(0);
       expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: false });
-      store.run(TIMING.observationUs);
+      // What is read before that is no more certain when it is told after that.
+      store.run(TIMING.observationUs - TAKE_US - ACCESS_US / 2 - (kind === 'plain' ? ACCESS_US + TIMING.pauseUs : 0));
       q.command({ kind: 'query', lease: 2, name: R });
+      store.run(TAKE_US);
+      expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: false });
+      q.command({ kind: 'query', lease: 3, name: R });
       store.run(TAKE_US);
       expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: true });
     }
