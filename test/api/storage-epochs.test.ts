@@ -161,6 +161,30 @@ test('an observation that ends while the next epoch is being asked for is not no
   expect(await isWaitedOut(new MemoryStore(space), 'memory/3')).toBe(true);
 });
 
+test('an epoch that another user has left behind is not entered', async () => {
+  const { space, store, epochs, held } = await stage();
+  const read = store.read.bind(store);
+  let reads = 0;
+  store.read = async (key, options) => {
+    // Between the answer of the epoch and that of the parameters the store starts anew, and another user asks.
+    if (key === PARAMETERS_KEY && ++reads === 1) {
+      space.loseAll();
+      const asking = askEpoch(store, ACCESS);
+      held.letEpoch();
+      await asking;
+    }
+    return await read(key, options);
+  };
+  space.loseAll();
+  epochs.heard(LOST);
+  while (held.entered.length < 2) {
+    held.letEpoch();
+    await turn();
+  }
+  await epochs.waited();
+  expect([await isWaitedOut(new MemoryStore(space), 'memory/3'), held.entered]).toEqual([true, [true, false]]);
+});
+
 test('who shares a store with others hears of an epoch that one of them has asked for', async () => {
   const { space, store, epochs, held } = await stage();
   const answers: boolean[] = [];

@@ -1,6 +1,7 @@
 /** Leases where the store can compare and set, rule by rule, on virtual time and scripted registers. */
 import { describe, expect, test } from 'vitest';
-import { decodeLeaseRecord, FLOOR_KEY, type StorageEvent } from '../../../src/core/index.ts';
+import { decodeFloorRecord, decodeLeaseRecord, FLOOR_KEY, type StorageEvent } from '../../../src/core/index.ts';
+import { encodeName } from '../../../src/kernel/index.ts';
 import { ACCESS_US, DELTA_US, of, R, ScriptedStore, TERM_US, TIMING, type Client } from './kit.ts';
 
 /** A record that is there and free is taken in so long: read, swap. One that is not there needs a look at the floor. */
@@ -283,6 +284,25 @@ describe('tokens', () => {
     q.acquire(1);
     store.run(CREATE_US + ACCESS_US);
     expect(tokenOf(q)).toBe(token + 1);
+  });
+
+  test('of erased records are below the floor, though another that erases raises it less meanwhile', () => {
+    const store = new ScriptedStore();
+    const [p, q] = [store.cas(), store.cas()];
+    const name = encodeName('s');
+    p.acquire(1, { name });
+    store.run(CREATE_US);
+    p.command({ kind: 'release', lease: 1, name });
+    p.acquire(2);
+    store.run(CREATE_US);
+    p.release(2);
+    store.run(ACCESS_US);
+    store.next({ doneAfterUs: 6 * ACCESS_US }, of(p, 'swap', FLOOR_KEY));
+    p.command({ kind: 'compact', lease: 3, name: R });
+    q.command({ kind: 'compact', lease: 4, name });
+    store.run(20 * ACCESS_US);
+    expect([...store.registers.keys()]).toEqual([FLOOR_KEY]);
+    expect(decodeFloorRecord(store.registers.get(FLOOR_KEY) ?? null)).toBe(tokenOf(p));
   });
 
   test('are above them also where the clock shows the very token of one that was erased', () => {
