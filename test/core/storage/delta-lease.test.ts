@@ -112,6 +112,18 @@ describe('rule 14: a delayed access voids the attempt', () => {
     expect(p.said()).toEqual(['granted 1']);
   });
 
+  test('nor one that sleeps between the write and the read-back for longer than others wait', () => {
+    const store = new ScriptedStore();
+    const p = store.plain();
+    p.acquire(1);
+    store.run(2 * ACCESS_US + TIMING.pauseUs / 2);
+    store.nowUs += TIMING.observationUs;
+    p.sleptUs += TIMING.observationUs;
+    store.run(TIMING.pauseUs);
+    // Its name is still there, but whoever has watched it may be about to write another.
+    expect([p.said(), p.remainingUs(1)]).toEqual([['voided 1'], 0]);
+  });
+
   test('the deadline is at most 4δ later than a term after the write left, however late the read-back is answered', () => {
     const store = new ScriptedStore();
     const p = store.plain();
