@@ -39,6 +39,8 @@ export interface BegunAccess {
   /** What a list found; a weak one, what it says it found. */
   keys: readonly string[] | null;
   isListedWeakly: boolean;
+  /** Its unit went back to an earlier state before it took effect, or was in another epoch all along: it has no effect, and fails. */
+  isVoid: boolean;
 }
 
 /** A shared unit, or the own disk of a node. */
@@ -51,12 +53,21 @@ export type Damage =
   /** A record is what it was before its last change, whether that was acknowledged or not. */
   | ({ readonly kind: 'forget'; readonly key: string } & StoragePlace)
   /** Every record is gone. */
-  | ({ readonly kind: 'wipe' } & StoragePlace);
+  | ({ readonly kind: 'wipe' } & StoragePlace)
+  /** A shared unit is as it was so many changes ago. It says so (it has another epoch): what is under way fails and has no effect. */
+  | { readonly kind: 'restore'; readonly unit: UnitId; readonly changes: number };
+
+/** So many changes of a unit can be undone. */
+const UNDONE_MAX = 64;
 
 export class Registers {
   /** By unit and key; a disk is known by the node it is in. */
   readonly #units = new Map<UnitId, Map<string, RegularRegister>>();
   readonly #disks = new Map<number, Map<string, RegularRegister>>();
+  /** What each of the last changes of a shared unit has replaced, oldest first. */
+  readonly #replaced = new Map<UnitId, { readonly key: string; readonly value: Uint8Array | null }[]>();
+  /** Accesses to shared units that have not taken effect. */
+  readonly #pending = new Set<BegunAccess>();
   #places: OrderPlace = 0;
 
   /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
@@ -76,11 +87,14 @@ export class Registers {
       foundWeakly: undefined,
       keys: null,
       isListedWeakly: false,
+      isVoid: false,
     };
     for (const register of this.#readBy(access)) register.beginRead(reading);
     // A swap may lose: nobody finds it before it has won.
     if (change !== null && action !== 'swap') this.#registerOf(access).begin(change);
-    return Object.assign(access, more);
+    const begun = Object.assign(access, more);
+    if (unit !== OWN_DISK) this.#pending.add(begun);
+    return begun;
   }
 
   /** The instant of the effect. A change may go astray: to another key. */
@@ -88,15 +102,28 @@ export class Registers {
     const { request, change } = access;
     if (access.isEffective) return;
     access.isEffective = true;
+    this.#pending.delete(access);
+    if (access.isVoid) return;
     if (request.action === 'read') access.found = this.#registerOf(access).value;
     else if (request.action === 'list') access.keys = this.#present(request, access.node);
     else if (change === null) return;
     else if (request.action === 'swap') this.#swap(access, request.seen, change);
-    else if (astray === undefined) this.#registerOf(access).takeEffect(change, ++this.#places);
-    else {
+    else if (astray === undefined) {
+      this.#keepReplaced(request.unit, request.key);
+      this.#registerOf(access).takeEffect(change, ++this.#places);
+    } else {
       this.#registerOf(access).withdraw(change);
+      this.#keepReplaced(request.unit, astray);
       this.#register(request.unit, access.node, astray).land(change.value, ++this.#places);
     }
+  }
+
+  /** It never takes effect. */
+  refuse(access: BegunAccess): void {
+    const { change } = access;
+    access.isVoid = true;
+    this.#pending.delete(access);
+    if (change !== null) this.#registerOf(access).withdraw(change);
   }
 
   /** A change that took effect does so once more. A swap looks again at what is there. */
@@ -104,18 +131,21 @@ export class Registers {
     const { request, change } = access;
     if (change === null) return;
     const register = this.#registerOf(access);
-    if (request.action === 'swap' && !equalVersions(register.value, request.seen)) return;
+    if (access.isVoid || (request.action === 'swap' && !equalVersions(register.value, request.seen))) return;
+    this.#keepReplaced(request.unit, request.key);
     register.land(change.value, ++this.#places);
   }
 
   /** Nobody will ever be told of it. */
   abandon(access: BegunAccess): void {
+    this.#pending.delete(access);
     for (const register of this.#readBy(access)) register.endRead(access.reading);
   }
 
   /** It is over: what the core is told. */
-  end(access: BegunAccess, ok: boolean): Completion {
-    const { request, change, isLost, found, keys } = access;
+  end(access: BegunAccess, isAnswered: boolean): Completion {
+    const { request, change, isLost, found, keys, isVoid } = access;
+    const ok = isAnswered && !isVoid;
     const { op, action } = request;
     // What was lost or went astray has no place.
     if (ok && change !== null && change.place !== NOT_YET) change.ended = ++this.#places;
@@ -164,6 +194,10 @@ export class Registers {
 
   /** False if there is nothing that could be damaged so. */
   damage(damage: Damage): boolean {
+    if (damage.kind === 'restore') {
+      this.#restore(damage);
+      return true;
+    }
     if (damage.kind === 'wipe') {
       for (const register of this.#at(damage).values()) register.land(null, ++this.#places);
       return true;
@@ -182,6 +216,23 @@ export class Registers {
     return true;
   }
 
+  #restore({ unit, changes }: Extract<Damage, { kind: 'restore' }>): void {
+    for (const access of this.#pending) if (access.request.unit === unit) this.refuse(access);
+    const replaced = this.#replaced.get(unit) ?? [];
+    for (const { key, value } of replaced.splice(Math.max(0, replaced.length - changes)).reverse()) {
+      this.#register(unit, 0, key).land(value, ++this.#places);
+    }
+  }
+
+  /** What is there now is about to be replaced. */
+  #keepReplaced(unit: UnitId, key: string): void {
+    if (unit === OWN_DISK) return;
+    const { value } = this.#register(unit, 0, key);
+    const replaced = this.#replaced.get(unit);
+    if (replaced === undefined) this.#replaced.set(unit, [{ key, value }]);
+    else if (replaced.push({ key, value }) > UNDONE_MAX) replaced.shift();
+  }
+
   /** Another disk is put in. */
   replaceDisk(node: number): void {
     this.#disks.delete(node);
@@ -191,6 +242,7 @@ export class Registers {
     const register = this.#registerOf(access);
     access.isLost = !equalVersions(register.value, seen);
     if (access.isLost) return;
+    this.#keepReplaced(access.request.unit, access.request.key);
     register.begin(change);
     register.takeEffect(change, ++this.#places);
   }
