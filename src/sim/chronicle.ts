@@ -141,7 +141,8 @@ export class Chronicle {
         return;
       }
       case 'ended':
-        if (this.#ledger.close(resource, incarnation, token)) this.#write({ at, node, incarnation, kind: 'ended', resource, token, reason: told.reason });
+        if (this.#ledger.close(resource, incarnation, token))
+          this.#write({ at, node, incarnation, kind: 'ended', resource, token, reason: told.reason });
         return;
     }
   }

@@ -25,8 +25,10 @@ import {
   formatSpan,
   labelOf,
   parseAction,
+  type AccessRef,
   type AnswerRef,
   type MessageRef,
+  type ProcessAccess,
   type StageAction,
 } from './actions.ts';
 import type { AnyStage, StageOutcome, StageNote } from './any-stage.ts';
@@ -363,10 +365,9 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#note({ kind: 'asked', node, access, action: request.action, key: request.key, unit: request.unit });
   }
 
-  accessOf(node: number, ownLife: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
-    const isIts = (life: number): boolean =>
-      ownLife === null ? this.#players.every((player) => player?.incarnation !== life) : life === ownLife;
-    return this.#storage.refOf(node, isIts, op, finding);
+  accessOf({ node, access }: AccessRef<ProcessAccess>, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const isGone = (life: number): boolean => this.#players.every((player) => player?.incarnation !== life);
+    return this.#storage.refOf(node, access, isGone, finding);
   }
 
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {
