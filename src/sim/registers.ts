@@ -85,6 +85,12 @@ export class Registers {
   /** Lists under way. */
   readonly #lists = new Set<BegunAccess>();
   #places: OrderPlace = 0;
+  readonly #isAtomic: boolean;
+
+  /** Changes of atomic units are found by all that read from the instant of their effect on, and by none before. What makes shared units weaker is for the caller to use, or not. */
+  constructor(isAtomic = false) {
+    this.#isAtomic = isAtomic;
+  }
 
   /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
   begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): BegunAccess & More {
@@ -95,7 +101,7 @@ export class Registers {
     if (action === 'list') this.#lists.add(access);
     for (const register of this.#readBy(access)) register.beginRead(access);
     // A swap may lose: nobody finds it before it has won.
-    if (change !== null && action !== 'swap') this.#registerOf(access).begin(change);
+    if (change !== null && action !== 'swap' && !this.#isAtomic) this.#registerOf(access).begin(change);
     if (unit !== OWN_DISK) this.#pending.add(access);
     return Object.assign(access, more);
   }
@@ -113,7 +119,8 @@ export class Registers {
     else if (request.action === 'swap') this.#swap(access, request.seen, change);
     else if (astray === undefined) {
       this.#keepReplaced(request.unit, request.key);
-      this.#registerOf(access).takeEffect(change, ++this.#places);
+      if (this.#isAtomic) this.#registerOf(access).begin(change);
+      this.#putInPlace(this.#registerOf(access), change);
     } else {
       this.#registerOf(access).withdraw(change);
       this.#keepReplaced(request.unit, astray);
@@ -283,7 +290,7 @@ export class Registers {
     const register = this.#register(request.unit, node, request.key);
     const isPlaced = typeof at === 'number';
     const change = (isPlaced && register.changeAt(at)) || { value: valueOf(request), place: isPlaced ? 0 : NOT_YET };
-    if (at === null && request.action !== 'swap') register.begin(change);
+    if (at === null && request.action !== 'swap' && !this.#isAtomic) register.begin(change);
     return Object.assign(begun(node, request, change), { isEffective: at !== null, isLost: at === 'lost' });
   }
 
@@ -301,7 +308,12 @@ export class Registers {
     if (access.isLost) return;
     this.#keepReplaced(access.request.unit, access.request.key);
     register.begin(change);
+    this.#putInPlace(register, change);
+  }
+
+  #putInPlace(register: RegularRegister, change: RegisterChange): void {
     register.takeEffect(change, ++this.#places);
+    if (this.#isAtomic) register.answered(change);
   }
 
   #present(request: AccessRequest, node: number): string[] {

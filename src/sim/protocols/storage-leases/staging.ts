@@ -13,8 +13,8 @@ import type { LeaseHolder } from '../leases/user.ts';
 import { leaseTapeToScript } from '../leases/staging.ts';
 import type { StorageNode, StorageVariant, StorageWorld } from './protocol.ts';
 
-/** `eventually`: exclusion is judged from this instant on; 0s is always. */
-const DEFAULTS: Settings = { clients: '2', delta: '10ms', term: '1s', rate: '0ppm', fencing: 'yes', eventually: '0s' };
+/** `poll`: how often a held lease is looked at, and how long after a failure it is tried again; 0s is as derived from δ. `eventually`: exclusion is judged from this instant on; 0s is always. */
+const DEFAULTS: Settings = { clients: '2', delta: '10ms', term: '1s', rate: '0ppm', poll: '0s', fencing: 'yes', eventually: '0s' };
 
 const VERBS = [
   'acquire NODE NAME TERM [wait SPAN] [keep] [saying TEXT]',
@@ -46,11 +46,13 @@ export function storageStaging({ kind, renewal }: StorageVariant): StorageStagin
       const nodes = settingCount(settings, 'clients', 1, ASKER_NAMES.length);
       const maxTermUs = settingSpanUs(settings, 'term');
       const input = { deltaUs: settingSpanUs(settings, 'delta'), maxTermUs, rateErrorPpm: settingPpm(settings, 'rate') };
+      const timing = kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input);
+      const pollUs = spanUs(settingSpanUs(settings, 'poll'));
       return calmScenario(
         nodes,
         maxTermUs,
         {
-          timing: kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input),
+          timing: pollUs === 0 ? timing : { ...timing, pollUs, retryUs: pollUs },
           habits: {
             resources: [],
             maxTermUs,
@@ -108,7 +110,7 @@ function sayStorage(command: StorageCommand): Said | null {
   }
 }
 
-interface StorageActorSnapshot {
+export interface StorageActorSnapshot {
   readonly leases: Snapshot;
   readonly compactions: number;
 }
