@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
-import { explore } from '../../src/sim/index.ts';
 import { kitNamed } from '../support/kits.ts';
 
 const RUNS = 25;
@@ -36,29 +35,6 @@ test(
     expect(broken).toContain(true);
   },
 );
-
-describe('in a small world', { timeout: 120_000 }, () => {
-  test.each([
-    ['delta-lease', 3],
-    ['delta-lease-nd', 3],
-    ['delta-lease-cas', 2],
-  ] as const)('%s is searched to the end', (name, instants) => {
-    const { exhausted, found, states } = explore(kitNamed(name), { instants }, null);
-    expect({ exhausted, found }).toEqual({ exhausted: true, found: null });
-    expect(states).toBeGreaterThan(1000);
-  });
-
-  test.each([
-    ['delta-lease', 'read-back-at-once', 3],
-    ['delta-lease', 'no-timing-check', 5],
-    ['delta-lease', 'contend-short-wait', 5],
-    ['delta-lease-cas', 'blind-steal', 1],
-    ['delta-lease-cas', 'steal-early', 3],
-    ['delta-lease-literal', null, 4],
-  ] as const)('%s with %s has two holders', (name, mutant, instants) => {
-    expect(explore(kitNamed(name), { instants }, mutant).found?.violation.property).toBe('exclusion');
-  });
-});
 
 describe('without its rule it breaks as the page of mutants says:', () => {
   const cases = ['delta-lease', 'delta-lease-nd', 'delta-lease-cas']

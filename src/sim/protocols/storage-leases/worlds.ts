@@ -62,9 +62,8 @@ export function storageFaults(shape: StorageShape, chooser: Chooser, { deltaUs, 
       if (shape === 'restored') faults.restoreEveryUs = between(TERM_US / 2, TERM_US * 4);
       if (shape === 'repeated') faults.repeatPpm = between(10_000, 300_000);
       if (shape === 'weak') {
-        // A write that is never answered stays under way for ever, and a crashed client's is never answered.
+        // A write that is never answered stays under way for ever. That of a crashed client ends, though nobody is told.
         Object.assign(faults, { weakReads: true, lateAccessPpm: 0, lostAnswerPpm: 0, unitFailEveryUs: 0 });
-        Object.assign(faults, { crashEveryUs: 0, midStepPpm: 0, afterVotePpm: 0 });
       }
       return shape === 'broken' ? brokenFaults(faults, chooser) : faults;
     }
