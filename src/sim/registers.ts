@@ -46,7 +46,7 @@ export interface BegunAccess {
 export type StoragePlace = { readonly unit: UnitId } | { readonly unit: typeof OWN_DISK; readonly node: number };
 
 /** A register, and an access under way, as plain data but for the bytes of the request. */
-export type PlacedMemory = RegisterMemory & { readonly key: string } & StoragePlace;
+type PlacedMemory = RegisterMemory & { readonly key: string } & StoragePlace;
 export interface AccessMemory {
   readonly node: number;
   readonly request: AccessRequest;

@@ -178,6 +178,6 @@ export function bytesAsText(bytes: Uint8Array | null): string | null {
   return bytes && String.fromCharCode(...bytes);
 }
 
-export function textAsBytes(text: string | null): Uint8Array | null {
+function textAsBytes(text: string | null): Uint8Array | null {
   return text === null ? null : Uint8Array.from(text, (character) => character.charCodeAt(0));
 }

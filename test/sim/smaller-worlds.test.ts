@@ -12,15 +12,15 @@ const PLANS = 60;
 
 /** Every world with one thing less, and with two things less. Throws where a stage does not take one of them. */
 function countSmaller<Config>(
-  { plan, smaller }: Pick<SimProtocol<never, unknown, unknown, Config>, 'plan' | 'smaller'>,
-  { defaults, scenario: staged }: { readonly defaults: Settings; scenario(settings: Settings): Scenario<Config> },
-  { settings }: { settings(scenario: Scenario<Config>): Settings },
+  protocol: Pick<SimProtocol<never, unknown, unknown, Config>, 'plan' | 'smaller'>,
+  staging: { readonly defaults: Settings; scenario(settings: Settings): Scenario<Config> },
+  lines: { settings(scenario: Scenario<Config>): Settings },
 ): number {
   let count = 0;
   for (let run = 0; run < PLANS; run++) {
-    const once = smaller?.(plan(new SeededChooser(deriveSeed(11, run)), null)) ?? [];
-    for (const { scenario } of [...once, ...once.flatMap((one) => smaller?.(one.scenario) ?? [])]) {
-      expect(staged({ ...defaults, ...settings(scenario) }).nodes).toBe(scenario.nodes);
+    const once = protocol.smaller?.(protocol.plan(new SeededChooser(deriveSeed(11, run)), null)) ?? [];
+    for (const { scenario } of [...once, ...once.flatMap((one) => protocol.smaller?.(one.scenario) ?? [])]) {
+      expect(staging.scenario({ ...staging.defaults, ...lines.settings(scenario) }).nodes).toBe(scenario.nodes);
       count++;
     }
   }

@@ -109,7 +109,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds, mutant) });
     this.nodes = this.scenario.nodes;
     this.#clocks = Array.from({ length: this.nodes }, (_, node) => new MachineClock(0, aheadUs[node] ?? 0, world.ratePpm(bounds, node)));
-    // Who sees another time is not alike. What is left is still closed: one renumbering after another is a renumbering.
+    // Nodes whose wall clocks differ are not alike. The renumberings that are left form a group.
     this.renumberings = renumberingsOf(this.nodes, world.alike(bounds), world.askers?.alike(bounds, mutant) ?? []).filter((to) =>
       to.every((other, node) => (aheadUs[node] ?? 0) === (aheadUs[other] ?? 0)),
     );

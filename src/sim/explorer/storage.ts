@@ -208,7 +208,7 @@ export class StorageStates {
   #plain({ request, node, incarnation, at, floors }: ExploredAccess): Record<string, Json> {
     let text = this.#requests.get(request);
     if (text === undefined) this.#requests.set(request, (text = JSON.stringify(plainOf(request))));
-    return { request: text, node, incarnation, at, floors: floors as Json };
+    return { request: text, node, incarnation, at, floors };
   }
 }
 

@@ -33,7 +33,7 @@ function usedUp(used: number, which: number): number {
 /** Messages under way at once. */
 const ENVELOPES_MAX = 512;
 
-/** Nothing is known, or nothing commutes with it: a crash, a loss, a copy, time. */
+/** The step is unknown, or it commutes with no other: a crash, a loss, a copy, time, storage. */
 const NO_ARRIVAL: Arrival = { node: -1, before: 0, input: 0 };
 
 /** One step of the search: what happens at once. */
@@ -65,7 +65,7 @@ export class Universe<Message, Command, Event, Config> {
   #foundOutcome: StepOutcome | null = null;
   #foundRank = 0;
   readonly #ranks: number[] = [];
-  /** How one comes from the state that was expanded to the one that is shown. */
+  /** The step from the expanded state to the shown one. */
   readonly arrival: Arrival = { ...NO_ARRIVAL };
   readonly #pastHashes: PartHashes;
   readonly #isPastHashed: boolean[] = [];
@@ -271,7 +271,7 @@ export class Universe<Message, Command, Event, Config> {
     return rank;
   }
 
-  /** Nobody has done anything yet. Time may as well begin with the first who does: all that matters are spans. */
+  /** No node has done anything yet. Then time need not pass: only spans matter, so the first act may as well be at instant 0. */
   #isBeginning(state: Int32Array, length: number): boolean {
     return length === this.#envelopesAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
   }
@@ -306,7 +306,7 @@ export class Universe<Message, Command, Event, Config> {
     return past >= 0;
   }
 
-  /** Time goes by one instant, and who is woken promptly is woken. */
+  /** Time goes by one instant; nodes that are woken promptly are woken. */
   #advance(): boolean {
     const nodeStates = this.#nodeStates;
     this.#use(INSTANTS);
@@ -367,7 +367,7 @@ export class Universe<Message, Command, Event, Config> {
     for (let i = index; i < this.nextLength; i++) next[i] = next[i + 1] as number;
   }
 
-  /** A node is not what it was: what it will not listen to any more goes. */
+  /** A node has changed state: drops the messages that it ignores from now on. */
   #dropDead(node: number): void {
     const nodeStates = this.#nodeStates;
     for (let i = this.nextLength - 1; i >= this.#envelopesAt; i--) {
@@ -376,7 +376,7 @@ export class Universe<Message, Command, Event, Config> {
     }
   }
 
-  /** Whoever only asks, and asks nothing more, listens to nothing. */
+  /** A node that only asks, and will ask nothing more, ignores every message. */
   #isDead(envelope: number, to: number): boolean {
     const nodeStates = this.#nodeStates;
     const state = this.next[NODES + to] as number;
@@ -384,11 +384,11 @@ export class Universe<Message, Command, Event, Config> {
     return !nodeStates.world.wakesPromptly(nodeStates.bounds, to) && nodeStates.prospects(state, this.instantOf(this.next)).asksNothing;
   }
 
-  /** When nobody asks for anything any more, those who only answer, and all messages, make no difference. */
+  /** Once no node asks for anything any more, the states of the answering nodes and all messages make no difference. */
   #forget(): void {
     const nodeStates = this.#nodeStates;
     const instant = this.instantOf(this.next);
-    // Those who ask come last, and mostly one of them still does.
+    // Asking nodes have the highest numbers, and mostly one of them still asks.
     for (let node = nodeStates.nodes - 1; node >= 0; node--)
       if (!nodeStates.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
     while (this.nextLength > this.#envelopesAt) this.#removeAt(this.nextLength - 1);

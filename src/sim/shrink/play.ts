@@ -87,7 +87,7 @@ class Props {
     }
   }
 
-  /** Who a beat has made one more, or begun anew. */
+  /** Counts requests, and notes processes that a beat has restarted or replaced. */
   count({ id, action, replacedBy }: Beat, names: readonly string[]): void {
     if (action.kind === 'twin') this.#replaced.set(id, names.length - 1);
     if (action.kind === 'restart' || action.kind === 'twin') this.#asked[action.node] = 0;

@@ -7,7 +7,7 @@ import { OWN_DISK } from '../../core/index.ts';
 import type { AccessRequest, Damage, StoragePlace } from '../registers.ts';
 
 /**
- * A message by who sent it to whom, its kind, and which of that kind on that link it was, from 1. It does
+ * A message by sender, addressee, kind, and its number among those of its kind on that link, from 1. It does
  * not depend on what others sent, so a script keeps its meaning when lines are taken out.
  */
 export interface MessageRef {

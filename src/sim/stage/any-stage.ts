@@ -1,4 +1,4 @@
-/** A stage as whoever plays on it sees it, whatever its protocol. */
+/** The face of a stage for scripts, shrinking and the explorer, the same for all protocols. */
 import type { UnitId } from '../../core/index.ts';
 import type { HistoryRecord, Violation } from '../../check/index.ts';
 import type { AccessRequest } from '../registers.ts';
