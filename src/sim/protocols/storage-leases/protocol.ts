@@ -107,12 +107,12 @@ function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | n
         clings: isBroken,
         keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
         // Where something else is taken out, that is what is judged.
-        namesAreCertain: kind === 'swap',
+        namesAreCertain: kind === 'swap' && !isRestored,
         losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
       },
       handles,
       isFenced: (tokensRiseAnyway || isDriftSmall) && !isBroken && kind !== 'literal',
-      judgesAnswers: kind !== 'literal' && !isBroken,
+      judgesAnswers: kind !== 'literal' && shape !== 'stale' && !isBroken,
       exclusiveFromUs: isBroken ? safetyUs + calmAfterUs : 0,
     },
   };

@@ -14,7 +14,16 @@ import { leaseTapeToScript } from '../leases/staging.ts';
 import type { StorageNode, StorageVariant, StorageWorld } from './protocol.ts';
 
 /** `poll`: how often a held lease is looked at, and how long after a failure it is tried again; 0s is as derived from δ. `eventually`: exclusion is judged from this instant on; 0s is always. */
-const DEFAULTS: Settings = { clients: '2', delta: '10ms', term: '1s', rate: '0ppm', poll: '0s', fencing: 'yes', eventually: '0s' };
+const DEFAULTS: Settings = {
+  clients: '2',
+  delta: '10ms',
+  term: '1s',
+  rate: '0ppm',
+  poll: '0s',
+  fencing: 'yes',
+  answers: 'yes',
+  eventually: '0s',
+};
 
 const VERBS = [
   'acquire NODE NAME TERM [wait SPAN] [keep] [saying TEXT]',
@@ -67,7 +76,7 @@ export function storageStaging({ kind, renewal }: StorageVariant): StorageStagin
           handles: [],
           isFenced: settingIsOn(settings, 'fencing'),
           // An actor tells everything that its core calls certain.
-          judgesAnswers: kind === 'swap',
+          judgesAnswers: kind === 'swap' && settingIsOn(settings, 'answers'),
           exclusiveFromUs: settingSpanUs(settings, 'eventually'),
         },
         1,
@@ -87,6 +96,7 @@ export const storageTapeToScript: TapeToScript<StorageCommand, StorageWorld> = {
     term: formatSpan(config.timing.maxTermUs),
     rate: `${config.timing.rateErrorPpm}ppm`,
     fencing: config.isFenced ? 'yes' : 'no',
+    answers: config.judgesAnswers && config.habits.namesAreCertain ? 'yes' : 'no',
     eventually: formatSpan(spanUs(config.exclusiveFromUs)),
   }),
   spares: ['clients'],

@@ -20,7 +20,10 @@ export interface StorageHabits {
   readonly calmAfterUs: number;
   /** Leases are kept until that is over. */
   readonly clings: boolean;
-  /** Whoever is named for certain is the holder. On plain registers a void write that landed late hides the holder's name; that nobody holds is certain there, too. */
+  /**
+   * Whoever is named for certain is the holder. On plain registers a void write that landed late hides the holder's name, and in a store that went back to
+   * an earlier state the name of an earlier holder may be there again. That nobody holds is certain everywhere.
+   */
   readonly namesAreCertain: boolean;
   /** Leases that are renewed last in a healed world. */
   readonly keepsLast: boolean;
