@@ -22,7 +22,7 @@ export interface StorageHabits {
   readonly clings: boolean;
   /**
    * Whoever is named for certain is the holder. On plain registers a void write that landed late hides the holder's name, and in a store that went back to
-   * an earlier state the name of an earlier holder may be there again. That nobody holds is certain everywhere.
+   * an earlier state, or created a record a second time, the name of an earlier holder may be there again. That nobody holds is certain everywhere.
    */
   readonly namesAreCertain: boolean;
   /** Leases that are renewed last in a healed world. */
