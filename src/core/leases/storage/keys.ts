@@ -28,3 +28,9 @@ export function statementKeyOf(name: string): string {
   const hashes = HASH_SEEDS.map((seed) => hashName(bytes, 0, bytes.length, seed).toString(16).padStart(8, '0'));
   return HASHED_STATEMENTS + hashes.join('');
 }
+
+/** Whose record, or statement, is under a key; null if that cannot be told, or it is nobody's. */
+export function nameOfKey(key: string): string | null {
+  if (key.startsWith(STATEMENTS)) return key.slice(STATEMENTS.length);
+  return key.startsWith(RESERVED_NAME_PREFIX) ? null : key;
+}

@@ -107,7 +107,7 @@ function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | n
         clings: isBroken,
         keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
         // Where something else is taken out, that is what is judged.
-        namesAreCertain: kind === 'swap' && !isRestored && shape !== 'repeated',
+        namesAreCertain: !isRestored && shape !== 'repeated',
         losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
       },
       handles,

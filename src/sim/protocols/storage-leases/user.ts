@@ -21,8 +21,8 @@ export interface StorageHabits {
   /** Leases are kept until that is over. */
   readonly clings: boolean;
   /**
-   * Whoever is named for certain is the holder. On plain registers a void write that landed late hides the holder's name, and in a store that went back to
-   * an earlier state, or created a record a second time, the name of an earlier holder may be there again. That nobody holds is certain everywhere.
+   * Whoever is named for certain is the holder. In a store that went back to an earlier state, or created a record a second time, the name of an earlier
+   * holder may be there again. That nobody holds is certain all the same.
    */
   readonly namesAreCertain: boolean;
   /** Leases that are renewed last in a healed world. */
@@ -122,7 +122,7 @@ export class StorageUser implements User<StorageEvent> {
   event(event: StorageEvent): void {
     const desk = this.#desk;
     if (event.kind === 'answered') {
-      if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+      if (event.holder || event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
       this.#answered(event);
       return;
     }
