@@ -60,6 +60,8 @@ export interface Store {
   readonly can: Capabilities;
   /** Why the last `unknown` was one. */
   readonly lastUnknown: TenureError | null;
+  /** False if no process lives that relies on anything the store may have lost so far: then a new epoch need not be waited out (rule 23). */
+  readonly mayForget?: boolean;
 
   read(key: string, options?: AccessOptions): Promise<Uint8Array | null>;
 

@@ -66,6 +66,11 @@ export class MemoryStore implements Store {
     return this.#gate.lastUnknown;
   }
 
+  /** The first epoch has lost nothing. */
+  get mayForget(): boolean {
+    return this.#space.epoch > 1;
+  }
+
   async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
     checkAccess(key);
     return await this.#gate.ask(options, async () => this.#records().get(key)?.slice() ?? null);

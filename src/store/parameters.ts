@@ -15,6 +15,8 @@ export interface Parameters {
   readonly maxTermUs: SpanUs;
   /** ρ, in millionths. */
   readonly rateErrorPpm: number;
+  /** Leases are kept on plain registers though the store can compare and set. All users must do the same: the two ways do not exclude each other. */
+  readonly isPlain?: boolean;
 }
 
 export const PARAMETERS_KEY = '_tenure/parameters';
@@ -130,7 +132,7 @@ function complete(kind: string, wanted: Partial<Parameters>): Parameters {
   if (!(maxTermUs >= deltaUs * 5) || !Number.isSafeInteger(maxTermUs)) {
     throw odd('maxTerm', `${formatDuration(maxTermUs)} is less than five times delta (${formatDuration(deltaUs)})`);
   }
-  return parameters;
+  return { deltaUs, maxTermUs, rateErrorPpm, ...(parameters.isPlain ? { isPlain: true } : {}) };
 }
 
 function agreed(store: Store, found: Parameters, wanted: Partial<Parameters>): Parameters {
@@ -143,7 +145,18 @@ function agreed(store: Store, found: Parameters, wanted: Partial<Parameters>): P
       { url: store.url, field, found: found[field], asked },
     );
   }
-  return found;
+  if (wanted.isPlain === undefined || !store.can.swap || wanted.isPlain === (found.isPlain ?? false)) return found;
+  const [way, other] = found.isPlain ? ['plain registers', 'compare-and-set'] : ['compare-and-set', 'plain registers'];
+  throw new TenureError(
+    'TENURE_STORE_PARAMS',
+    `the leases of ${store.url} are kept with ${way}, and ${other} was asked for: ask for nothing, or for the same`,
+    {
+      url: store.url,
+      field: 'isPlain',
+      found: found.isPlain ?? false,
+      asked: wanted.isPlain,
+    },
+  );
 }
 
 function seal(parameters: Parameters): Uint8Array {
@@ -152,15 +165,15 @@ function seal(parameters: Parameters): Uint8Array {
 
 function parse(content: unknown): Parameters {
   if (!isRecord(content)) throw corrupt(PARAMETERS_KEY, 'its content is no object');
-  const { format, deltaUs, maxTermUs, rateErrorPpm } = content;
+  const { format, deltaUs, maxTermUs, rateErrorPpm, isPlain } = content;
   if (typeof format === 'number' && format !== FORMAT) throw laterFormat(PARAMETERS_KEY, format, FORMAT);
   if (typeof deltaUs !== 'number' || typeof maxTermUs !== 'number' || typeof rateErrorPpm !== 'number') {
     throw corrupt(PARAMETERS_KEY, 'a parameter is missing');
   }
-  return { deltaUs: spanUs(deltaUs), maxTermUs: spanUs(maxTermUs), rateErrorPpm };
+  return { deltaUs: spanUs(deltaUs), maxTermUs: spanUs(maxTermUs), rateErrorPpm, ...(isPlain === true ? { isPlain } : {}) };
 }
 
-function inWords(field: keyof Parameters, value: number): string {
+function inWords(field: 'deltaUs' | 'maxTermUs' | 'rateErrorPpm', value: number): string {
   if (field === 'rateErrorPpm') return `rateError ${value / 1_000_000}`;
   return `${field === 'deltaUs' ? 'delta' : 'maxTerm'} ${formatDuration(spanUs(value))}`;
 }

@@ -34,13 +34,15 @@ export class Election {
   readonly name: string;
   readonly #ground: ElectionGround;
   readonly #options: ElectionOptions;
+  readonly #unsure: (name: string) => TenureError;
 
-  /** Elections are made by `elect`. */
-  constructor(ground: ElectionGround, name: string, options: ElectionOptions = {}) {
+  /** Elections are made by `elect`. `unsure` says why nobody knows who leads. */
+  constructor(ground: ElectionGround, name: string, options: ElectionOptions = {}, unsure: (name: string) => TenureError = tooFewAnswers) {
     checkName(name);
     this.name = name;
     this.#ground = ground;
     this.#options = options;
+    this.#unsure = unsure;
   }
 
   /** Stands, in line with the other candidates, and resolves when elected. Each call is a candidate of its own. */
@@ -49,11 +51,11 @@ export class Election {
     return new Leadership(await this.#ground.acquire(this.name, { ...this.#options, ...options, ...meta }));
   }
 
-  /** Asks who leads: null if nobody. Throws TENURE_NO_QUORUM if too few answered to know. */
+  /** Asks who leads: null if nobody. Throws TENURE_NO_QUORUM if too few members answered to know, TENURE_STORE_UNREACHABLE if a store did not. */
   async leader(options: { signal?: AbortSignal } = {}): Promise<Leader | null> {
     const { holder, certain, meta } = await this.#ground.holder(this.name, options);
     if (certain) return holder && asLeader(holder, meta);
-    throw new TenureError('TENURE_NO_QUORUM', `too few answers came to know who leads '${this.name}'; ask again, or mend the network`);
+    throw this.#unsure(this.name);
   }
 
   /**
@@ -63,6 +65,10 @@ export class Election {
   observe({ signal }: { signal?: AbortSignal } = {}): LeaderChanges {
     return new LeaderChanges(() => this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) }));
   }
+}
+
+function tooFewAnswers(name: string): TenureError {
+  return new TenureError('TENURE_NO_QUORUM', `too few answers came to know who leads '${name}'; ask again, or mend the network`);
 }
 
 /** Being the leader, for as long as it lasts. */

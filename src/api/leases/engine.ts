@@ -20,6 +20,9 @@ export interface LeaseAbilities {
 
 export interface LeaseEngine {
   readonly name: string;
+  /** What grants its leases, if that is not "the engine" of this name, and what to do if it cannot do something. */
+  readonly granter?: string;
+  readonly other?: string;
   readonly timing: Pick<Timing, 'maxTermUs' | 'attemptUs'>;
   readonly can: LeaseAbilities;
 }
@@ -43,11 +46,11 @@ type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' 
 
 /** `what` is what it cannot do, `instead` what to do. */
 export function unsupportedByEngine(
-  { name: engine }: Pick<LeaseEngine, 'name'>,
+  { name: engine, granter = `the engine '${engine}'`, other = 'choose another engine' }: Pick<LeaseEngine, 'name' | 'granter' | 'other'>,
   missing: Missing,
   what: string,
   instead: string,
 ): TenureError {
   const details = { engine, missing, what };
-  return new TenureError('TENURE_UNSUPPORTED', `the engine '${engine}' ${what}: ${instead}, or choose another engine`, details);
+  return new TenureError('TENURE_UNSUPPORTED', `${granter} ${what}: ${instead}, or ${other}`, details);
 }

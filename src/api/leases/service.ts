@@ -174,10 +174,14 @@ export class LeaseService implements LeaseSource {
   /** Never the same twice: one that came again would be taken for the lease that had it before. */
   #number(): number {
     if (this.#nextNumber <= LEASE_NUMBERS_MAX) return this.#nextNumber++;
-    throw new TenureError('TENURE_LIMIT', `this process has numbered ${LEASE_NUMBERS_MAX} leases and questions: join or connect again`, {
-      limit: 'lease numbers of a process',
-      max: LEASE_NUMBERS_MAX,
-    });
+    throw new TenureError(
+      'TENURE_LIMIT',
+      `this process has numbered ${LEASE_NUMBERS_MAX} leases and questions: join, connect or open again`,
+      {
+        limit: 'lease numbers of a process',
+        max: LEASE_NUMBERS_MAX,
+      },
+    );
   }
 
   // ── The core speaks ────────────────────────────────────────────────────────────────────────────────

@@ -30,6 +30,7 @@ export class Watches {
     options.signal?.throwIfAborted();
     if (options.exact) checkName(prefix);
     const bytes = encodePrefix(prefix);
+    const watched = { prefix: bytes, ...(options.exact ? { exact: true } : {}) };
     this.#checkRoom();
     const { alive, after, command, list } = this.#ground;
     const feed: WatchFeed = new WatchFeed(prefix, options, alive, {
@@ -37,11 +38,11 @@ export class Watches {
       after,
       ended: () => {
         this.#delete(bytes, feed);
-        command({ kind: 'unwatch', prefix: bytes });
+        command({ kind: 'unwatch', ...watched });
       },
     });
     this.#add(bytes, feed);
-    command({ kind: 'watch', prefix: bytes });
+    command({ kind: 'watch', ...watched });
     feed.ask();
     return new Watch(feed);
   }

@@ -43,8 +43,8 @@ export type LeaseCommand =
    * nobody and counts no vote; if that is slow, what it holds is over. Said again as long as it is so.
    */
   | { readonly kind: 'rate'; readonly own: OwnPace; readonly off: readonly number[] }
-  | { readonly kind: 'watch'; readonly prefix: Uint8Array }
-  | { readonly kind: 'unwatch'; readonly prefix: Uint8Array };
+  /** `exact`: the watcher wants to hear of this very name only. */
+  | { readonly kind: 'watch' | 'unwatch'; readonly prefix: Uint8Array; readonly exact?: boolean };
 
 /** Why an acquire was refused. */
 export type RefusalReason =

@@ -41,6 +41,8 @@ export class FileStore implements Store {
   readonly url: string;
   readonly kind: string = 'file';
   readonly can: Capabilities;
+  /** Synced, it loses nothing. Not synced, it loses what it lost with all the processes that relied on it. */
+  readonly mayForget: boolean = false;
   readonly #layout: Layout;
   readonly #identity: DirectoryIdentity;
   readonly #gate: Gate;

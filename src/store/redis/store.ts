@@ -101,6 +101,10 @@ export class RedisStore implements Store {
     return this.#gate.lastUnknown;
   }
 
+  get mayForget(): boolean {
+    return !this.#isSynced;
+  }
+
   async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
     checkAccess(key);
     const value = await this.#ask<Buffer | null>(options, 'read', [encodeKey(key)]);

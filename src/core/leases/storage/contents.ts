@@ -2,7 +2,16 @@
  * What records of leases on storage say, and where they are. A uid is one write of one request of one start of one
  * process, and is never used twice: "unchanged" is "untouched".
  */
-import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type WallUs } from '../../../kernel/index.ts';
+import {
+  BALLOT_TIME_MAX,
+  encodeName,
+  hashName,
+  NAME_BYTES_MAX,
+  RESERVED_NAME_PREFIX,
+  WALL_US_BELIEVED_MAX,
+  type Incarnation,
+  type WallUs,
+} from '../../../kernel/index.ts';
 import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
@@ -51,6 +60,9 @@ export function tokenAt({ wallUs }: { readonly wallUs: WallUs }): number {
 
 /** The statements of a name, apart from the names, so that names can be listed. */
 const STATEMENTS = '_tenure/said/';
+/** Those of names that are too long for a key with the prefix above, by two hashes of the name. A record says itself whose it is. */
+const LONG_STATEMENTS = '_tenure/said-long/';
+const HASH_SEEDS = [0x5a_1d_00_01, 0x5a_1d_00_02] as const;
 /** The one floor of a store: what erases records with its own hands (`tenure store compact`) raises it, too. */
 export const FLOOR_KEY = '_tenure/floor';
 
@@ -60,7 +72,15 @@ export function nameKeyOf(name: string): string {
 }
 
 export function statementKeyOf(name: string): string {
-  return STATEMENTS + name;
+  const bytes = encodeName(name);
+  if (STATEMENTS.length + bytes.length <= NAME_BYTES_MAX) return STATEMENTS + name;
+  return LONG_STATEMENTS + HASH_SEEDS.map((seed) => hashName(bytes, 0, bytes.length, seed).toString(16)).join('-');
+}
+
+/** Whose record, or statement, is under a key; null if that cannot be told, or it is nobody's. */
+export function nameOfKey(key: string): string | null {
+  if (key.startsWith(STATEMENTS)) return key.slice(STATEMENTS.length);
+  return key.startsWith(RESERVED_NAME_PREFIX) ? null : key;
 }
 
 // ── Bytes ────────────────────────────────────────────────────────────────────────────────────────────

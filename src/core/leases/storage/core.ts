@@ -65,6 +65,11 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     return this.#isWaiting ? Math.max(0, this.#takesFrom - mono) : 0;
   }
 
+  /** Whether something that nobody wants any more may yet become a lease, or is not given back yet. */
+  get isLettingGo(): boolean {
+    return this.#desk.all().some(({ phase, isCalledOff }) => phase === 'releasing' || (phase === 'contending' && isCalledOff));
+  }
+
   /** The state of a request as the paper's Figures 1 and 4 name it. */
   stateOf(lease: number, mono: MonoUs, wall: WallUs): FigureState {
     const claim = this.#desk.get(lease);

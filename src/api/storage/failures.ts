@@ -1,0 +1,62 @@
+/** Why a store has refused a request for a lease, what became of one that was lost, and what to do next. */
+import type { Unreadable } from '../../core/index.ts';
+import { TenureError } from '../../kernel/index.ts';
+import type { Refused } from '../leases/requests.ts';
+
+export const NOT_RENEWED = 'ran out: the store did not answer in time to renew it';
+
+export function storageClosed(): TenureError {
+  return new TenureError('TENURE_CLOSED', 'this storage was closed; open it again');
+}
+
+/** What is known of a request that was refused. */
+interface Circumstances {
+  readonly url: string;
+  /** Why the last access failed, if one did. */
+  readonly lastFailure: TenureError | null;
+  /** Why the record of the name is none. */
+  readonly unreadable: Unreadable | undefined;
+}
+
+export function explainStorageRefusal(name: string, { reason }: Refused, { url, lastFailure, unreadable }: Circumstances): TenureError {
+  switch (reason) {
+    case 'timeout':
+      return new TenureError('TENURE_WAIT_TIMEOUT', `'${name}' was not free in time; wait longer, or ask holder() who has it`, { name });
+    case 'held':
+    case 'queued':
+    case 'contended':
+      return new TenureError('TENURE_HELD', `'${name}' is held or wanted by another`, { name });
+    case 'unreadable':
+      return unreadable === 'format'
+        ? new TenureError('TENURE_STORE_FORMAT', `a later version of Tenure wrote the record of '${name}' in ${url}: upgrade this one`, {
+            name,
+          })
+        : new TenureError(
+            'TENURE_STORE_CORRUPT',
+            `the record of '${name}' in ${url} is damaged, or none of this engine; it is not taken for free`,
+            { name },
+          );
+    case 'cancelled':
+      return new TenureError('TENURE_CLOSED', `the request for '${name}' was cancelled`, { name });
+    default:
+      return notReached(`the store ${url} does not answer in time for '${name}'`, name, lastFailure);
+  }
+}
+
+/** Nobody knows who holds it. */
+export function unsureOfHolder(url: string, name: string, lastFailure: TenureError | null): TenureError {
+  return notReached(
+    `the store ${url} did not answer in time to know who holds '${name}', or it changed hands meanwhile`,
+    name,
+    lastFailure,
+  );
+}
+
+/** A store that does not let us in, is full, or is another by now says more than that it does not answer. */
+function notReached(what: string, name: string, lastFailure: TenureError | null): TenureError {
+  const code = lastFailure?.code.startsWith('TENURE_STORE_') ? lastFailure.code : 'TENURE_STORE_UNREACHABLE';
+  const why = lastFailure === null ? 'Mend it or the way to it, or ask again' : `The last failure: ${lastFailure.message}`;
+  const error = new TenureError(code, `${what}. ${why}`, { name });
+  error.cause = lastFailure ?? undefined;
+  return error;
+}

@@ -1,0 +1,149 @@
+/**
+ * Watches of names on a store that tells nobody of its changes: it is looked at again and again, and where it gives hints, at
+ * once when one comes. What differs from what was known before is told. A lease that comes and goes between two looks is
+ * not seen.
+ */
+import type { LeaseEvent } from '../../core/index.ts';
+import { encodeName } from '../../kernel/index.ts';
+import type { Clocks } from '../../runtime/index.ts';
+import type { NameAnswer, Surveys } from './surveys.ts';
+
+/** From the end of a look to the next. A look at a prefix reads a record for each name that was ever used under it. */
+const NAME_LOOK_US = 200_000;
+const PREFIX_LOOK_US = 1_000_000;
+
+interface LookoutGround {
+  readonly surveys: Surveys;
+  readonly clocks: Pick<Clocks, 'after'>;
+  readonly told: (event: LeaseEvent) => void;
+  /** Something may have been missed. */
+  readonly gap: () => void;
+}
+
+/** A name, or all names with a prefix, and how many watches are of it. */
+interface Target {
+  readonly text: string;
+  readonly isExact: boolean;
+  watches: number;
+  callOff: () => void;
+}
+
+interface KnownHolder {
+  readonly owner: number;
+  readonly token: number;
+  readonly meta: Uint8Array | null;
+}
+
+export class Lookouts {
+  readonly #ground: LookoutGround;
+  readonly #names = new Map<string, Target>();
+  readonly #prefixes = new Map<string, Target>();
+  /** Who holds what, as it was last told: of watched names only. */
+  readonly #known = new Map<string, KnownHolder>();
+  /** Names that a hint has come for and that are being asked about; true if another came meanwhile. */
+  readonly #hinted = new Map<string, boolean>();
+  #hasTrouble = false;
+
+  constructor(ground: LookoutGround) {
+    this.#ground = ground;
+  }
+
+  begin(text: string, isExact: boolean): void {
+    const targets = isExact ? this.#names : this.#prefixes;
+    const target = targets.get(text) ?? { text, isExact, watches: 0, callOff: () => {} };
+    targets.set(text, target);
+    // Whoever begins to watch asks what is held: the first look is that.
+    if (target.watches++ === 0) this.#plan(target);
+  }
+
+  end(text: string, isExact: boolean): void {
+    const targets = isExact ? this.#names : this.#prefixes;
+    const target = targets.get(text);
+    if (!target || --target.watches > 0) return;
+    target.callOff();
+    targets.delete(text);
+    for (const name of this.#known.keys()) if (!this.#isWatched(name)) this.#known.delete(name);
+  }
+
+  /** An answer about a name, whoever asked. */
+  note(name: string, { holder, certain, meta }: NameAnswer): void {
+    if (!certain || !this.#isWatched(name)) return;
+    if (this.#hasTrouble) {
+      this.#hasTrouble = false;
+      this.#ground.gap();
+    }
+    const before = this.#known.get(name);
+    if (holder === null) {
+      if (before) this.#tell(name, null, null);
+      this.#known.delete(name);
+      return;
+    }
+    const { owner, token } = holder;
+    if (before && before.owner === owner && before.token === token && isSame(before.meta, meta)) return;
+    this.#known.set(name, { owner, token, meta });
+    this.#tell(name, holder, meta);
+  }
+
+  /** The record of this name has perhaps changed. */
+  hint(name: string): void {
+    if (!this.#isWatched(name)) return;
+    if (this.#hinted.has(name)) {
+      this.#hinted.set(name, true);
+      return;
+    }
+    this.#hinted.set(name, false);
+    this.#ground.surveys.ask(name, (answer) => {
+      this.note(name, answer);
+      const again = this.#hinted.get(name) === true;
+      this.#hinted.delete(name);
+      if (again) this.hint(name);
+    });
+  }
+
+  /** An access failed: looks may have come too late. */
+  noteTrouble(): void {
+    this.#hasTrouble = this.#names.size + this.#prefixes.size > 0;
+  }
+
+  stop(): void {
+    for (const targets of [this.#names, this.#prefixes]) {
+      for (const { callOff } of targets.values()) callOff();
+      targets.clear();
+    }
+  }
+
+  #isWatched(name: string): boolean {
+    if (this.#names.has(name)) return true;
+    for (const prefix of this.#prefixes.keys()) if (name.startsWith(prefix)) return true;
+    return false;
+  }
+
+  #plan(target: Target): void {
+    target.callOff = this.#ground.clocks.after(target.isExact ? NAME_LOOK_US : PREFIX_LOOK_US, () => this.#look(target));
+  }
+
+  #look(target: Target): void {
+    const { surveys } = this.#ground;
+    const done = (): void => {
+      if (target.watches > 0) this.#plan(target);
+    };
+    const seen = (name: string, answer: NameAnswer): void => this.note(name, answer);
+    if (target.isExact) {
+      surveys.each([target.text], seen, done);
+      return;
+    }
+    surveys.names(target.text, (names) => {
+      // A record that was erased is no longer listed.
+      const known = [...this.#known.keys()].filter((name) => name.startsWith(target.text));
+      surveys.each(names === null ? [] : [...new Set([...names, ...known])], seen, done);
+    });
+  }
+
+  #tell(name: string, holder: NameAnswer['holder'], meta: Uint8Array | null): void {
+    this.#ground.told({ kind: 'learned', name: encodeName(name), holder, meta });
+  }
+}
+
+function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return Buffer.compare(a ?? new Uint8Array(0), b ?? new Uint8Array(0)) === 0;
+}

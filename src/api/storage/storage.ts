@@ -1,0 +1,111 @@
+/** Leases on a store as one process sees them: a client of leases, and what can be told of the store. */
+import { EventEmitter } from 'node:events';
+import { parseDuration, type Duration, type TenureError } from '../../kernel/index.ts';
+import { Election, type ElectionOptions } from '../elections/election.ts';
+import type { LeaseClient } from '../leases/client.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { HolderAnswer, Listing } from '../leases/questions.ts';
+import type { AcquireOptions, TryResult } from '../leases/requests.ts';
+import type { WatchOptions } from '../watches/feed.ts';
+import type { Watch } from '../watches/watch.ts';
+import { storageClosed, unsureOfHolder } from './failures.ts';
+import type { StorageNode } from './node.ts';
+import type { StorageEngineName } from './options.ts';
+
+export interface StorageEvents {
+  /** It broke one of its own rules and fell silent. */
+  failure: [error: TenureError];
+}
+
+type Work<T> = (lease: Lease) => Promise<T> | T;
+
+export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseClient {
+  readonly #node: StorageNode;
+
+  /** Made by `openStorage`. */
+  constructor(node: StorageNode) {
+    super();
+    this.#node = node;
+    node.announceTo({
+      failure: (error) => {
+        try {
+          this.emit('failure', error);
+        } catch (thrown) {
+          // A listener that throws must not keep the rest from its work.
+          process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+        }
+      },
+    });
+  }
+
+  get incarnation(): number {
+    return this.#node.incarnation;
+  }
+
+  /** The store, without passwords. */
+  get url(): string {
+    return this.#node.url;
+  }
+
+  get engine(): StorageEngineName {
+    return this.#node.engine.name;
+  }
+
+  /** The longest term of any lease here: Δ. */
+  get maxTermMs(): number {
+    return this.#node.engine.timing.maxTermUs / 1000;
+  }
+
+  /** How long an access may take, as a rule: δ. */
+  get deltaMs(): number {
+    return this.#node.engine.timing.deltaUs / 1000;
+  }
+
+  /** How long this process still takes nothing, because the store may have lost what a holder wrote; 0 as a rule. */
+  get silentForMs(): number {
+    return this.#node.silentForUs / 1000;
+  }
+
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+    return this.#node.isOpen ? this.#node.leases.acquire(name, options) : Promise.reject(storageClosed());
+  }
+
+  tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult> {
+    return this.#node.isOpen ? this.#node.leases.tryAcquire(name, options) : Promise.reject(storageClosed());
+  }
+
+  using<T>(name: string, work: Work<T>): Promise<T>;
+  using<T>(name: string, options: AcquireOptions, work: Work<T>): Promise<T>;
+  async using<T>(name: string, ...rest: [Work<T>] | [AcquireOptions, Work<T>]): Promise<T> {
+    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
+    return this.#node.alive.during(this.#node.open().using(name, options, work));
+  }
+
+  async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
+    return this.#node.alive.during(this.#node.open().acquireAll(names, options));
+  }
+
+  elect(name: string, options?: ElectionOptions): Election {
+    return new Election(this, name, options, (of) => unsureOfHolder(this.#node.url, of, this.#node.lastFailure));
+  }
+
+  watch(prefix?: string, options?: WatchOptions): Watch {
+    return this.#node.open().watch(prefix, options);
+  }
+
+  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+    return this.#node.alive.during(this.#node.open().holder(name, options));
+  }
+
+  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+    return this.#node.alive.during(this.#node.open().list(prefix, options));
+  }
+
+  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+    return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
