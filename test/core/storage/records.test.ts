@@ -1,6 +1,6 @@
 /** Records of leases on storage as bytes, and the timing that everything rests on. */
 import { describe, expect, test } from 'vitest';
-import { incarnation } from '../../../src/kernel/index.ts';
+import { checkName, encodeName, incarnation, NAME_BYTES_MAX } from '../../../src/kernel/index.ts';
 import {
   decodeFloorRecord,
   decodeLeaseRecord,
@@ -14,7 +14,9 @@ import {
   encodeNothing,
   encodeStatement,
   literalTiming,
+  nameKeyOf,
   sealLeaseRecord,
+  statementKeyOf,
   takeOverUs,
   type LeaseRecord,
 } from '../../../src/core/index.ts';
@@ -53,7 +55,7 @@ describe('a record', () => {
     const sealed = (kind: 'name' | 'lease' | 'statement', numbers: readonly number[]): Uint8Array => {
       const content = new DataView(new ArrayBuffer(8 * numbers.length));
       for (const [i, number] of numbers.entries()) content.setFloat64(8 * i, number);
-      return sealLeaseRecord('r', kind, new Uint8Array(content.buffer));
+      return sealLeaseRecord(kind === 'statement' ? statementKeyOf('r') : 'r', kind, new Uint8Array(content.buffer));
     };
     expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 0]))).toMatchObject({ owner: 1, termUs: 5 });
     expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 1]))).toBe('format');
@@ -88,6 +90,28 @@ describe('a record', () => {
 
   test('with a token that leaves no room above it is refused', () => {
     expect(decodeLeaseRecord('r', encodeLeaseRecord('r', { ...RECORD, token: 2 ** 53 - 1 }))).toBe('corrupt');
+  });
+});
+
+describe('keys', () => {
+  const names = [1, 241, 242, 243, 254, 255].flatMap((length) => ['x'.repeat(length), 'y'.repeat(length)]);
+  names.push('é'.repeat(121), 'é'.repeat(127), `${'é'.repeat(126)}aa`, `${'é'.repeat(126)}ab`, '\u{1f600}'.repeat(63));
+
+  test('of every name that users may have are keys that every store takes, and no two are the same', () => {
+    const keys = names.flatMap((name) => [nameKeyOf(name), statementKeyOf(name)]);
+    for (const name of names) checkName(name);
+    for (const key of keys) expect(encodeName(key).length).toBeLessThanOrEqual(NAME_BYTES_MAX);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('of statements are no names that users may have', () => {
+    for (const name of names) expect(() => checkName(statementKeyOf(name))).toThrow(expect.objectContaining({ code: 'TENURE_BAD_NAME' }));
+  });
+
+  test('of long names carry statements all the same', () => {
+    const name = 'x'.repeat(NAME_BYTES_MAX);
+    expect(decodeStatement(name, encodeStatement(name, NAME))).toMatchObject({ owner: NAME.owner, lease: 3, seq: 4 });
+    expect(decodeStatement('x', encodeStatement(name, NAME))).toBe('corrupt');
   });
 });
 

@@ -13,14 +13,13 @@ import {
   decodeFloorRecord,
   decodeLeaseRecord,
   encodeLeaseRecord,
-  FLOOR_KEY,
   isUnreadable,
-  nameKeyOf,
   tokenAt,
   type Found,
   type LeaseRecord,
 } from './contents.ts';
 import { StorageCore } from './core.ts';
+import { FLOOR_KEY, nameKeyOf } from './keys.ts';
 import type { Answer, Ends, StorageLeases, StorageProtocol } from './leases.ts';
 import { ALL_CAS_RULES, type CasRules } from './rules.ts';
 import type { Sighting } from './sightings.ts';

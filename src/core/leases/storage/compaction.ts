@@ -6,8 +6,9 @@ import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import type { StorageClaim } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
-import { decodeFloorRecord, decodeLeaseRecord, encodeFloorRecord, FLOOR_KEY, isUnreadable, nameKeyOf } from './contents.ts';
+import { decodeFloorRecord, decodeLeaseRecord, encodeFloorRecord, isUnreadable } from './contents.ts';
 import type { ClaimDesk } from './desk.ts';
+import { FLOOR_KEY, nameKeyOf } from './keys.ts';
 import type { Answer } from './leases.ts';
 
 /** The floor is contended by others that erase; after so many tries this one is left for later. */

@@ -1,17 +1,9 @@
 /**
- * What records of leases on storage say, and where they are. A uid is one write of one request of one start of one
+ * What records of leases on storage say. A uid is one write of one request of one start of one
  * process, and is never used twice: "unchanged" is "untouched".
  */
-import {
-  BALLOT_TIME_MAX,
-  encodeName,
-  hashName,
-  NAME_BYTES_MAX,
-  RESERVED_NAME_PREFIX,
-  WALL_US_BELIEVED_MAX,
-  type Incarnation,
-  type WallUs,
-} from '../../../kernel/index.ts';
+import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type WallUs } from '../../../kernel/index.ts';
+import { FLOOR_KEY, statementKeyOf } from './keys.ts';
 import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
 
 export interface Uid {
@@ -56,33 +48,6 @@ export function tokenAt({ wallUs }: { readonly wallUs: WallUs }): number {
   return Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX));
 }
 
-// ── Keys ─────────────────────────────────────────────────────────────────────────────────────────────
-
-/** The statements of a name, apart from the names, so that names can be listed. */
-const STATEMENTS = '_tenure/said/';
-/** Those of names that are too long for a key with the prefix above, by two hashes of the name. A record says itself whose it is. */
-const LONG_STATEMENTS = '_tenure/said-long/';
-const HASH_SEEDS = [0x5a_1d_00_01, 0x5a_1d_00_02] as const;
-/** The one floor of a store: what erases records with its own hands (`tenure store compact`) raises it, too. */
-export const FLOOR_KEY = '_tenure/floor';
-
-/** Where the name itself is. */
-export function nameKeyOf(name: string): string {
-  return name;
-}
-
-export function statementKeyOf(name: string): string {
-  const bytes = encodeName(name);
-  if (STATEMENTS.length + bytes.length <= NAME_BYTES_MAX) return STATEMENTS + name;
-  return LONG_STATEMENTS + HASH_SEEDS.map((seed) => hashName(bytes, 0, bytes.length, seed).toString(16)).join('-');
-}
-
-/** Whose record, or statement, is under a key; null if that cannot be told, or it is nobody's. */
-export function nameOfKey(key: string): string | null {
-  if (key.startsWith(STATEMENTS)) return key.slice(STATEMENTS.length);
-  return key.startsWith(RESERVED_NAME_PREFIX) ? null : key;
-}
-
 // ── Bytes ────────────────────────────────────────────────────────────────────────────────────────────
 
 const SAID_RELEASED = 1;
@@ -116,12 +81,12 @@ export function encodeNothing(name: string): Uint8Array {
 }
 
 export function encodeStatement(name: string, { owner, lease, seq }: Uid): Uint8Array {
-  return sealLeaseRecord(name, 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
+  return sealLeaseRecord(statementKeyOf(name), 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
 }
 
 export function decodeStatement(name: string, bytes: Uint8Array | null): Found<Statement> {
   if (bytes === null) return null;
-  const opened = openLeaseRecord(name, bytes);
+  const opened = openLeaseRecord(statementKeyOf(name), bytes);
   if (typeof opened === 'string') return opened;
   const content = contentOf(opened, 'statement', 4);
   if (content === null) return 'corrupt';

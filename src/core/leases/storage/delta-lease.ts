@@ -16,8 +16,6 @@ import {
   encodeStatement,
   isSameUid,
   isUnreadable,
-  nameKeyOf,
-  statementKeyOf,
   tokenAt,
   type Found,
   type NameRecord,
@@ -25,6 +23,7 @@ import {
 } from './contents.ts';
 import { StorageCore } from './core.ts';
 import type { DeltaConfig, DeltaDoing, DoingOf } from './delta-config.ts';
+import { nameKeyOf, statementKeyOf } from './keys.ts';
 import type { Answer, Ends, StorageLeases, StorageProtocol } from './leases.ts';
 import { ALL_DELTA_RULES, LITERAL_DELTA_RULES, type DeltaRules } from './rules.ts';
 import type { Sighting } from './sightings.ts';
