@@ -4,7 +4,7 @@
  */
 import { decodeLeaseRecord, isUnreadable } from '../core/index.ts';
 import { RESERVED_NAME_PREFIX, TenureError } from '../kernel/index.ts';
-import { LIST_LIMIT_MAX, raiseFloor, readFloor, type Store } from '../store/index.ts';
+import { LIST_LIMIT_MAX, raiseFloor, readFloor, readParameters, type Store } from '../store/index.ts';
 
 export interface CompactionResult {
   /** Records of leases that were looked at. */
@@ -32,12 +32,12 @@ type Sight = FreeRecord | 'held' | 'gone' | 'unreadable';
 const AT_ONCE = 16;
 
 export async function compactStore(store: Store, progress: (records: number) => void = () => {}): Promise<CompactionResult> {
-  if (!store.can.swap || !store.can.list) {
-    throw new TenureError(
-      'TENURE_UNSUPPORTED',
-      `the store ${store.url} cannot ${store.can.swap ? 'list its records' : 'compare and set'}, so nothing in it can be erased for certain that nobody uses`,
-      { url: store.url },
-    );
+  const isPlain = !store.can.swap || (await readParameters(store))?.isPlain === true;
+  if (isPlain || !store.can.list) {
+    const why = isPlain
+      ? 'has plain leases, without compare-and-set, and nobody can tell for certain that one is not used'
+      : 'cannot list what is in it';
+    throw new TenureError('TENURE_UNSUPPORTED', `the store ${store.url} cannot be compacted: it ${why}`, { url: store.url });
   }
   let [records, erased, held, changed] = [0, 0, 0, 0];
   const unreadable: string[] = [];
