@@ -11,6 +11,8 @@
  * - *Erasing* makes a last version that says so; nothing is ever linked above it. Then the life is moved away as a whole,
  *   and what sleepers do to it fails, because its name is gone for good. The next life is renamed into place, which
  *   succeeds only where there is none.
+ * - *What is known* need not be read again. The highest version of a life is the one it was when it was read, if it still is the highest: it was never
+ *   deleted. So a read looks at the names only, and a swap on what is known is tried at once, like that of a sleeper.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,22 +40,36 @@ interface Found {
 
 type Try = 'landed' | 'taken';
 
+interface Standing {
+  readonly standing: 'highest' | 'past' | 'overtaken';
+  /** What is in the directory of the life. */
+  readonly names: readonly string[];
+}
+
+/** How many keys are known at most, and how long a value is that is worth it. */
+const KNOWN_MAX = 256;
+const KNOWN_BYTES_MAX = 4096;
+
 export class VersionFiles {
   readonly #place: Place;
+  /** The newest version that this process has seen, by file name. There may be a newer one. */
+  readonly #known = new Map<string, Found>();
 
   constructor(place: Place) {
     this.#place = place;
   }
 
   async read(key: string, call: Call): Promise<Uint8Array | null> {
-    const value = (await this.#find(fileNameOf(key), call))?.version.value ?? null;
+    const fileName = fileNameOf(key);
+    const value = ((await this.#unchanged(fileName, call)) ?? (await this.#find(fileName, call)))?.version.value ?? null;
     if (value === null) await this.#place.assure();
-    return value;
+    return value?.slice() ?? null;
   }
 
   /** `seen` undefined: whatever is there. */
   async change(key: string, seen: Uint8Array | null | undefined, next: Uint8Array | null, call: Call): Promise<'won' | 'lost'> {
     const fileName = fileNameOf(key);
+    if (seen && (await this.#changeKnown(fileName, seen, next, call))) return 'won';
     for (;;) {
       const found = await this.#find(fileName, call);
       const current = found?.version.value ?? null;
@@ -79,7 +95,42 @@ export class VersionFiles {
     return keys;
   }
 
+  /** What is known of a key, if it is still so. */
+  async #unchanged(fileName: string, call: Call): Promise<Found | null> {
+    const known = this.#known.get(fileName);
+    if (!known) return null;
+    call.goOn();
+    const highest = highestOf((await namesIn(known.life)) ?? []);
+    return highest === nameOf(known.version.number) ? known : null;
+  }
+
+  /** A swap on what is known, without a look. False if it did not come to be. */
+  async #changeKnown(fileName: string, seen: Uint8Array, next: Uint8Array | null, call: Call): Promise<boolean> {
+    const known = this.#known.get(fileName);
+    if (!known || !equalValues(known.version.value, seen)) return false;
+    try {
+      if ((await this.#append(fileName, known, next, call)) === 'landed') return true;
+    } catch (error) {
+      if (call.hasLeft) throw error;
+      // Nothing has happened: whoever looks first finds out why not.
+    }
+    call.returned();
+    return false;
+  }
+
+  #know(fileName: string, found: Found): Found {
+    this.#known.delete(fileName);
+    if (found.version.value === null || found.version.value.length > KNOWN_BYTES_MAX) return found;
+    this.#known.set(fileName, found);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_MAX) break;
+      this.#known.delete(oldest);
+    }
+    return found;
+  }
+
   async #find(fileName: string, call: Call): Promise<Found | null> {
+    this.#known.delete(fileName);
     const directory = join(this.#place.layout.keys, fileName);
     for (let looks = 0; looks < LOOKS_MAX; looks++) {
       call.goOn();
@@ -93,7 +144,7 @@ export class VersionFiles {
       if (bytes === null) continue;
       const version = decodeVersion(fileName, bytes);
       if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
-      return { life, version };
+      return this.#know(fileName, { life, version });
     }
     throw corrupt(fileName, 'it has no version that can be opened');
   }
@@ -102,20 +153,21 @@ export class VersionFiles {
   async #append(fileName: string, { life, version }: Found, value: Uint8Array | null, call: Call): Promise<Try> {
     const next = nextVersion(version.key, version, value);
     const draft = this.#place.layout.unique();
+    let tidying: Promise<void> = Promise.resolve();
     try {
       await this.#place.disk.put(draft, encodeVersion(fileName, next));
       call.leave();
       if (!(await this.#named(draft, join(life, nameOf(next.number))))) return 'taken';
-      const standing = await this.#standing(fileName, life, next);
+      const { standing, names } = await this.#standing(fileName, life, next);
       if (standing === 'overtaken') return 'taken';
       if (standing === 'highest') {
+        this.#know(fileName, { life, version: next });
         // The change counts by now, whatever becomes of the rest.
-        const tidying = value === null ? this.#bury(fileName, life) : this.#clean(life, next.number);
-        await tidying.catch(() => undefined);
+        tidying = value === null ? this.#bury(fileName, life).catch(() => undefined) : clean(life, names, next.number);
       }
       return 'landed';
     } finally {
-      await discard(draft);
+      await Promise.all([tidying, discard(draft)]);
     }
   }
 
@@ -128,14 +180,15 @@ export class VersionFiles {
   }
 
   /** What became of a version that was linked: it counts, it counted once, or it filled a hole and never counted. */
-  async #standing(fileName: string, life: string, linked: FileVersion): Promise<'highest' | 'past' | 'overtaken'> {
+  async #standing(fileName: string, life: string, linked: FileVersion): Promise<Standing> {
     try {
       await this.#place.disk.syncDirectory(life);
-      const highest = highestOf(await readdir(life));
-      if (highest === nameOf(linked.number)) return 'highest';
+      const names = await readdir(life);
+      const highest = highestOf(names);
+      if (highest === nameOf(linked.number)) return { standing: 'highest', names };
       const bytes = highest === null ? null : await contentOf(join(life, highest));
       const isPart = bytes === null ? null : isPartOf(decodeVersion(fileName, bytes), linked);
-      if (isPart !== null) return isPart ? 'past' : 'overtaken';
+      if (isPart !== null) return { standing: isPart ? 'past' : 'overtaken', names };
     } catch (error) {
       throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
@@ -189,12 +242,12 @@ export class VersionFiles {
     await discardEmpty(join(this.#place.layout.keys, fileName));
     await discardTree(grave);
   }
+}
 
-  /** Lowest first: whoever is killed here leaves no version below a hole. */
-  async #clean(life: string, below: number): Promise<void> {
-    const old = ((await namesIn(life)) ?? []).filter((name) => VERSION_NAME.test(name) && Number(name) < below);
-    await discard(...old.sort().map((name) => join(life, name)));
-  }
+/** Lowest first: whoever is killed here leaves no version below a hole. */
+async function clean(life: string, names: readonly string[], below: number): Promise<void> {
+  const old = names.filter((name) => VERSION_NAME.test(name) && Number(name) < below);
+  await discard(...old.sort().map((name) => join(life, name)));
 }
 
 function nameOf(version: number): string {
