@@ -40,7 +40,55 @@ describe('the directory of a store', () => {
     const store = await open(path);
     for (let round = 0; round < 20; round++) await store.swap('k', round === 0 ? null : bytes(String(round - 1)), bytes(String(round)));
     expect(lifeOf(path, 'k').versions).toEqual(['0000000000000020']);
+    // While it is open it keeps the files of two versions, to write them again.
+    expect(readdirSync(join(path, 'new')).length).toBeLessThan(3);
+    await store.close();
     expect(readdirSync(join(path, 'new'))).toEqual([]);
+    expect(text(await (await open(path)).read('k'))).toBe('19');
+  });
+
+  test('is synced without files that are written again', async () => {
+    const path = freshDir();
+    const store = await open(path, { sync: true });
+    for (let round = 0; round < 3; round++) await store.write('k', bytes(String(round)));
+    expect(readdirSync(join(path, 'new'))).toEqual([]);
+  });
+
+  test('has files that are written again, and never one that is a version still, whatever is swept', async () => {
+    const path = freshDir();
+    const store = await open(path);
+    const names = Array.from({ length: 12 }, (_, index) => `k${index}`);
+    for (let round = 0; round < 40; round++) {
+      for (const name of names.filter(() => Math.random() < 0.5)) await store.write(name, bytes(`${name} ${round}`));
+      await store.write('last', bytes(String(round)));
+      if (round % 5 === 0) for (const draft of readdirSync(join(path, 'new'))) rmSync(join(path, 'new', draft), { recursive: true });
+    }
+    const other = await open(path);
+    for (const name of names) {
+      const found = text(await other.read(name));
+      expect([found, text(await store.read(name))]).toEqual([found, found]);
+      expect(found ?? `${name} 0`).toMatch(new RegExp(`^${name} \\d+$`));
+    }
+    expect(text(await other.read('last'))).toBe('39');
+  });
+
+  test('is read while files are written again: what is read was there', async () => {
+    const path = freshDir();
+    const [writer, reader] = [await open(path), await open(path)];
+    await writer.write('k', bytes('0'));
+    let isOver = false;
+    const reading = (async () => {
+      let last = 0;
+      while (!isOver) {
+        const found = Number(text(await reader.read('k')));
+        expect(found).toBeGreaterThanOrEqual(last);
+        last = found;
+      }
+      return last;
+    })();
+    for (let value = 1; value <= 300; value++) await writer.write('k', bytes(String(value)));
+    isOver = true;
+    expect(await reading).toBeGreaterThan(0);
   });
 
   test('keeps nothing of a key that was erased', async () => {
@@ -49,6 +97,7 @@ describe('the directory of a store', () => {
     await store.swap('k', null, bytes('a'));
     await store.swap('k', bytes('a'), null);
     expect(readdirSync(join(path, 'keys'))).toEqual([]);
+    await store.close();
     expect(readdirSync(join(path, 'new'))).toEqual([]);
   });
 
@@ -364,6 +413,7 @@ describe('a file system that is full', () => {
     rmSync(join(mount, 'rest'));
     await store.write('fill 0', null);
     expect(await store.swap('k', bytes('kept'), bytes('more'))).toBe('won');
+    await store.close();
     expect(readdirSync(join(mount, 'new'))).toEqual([]);
   });
 });

@@ -106,14 +106,14 @@ export async function makeDirectory(path: string): Promise<boolean> {
   }
 }
 
-/** Leftovers cost room, nothing else: whoever cannot delete them goes on. */
-export async function discard(...paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    try {
-      await unlink(path);
-    } catch {
-      // Somebody else has done it, or may.
-    }
+/** Leftovers cost room, nothing else: whoever cannot delete them goes on. True if it was there and is gone. */
+export async function discard(path: string): Promise<boolean> {
+  try {
+    await unlink(path);
+    return true;
+  } catch {
+    // Somebody else has done it, or may.
+    return false;
   }
 }
 

@@ -21,6 +21,7 @@ import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { corrupt } from '../record.ts';
 import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
+import { Drafts } from './drafts.ts';
 import { afterTheFact } from './errno.ts';
 import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
 import type { Place } from './place.ts';
@@ -54,9 +55,15 @@ export class VersionFiles {
   readonly #place: Place;
   /** The newest version that this process has seen, by file name. There may be a newer one. */
   readonly #known = new Map<string, Found>();
+  readonly #drafts: Drafts;
 
   constructor(place: Place) {
     this.#place = place;
+    this.#drafts = new Drafts(place.layout, place.disk);
+  }
+
+  async close(): Promise<void> {
+    await this.#drafts.close();
   }
 
   async read(key: string, call: Call): Promise<Uint8Array | null> {
@@ -138,36 +145,49 @@ export class VersionFiles {
       if (lives.length === 0) return null;
       if (lives.length > 1) throw corrupt(fileName, `there are ${lives.length} lives of it, and one is the rule`);
       const life = join(directory, lives[0] ?? '');
-      const highest = highestOf((await namesIn(life)) ?? []);
+      const newest = await this.#newest(fileName, life);
       // Moved away since, or deleted since: what took its place is there now.
-      const bytes = highest === null ? null : await contentOf(join(life, highest));
-      if (bytes === null) continue;
-      const version = decodeVersion(fileName, bytes);
-      if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
-      return this.#know(fileName, { life, version });
+      if (newest?.version) return this.#know(fileName, { life, version: newest.version });
     }
     throw corrupt(fileName, 'it has no version that can be opened');
+  }
+
+  /** The highest version in the directory of a life; none if it was deleted while it was looked at, null if nothing is there. */
+  async #newest(fileName: string, life: string): Promise<{ version: FileVersion | null } | null> {
+    const highest = highestOf((await namesIn(life)) ?? []);
+    if (highest === null) return null;
+    const bytes = await contentOf(join(life, highest));
+    // A file that is no version any more may be written again while it is read. What is still the highest was the same all the time.
+    if (bytes === null || !(await this.#isHighest(life, highest))) return { version: null };
+    const version = decodeVersion(fileName, bytes);
+    if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
+    return { version };
+  }
+
+  async #isHighest(life: string, name: string): Promise<boolean> {
+    return this.#place.disk.isSynced || highestOf((await namesIn(life)) ?? []) === name;
   }
 
   /** A version on top of the one that was found. */
   async #append(fileName: string, { life, version }: Found, value: Uint8Array | null, call: Call): Promise<Try> {
     const next = nextVersion(version.key, version, value);
-    const draft = this.#place.layout.unique();
+    const draft = await this.#drafts.write(encodeVersion(fileName, next));
     let tidying: Promise<void> = Promise.resolve();
     try {
-      await this.#place.disk.put(draft, encodeVersion(fileName, next));
       call.leave();
-      if (!(await this.#named(draft, join(life, nameOf(next.number))))) return 'taken';
+      const name = join(life, nameOf(next.number));
+      if (!(await this.#named(draft.path, name))) return 'taken';
+      draft.version = name;
       const { standing, names } = await this.#standing(fileName, life, next);
       if (standing === 'overtaken') return 'taken';
       if (standing === 'highest') {
         this.#know(fileName, { life, version: next });
         // The change counts by now, whatever becomes of the rest.
-        tidying = value === null ? this.#bury(fileName, life).catch(() => undefined) : clean(life, names, next.number);
+        tidying = value === null ? this.#bury(fileName, life).catch(() => undefined) : this.#clean(life, names, next.number);
       }
       return 'landed';
     } finally {
-      await Promise.all([tidying, discard(draft)]);
+      await Promise.all([tidying, this.#drafts.done(draft)]);
     }
   }
 
@@ -184,10 +204,9 @@ export class VersionFiles {
     try {
       await this.#place.disk.syncDirectory(life);
       const names = await readdir(life);
-      const highest = highestOf(names);
-      if (highest === nameOf(linked.number)) return { standing: 'highest', names };
-      const bytes = highest === null ? null : await contentOf(join(life, highest));
-      const isPart = bytes === null ? null : isPartOf(decodeVersion(fileName, bytes), linked);
+      if (highestOf(names) === nameOf(linked.number)) return { standing: 'highest', names };
+      const later = await this.#later(fileName, life);
+      const isPart = later && isPartOf(later, linked);
       if (isPart !== null) return { standing: isPart ? 'past' : 'overtaken', names };
     } catch (error) {
       throw new Unanswered(storeUnreachable(this.#place.url, error));
@@ -195,6 +214,14 @@ export class VersionFiles {
     throw new Unanswered(
       storeUnreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
     );
+  }
+
+  async #later(fileName: string, life: string): Promise<FileVersion | null> {
+    for (let looks = 0; looks < LOOKS_MAX; looks++) {
+      const newest = await this.#newest(fileName, life);
+      if (newest === null || newest.version !== null) return newest?.version ?? null;
+    }
+    return null;
   }
 
   /** The first version of a new life. */
@@ -235,6 +262,14 @@ export class VersionFiles {
     }
   }
 
+  /** Lowest first: whoever is killed here leaves no version below a hole. */
+  async #clean(life: string, names: readonly string[], below: number): Promise<void> {
+    for (const name of names.filter((each) => VERSION_NAME.test(each) && Number(each) < below).sort()) {
+      const path = join(life, name);
+      if (await discard(path)) this.#drafts.freed(path);
+    }
+  }
+
   /** Takes a life away that has ended. Only this life is meant: its name tells it from any that comes after. */
   async #bury(fileName: string, life: string): Promise<void> {
     const grave = this.#place.layout.unique();
@@ -242,12 +277,6 @@ export class VersionFiles {
     await discardEmpty(join(this.#place.layout.keys, fileName));
     await discardTree(grave);
   }
-}
-
-/** Lowest first: whoever is killed here leaves no version below a hole. */
-async function clean(life: string, names: readonly string[], below: number): Promise<void> {
-  const old = names.filter((name) => VERSION_NAME.test(name) && Number(name) < below);
-  await discard(...old.sort().map((name) => join(life, name)));
 }
 
 function nameOf(version: number): string {
