@@ -20,18 +20,18 @@ function count(...args: readonly string[]): Counted {
   return counted;
 }
 
-it('on a directory the count is exact and nobody meets another, with compare-and-set', () => {
+it('on a directory the count is exact and nobody meets another, with compare-and-set', { timeout: 180_000 }, () => {
   expect(count('--store', 'file').serverRestarts).toBe(0);
 });
 
-it('on a directory the count is exact and nobody meets another, on plain registers', () => {
+it('on a directory the count is exact and nobody meets another, on plain registers', { timeout: 180_000 }, () => {
   expect(count('--store', 'file', '--plain').serverRestarts).toBe(0);
 });
 
-it.skipIf(program('postgres') === null)('on PostgreSQL the same, though the server is killed and restarted meanwhile', () => {
+it.skipIf(program('postgres') === null)('on PostgreSQL the same, though the server is killed and restarted meanwhile', { timeout: 180_000 }, () => {
   expect(count('--store', 'postgres').serverRestarts).toBe(1);
 });
 
-it.skipIf(program('redis-server') === null)('on Redis the same, though the server is killed and restarted meanwhile', () => {
+it.skipIf(program('redis-server') === null)('on Redis the same, though the server is killed and restarted meanwhile', { timeout: 180_000 }, () => {
   expect(count('--store', 'redis').serverRestarts).toBe(1);
 });

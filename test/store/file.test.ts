@@ -1,6 +1,7 @@
 /** Stores in directories: what killed writers, full and vanished disks, damage and wrong settings do to them. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -74,21 +75,27 @@ describe('the directory of a store', () => {
 
   test('is read while files are written again: what is read was there', async () => {
     const path = freshDir();
-    const [writer, reader] = [await open(path), await open(path)];
-    await writer.write('k', bytes('0'));
-    let isOver = false;
-    const reading = (async () => {
-      let last = 0;
-      while (!isOver) {
-        const found = Number(text(await reader.read('k')));
-        expect(found).toBeGreaterThanOrEqual(last);
-        last = found;
+    const writer = await open(path);
+    await writer.write('k', bytes('1'));
+    let isSlow = true;
+    /** Opens a file, and falls asleep before it reads it. */
+    class SleepyReader extends DurableFiles {
+      override async content(file: string): Promise<Buffer | null> {
+        const opened = await openFile(file, 'r');
+        if (isSlow) for (let value = 2; value < 5; value++) await writer.write('k', bytes(String(value)));
+        isSlow = false;
+        const content = await opened.readFile();
+        await opened.close();
+        return content;
       }
-      return last;
-    })();
-    for (let value = 1; value <= 300; value++) await writer.write('k', bytes(String(value)));
-    isOver = true;
-    expect(await reading).toBeGreaterThan(0);
+    }
+    await writer.write('k', bytes('2'));
+    const files = new VersionFiles({ url: 'file:', layout: new Layout(path), disk: new SleepyReader(false), assure: async () => {} });
+    const read = async (): Promise<string | null> => text(await new Gate('file:').ask({}, async (call) => await files.read('k', call)));
+    expect(await read()).toBe('4');
+    // What is known is looked at again.
+    await writer.write('k', bytes('5'));
+    expect(await read()).toBe('5');
   });
 
   test('keeps nothing of a key that was erased', async () => {

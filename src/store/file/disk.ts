@@ -21,6 +21,11 @@ export class DurableFiles {
     }
   }
 
+  /** The content of a file; null if it is not there. */
+  async content(path: string): Promise<Buffer | null> {
+    return await contentOf(path);
+  }
+
   /** What was linked, renamed or made in a directory survives once the directory is synced. */
   async syncDirectory(directory: string): Promise<void> {
     if (!this.isSynced) return;

@@ -20,7 +20,7 @@ import { equalValues } from '../contract.ts';
 import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { corrupt } from '../record.ts';
-import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
+import { discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
 import { Drafts } from './drafts.ts';
 import { afterTheFact } from './errno.ts';
 import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
@@ -156,7 +156,7 @@ export class VersionFiles {
   async #newest(fileName: string, life: string): Promise<{ version: FileVersion | null } | null> {
     const highest = highestOf((await namesIn(life)) ?? []);
     if (highest === null) return null;
-    const bytes = await contentOf(join(life, highest));
+    const bytes = await this.#place.disk.content(join(life, highest));
     // A file that is no version any more may be written again while it is read. What is still the highest was the same all the time.
     if (bytes === null || !(await this.#isHighest(life, highest))) return { version: null };
     const version = decodeVersion(fileName, bytes);
