@@ -41,6 +41,11 @@ if (!numbers.every((number) => Number.isInteger(number) && number > 0)) {
   process.exit(64);
 }
 if (values.store !== undefined) {
+  const isDirectory = /^file(?:$|:.)/.test(values.store);
+  if (!(isDirectory || ((values.store === 'postgres' || values.store === 'redis') && !values.plain))) {
+    process.stderr.write('bench/counter.mjs: --store is file, file:FOLDER, postgres or redis, and --plain is for directories\n');
+    process.exit(64);
+  }
   const { countOnStore, storeCountInWords, isExact } = await import('./parts/store-count.mjs');
   const counted = await countOnStore({ store: values.store, plain: values.plain, processes, times, termMs, deltaMs, kills });
   console.log(values.json ? JSON.stringify(counted) : storeCountInWords(counted));

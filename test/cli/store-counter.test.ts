@@ -28,10 +28,18 @@ it('on a directory the count is exact and nobody meets another, on plain registe
   expect(count('--store', 'file', '--plain').serverRestarts).toBe(0);
 });
 
-it.skipIf(program('postgres') === null)('on PostgreSQL the same, though the server is killed and restarted meanwhile', { timeout: 180_000 }, () => {
-  expect(count('--store', 'postgres').serverRestarts).toBe(1);
-});
+it.skipIf(program('postgres') === null)(
+  'on PostgreSQL the same, though the server is killed and restarted meanwhile',
+  { timeout: 180_000 },
+  () => {
+    expect(count('--store', 'postgres').serverRestarts).toBe(1);
+  },
+);
 
-it.skipIf(program('redis-server') === null)('on Redis the same, though the server is killed and restarted meanwhile', { timeout: 180_000 }, () => {
-  expect(count('--store', 'redis').serverRestarts).toBe(1);
-});
+it.skipIf(program('redis-server') === null)(
+  'on Redis the same, though the server is killed and restarted meanwhile',
+  { timeout: 180_000 },
+  () => {
+    expect(count('--store', 'redis').serverRestarts).toBe(1);
+  },
+);
