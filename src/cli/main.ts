@@ -50,6 +50,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/explore.ts')).exploreCommand,
   },
   check: { summary: 'judge a history', load: async () => (await import('./commands/check.ts')).checkCommand },
+  figures: {
+    summary: 'measure the figures of the papers anew',
+    load: async () => (await import('./commands/figures.ts')).figuresCommand,
+  },
   timing: { summary: 'print the durations derived from a term', load: async () => (await import('./commands/timing.ts')).timingCommand },
 };
 

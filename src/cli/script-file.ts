@@ -23,7 +23,7 @@ export function toldOfFile(file: string, hasScript: boolean): string {
   return hasScript ? `written to ${name}; run it again with: tenure script ${name}` : `nothing was written to ${name}: there is no script`;
 }
 
-function orCannotWrite(file: string, act: () => void): void {
+export function orCannotWrite(file: string, act: () => void): void {
   try {
     act();
   } catch (error) {

@@ -20,48 +20,69 @@ export interface UnitStore {
 }
 
 export interface StoreUnitOptions {
-  /** How long each access is waited for; the store's own default if nothing is said. */
+  /** How long each access is waited for; the store's own default if nothing is said. One that could not be sent within that time is never sent. */
   readonly timeoutMs?: number;
+  /** How many accesses are under way at most: 16 unless told otherwise. */
+  readonly atOnce?: number;
   /** Is told why an access failed. */
   readonly onFailure?: (error: unknown) => void;
 }
 
 /** How many keys are asked for at a time: every store gives that many. */
 const PAGE = 1000;
+const AT_ONCE = 16;
 
 const FAILED = { ok: false, isLost: false, value: null, version: null, keys: null } as const;
+
+type Answer = Parameters<UnitAnswer>[0];
+
+interface WaitingAccess {
+  readonly sinceMs: number;
+  readonly send: () => Promise<Answer>;
+  readonly done: UnitAnswer;
+}
 
 export class StoreUnit implements SharedUnit {
   readonly #store: UnitStore;
   readonly #waiting: Waiting;
+  readonly #atOnce: number;
   readonly #onFailure: (error: unknown) => void;
+  /**
+   * Accesses that were not sent yet. The latest goes first: where more is asked than the store can do, what has waited for long
+   * is of no use to anybody, and what is new may still come in time. Otherwise all would be late, and nothing come of any.
+   */
+  readonly #unsent: WaitingAccess[] = [];
+  #underWay = 0;
 
-  constructor(store: UnitStore, { timeoutMs, onFailure = () => undefined }: StoreUnitOptions = {}) {
+  constructor(store: UnitStore, { timeoutMs, atOnce = AT_ONCE, onFailure = () => undefined }: StoreUnitOptions = {}) {
     this.#store = store;
     this.#waiting = timeoutMs === undefined ? {} : { timeoutMs };
+    this.#atOnce = atOnce;
     this.#onFailure = onFailure;
   }
 
   read(key: string, done: UnitAnswer): void {
-    this.#answer(this.#store.read(key, this.#waiting), done, (value) => ({ ...FAILED, ok: true, value, version: value }));
+    this.#access(done, async () => {
+      const value = await this.#store.read(key, this.#waiting);
+      return { ...FAILED, ok: true, value, version: value };
+    });
   }
 
   write(key: string, value: Uint8Array, done: UnitAnswer): void {
-    const version = value.slice();
-    this.#answer(this.#store.write(key, version, this.#waiting), done, (landing) => this.#changed(landing, version));
+    this.#change(done, value.slice(), (version) => this.#store.write(key, version, this.#waiting));
   }
 
   swap(key: string, seen: Version | null, value: Uint8Array | null, done: UnitAnswer): void {
-    const version = value?.slice() ?? null;
-    this.#answer(this.#store.swap(key, seen?.slice() ?? null, version, this.#waiting), done, (outcome) => this.#changed(outcome, version));
+    const before = seen?.slice() ?? null;
+    this.#change(done, value?.slice() ?? null, (version) => this.#store.swap(key, before, version, this.#waiting));
   }
 
   erase(key: string, done: UnitAnswer): void {
-    this.#answer(this.#store.write(key, null, this.#waiting), done, (landing) => this.#changed(landing, null));
+    this.#change(done, null, () => this.#store.write(key, null, this.#waiting));
   }
 
   list(prefix: string, done: UnitAnswer): void {
-    this.#answer(this.#pages(prefix), done, (keys) => ({ ...FAILED, ok: true, keys }));
+    this.#access(done, async () => ({ ...FAILED, ok: true, keys: await this.#pages(prefix) }));
   }
 
   async #pages(prefix: string): Promise<string[]> {
@@ -75,29 +96,51 @@ export class StoreUnit implements SharedUnit {
     }
   }
 
-  #changed(outcome: 'done' | 'won' | 'lost' | 'unknown', version: Version | null): Parameters<UnitAnswer>[0] {
-    if (outcome === 'lost') return { ...FAILED, ok: true, isLost: true };
-    if (outcome !== 'unknown') return { ...FAILED, ok: true, version };
-    this.#onFailure(this.#store.lastUnknown);
-    return FAILED;
-  }
-
-  #answer<Answer>(access: Promise<Answer>, done: UnitAnswer, told: (answer: Answer) => Parameters<UnitAnswer>[0]): void {
-    void this.#answerWhenDone(access, done, told);
-  }
-
-  async #answerWhenDone<Answer>(
-    access: Promise<Answer>,
+  #change<Bytes extends Version | null>(
     done: UnitAnswer,
-    told: (answer: Answer) => Parameters<UnitAnswer>[0],
-  ): Promise<void> {
-    let answer: Parameters<UnitAnswer>[0] = FAILED;
+    version: Bytes,
+    send: (version: Bytes) => Promise<'done' | 'won' | 'lost' | 'unknown'>,
+  ): void {
+    this.#access(done, async () => {
+      const outcome = await send(version);
+      if (outcome === 'lost') return { ...FAILED, ok: true, isLost: true };
+      if (outcome !== 'unknown') return { ...FAILED, ok: true, version };
+      this.#onFailure(this.#store.lastUnknown);
+      return FAILED;
+    });
+  }
+
+  #access(done: UnitAnswer, send: () => Promise<Answer>): void {
+    if (this.#underWay < this.#atOnce) void this.#send({ sinceMs: 0, send, done });
+    else this.#unsent.push({ sinceMs: performance.now(), send, done });
+  }
+
+  async #send({ send, done }: WaitingAccess): Promise<void> {
+    this.#underWay++;
+    let answer: Answer = FAILED;
     try {
-      answer = told(await access);
+      answer = await send();
     } catch (error) {
       this.#onFailure(error);
     }
-    // What comes of the answer is not the store's failure.
-    done(answer);
+    this.#underWay--;
+    try {
+      // What comes of the answer is not the store's failure. What the core asks next goes before what waits already.
+      done(answer);
+    } finally {
+      this.#sendNext();
+    }
+  }
+
+  #sendNext(): void {
+    const next = this.#underWay < this.#atOnce ? this.#unsent.pop() : undefined;
+    if (!next) return;
+    const { timeoutMs = Infinity } = this.#waiting;
+    if (performance.now() - next.sinceMs <= timeoutMs) {
+      void this.#send(next);
+      return;
+    }
+    // Those below it have waited even longer.
+    for (const { done } of [next, ...this.#unsent.splice(0)]) queueMicrotask(() => done(FAILED));
   }
 }

@@ -103,11 +103,12 @@ export class Chronicle {
   }
 
   report(node: number, incarnation: number, told: ApplicationReport): void {
-    const who = { at: this.#clocks.now(), node, incarnation };
+    const at = this.#clocks.now();
     if (told.kind === 'record') {
       // What has ended by its holder's own clocks is over for whoever asks, too.
       if (isOfQuestion(told.record.kind)) this.closeAllPassed();
-      this.#write({ ...who, ...told.record });
+      // The record was made to be told: completed in place, since a copy costs more than all referees together.
+      this.#write(Object.assign(told.record, { at, node, incarnation }));
       return;
     }
     if (told.kind === 'missed') {
@@ -115,7 +116,7 @@ export class Chronicle {
       return;
     }
     if (told.kind === 'broke') {
-      this.panel.report({ property: 'invariant', at: who.at, message: `node ${node}#${incarnation} ${told.message}` });
+      this.panel.report({ property: 'invariant', at, message: `node ${node}#${incarnation} ${told.message}` });
       return;
     }
     const { resource, token } = told;
@@ -124,23 +125,24 @@ export class Chronicle {
     switch (told.kind) {
       case 'granted': {
         const { request, deadline } = told;
-        this.#write({ ...who, kind: 'granted', resource, request, token, remainingUs: this.#remainingUs(node, deadline) });
+        this.#write({ at, node, incarnation, kind: 'granted', resource, request, token, remainingUs: this.#remainingUs(node, deadline) });
         this.#ledger.open(resource, { node, incarnation, token, deadline });
         return;
       }
       case 'renewed': {
         const { deadline } = told;
-        this.#write({ ...who, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, deadline) });
+        this.#write({ at, node, incarnation, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, deadline) });
         if (hold) hold.deadline = deadline;
         return;
       }
       case 'used': {
         const remainingUs = hold ? this.#remainingUs(node, hold.deadline) : 0;
-        this.#write({ ...who, kind: 'used', resource, token, remainingUs });
+        this.#write({ at, node, incarnation, kind: 'used', resource, token, remainingUs });
         return;
       }
       case 'ended':
-        if (this.#ledger.close(resource, incarnation, token)) this.#write({ ...who, kind: 'ended', resource, token, reason: told.reason });
+        if (this.#ledger.close(resource, incarnation, token))
+          this.#write({ at, node, incarnation, kind: 'ended', resource, token, reason: told.reason });
         return;
     }
   }

@@ -1,13 +1,11 @@
 /** Places to hold the lease service against its suite: on virtual time, and over TCP with members in this process or in their own. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { join } from 'node:path';
 import type { LeasePlace } from '../../src/api/conformance.ts';
 import { connect, joinCell, type Cell, type ConnectOptions, type EngineOptions } from '../../src/api/index.ts';
 import { testCell } from '../../src/api/testing.ts';
-import { ROOT } from '../support/tree.ts';
 import { freePort } from '../transport/cell.ts';
+import { runProcess } from './run-process.ts';
 
 /** Long enough that a busy machine is no reason to lose a lease. */
 const MAX_TERM_MS = 4000;
@@ -90,26 +88,11 @@ export async function membersHere(count: number, engine: EngineOptions = 'quorum
   };
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  /** The first line it says. */
-  readonly said: Promise<string>;
-}
-
-function run(script: string, ...args: string[]): Running {
-  const child = spawn(process.execPath, [join(ROOT, 'test/api/processes', script), ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const said = new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).once('line', resolve);
-    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}`)));
-  });
-  return { child, said };
-}
-
 export async function membersApart(count: number, engine: EngineOptions = 'quorum'): Promise<StandingCell> {
   const options = await optionsFor(count, engine);
   const { cell, members } = options;
   const client = { cell, members, clientSecret: SECRETS.clientSecret };
-  const running = Object.keys(members).map((self) => run('member.mjs', JSON.stringify({ ...options, self, ...SECRETS })));
+  const running = Object.keys(members).map((self) => runProcess('member.mjs', JSON.stringify({ ...options, self, ...SECRETS })));
   const signal = (name: NodeJS.Signals): void => {
     for (const { child } of running) child.kill(name);
   };
@@ -127,7 +110,7 @@ export async function membersApart(count: number, engine: EngineOptions = 'quoru
         cutOff: () => signal('SIGSTOP'),
         mend: () => signal('SIGCONT'),
         async holder(name, termMs) {
-          const { child, said } = run('holder.mjs', JSON.stringify(client), name, String(termMs));
+          const { child, said } = runProcess('holder.mjs', JSON.stringify(client), name, String(termMs));
           holders.push(child);
           return { token: Number(await said), crash: () => void child.kill('SIGKILL') };
         },

@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openStorage, type LeaseStorage, type StorageOptions } from '../../src/api/index.ts';
 import { encodeLeaseRecord } from '../../src/core/index.ts';
-import { incarnation } from '../../src/kernel/index.ts';
+import { incarnation, TenureError } from '../../src/kernel/index.ts';
 import { adoptParameters, initParameters, MemorySpace, MemoryStore, openStore, type Store } from '../../src/store/index.ts';
 
 const SHORT: StorageOptions = { maxTerm: '1500ms', delta: '50ms' };
@@ -111,6 +112,26 @@ test('a record that is damaged is refused by its name, and one that a later vers
   await expect(storage.acquire('damaged')).rejects.toMatchObject({ code: 'TENURE_STORE_CORRUPT' });
   await expect(storage.tryAcquire('later')).rejects.toMatchObject({ code: 'TENURE_STORE_FORMAT' });
   expect(await storage.holder('damaged')).toMatchObject({ holder: null, certain: false });
+});
+
+test('why a try came to nothing is told from what the store said a moment ago, or else from its accesses being late', async () => {
+  class Troubled extends MemoryStore {
+    trouble: 'none' | 'full' | 'late' = 'none';
+    override async write(...args: Parameters<MemoryStore['write']>): ReturnType<MemoryStore['write']> {
+      if (this.trouble === 'full') throw new TenureError('TENURE_STORE_FULL', 'no room');
+      const landing = await super.write(...args);
+      if (this.trouble === 'late') await sleep(100);
+      return landing;
+    }
+  }
+  const store = new Troubled();
+  const storage = await open(store, { engine: 'plain', maxTerm: '1s', delta: '25ms' });
+  store.trouble = 'full';
+  await expect(storage.tryAcquire('x')).rejects.toMatchObject({ code: 'TENURE_STORE_FULL', message: /no room$/ });
+  store.trouble = 'late';
+  await sleep(1000);
+  const late = { code: 'TENURE_STORE_UNREACHABLE', message: /longer than delta: tenure store doctor/ };
+  await expect(storage.tryAcquire('y')).rejects.toMatchObject(late);
 });
 
 test('a store that cannot list refuses lists and watches of a prefix, and watches names', async () => {

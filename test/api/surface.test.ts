@@ -15,7 +15,8 @@ const load = (name: string): Promise<object> => import(join(ROOT, 'dist/api', `$
 
 async function objects(): Promise<Record<string, object>> {
   const { LeaseLostError } = (await load('index')) as typeof Index;
-  const { testCell } = (await load('testing')) as typeof Testing;
+  const { testCell, testStorage } = (await load('testing')) as typeof Testing;
+  const storage = await testStorage();
   const cell = await testCell();
   const client = await cell.client();
   const lease = await client.acquire('x');
@@ -34,7 +35,10 @@ async function objects(): Promise<Record<string, object>> {
     Listing: await client.list(),
     LeaseLostError: new LeaseLostError('x', 1),
     TestCell: cell,
+    LeaseStorage: await storage.client(),
+    TestStorage: storage,
   };
+  await storage.close();
   await cell.close();
   return held;
 }

@@ -21,6 +21,13 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     expect(run(projectOf('docs/api.md'), 'cell.js')).toBe('token true, valid true, free for others false\n');
   });
 
+  it('a directory that is shared grants a lease to one at a time', () => {
+    expect(run(projectOf('docs/storage.md'), 'shared-directory.js')).toBe('compare-and-set: held true, certain true\nfree again: true\n');
+    const stores = projectOf('docs/stores.md');
+    expect(run(stores, 'by-url.js')).toBe('won\nlost\nhello\n');
+    expect(run(stores, 'own-store-test.js')).toMatch(/^(?:#|ℹ) pass [1-9]\d$[^]*^(?:#|ℹ) fail 0$/m);
+  });
+
   it('a cell tells what it does in four ways', () => {
     expect(run(projectOf('docs/observability.md'), 'seeing.js')).toBe(
       [
@@ -50,6 +57,7 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
   it('the testing kit tests code that holds leases, and lease services', () => {
     const folder = projectOf('docs/testing.md');
     expect(run(folder, 'nightly-test.js')).toMatch(/^(?:#|ℹ) pass 3$[^]*^(?:#|ℹ) fail 0$/m);
+    expect(run(folder, 'storage-test.js')).toMatch(/^(?:#|ℹ) pass 2$[^]*^(?:#|ℹ) fail 0$/m);
     expect(run(folder, 'conformance-test.js')).toMatch(/^(?:#|ℹ) pass [2-9]\d$[^]*^(?:#|ℹ) fail 0$/m);
   });
 });

@@ -172,6 +172,58 @@ describe('a store that fails', () => {
   });
 });
 
+describe('more accesses than a store can do at once', () => {
+  /** Answers when it is told to. */
+  class SlowStore extends ToldStore {
+    readonly sent: string[] = [];
+    readonly answers: (() => void)[] = [];
+
+    override read(key = ''): Promise<Uint8Array | null> {
+      this.sent.push(key);
+      return new Promise((resolve) => this.answers.push(() => resolve(null)));
+    }
+  }
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+  test('wait, and the latest is sent first', async () => {
+    const store = new SlowStore();
+    const unit = new StoreUnit(store, { atOnce: 2 });
+    const done: string[] = [];
+    for (const key of ['a', 'b', 'c', 'd']) unit.read(key, ({ ok }) => void done.push(`${key} ${ok}`));
+    expect(store.sent).toEqual(['a', 'b']);
+    store.answers[0]?.();
+    await turn();
+    expect([store.sent, done]).toEqual([['a', 'b', 'd'], ['a true']]);
+    for (const answer of store.answers) answer();
+    await turn();
+    store.answers.at(-1)?.();
+    await turn();
+    expect(done).toEqual(['a true', 'b true', 'd true', 'c true']);
+  });
+
+  test('what is asked with an answer goes before what waits', async () => {
+    const store = new SlowStore();
+    const unit = new StoreUnit(store, { atOnce: 1 });
+    unit.read('a', () => unit.read('after a', () => undefined));
+    unit.read('b', () => undefined);
+    store.answers[0]?.();
+    await turn();
+    expect(store.sent).toEqual(['a', 'after a']);
+  });
+
+  test('what could not be sent in time is never sent', async () => {
+    const store = new SlowStore();
+    const unit = new StoreUnit(store, { atOnce: 1, timeoutMs: 1 });
+    const done: string[] = [];
+    for (const key of ['a', 'b', 'c']) unit.read(key, ({ ok }) => void done.push(`${key} ${ok}`));
+    const from = performance.now();
+    while (performance.now() - from < 3) await turn();
+    store.answers[0]?.();
+    await turn();
+    expect([store.sent, done]).toEqual([['a'], ['a true', 'c false', 'b false']]);
+  });
+});
+
 test('a core that asks for a unit it does not have is stopped, and says so', () => {
   const client = new Client(new Map());
   void client.do({ kind: 'read', ...AT, unit: 7, key: 'x' });

@@ -10,6 +10,12 @@ import type { HolderAnswer } from '../leases/questions.ts';
 export interface LeasePlace {
   /** The longest term there is. */
   readonly maxTermMs: number;
+  /** How long it takes at most, from the crash of a holder whose term is half of the longest, until who waits has its lease: three such terms unless told otherwise. */
+  readonly takeOverMs?: number;
+  /** How many leases a long list has: 700 unless told otherwise. */
+  readonly listLength?: number;
+  /** The code that says that nothing can be reached: TENURE_NO_QUORUM unless told otherwise. */
+  readonly unreachableCode?: string;
   /** Another client, as if from another process. */
   client(): Promise<LeaseClient>;
   /** Lets so much time pass. */
@@ -82,6 +88,10 @@ export class LeaseTestKit {
       if (answer.certain) return answer;
       assert.ok(tries < ROUNDS_MAX, 'too few answered to be sure');
     }
+  }
+
+  get unreachableCode(): string {
+    return this.place.unreachableCode ?? 'TENURE_NO_QUORUM';
   }
 
   async cutOff(client: LeaseClient): Promise<void> {

@@ -25,18 +25,27 @@ export interface StorageLeaseCore extends LeaseCore, Core<never, StorageCommand,
   readonly isLettingGo: boolean;
 }
 
+/** Names that are asked about at once: no more than the store can answer in time. On plain registers most of the time is a pause. */
+const ASKED_AT_ONCE: Readonly<Record<StorageEngineName, number>> = { 'compare-and-set': 16, plain: 64 };
+
 export interface StorageEngine extends LeaseEngine {
   readonly name: StorageEngineName;
+  readonly askedAtOnce: number;
   readonly timing: StorageTiming;
+  /** What all users of the store go by. */
+  readonly parameters: Parameters;
   make(boot: Boot): StorageLeaseCore;
 }
 
 export function storageEngine(store: Store, parameters: Parameters, renewal: RenewalKind = 'eventual-nd'): StorageEngine {
   const timing = deriveStorageTiming(parameters);
   const isPlain = !store.can.swap || parameters.isPlain === true;
+  const name = isPlain ? 'plain' : 'compare-and-set';
   const { list } = store.can;
   return {
-    name: isPlain ? 'plain' : 'compare-and-set',
+    name,
+    askedAtOnce: ASKED_AT_ONCE[name],
+    parameters: { ...parameters, isPlain },
     granter: `the store ${store.url}`,
     other: 'use another kind of store',
     timing,

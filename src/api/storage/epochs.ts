@@ -4,10 +4,12 @@
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Clocks, SharedUnit, UnitAnswer } from '../../runtime/index.ts';
-import { isWaitedOut, noteWaitedOut, type AccessOptions, type Store } from '../../store/index.ts';
+import { adoptParameters, isWaitedOut, noteWaitedOut, type AccessOptions, type Parameters, type Store } from '../../store/index.ts';
 
 interface EpochGround {
   readonly store: Store;
+  /** What this process goes by: the store may have lost that as well. */
+  readonly parameters: Parameters;
   /** The store as a unit, whatever its epoch. */
   readonly unit: SharedUnit;
   readonly clocks: Pick<Clocks, 'after'>;
@@ -15,6 +17,8 @@ interface EpochGround {
   readonly retryUs: number;
   /** The store is in an epoch that the core has not seen. */
   readonly entered: (isWaitedOut: boolean) => void;
+  /** The parameters were lost, and the store was set up differently since: nothing may be done here any more. */
+  readonly refused: (error: TenureError) => void;
 }
 
 const FAILED = { ok: false, isLost: false, value: null, version: null, keys: null } as const;
@@ -43,8 +47,8 @@ export class Epochs {
   }
 
   /** Throws what keeps it from knowing the epoch. */
-  async begin(): Promise<void> {
-    this.#ground.entered(await this.#ask());
+  async begin(access: AccessOptions): Promise<void> {
+    this.#ground.entered(await this.#ask(access));
     this.#isSettled = true;
   }
 
@@ -68,22 +72,25 @@ export class Epochs {
   }
 
   async #settle(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#isSettled && !this.#isStopped) {
       try {
-        const isWaited = await this.#ask();
+        const { store, parameters, access } = this.#ground;
+        const isWaited = await this.#ask(access);
+        await adoptParameters(store, parameters, access);
         if (this.#isStopped) return;
         this.#ground.entered(isWaited);
         this.#isSettled = true;
-        return;
-      } catch {
-        await this.#rest();
+      } catch (error) {
+        if (this.#isStopped) return;
+        if (!(error instanceof TenureError) || error.code !== 'TENURE_STORE_PARAMS') await this.#rest();
+        else this.#ground.refused(error);
       }
     }
   }
 
   /** True if nothing need be waited for in the epoch that the store is in. */
-  async #ask(): Promise<boolean> {
-    const { store, access } = this.#ground;
+  async #ask(access: AccessOptions): Promise<boolean> {
+    const { store } = this.#ground;
     const epoch = await store.epoch(access);
     const isWaited = store.mayForget === false || (await isWaitedOut(store, epoch, access));
     this.#epoch = epoch;

@@ -43,8 +43,12 @@ export function explainStorageRefusal(name: string, { reason }: Refused, { url, 
   }
 }
 
-/** Nobody knows who holds it. */
-export function unsureOfHolder(url: string, name: string, lastFailure: TenureError | null): TenureError {
+/** Nobody knows who holds it. `silentMs`: how long the store is not trusted, because it may have lost writes. */
+export function unsureOfHolder(url: string, name: string, lastFailure: TenureError | null, silentMs: number): TenureError {
+  if (silentMs > 0) {
+    const message = `the store ${url} may have lost writes: for another ${Math.ceil(silentMs)} ms nobody knows who holds '${name}'`;
+    return new TenureError('TENURE_STORE_UNREACHABLE', message, { name });
+  }
   return notReached(
     `the store ${url} did not answer in time to know who holds '${name}', or it changed hands meanwhile`,
     name,
@@ -54,8 +58,13 @@ export function unsureOfHolder(url: string, name: string, lastFailure: TenureErr
 
 /** A store that does not let us in, is full, or is another by now says more than that it does not answer. */
 function notReached(what: string, name: string, lastFailure: TenureError | null): TenureError {
-  const code = lastFailure?.code.startsWith('TENURE_STORE_') ? lastFailure.code : 'TENURE_STORE_UNREACHABLE';
-  const why = lastFailure === null ? 'Mend it or the way to it, or ask again' : `The last failure: ${lastFailure.message}`;
+  const said = lastFailure?.code ?? 'TENURE_STORE_UNREACHABLE';
+  const isTelling = said.startsWith('TENURE_STORE_') && said !== 'TENURE_STORE_EPOCH';
+  const code = isTelling ? said : 'TENURE_STORE_UNREACHABLE';
+  const why =
+    lastFailure === null
+      ? 'If it answers, its accesses take longer than delta: tenure store doctor measures them'
+      : `The last failure: ${lastFailure.message}`;
   const error = new TenureError(code, `${what}. ${why}`, { name });
   error.cause = lastFailure ?? undefined;
   return error;

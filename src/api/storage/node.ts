@@ -38,9 +38,12 @@ export interface StorageNodeOptions {
 
 /** The parts of it that callers hear of. */
 export interface StorageNews {
-  /** It broke one of its own rules, and holds nothing any more. */
+  /** It broke one of its own rules, or the store was set up differently under it: it holds nothing any more. */
   readonly failure: (error: TenureError) => void;
 }
+
+/** A failure that was so many patiences ago explains nothing any more. */
+const RECENT_PATIENCES = 8;
 
 const NOBODY_THERE = { begin: () => null, end: () => undefined };
 
@@ -59,7 +62,7 @@ export class StorageNode {
   readonly #asked = new Map<number, string>();
   /** Requests whose record could not be read. */
   readonly #unreadable = new Map<number, Unreadable>();
-  #lastFailure: TenureError | null = null;
+  #lastFailure: { readonly error: TenureError; readonly atUs: number } | null = null;
   #isFirstEpoch = true;
   #endHints: () => Promise<void> = async () => {};
   #left: Promise<void> | null = null;
@@ -74,11 +77,13 @@ export class StorageNode {
     const makeUnit = surroundings.unit ?? ((onFailure) => new StoreUnit(store, { ...this.access, onFailure }));
     this.#epochs = new Epochs({
       store,
+      parameters: engine.parameters,
       unit: makeUnit((error) => this.#accessFailed(error)),
       clocks,
       access: this.access,
       retryUs: engine.timing.retryUs,
       entered: (isWaitedOut) => this.#enteredEpoch(isWaitedOut),
+      refused: (error) => this.#fail(error),
     });
     this.#core = engine.make({ self: nodeId(0), incarnation, restarted: true, diskKept: false });
     this.#driver = new Driver({
@@ -95,7 +100,11 @@ export class StorageNode {
       onClockNotice: (kind, us) => observer.stalled(kind, us),
       onFailure: (error) => this.#fail(error),
     });
-    this.#surveys = new Surveys({ unit: this.#epochs.unit, command: (command) => this.#driver.command(command) });
+    this.#surveys = new Surveys({
+      atOnce: engine.askedAtOnce,
+      unit: this.#epochs.unit,
+      command: (command) => this.#driver.command(command),
+    });
     this.leases = new LeaseService({
       engine,
       driver: this.#leaseDriver(),
@@ -106,7 +115,7 @@ export class StorageNode {
       explain: (name, refused) => {
         const unreadable = this.#unreadable.get(refused.lease);
         this.#unreadable.delete(refused.lease);
-        return explainStorageRefusal(name, refused, { url: store.url, lastFailure: this.#lastFailure, unreadable });
+        return explainStorageRefusal(name, refused, { url: store.url, lastFailure: this.lastFailure, unreadable });
       },
       loss: () => NOT_RENEWED,
     });
@@ -136,8 +145,12 @@ export class StorageNode {
     return this.#core.silentForUs(this.#options.surroundings.clocks.mono());
   }
 
+  /** Why an access failed a moment ago; null if none did, or nobody said why. */
   get lastFailure(): TenureError | null {
-    return this.#lastFailure;
+    if (this.#lastFailure === null) return null;
+    const { error, atUs } = this.#lastFailure;
+    const agoUs = this.#options.surroundings.clocks.mono() - atUs;
+    return agoUs <= RECENT_PATIENCES * this.engine.timing.patienceUs ? error : null;
   }
 
   /** How long an access is waited for: the core asks no longer. */
@@ -157,9 +170,10 @@ export class StorageNode {
 
   // ── How it begins ──────────────────────────────────────────────────────────────────────────────────
 
-  async begin(): Promise<void> {
+  /** `access`: how long it waits for the store while it begins. */
+  async begin(access: AccessOptions): Promise<void> {
     this.#driver.start();
-    await this.#epochs.begin();
+    await this.#epochs.begin(access);
     await this.#hearHints();
   }
 
@@ -244,6 +258,11 @@ export class StorageNode {
         this.leases.hear(event);
         return;
       }
+      case 'lost':
+      case 'released':
+        this.#unreadable.delete(event.lease);
+        this.leases.hear(event);
+        return;
       default:
         this.leases.hear(event);
     }
@@ -251,7 +270,7 @@ export class StorageNode {
 
   #accessFailed(error: unknown): void {
     const failure = error instanceof TenureError ? error : null;
-    this.#lastFailure = failure;
+    this.#lastFailure = failure && { error: failure, atUs: this.#options.surroundings.clocks.mono() };
     this.observer.accessFailed(failure);
     this.#lookouts.noteTrouble();
     this.#epochs.heard(error);
@@ -265,7 +284,7 @@ export class StorageNode {
   }
 
   #fail(error: TenureError): void {
-    this.#lookouts.stop();
+    this.#stop();
     this.leases.fail(error);
     this.observer.failed(error);
     this.#news.failure(error);

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { incarnation, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { SystemClocks } from '../../runtime/index.ts';
-import { adoptParameters, openStore, qualify, type Parameters, type Store } from '../../store/index.ts';
+import { adoptParameters, openStore, qualify, type AccessOptions, type Parameters, type Store } from '../../store/index.ts';
 import { storageEngine } from './engine.ts';
 import { StorageNode, type StorageSurroundings } from './node.ts';
 import { StorageObserver } from './observer.ts';
@@ -21,7 +21,11 @@ export async function openStorage(where: string | Store, options: StorageOptions
   const store = typeof where === 'string' ? await openStore(where, options) : where;
   const isOwned = typeof where === 'string';
   try {
-    if (!isOwned) await qualify(store, options);
+    if (!isOwned) {
+      // It may have started anew since its owner looked.
+      await store.epoch(accessOf(options));
+      await qualify(store, options);
+    }
     const node = await startNode(store, isOwned, wanted, options, {
       clocks: new SystemClocks(),
       chooser: new SeededChooser(randomBytes(6).readUIntBE(0, 6)),
@@ -63,20 +67,24 @@ export async function runNode({
   readonly isOwned: boolean;
   readonly engine: ReturnType<typeof storageEngine>;
   readonly born: Incarnation;
-  readonly options: Pick<StorageOptions, 'name' | 'logger' | 'history'>;
+  readonly options: Pick<StorageOptions, 'name' | 'logger' | 'history' | 'timeoutMs' | 'signal'>;
   readonly surroundings: StorageSurroundings;
 }): Promise<StorageNode> {
   const { name = `process-${born}`, logger, history } = options;
   const observer = new StorageObserver({ cell: store.url, node: name, incarnation: born, logger, history });
   const node = new StorageNode({ store, isOwned, engine, incarnation: born, surroundings, observer });
   try {
-    await node.begin();
+    await node.begin(accessOf(options));
     return node;
   } catch (error) {
     node.die();
     await observer.close();
     throw error;
   }
+}
+
+function accessOf({ timeoutMs, signal }: AccessOptions): AccessOptions {
+  return { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(signal === undefined ? {} : { signal }) };
 }
 
 /** 53 random bits, and never 0: no other start of any process has the same. */

@@ -13,7 +13,7 @@ import type { StorageNode } from './node.ts';
 import type { StorageEngineName } from './options.ts';
 
 export interface StorageEvents {
-  /** It broke one of its own rules and fell silent. */
+  /** It broke one of its own rules, or the store lost its parameters and was set up differently since: it fell silent, and holds nothing any more. */
   failure: [error: TenureError];
 }
 
@@ -86,7 +86,7 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
   }
 
   elect(name: string, options?: ElectionOptions): Election {
-    return new Election(this, name, options, (of) => unsureOfHolder(this.#node.url, of, this.#node.lastFailure));
+    return new Election(this, name, options, (of) => unsureOfHolder(this.url, of, this.#node.lastFailure, this.silentForMs));
   }
 
   watch(prefix?: string, options?: WatchOptions): Watch {

@@ -10,12 +10,11 @@ import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
 export type NameAnswer = Pick<Extract<LeaseEvent, { kind: 'answered' }>, 'holder' | 'certain' | 'meta'>;
 
 interface SurveyGround {
+  /** So many names are asked about at once. */
+  readonly atOnce: number;
   readonly unit: Pick<SharedUnit, 'list'>;
   readonly command: (command: StorageCommand) => void;
 }
-
-/** So many names are asked about at once. */
-const AT_ONCE = 256;
 
 export class Surveys {
   readonly #ground: SurveyGround;
@@ -60,7 +59,7 @@ export class Surveys {
       });
     };
     if (left === 0) done();
-    else for (let i = 0; i < AT_ONCE; i++) go();
+    else for (let i = 0; i < this.#ground.atOnce; i++) go();
   }
 
   list(lease: number, prefix: string, told: (event: LeaseEvent) => void, seen: (name: string, answer: NameAnswer) => void): void {

@@ -14,7 +14,6 @@ import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
-import { onAbort } from '../signals.ts';
 import { VirtualDisk } from './virtual-disk.ts';
 import { VirtualProcess, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
@@ -129,18 +128,7 @@ export class TestCell {
 
   /** For code under test that sleeps: over when `advance` has gone so far. */
   async sleep(duration: Duration, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    const untilUs = this.#time.nowUs + parseDuration(duration);
-    signal?.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const callOff = this.#time.plan(untilUs, null, () => {
-        calm();
-        resolve();
-      });
-      const calm = onAbort(signal, (reason) => {
-        callOff();
-        reject(reason);
-      });
-    });
+    return this.#time.sleep(parseDuration(duration), signal);
   }
 
   /** Nothing reaches it and nothing comes from it until it is mended. */

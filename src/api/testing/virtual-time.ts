@@ -5,6 +5,7 @@
  */
 import { monoUs, wallUs, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
+import { onAbort } from '../signals.ts';
 
 /** 2030-01-01: a wall clock that is plainly not today's. */
 const EPOCH_US = 1_893_456_000_000_000;
@@ -85,6 +86,21 @@ export class VirtualTime {
     // What code under test throws in its own turn is its own; an advance itself does not fail.
     this.#advances = done.catch(() => {});
     return done;
+  }
+
+  /** Over when time has gone so far. */
+  async sleep(forUs: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const callOff = this.plan(this.#nowUs + forUs, null, () => {
+        calm();
+        resolve();
+      });
+      const calm = onAbort(signal, (reason) => {
+        callOff();
+        reject(reason);
+      });
+    });
   }
 
   async #advance(forUs: number): Promise<void> {

@@ -15,6 +15,7 @@ import {
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { checkWritable, toldOfFile, writeScriptFile } from '../script-file.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 interface ExploreOptions {
   mutant?: string;
@@ -45,7 +46,7 @@ export function exploreCommand(setExit: (code: number) => void): Command {
   for (const option of boundOptions()) command.addOption(option);
   return command
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
-    .option('--max-states <n>', 'stop after so many states', within(1, 1_000_000_000), MAX_STATES)
+    .option('--max-states <n>', 'stop after so many states', wholeNumber(1, 1_000_000_000), MAX_STATES)
     .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
     .option('-o, --output <file>', 'write the script to a violation to a file')
     .option('--json', 'print one JSON object')
@@ -220,15 +221,6 @@ function perSecond(states: number, ms: number): string {
 
 function count(value: number): string {
   return value.toLocaleString('en-US');
-}
-
-function within(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`a whole number from ${min} to ${max} is needed.`);
-    return value;
-  };
 }
 
 function duration(text: string): number {

@@ -5,6 +5,7 @@ import { kits, writeScript, type Kit, type Shrunk } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { checkWritable, toldOfFile, writeScriptFile } from '../script-file.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 /** Of a story that is no script, the last so many steps are shown. */
 const STORY_LINES = 100;
@@ -27,7 +28,7 @@ export function shrinkCommand(setExit: (code: number) => void): Command {
         'property still breaks. Prints what is left as a script, which `tenure script` runs again.',
     )
     .addArgument(new Argument('<protocol>', 'which protocol').choices(shrinkable.map(({ name }) => name)))
-    .requiredOption('-s, --seed <n>', 'the seed of the run, as `tenure sim` prints it after --replay', wholeNumber)
+    .requiredOption('-s, --seed <n>', 'the seed of the run, as `tenure sim` prints it after --replay', wholeNumber(0))
     .option('-m, --mutant <name>', 'the mutant the run had')
     .option('--budget <span>', 'stop looking for something smaller after so long', duration, 60_000_000)
     .option('-o, --output <file>', 'write the script to a file')
@@ -155,12 +156,6 @@ function asJson(
     script,
     story: shrunk.story,
   };
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('a whole number is needed.');
-  return value;
 }
 
 function duration(text: string): number {

@@ -10,6 +10,7 @@ import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { runCampaign } from '../sim-pool.ts';
 import { watchRun, worldWorthWatching } from '../watch.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 interface SimOptions {
   runs: number;
@@ -181,15 +182,6 @@ function replayCommand(simulation: Simulation, mutant: string | null, seed: numb
 
 function mutantOption(mutant: string | null): string {
   return mutant === null ? '' : ` --mutant ${mutant}`;
-}
-
-function wholeNumber(min: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < min)
-      throw new InvalidArgumentError(`a whole number from ${min} on is needed.`);
-    return value;
-  };
 }
 
 function positiveNumber(text: string): number {

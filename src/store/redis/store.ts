@@ -71,6 +71,8 @@ export class RedisStore implements Store {
       this.#closed++;
       this.#turn();
     });
+    // A connection that nobody asks anything keeps no process alive; an access has a timer of its own.
+    redis.on('connect', () => redis.stream.unref());
     redis.on('ready', () => this.#turn());
   }
 

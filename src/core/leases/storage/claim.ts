@@ -70,9 +70,18 @@ export interface KnownRecord {
 
 export type WantedClaim = Pick<StorageClaim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
 
+/** Written out: V8 takes a hundred times as long for a literal of so many fields that begins with a spread. */
 export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: StorageClaimPhase, doing: Does): StorageClaim<Does> {
+  const { lease, name, wants, waits, waitUntil, termUs, keep, meta } = wanted;
   return {
-    ...wanted,
+    lease,
+    name,
+    wants,
+    waits,
+    waitUntil,
+    termUs,
+    keep,
+    meta,
     phase,
     doing,
     at: NEVER,
