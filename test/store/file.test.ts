@@ -184,6 +184,7 @@ describe('a writer that was asleep', () => {
       hasSlept = true;
     });
     const asleep = new VersionFiles({ url: 'file:', layout: new Layout(path), disk, assure: async () => {} });
+    onTestFinished(async () => await asleep.close());
     const outcome = await new Gate('file:').change({}, async (call) => await asleep.change('k', bytes('1'), bytes('mine'), call));
     return [outcome, store];
   }
