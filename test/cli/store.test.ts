@@ -35,6 +35,20 @@ describe('tenure store init', () => {
     });
   });
 
+  test('sets up plain leases on a store that could do better, if that is asked for', () => {
+    const url = freshUrl();
+    expect(JSON.parse(tenure(['store', 'init', url, '--plain', '--json']).stdout)).toMatchObject({
+      created: true,
+      swap: true,
+      plain: true,
+    });
+    expect(tenure(['store', 'init', url])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('was set up before (plain registers)'),
+    });
+    expect(tenure(['store', 'compact', url])).toMatchObject({ code: 78, stderr: expect.stringContaining('(TENURE_UNSUPPORTED)') });
+  });
+
   test.each([
     [['store', 'init', 'nonsense'], 64],
     [['store', 'init', 'file:///no/such/directory'], 69],
