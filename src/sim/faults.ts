@@ -165,13 +165,21 @@ export interface FaultScale {
   offsetUsMax: number;
 }
 
+interface Dice {
+  readonly one: (outOf: number) => boolean;
+  readonly between: (min: number, max: number) => number;
+}
+
+function diceOf(chooser: Chooser): Dice {
+  return { one: (outOf) => chooser.below(outOf) === 0, between: (min, max) => min + chooser.below(max - min + 1) };
+}
+
 /** Draws the faults of a run. */
 export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
   const { termUs } = scale;
   const faults = noFaults();
-  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
+  const { one, between } = diceOf(chooser);
   const part = (outOf: number): number => Math.max(1, Math.floor(termUs / outOf));
-  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
 
   // Latency from "a data centre" to "a fifth of a term".
   faults.latencyUsMin = between(1, part(200));
@@ -235,8 +243,7 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
 
 /** What goes wrong with the nodes' own disks, for protocols that have them: nothing in most worlds, some of it in the others. */
 export function drawDiskFaults(chooser: Chooser, faults: FaultPlan, termUs: number): void {
-  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
-  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  const { one, between } = diceOf(chooser);
   if (one(2)) return;
   if (one(2)) faults.diskHangPpm = between(1_000, 100_000);
   if (one(2)) faults.diskLostAnswerPpm = between(2_000, 40_000);
@@ -251,8 +258,7 @@ export function drawDiskFaults(chooser: Chooser, faults: FaultPlan, termUs: numb
  * regular any more where records are damaged, so `drawFaults` leaves them whole.
  */
 export function drawUnitDamage(chooser: Chooser, faults: FaultPlan, termUs: number): void {
-  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
-  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  const { one, between } = diceOf(chooser);
   if (one(3)) return;
   if (one(3)) faults.misdirectPpm = between(1_000, 100_000);
   if (one(3)) faults.repeatPpm = between(1_000, 200_000);
@@ -263,8 +269,7 @@ export function drawUnitDamage(chooser: Chooser, faults: FaultPlan, termUs: numb
 
 /** The same for records on the nodes' own disks. */
 export function drawDiskDamage(chooser: Chooser, faults: FaultPlan, termUs: number): void {
-  const one = (outOf: number): boolean => chooser.below(outOf) === 0;
-  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  const { one, between } = diceOf(chooser);
   if (one(3)) return;
   if (one(2)) faults.diskMisdirectPpm = between(1_000, 100_000);
   if (one(2)) faults.diskCorruptEveryUs = between(Math.ceil(termUs / 2), termUs * 4);

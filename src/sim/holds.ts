@@ -1,5 +1,5 @@
 /**
- * Who believes to hold what. A hold ends when its holder's own clocks say so, and no record of the
+ * The open holds: which processes believe to hold which resource. A hold ends when its holder's own clocks say so, and no record of the
  * resource may come before that is written down: so what has passed is closed before each record.
  */
 import type { HoldDeadline } from './protocol.ts';

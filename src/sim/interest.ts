@@ -7,80 +7,45 @@ import type { HistoryRecord, RecordKind, Referee, Violation } from '../check/ind
 import type { Sometime } from './protocol.ts';
 
 /** Counted by the world as plain fields: some of them change with every other message. */
-export interface WorldCounts {
-  crash: number;
-  'crash-mid-step': number;
-  'restart-with-disk': number;
-  'restart-without-disk': number;
-  twin: number;
-  outlived: number;
-  stall: number;
-  sleep: number;
-  'wall-step': number;
-  slew: number;
+const NO_COUNTS = {
+  crash: 0,
+  'crash-mid-step': 0,
+  'restart-with-disk': 0,
+  'restart-without-disk': 0,
+  twin: 0,
+  outlived: 0,
+  stall: 0,
+  sleep: 0,
+  'wall-step': 0,
+  slew: 0,
+  loss: 0,
+  duplicate: 0,
+  cut: 0,
+  'late-message': 0,
+  'crash-after-vote': 0,
+  'lost-answer': 0,
+  'late-access': 0,
+  'failed-access': 0,
+  'stale-read': 0,
+  'early-read': 0,
+  'write-outlives-writer': 0,
+  'lost-swap': 0,
+  'weak-list': 0,
+  'misdirected-write': 0,
+  'repeated-write': 0,
+  'corrupt-record': 0,
+  'forgotten-write': 0,
+  'wiped-unit': 0,
+  'disk-hung': 0,
+  'disk-answer-lost': 0,
+  'disk-failed': 0,
+  'disk-damaged': 0,
+};
 
-  loss: number;
-  duplicate: number;
-  cut: number;
-  'late-message': number;
-  'crash-after-vote': number;
-
-  'lost-answer': number;
-  'late-access': number;
-  'failed-access': number;
-  'stale-read': number;
-  'early-read': number;
-  'write-outlives-writer': number;
-  'lost-swap': number;
-  'weak-list': number;
-
-  'misdirected-write': number;
-  'repeated-write': number;
-  'corrupt-record': number;
-  'forgotten-write': number;
-  'wiped-unit': number;
-
-  'disk-hung': number;
-  'disk-answer-lost': number;
-  'disk-failed': number;
-  'disk-damaged': number;
-}
+export type WorldCounts = Record<keyof typeof NO_COUNTS, number>;
 
 export function noCounts(): WorldCounts {
-  return {
-    crash: 0,
-    'crash-mid-step': 0,
-    'restart-with-disk': 0,
-    'restart-without-disk': 0,
-    twin: 0,
-    outlived: 0,
-    stall: 0,
-    sleep: 0,
-    'wall-step': 0,
-    slew: 0,
-    loss: 0,
-    duplicate: 0,
-    cut: 0,
-    'late-message': 0,
-    'crash-after-vote': 0,
-    'lost-answer': 0,
-    'late-access': 0,
-    'failed-access': 0,
-    'stale-read': 0,
-    'early-read': 0,
-    'write-outlives-writer': 0,
-    'lost-swap': 0,
-    'weak-list': 0,
-    'misdirected-write': 0,
-    'repeated-write': 0,
-    'corrupt-record': 0,
-    'forgotten-write': 0,
-    'wiped-unit': 0,
-    'disk-hung': 0,
-    'disk-answer-lost': 0,
-    'disk-failed': 0,
-    'disk-damaged': 0,
-  };
+  return { ...NO_COUNTS };
 }
 
 interface WorldSometime extends Sometime {
@@ -155,50 +120,20 @@ export const LEASE_INTERESTS: readonly Sometime[] = [
   { name: 'take-over-after-lapse', description: 'a lease was granted whose last holder had let it run out' },
 ];
 
-/** Not a judge: it never objects. */
-export class LeaseInterest implements Referee {
+/** Not a judge: it sees the history and never objects. */
+export abstract class HistoryObserver implements Referee {
   readonly property = 'interest';
   readonly handles: readonly RecordKind[] = [];
-  readonly #sometimes: (name: string) => void;
-  /** How the last hold of each resource ended. */
-  readonly #lastEnd = new Map<string, string>();
-  readonly #holders = new Map<string, { node: number | string; incarnation: number }>();
+  protected readonly sometimes: (name: string) => void;
 
   constructor(sometimes: (name: string) => void) {
-    this.#sometimes = sometimes;
+    this.sometimes = sometimes;
   }
 
+  protected abstract see(record: HistoryRecord): void;
+
   observe(record: HistoryRecord): Violation | null {
-    switch (record.kind) {
-      case 'granted': {
-        this.#sometimes('grant');
-        const end = this.#lastEnd.get(record.resource);
-        if (end === 'crashed') this.#sometimes('take-over-after-crash');
-        if (end === 'deadline' || end === 'lost') this.#sometimes('take-over-after-lapse');
-        this.#holders.set(record.resource, record);
-        break;
-      }
-      case 'renewed':
-        this.#sometimes('renewal');
-        break;
-      case 'used':
-        this.#sometimes('use');
-        break;
-      case 'ended':
-        this.#sometimes(record.reason === 'released' ? 'release' : 'lapse');
-        this.#lastEnd.set(record.resource, record.reason);
-        this.#holders.delete(record.resource);
-        break;
-      case 'crashed':
-        for (const [resource, holder] of this.#holders) {
-          if (holder.node !== record.node || holder.incarnation !== record.incarnation) continue;
-          this.#holders.delete(resource);
-          this.#lastEnd.set(resource, 'crashed');
-        }
-        break;
-      default:
-        break;
-    }
+    this.see(record);
     return null;
   }
 
@@ -212,4 +147,41 @@ export class LeaseInterest implements Referee {
   }
 
   restore(): void {}
+}
+
+export class LeaseInterest extends HistoryObserver {
+  /** How the last hold of each resource ended. */
+  readonly #lastEnd = new Map<string, string>();
+  readonly #holders = new Map<string, { node: number | string; incarnation: number }>();
+
+  protected see(record: HistoryRecord): void {
+    switch (record.kind) {
+      case 'granted': {
+        this.sometimes('grant');
+        const end = this.#lastEnd.get(record.resource);
+        if (end === 'crashed') this.sometimes('take-over-after-crash');
+        if (end === 'deadline' || end === 'lost') this.sometimes('take-over-after-lapse');
+        this.#holders.set(record.resource, record);
+        return;
+      }
+      case 'renewed':
+        return this.sometimes('renewal');
+      case 'used':
+        return this.sometimes('use');
+      case 'ended':
+        this.sometimes(record.reason === 'released' ? 'release' : 'lapse');
+        this.#lastEnd.set(record.resource, record.reason);
+        this.#holders.delete(record.resource);
+        return;
+      case 'crashed':
+        for (const [resource, holder] of this.#holders) {
+          if (holder.node !== record.node || holder.incarnation !== record.incarnation) continue;
+          this.#holders.delete(resource);
+          this.#lastEnd.set(resource, 'crashed');
+        }
+        return;
+      default:
+        return;
+    }
+  }
 }

@@ -82,7 +82,7 @@ export class LyingCore<Message, Command, Event> implements Core<Message, Command
     }
   }
 
-  /** Answers what was asked last, whoever was asked, as the asker hopes. */
+  /** Answers the last questions to any node, as the askers hope. */
   #please(step: Step<Message, Event>): void {
     for (let back = 1; back <= LAST; back++) {
       const asked = this.#overheard.recall(back);
@@ -116,7 +116,7 @@ export class LyingCore<Message, Command, Event> implements Core<Message, Command
   }
 }
 
-/** Whoever runs a liar asks for nothing, and owes nothing. */
+/** The application of a liar asks for nothing, and is owed nothing. */
 export class LyingUser<Message, Command, Event> implements User<Event> {
   readonly #core: LyingCore<Message, Command, Event>;
   readonly #desk: Desk<Command>;

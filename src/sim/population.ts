@@ -25,7 +25,7 @@ export class Population<Message, Command, Event, Config> {
   readonly #disksKept: boolean[] = [];
   #outliving: { readonly old: SimProcess<Message, Command, Event>; readonly keepsTo: readonly boolean[] } | null = null;
   #someDone = false;
-  /** Whose clocks are beyond the bound. */
+  /** The node whose clocks are beyond the bound, if any. */
   #slewed: number | null = null;
 
   constructor(world: WorldSurroundings<Message, Command, Event, Config>) {
@@ -182,7 +182,7 @@ export class Population<Message, Command, Event, Config> {
     for (const process of this.processes) if (process.node === node && process.alive) world.planWakeAnew(process);
   }
 
-  /** Nothing is cut, asleep, stalled or down from here on, no twin is left, and whoever its disk left in the lurch is started anew on it. */
+  /** From here on no machine is asleep and no process stalled or down. Twins are ended, and processes that wait for a lost answer of their own disk are restarted. */
   heal(): void {
     const world = this.#world;
     for (const process of this.processes) {
@@ -258,7 +258,7 @@ export class Population<Message, Command, Event, Config> {
     return new LyingCore(boot, scenario.nodes, Math.floor(scenario.termUs / LIES_PER_TERM), overheard, forger);
   }
 
-  /** Whoever is not done was owed progress that did not come. */
+  /** Reports each process that was owed progress and did not get it. */
   askWaiting(): void {
     const world = this.#world;
     for (const process of this.current) {

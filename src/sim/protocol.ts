@@ -104,7 +104,7 @@ export interface LiarGround {
 export interface Forger<Message> {
   /** A message made up, or one that was overheard, changed. */
   lie(overheard: Message | null, ground: LiarGround): Message;
-  /** The answer that whoever sent this hopes for; null if it asks for none. */
+  /** The answer that the sender of this hopes for; null if it asks for none. */
   pleasing(overheard: Message): Message | null;
 }
 

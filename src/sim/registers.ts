@@ -1,10 +1,10 @@
 /**
- * Storage as the simulated world and the stage share it: the nodes' own disks and shared units, each a set of registers by key. An access
- * begins, takes effect at one instant, and is answered. When each of this happens, and what goes wrong, is up to the world's draws or to the script.
+ * Storage as the simulated world, the stage and the explorer share it: the nodes' own disks and shared units, each a set of registers by key. An access
+ * begins, takes effect at one instant, and is answered. When each of this happens, and what goes wrong, is up to the world's draws, the script or the search.
  */
 import { compareNames, equalBytes, invariant } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId, type Version } from '../core/index.ts';
-import { NOT_YET, RegularRegister, type RegisterChange, type OrderPlace, type Reading } from './regular-register.ts';
+import { NOT_YET, RegularRegister, type RegisterChange, type OrderPlace, type RegisterMemory } from './regular-register.ts';
 
 /** What a core asks of storage. */
 export type AccessRequest =
@@ -26,7 +26,6 @@ export type AccessRequest =
 export interface BegunAccess {
   readonly request: AccessRequest;
   readonly node: number;
-  readonly reading: Reading;
   /** Null for a read and a list, and for what a failing unit does not do. */
   readonly change: RegisterChange | null;
   isEffective: boolean;
@@ -44,6 +43,21 @@ export interface BegunAccess {
 /** A shared unit, or the own disk of a node. */
 export type StoragePlace = { readonly unit: UnitId } | { readonly unit: typeof OWN_DISK; readonly node: number };
 
+/** A register, and an access under way, as plain data but for the bytes of the request. */
+type PlacedMemory = RegisterMemory & { readonly key: string } & StoragePlace;
+export interface AccessMemory {
+  readonly node: number;
+  readonly request: AccessRequest;
+  /** Of a change, the place where it took effect; null: it has not yet. */
+  readonly at: OrderPlace | 'lost' | null;
+  /** Of a read and a list, the floor of each register when it began, where there was one. */
+  readonly floors: readonly (readonly [key: string, floor: OrderPlace])[];
+}
+export interface StorageMemory {
+  readonly registers: readonly PlacedMemory[];
+  readonly accesses: readonly AccessMemory[];
+}
+
 /** What befalls storage by itself. */
 export type Damage =
   /** One byte of a record is inverted. */
@@ -57,27 +71,18 @@ export class Registers {
   /** By unit and key; a disk is known by the node it is in. */
   readonly #units = new Map<UnitId, Map<string, RegularRegister>>();
   readonly #disks = new Map<number, Map<string, RegularRegister>>();
+  /** Lists under way. */
+  readonly #lists = new Set<BegunAccess>();
   #places: OrderPlace = 0;
 
   /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
   begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): BegunAccess & More {
     const { action, unit } = request;
     invariant(unit !== OWN_DISK || (action !== 'swap' && action !== 'list'), 'an own disk is read, written and erased, no more');
-    const reading = { began: ++this.#places };
-    const change = isDone && action !== 'read' && action !== 'list' ? { value: valueOf(request), place: NOT_YET, ended: NOT_YET } : null;
-    const access: BegunAccess = {
-      request,
-      node,
-      reading,
-      change,
-      isEffective: false,
-      isLost: false,
-      found: null,
-      foundWeakly: undefined,
-      keys: null,
-      isListedWeakly: false,
-    };
-    for (const register of this.#readBy(access)) register.beginRead(reading);
+    const change = isDone && isChange(request) ? { value: valueOf(request), place: NOT_YET } : null;
+    const access = begun(node, request, change);
+    if (action === 'list') this.#lists.add(access);
+    for (const register of this.#readBy(access)) register.beginRead(access);
     // A swap may lose: nobody finds it before it has won.
     if (change !== null && action !== 'swap') this.#registerOf(access).begin(change);
     return Object.assign(access, more);
@@ -110,15 +115,15 @@ export class Registers {
 
   /** Nobody will ever be told of it. */
   abandon(access: BegunAccess): void {
-    for (const register of this.#readBy(access)) register.endRead(access.reading);
+    for (const register of this.#readBy(access)) register.endRead(access);
+    this.#lists.delete(access);
   }
 
   /** It is over: what the core is told. */
   end(access: BegunAccess, ok: boolean): Completion {
     const { request, change, isLost, found, keys } = access;
     const { op, action } = request;
-    // What was lost or went astray has no place.
-    if (ok && change !== null && change.place !== NOT_YET) change.ended = ++this.#places;
+    if (ok && change !== null) this.#registerOf(access).answered(change);
     this.abandon(access);
     if (action !== 'list' && request.unit !== OWN_DISK) this.#registerOf(access).tidy();
     if (!ok) return { op, ok, isLost: false, value: null, version: null, keys: null };
@@ -128,7 +133,7 @@ export class Registers {
 
   /** What a regular register lets this read find. */
   findable(access: BegunAccess): ReturnType<RegularRegister['findable']> {
-    return this.#registerOf(access).findable(access.reading);
+    return this.#registerOf(access).findable(access);
   }
 
   newestOf(access: BegunAccess): RegisterChange | null {
@@ -136,11 +141,11 @@ export class Registers {
   }
 
   /** The keys that a list may leave out or name, each as it likes, and those that it must name. */
-  listable({ request, node, reading }: BegunAccess): { readonly must: string[]; readonly may: string[] } {
+  listable(access: BegunAccess): { readonly must: string[]; readonly may: string[] } {
     const must: string[] = [];
     const may: string[] = [];
-    for (const [key, register] of this.#under(request, node)) {
-      const { changes, orNothing } = register.findable(reading);
+    for (const [key, register] of this.#under(access.request, access.node)) {
+      const { changes, orNothing } = register.findable(access);
       if (changes.every(({ value }) => value === null)) continue;
       (orNothing || changes.some(({ value }) => value === null) ? may : must).push(key);
     }
@@ -151,6 +156,11 @@ export class Registers {
   listAs(access: BegunAccess, keys: readonly string[]): void {
     access.keys = [...keys].sort(compareNames);
     access.isListedWeakly = true;
+  }
+
+  /** The shared units and disks that hold or held records. */
+  get places(): StoragePlace[] {
+    return [...[...this.#units.keys()].map((unit) => ({ unit })), ...[...this.#disks.keys()].map((node) => ({ unit: OWN_DISK, node }))];
   }
 
   /** Keys of the records that are there, oldest first. */
@@ -178,13 +188,62 @@ export class Registers {
     if (byte === undefined) return false;
     const value = (register.value as Uint8Array).slice();
     value[damage.byte] = byte ^ 0xff;
-    register.land(value, ++this.#places);
+    register.land(value, ++this.#places, true);
     return true;
   }
 
   /** Another disk is put in. */
   replaceDisk(node: number): void {
     this.#disks.delete(node);
+  }
+
+  // ── As plain data ──────────────────────────────────────────────────────────────────────────────────
+
+  /** Everything that can still make a difference, of registers and of these accesses, which may still take effect or be answered. `forgets`: newest changes may be undone. */
+  snapshot(accesses: readonly BegunAccess[], forgets: boolean): StorageMemory {
+    const registers = this.places.flatMap((place) =>
+      [...this.#at(place)].flatMap(([key, register]): PlacedMemory[] => {
+        const memory = register.snapshot(forgets);
+        return memory.effects.length > 0 ? [{ ...memory, ...place, key }] : [];
+      }),
+    );
+    return { registers, accesses: accesses.map((access) => this.#remembered(access, forgets)) };
+  }
+
+  #remembered(access: BegunAccess, forgets: boolean): AccessMemory {
+    const { node, request, change, isEffective, isLost } = access;
+    if (change) {
+      const at = isLost ? 'lost' : isEffective ? this.#registerOf(access).rankOf(change.place, forgets) : null;
+      return { node, request, at, floors: [] };
+    }
+    const read = request.action === 'list' ? this.#under(request, node) : [[request.key, this.#registerOf(access)] as const];
+    const floors = read.map(([key, register]) => [key, register.rankOf(register.floorOf(access), forgets)] as const);
+    return { node, request, at: null, floors: floors.filter(([, floor]) => floor > 0).sort(([a], [b]) => compareNames(a, b)) };
+  }
+
+  /** Of storage that was just built: it goes on from there. The accesses under way, in the same order. */
+  restore({ registers, accesses }: StorageMemory): BegunAccess[] {
+    for (const memory of registers) {
+      this.#register(memory.unit, 'node' in memory ? memory.node : 0, memory.key).restore(memory);
+      this.#places = Math.max(this.#places, memory.effects.length);
+    }
+    return accesses.map((memory) => (isChange(memory.request) ? this.#changing(memory) : this.#reading(memory)));
+  }
+
+  #changing({ node, request, at }: AccessMemory): BegunAccess {
+    const register = this.#register(request.unit, node, request.key);
+    const isPlaced = typeof at === 'number';
+    const change = (isPlaced && register.changeAt(at)) || { value: valueOf(request), place: isPlaced ? 0 : NOT_YET };
+    if (at === null && request.action !== 'swap') register.begin(change);
+    return Object.assign(begun(node, request, change), { isEffective: at !== null, isLost: at === 'lost' });
+  }
+
+  #reading({ node, request, floors }: AccessMemory): BegunAccess {
+    const access = begun(node, request, null);
+    if (request.action === 'list') this.#lists.add(access);
+    for (const register of this.#readBy(access)) register.beginRead(access, 0);
+    for (const [key, floor] of floors) this.#register(request.unit, node, key).beginRead(access, floor);
+    return access;
   }
 
   #swap(access: BegunAccess, seen: Version | null, change: RegisterChange): void {
@@ -217,7 +276,10 @@ export class Registers {
   #register(unit: UnitId, node: number, key: string): RegularRegister {
     const registers = this.#at(unit === OWN_DISK ? { unit, node } : { unit });
     let register = registers.get(key);
-    if (register === undefined) registers.set(key, (register = new RegularRegister(unit !== OWN_DISK)));
+    if (register !== undefined) return register;
+    registers.set(key, (register = new RegularRegister(unit !== OWN_DISK)));
+    // A list that has begun may find what comes and goes meanwhile.
+    for (const list of this.#lists) if (list.request.unit === unit && key.startsWith(list.request.key)) register.beginRead(list, 0);
     return register;
   }
 
@@ -229,6 +291,25 @@ export class Registers {
     if (registers === undefined) places.set(number, (registers = new Map()));
     return registers;
   }
+}
+
+function begun(node: number, request: AccessRequest, change: RegisterChange | null): BegunAccess {
+  return {
+    request,
+    node,
+    change,
+    isEffective: false,
+    isLost: false,
+    found: null,
+    foundWeakly: undefined,
+    keys: null,
+    isListedWeakly: false,
+  };
+}
+
+/** Whether it would change a record. */
+export function isChange({ action }: AccessRequest): boolean {
+  return action !== 'read' && action !== 'list';
 }
 
 function valueOf(request: AccessRequest): Uint8Array | null {

@@ -48,9 +48,9 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   readonly mutant: string | null;
   readonly chooser: Chooser;
   readonly trace: Trace | null;
-  /** Filled in by who wants the run's inputs one by one. */
+  /** Set by callers that want the run's inputs one by one. */
   tape: Tape<Command> | null = null;
-  /** Who has no time for a long run says after how many steps it counts as endless, and is asked now and then whether to go on. */
+  /** Set by callers with little time: after how many steps a run counts as endless, and a question that is asked now and then: whether to stop. */
   eventsMax: number = EVENTS_MAX;
   outOfTime: (() => boolean) | null = null;
   readonly chronicle: Chronicle;

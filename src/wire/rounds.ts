@@ -56,10 +56,10 @@ class RoundCodec implements Codec<RoundMessage> {
       out.u53(Math.max(0, message.untilUs));
       out.u53(message.ownBallot);
       writeMeta(message, out);
-      if (fields & WRITTEN) {
-        out.u53(message.written);
-        out.u53(message.writer);
-      }
+    }
+    if (fields & WRITTEN && message.flags & (roundKinds.HAS_VALUE | roundKinds.LOOKS)) {
+      out.u53(message.written);
+      out.u53(message.writer);
     }
     if (fields & (NAME | PREFIX)) writeName(message, out);
   }
@@ -88,7 +88,7 @@ class RoundCodec implements Codec<RoundMessage> {
     message.ownBallot = ballotTime(hasValue ? input.u53() : 0);
     if (!hasValue) message.setMeta(undefined);
     else if (!readMeta(message, input)) return null;
-    const hasWritten = hasValue && (fields & WRITTEN) !== 0;
+    const hasWritten = (fields & WRITTEN) !== 0 && (message.flags & (roundKinds.HAS_VALUE | roundKinds.LOOKS)) !== 0;
     message.written = ballotTime(hasWritten ? input.u53() : 0);
     message.writer = (hasWritten ? input.u53() : 0) as Incarnation;
     if ((fields & (NAME | PREFIX)) === 0) message.noName();

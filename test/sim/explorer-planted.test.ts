@@ -14,7 +14,7 @@ import {
   Unjudged,
   type Referee,
 } from '../../src/check/index.ts';
-import { AGREEING_CLOCKS, budgetBounds, exploring, type Exploration, type Offer } from '../../src/sim/explorer/index.ts';
+import { NOTHING_LEFT_OUT, budgetBounds, exploring, type Exploration, type Offer } from '../../src/sim/explorer/index.ts';
 import type { ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import type { Desk } from '../../src/sim/protocol.ts';
 import type { Actor } from '../../src/sim/stage/index.ts';
@@ -174,6 +174,7 @@ const belief = (isPlanted: boolean): Habit => ({
 
 function explore(habit: Habit, isPlanted: boolean): Exploration {
   const world: ExploredProtocol<number, number, number, null> = {
+    ...NOTHING_LEFT_OUT,
     staging: {
       protocol: tiny<number, number>({
         core: (_scenario, boot) => new SequenceCore(boot, isPlanted),
@@ -187,22 +188,12 @@ function explore(habit: Habit, isPlanted: boolean): Exploration {
     },
     bounds: budgetBounds({ instants: 0 }),
     settings: () => ({}),
-    tickUs: 1_000_000,
-    ratePpm: () => 0,
-    clocks: () => AGREEING_CLOCKS,
     offers(_bounds, { node, actor }) {
       const { said, heard } = actor as unknown as { said: number; heard: readonly number[] };
       return habit.offers(node, said, heard);
     },
     mayCrash: () => false,
     mayWake: () => false,
-    asksNothing: () => false,
-    alike: () => 0,
-    firstToAct: () => null,
-    rename: (core) => core,
-    wakesPromptly: () => false,
-    tidy: (core) => core,
-    isDead: () => false,
   };
   const planted = exploring(world);
   return planted.explore(planted.usual, null, LIMITS);

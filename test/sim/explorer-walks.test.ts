@@ -4,11 +4,12 @@ import { SeededChooser } from '../../src/kernel/index.ts';
 import { openStage } from '../../src/sim/stage/index.ts';
 import { NodeStates } from '../../src/sim/explorer/node-states.ts';
 import { Judge } from '../../src/sim/explorer/judge.ts';
-import { actionsOf, isNotWanted } from '../../src/sim/explorer/script.ts';
+import { performMove } from '../../src/sim/explorer/script.ts';
 import type { Budgets } from '../../src/sim/explorer/bounds.ts';
 import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
 import { quorumWorld, registerWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
+import { lockWorld } from './locks.ts';
 
 const SEEDS = [1, 2, 3];
 const WALKS = 84;
@@ -45,7 +46,12 @@ function walk<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, bounds: Budgets, 
     });
     const option = options[chooser.below(Math.max(1, options.length))];
     if (!option) return step;
-    for (const action of actionsOf(nodeStates, option.move, stage)) if (!isNotWanted(action, option.move, stage)) stage.do(action);
+    performMove(nodeStates, option.move, stage, (action) => {
+      // What the explorer does is a line of a script: the text says all of it.
+      const line = stage.format(action);
+      expect(stage.format(stage.parse(line))).toBe(line);
+      stage.line(line);
+    });
     expect(stage.violations.length > 0).toBe(option.breaks);
     if (option.breaks) return step;
     ({ state } = option);
@@ -81,8 +87,9 @@ function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, seed: number): n
       operations: 'operations' in world.bounds ? pick(3, 5) : 0,
       atOnce: 'atOnce' in world.bounds ? pick(1, 2) : 0,
       failures: 'failures' in world.bounds ? pick(0, 1, 2) : 0,
+      damages: 'damages' in world.bounds ? pick(0, 1, 2) : 0,
     };
-    steps += walk(world, bounds, pick(null, mutants[chooser.below(mutants.length)]?.name ?? null), chooser);
+    steps += walk(world, bounds, pick(null, mutants[chooser.below(Math.max(1, mutants.length))]?.name ?? null), chooser);
   }
   return steps;
 }
@@ -93,5 +100,10 @@ describe.each(SEEDS)('what the explorer does happens on a stage, and is judged t
   test('quorum', () => expect(walks(quorumWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test('register', () => expect(walks(registerWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test.each(['swaps', 'lists'] as const)(
+    'a lock by %s',
+    (which) => expect(walks(lockWorld(which), seed)).toBeGreaterThan(STEPS_AT_LEAST),
+    SLOW,
+  );
   test('rounds-register', () => expect(walks(roundsRegisterWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
 });

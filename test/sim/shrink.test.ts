@@ -65,6 +65,14 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     expect(failures).toEqual([]);
   });
 
+  it('of a process that lives on beside its successor becomes a script with a twin', () => {
+    const [mutant, seed] = ['own-vote-skips-silence', 700000601845];
+    const shrunk = shrinkerOf('quorum').shrink(seed, mutant, soon(250)) as Shrunk;
+    expect(shrunk.script?.lines.filter((line) => line.startsWith('twin '))).toHaveLength(1);
+    const { failures, changes } = runScript(asText('quorum', mutant, shrunk));
+    expect({ failures, changes }).toEqual({ failures: [], changes: [] });
+  });
+
   it.each([60, 100, 150])('becomes a script that can be run after %i tries', (tries) => {
     const [mutant, seed] = ['owner-is-node', 489618173663379];
     const shrunk = shrinkerOf('quorum').shrink(seed, mutant, soon(tries)) as Shrunk;

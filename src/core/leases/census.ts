@@ -90,7 +90,9 @@ export class Census<Message extends NamedMessage, S extends CensusStep<Message>>
   /** NOTED: the answer. It names the life that it speaks of: this one may have a higher number by now. */
   noted(from: NodeId, message: Message, step: S): void {
     const { succession } = this.#config;
-    if (succession === null || !this.hear(from, message, step) || message.print !== succession.life) return;
+    if (succession === null || !this.hear(from, message, step)) return;
+    // A life that has not begun has no number yet, and nothing that could be noted or outbid.
+    if (succession.life === 0 || message.print !== succession.life) return;
     if ((message.flags & IS_NOTED) === 0) this.#view.outbid(step);
     else if (succession.notedBy(from)) this.#view.noted(step);
   }

@@ -1,5 +1,5 @@
 /**
- * How large a small world is. The explorer counts crashes, copies, losses and instants; everything else is a bound of the protocol's
+ * How large a small world is. The explorer counts crashes, copies, losses, mishaps of storage and instants; everything else is a bound of the protocol's
  * own: its name, its usual value, what may be said instead, and a line of help.
  */
 import { TenureError } from '../../kernel/index.ts';
@@ -11,6 +11,8 @@ export interface Budgets {
   readonly losses: number;
   /** Accesses to storage that fail; none where nothing is said. */
   readonly failures?: number;
+  /** Records that are corrupted, forgotten or wiped, and writes that go astray; none where nothing is said. */
+  readonly damages?: number;
   /** The last instant: time goes from 0 to this, in steps of one. */
   readonly instants: number;
 }

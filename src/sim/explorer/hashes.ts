@@ -72,3 +72,9 @@ export function permutations(count: number): number[][] {
   }
   return all;
 }
+
+/** With bytes as lists. */
+export function plainOf(told: object): Json {
+  const fields = Object.entries(told).map(([name, value]: [string, unknown]) => [name, value instanceof Uint8Array ? [...value] : value]);
+  return Object.fromEntries(fields) as Json;
+}

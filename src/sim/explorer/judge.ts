@@ -19,7 +19,7 @@ export type PastId = number;
 export class Judge {
   readonly #referees: () => readonly Referee[];
   readonly #clocks: InstantClocks;
-  /** What each remembers, with instants counted from the present of whoever asks. */
+  /** What the referees remember in each past. Instants are counted from the instant at which the past was interned. */
   readonly #pasts: Json[] = [];
   readonly #ids = new Map<string, PastId>();
   readonly #answers = new Map<string, PastId>();

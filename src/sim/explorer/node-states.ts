@@ -14,7 +14,7 @@ import type { Scenario } from '../protocol.ts';
 import type { AccessRequest } from '../registers.ts';
 import { Player, type Input } from '../stage/player.ts';
 import { incarnationOf } from '../stage/stage.ts';
-import { PartHashes, renumberingsOf } from './hashes.ts';
+import { PartHashes, plainOf, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
 import type { Budgets } from './bounds.ts';
 import type { ClocksAheadUs, ExploredProtocol, Offer } from './small-world.ts';
@@ -95,7 +95,8 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   readonly #envelopeIds = new Map<string, number>();
   readonly #listIds = new Map<string, number>();
   readonly #completions: Completion[] = [];
-  readonly #completionIds = new Map<string, number>();
+  /** By what they say, and as they are: storage gives the same again and again. */
+  readonly #completionIds = new Map<string | Completion, number>();
   readonly #reader = new ByteReader();
   readonly #writer = new ByteWriter();
 
@@ -108,7 +109,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     this.scenario = staging.scenario({ ...staging.defaults, ...world.settings(bounds, mutant) });
     this.nodes = this.scenario.nodes;
     this.#clocks = Array.from({ length: this.nodes }, (_, node) => new MachineClock(0, aheadUs[node] ?? 0, world.ratePpm(bounds, node)));
-    // Who sees another time is not alike. What is left is still closed: one renumbering after another is a renumbering.
+    // Nodes whose wall clocks differ are not alike. The renumberings that are left form a group.
     this.renumberings = renumberingsOf(this.nodes, world.alike(bounds), world.askers?.alike(bounds, mutant) ?? []).filter((to) =>
       to.every((other, node) => (aheadUs[node] ?? 0) === (aheadUs[other] ?? 0)),
     );
@@ -213,7 +214,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
       state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
       sent: player.sent.map(({ to, bytes }) => this.#envelope(player.boot, to, bytes)),
       asked,
-      askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plain)),
+      askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plainOf)),
       told,
       toldId: told.length === 0 ? 0 : this.#listId(told as unknown as Json),
     };
@@ -301,17 +302,11 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
 
   /** The input by which a node learns what came of an access. */
   completion(completion: Completion): number {
-    const key = stateHash(plain(completion));
-    const known = this.#completionIds.get(key);
+    const known = this.#completionIds.get(completion);
     if (known !== undefined) return known;
-    const id = FIRST_COMPLETION + this.#completions.push(completion) - 1;
-    this.#completionIds.set(key, id);
+    const key = stateHash(plainOf(completion));
+    const id = this.#completionIds.get(key) ?? FIRST_COMPLETION + this.#completions.push(completion) - 1;
+    this.#completionIds.set(key, id).set(completion, id);
     return id;
   }
-}
-
-/** With bytes as lists. */
-function plain(told: object): Json {
-  const fields = Object.entries(told).map(([name, value]: [string, unknown]) => [name, value instanceof Uint8Array ? [...value] : value]);
-  return Object.fromEntries(fields) as Json;
 }

@@ -1,7 +1,7 @@
 /** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
 import { invariant } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
-import type { AnyStage, Settings, StageAction, StageNote } from '../stage/index.ts';
+import { inStageNames, type AnyStage, type Settings, type StageAction, type StageNote } from '../stage/index.ts';
 import type { NodeStates, Envelope } from './node-states.ts';
 import type { Move } from './universe.ts';
 
@@ -31,56 +31,30 @@ export function asScript<Message, Command, Event, Config>(
     const byUs = nodeStates.aheadUs[node] ?? 0;
     if (byUs !== 0) perform({ kind: 'set', node, byUs });
   }
-  for (const move of path) {
-    for (const action of actionsOf(nodeStates, move, stage)) if (!isNotWanted(action, move, stage)) perform(action);
-  }
+  for (const move of path) performMove(nodeStates, move, stage, perform);
   const [violation] = stage.violations;
   invariant(violation !== undefined, 'what the explorer found does not happen on a stage');
   return { settings, violation, lines };
 }
 
-/** A node that was restored looks at what it keeps sooner than one that was not. Whoever is woken promptly shows nothing of it. */
-export function isNotWanted(action: StageAction, move: Move, stage: AnyStage): boolean {
-  return move.kind === 'advance' && action.kind === 'wake' && stage.wakesInUs(action.node) > 0;
-}
-
-export function actionsOf<Message, Command, Event, Config>(
+/** Does on a stage what the explorer did. */
+export function performMove<Message, Command, Event, Config>(
   nodeStates: NodeStates<Message, Command, Event, Config>,
   move: Move,
   stage: AnyStage,
-): StageAction[] {
-  switch (move.kind) {
-    case 'deliver':
-    case 'repeat':
-    case 'drop': {
-      const { from, to, bytes } = nodeStates.envelopes[move.envelope] as Envelope;
-      const message = stage.find(from, to, bytes);
-      invariant(message !== null, 'the explorer delivers what was never sent on the stage');
-      if (move.kind === 'repeat')
-        return [
-          { kind: 'duplicate', message },
-          { kind: 'deliver', message },
-        ];
-      return [{ kind: move.kind, message }];
-    }
-    case 'act': {
-      const [verb, ...words] = move.offer;
-      return [{ kind: 'act', node: move.node, verb, words }];
-    }
-    case 'storage': {
-      const { kind, node, incarnation, op, finding } = move.move;
-      const access = stage.accessOf(node, incarnation, op, finding);
-      invariant(access !== null, 'the explorer has an access that is not under way on the stage');
-      return [{ kind, ...access }];
-    }
-    case 'crash':
-      return [
-        { kind: 'crash', node: move.node },
-        { kind: 'restart', node: move.node, diskKept: false },
-      ];
-    case 'advance':
-      return [{ kind: 'advance', byUs: nodeStates.world.tickUs }, ...move.woken.map((node) => ({ kind: 'wake', node }) as const)];
-    default:
-      return [{ kind: move.kind, node: move.node }];
+  perform: (action: StageAction) => void,
+): void {
+  for (const action of move) {
+    // A restored node looks at what it keeps sooner than one that was not. Nodes that are woken promptly show nothing of it.
+    if (action.kind === 'wake' && move[0]?.kind === 'advance' && stage.wakesInUs(action.node) > 0) continue;
+    const named = inStageNames(action, {
+      message: (envelope) => {
+        const { from, to, bytes } = nodeStates.envelopes[envelope] as Envelope;
+        return stage.find(from, to, bytes);
+      },
+      access: (access, finding) => stage.accessOf(access, finding),
+    });
+    invariant(named !== null, 'the explorer has a message or an access that is not on the stage');
+    perform(named);
   }
 }

@@ -8,7 +8,7 @@ import type { Referee } from '../../check/index.ts';
 import type { Settings, StagedProtocol } from '../stage/staging.ts';
 import type { BoundsOf, Budgets } from './bounds.ts';
 
-/** For every node by how much its wall clock is ahead; who is not named is not. */
+/** By how much the wall clock of each node is ahead; 0 for nodes beyond the end of the list. */
 export type ClocksAheadUs = readonly number[];
 
 /** All wall clocks show the same. */
@@ -69,13 +69,13 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   asksNothing(bounds: Own, seen: NodeView): boolean;
   /** How many nodes, from 0 on, are alike: permuting them makes no difference to anybody. They must hold nothing themselves. */
   alike(bounds: Own): number;
-  /** If those who ask are alike as well, one of them: the first to do anything may as well be this one. Null if they are not. */
+  /** If all asking nodes are alike at first, one of them: the search lets this one act first. Null if they are not alike. */
   firstToAct(bounds: Own): number | null;
-  /** Those who ask, where they are alike not only at first. */
+  /** The asking nodes, where they stay alike for ever. */
   readonly askers?: Askers<Message, Own>;
   /** A node's core as it would be if the nodes that are alike had other numbers. Lists that stand for sets stay in order. */
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot;
-  /** Nodes woken at the very instant they want to be. For nodes whose waking nobody can see; all others may be woken late, or never. */
+  /** Whether a node is woken at the very instant it asks for: for nodes whose wakes have no visible effect. All others may be woken late, or never. */
   wakesPromptly(bounds: Own, node: number): boolean;
   /** A node's core without what cannot make a difference from this instant on: what was forgotten a moment later anyway. */
   tidy(core: Snapshot, node: number, mono: MonoUs): Snapshot;

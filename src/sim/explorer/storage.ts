@@ -1,94 +1,74 @@
 /**
- * States of storage by number, and everything that can happen to the accesses under way. An access takes effect, is answered or fails at
- * any time, or never; a read of a shared unit finds whatever a regular register allows, as on a stage. A state is plain data and as small as its
- * future: of the changes that took effect those that a read may still find, in their order, and of their answers the last in that order.
+ * States of storage by number, and everything that can happen to the accesses under way and to records. An access takes effect, is answered or fails at
+ * any time, or never; a read finds, and a list names, whatever a regular register allows. What that is, the registers of the stage say themselves: a
+ * state is a snapshot of them, as small as its future. Where the world has damage, a record is corrupted, forgotten or wiped, or a write goes astray.
  */
-import { invariant, stateHash, TenureError, type Json } from '../../kernel/index.ts';
+import { stateHash, type Json } from '../../kernel/index.ts';
 import { OWN_DISK, type Completion } from '../../core/index.ts';
 import { inOrder, type Perspective } from '../../check/index.ts';
-import type { AccessRequest } from '../registers.ts';
+import {
+  isChange,
+  Registers,
+  type AccessMemory,
+  type AccessRequest,
+  type BegunAccess,
+  type Damage,
+  type StorageMemory,
+} from '../registers.ts';
+import { bytesAsText } from '../regular-register.ts';
+import type { SearchAction } from '../stage/actions.ts';
+import { plainOf } from './hashes.ts';
 
 /** The number of a state of storage. 0: nothing was written, nothing is under way. */
 export type StorageId = number;
 
-/** Bytes as text, so that states are plain data. */
-type Text = string;
-
-/** A change that took effect by its place in the order of effects, from 0. */
-type Place = number;
-/** Before all that is still kept. */
-const PAST: Place = -1;
-
-interface Register {
-  /** The node whose disk it is on; null on a shared unit. */
-  readonly disk: number | null;
-  readonly unit: number;
-  readonly key: string;
-  /** What took effect, in that order. */
-  readonly effects: readonly Text[];
-  /** The last place that was answered: a read that begins now finds nothing older. PAST: a read may also find nothing at all. */
-  readonly floor: Place;
-  /** Of writes that failed before they took effect: a read may find them, or not. */
-  readonly loose: readonly Text[];
+interface ExploredAccess extends AccessMemory {
+  /** The process that waits for the answer; null: none does, because it has crashed, or was told that the access failed. */
+  incarnation: number | null;
 }
 
-interface Access {
-  readonly node: number;
-  /** Of a process that has crashed nobody waits for the answer. */
-  readonly incarnation: number | null;
-  readonly op: number;
-  readonly disk: number | null;
-  readonly unit: number;
-  readonly key: string;
-  /** What is written; null for a read. */
-  readonly value: Text | null;
-  /** Of a read, the floor when it began; of a write, its place; null if it has none yet. */
-  readonly at: Place | null;
+interface State extends StorageMemory {
+  readonly accesses: readonly ExploredAccess[];
 }
 
-interface State {
-  readonly registers: readonly Register[];
-  readonly accesses: readonly Access[];
-}
+type Access = BegunAccess & Pick<ExploredAccess, 'incarnation'>;
 
-/** Something that can happen to an access. */
+type StorageAction = Extract<SearchAction, { kind: 'effect' | 'answer' | 'fail' | 'misdirect' | Damage['kind'] }>;
+
+/** Something that can happen. */
 export interface StorageMove {
-  readonly kind: 'effect' | 'answer' | 'fail';
-  readonly node: number;
-  /** Null: nobody is told. */
-  readonly incarnation: number | null;
-  readonly op: number;
-  /** What a read of a shared unit finds; undefined where there is no choice. */
-  readonly finding: Uint8Array | null | undefined;
-  /** What the process is told. */
-  readonly completion: Completion;
+  readonly action: StorageAction;
+  /** What the process of the access is told; null where nobody is told anything. */
+  readonly completion: Completion | null;
   readonly next: StorageId;
 }
 
-const NOTHING: State = { registers: [], accesses: [] };
+/** Does an action on storage that was just restored; says what the process is told. */
+type Deed = (registers: Registers, accesses: Access[]) => Completion | null;
 
 export class StorageStates {
+  readonly #hasDamage: boolean;
   readonly #states: State[] = [];
   readonly #ids = new Map<string, StorageId>();
   readonly #moves: (readonly StorageMove[] | undefined)[] = [];
   readonly #asks = new Map<string, StorageId>();
+  readonly #requests = new Map<AccessRequest, string>();
 
-  constructor() {
-    this.#intern(NOTHING);
+  constructor(hasDamage: boolean) {
+    this.#hasDamage = hasDamage;
+    this.#intern(new Registers(), []);
   }
 
   renamed(id: StorageId, { node, incarnation }: Omit<Perspective, 'now'>): Json {
     const { registers, accesses } = this.#states[id] as State;
-    const disk = (one: number | null): number | string | null => (one === null ? null : node(one));
     return {
-      registers: inOrder(registers.map((one) => ({ ...one, disk: disk(one.disk) })) as Json[]),
+      registers: inOrder(registers.map((one) => ('node' in one ? { ...one, node: node(one.node) } : one)) as Json[]),
       accesses: inOrder(
         accesses.map((one) => ({
-          ...one,
+          ...this.#plain(one),
           node: node(one.node),
           incarnation: one.incarnation === null ? null : incarnation(one.incarnation),
-          disk: disk(one.disk),
-        })) as Json[],
+        })),
       ),
     };
   }
@@ -98,174 +78,170 @@ export class StorageStates {
     const key = `${id} ${node} ${incarnation} ${askedId}`;
     const known = this.#asks.get(key);
     if (known !== undefined) return known;
-    const { registers, accesses } = this.#states[id] as State;
-    const begun = asked.map((request): Access => {
-      const { op, unit, key: name } = request;
-      const value = valueOf(request);
-      const disk = unit === OWN_DISK ? node : null;
-      const floor = findRegister(registers, { disk, unit, key: name })?.floor ?? PAST;
-      return { node, incarnation, op, disk, unit, key: name, value: value && textOf(value), at: value === null ? floor : null };
+    const { next } = this.#after(id, (registers, accesses) => {
+      for (const request of asked) accesses.push(registers.begin(node, request, true, { incarnation }));
+      return null;
     });
-    const next = this.#intern({ registers, accesses: [...accesses, ...begun] });
     this.#asks.set(key, next);
     return next;
   }
 
-  /** A process is gone and so is its disk. What it wrote to shared units may still take effect. */
+  /** A process is gone and so is its disk. What it changes on shared units may still take effect. */
   crashed(id: StorageId, node: number, incarnation: number): StorageId {
-    const { registers, accesses } = this.#states[id] as State;
-    const left = accesses.flatMap((access): Access[] => {
-      if (access.incarnation !== incarnation) return [access];
-      return access.value === null || access.disk !== null ? [] : [{ ...access, incarnation: null }];
-    });
-    return this.#intern({ registers: registers.filter(({ disk }) => disk !== node), accesses: left });
+    if (id === 0) return id;
+    return this.#after(id, (registers, accesses) => {
+      for (const access of accesses.filter((one) => one.incarnation === incarnation)) {
+        access.incarnation = null;
+        if (mayComeLate(access)) continue;
+        registers.abandon(access);
+        accesses.splice(accesses.indexOf(access), 1);
+      }
+      registers.replaceDisk(node);
+      return null;
+    }).next;
   }
 
-  /** Everything that can happen to the accesses under way. */
+  /** Everything that can happen. */
   moves(id: StorageId): readonly StorageMove[] {
     const known = this.#moves[id];
     if (known) return known;
     const state = this.#states[id] as State;
-    const moves = state.accesses.flatMap((access) => this.#movesOf(state, access));
+    const { registers, accesses } = restored(state);
+    const moves = accesses.flatMap((access, i) => this.#movesOf(id, registers, access, i));
+    if (this.#hasDamage) moves.push(...damages(registers).map((action) => this.#move(id, action, (there) => (there.damage(action), null))));
     this.#moves[id] = moves;
     return moves;
   }
 
-  #movesOf(state: State, access: Access): StorageMove[] {
-    const { node, incarnation, op } = access;
-    const move = (kind: StorageMove['kind'], next: State, found?: Text | null): StorageMove => ({
-      kind,
-      node,
-      incarnation,
-      op,
-      finding: access.disk === null && access.value === null && kind === 'answer' ? bytesOf(found ?? null) : undefined,
-      completion: completionOf(access, kind !== 'fail', found ?? null),
-      next: this.#intern(next),
-    });
-    if (access.value === null) {
-      const over = withoutAccess(state, access);
-      return [...findable(state, access).map((found) => move('answer', over, found)), move('fail', over)];
+  #movesOf(id: StorageId, registers: Registers, access: Access, index: number): StorageMove[] {
+    const { node, incarnation, request } = access;
+    const ref = { node, access: { incarnation, request } };
+    const end = (ok: boolean, find?: (there: Registers, ended: Access) => void): Deed => {
+      return (there, all) => {
+        const ended = all[index] as Access;
+        if (ok) there.takeEffect(ended);
+        find?.(there, ended);
+        if (ok || !mayComeLate(ended)) all.splice(index, 1);
+        ended.incarnation = null;
+        return there.end(ended, ok);
+      };
+    };
+    const failure = this.#move(id, { kind: 'fail', ...ref }, end(false));
+    if (request.action === 'list') {
+      const listings = listingsOf(registers, access);
+      const answers = listings.map((listing) =>
+        this.#move(
+          id,
+          { kind: 'answer', ...ref, listing },
+          end(true, (there, ended) => there.listAs(ended, listing)),
+        ),
+      );
+      return [...answers, failure];
     }
-    const effective = access.at === null ? withEffect(state, access) : null;
-    const isAwaited = incarnation !== null;
-    return [
-      // An orphan that has taken effect is over: nobody is told, and it stays concurrent with all that follows.
-      ...(effective ? [move('effect', isAwaited ? effective.state : withoutAccess(effective.state, effective.access))] : []),
-      ...(isAwaited ? [move('answer', withAnswer(effective?.state ?? state, effective?.access ?? access))] : []),
-      ...(isAwaited ? [move('fail', withFailure(state, access))] : []),
-    ];
+    if (request.action === 'read') {
+      if (request.unit === OWN_DISK) return [this.#move(id, { kind: 'answer', ...ref }, end(true)), failure];
+      const answers = findingsOf(registers, access).map((finding) =>
+        this.#move(
+          id,
+          { kind: 'answer', ...ref, finding },
+          end(true, (_there, ended) => (ended.found = finding)),
+        ),
+      );
+      return [...answers, failure];
+    }
+    const moves: StorageMove[] = [];
+    const effect =
+      (astray?: string): Deed =>
+      (there, all) => {
+        const effective = all[index] as Access;
+        there.takeEffect(effective, astray);
+        // An orphan that has taken effect is over: nobody is told, and it stays concurrent with all that follows.
+        if (incarnation === null) all.splice(index, 1);
+        return null;
+      };
+    if (!access.isEffective) {
+      moves.push(this.#move(id, { kind: 'effect', ...ref }, effect()));
+      for (const to of this.#hasDamage && request.action === 'write' ? othersThan(request.key, registers, access) : [])
+        moves.push(this.#move(id, { kind: 'misdirect', ...ref, to }, effect(to)));
+    }
+    if (incarnation !== null) moves.push(this.#move(id, { kind: 'answer', ...ref }, end(true)), failure);
+    return moves;
   }
 
-  #intern(state: State): StorageId {
-    const small = forgetting(state);
-    const key = stateHash(small as unknown as Json);
+  #move(id: StorageId, action: StorageAction, deed: Deed): StorageMove {
+    return { action, ...this.#after(id, deed) };
+  }
+
+  #after(id: StorageId, deed: Deed): Pick<StorageMove, 'completion' | 'next'> {
+    const { registers, accesses } = restored(this.#states[id] as State);
+    const completion = deed(registers, accesses);
+    return { completion, next: this.#intern(registers, accesses) };
+  }
+
+  #intern(registers: Registers, accesses: readonly Access[]): StorageId {
+    const memory = registers.snapshot(accesses, this.#hasDamage);
+    const plain = memory.accesses
+      .map((one, i) => ({ ...one, incarnation: (accesses[i] as Access).incarnation }))
+      .map((access) => ({ access, text: JSON.stringify(this.#plain(access)) }))
+      .sort((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0));
+    const registered = inOrder(memory.registers as unknown as Json[]);
+    const state = { registers: registered as unknown as State['registers'], accesses: plain.map(({ access }) => access) };
+    const key = stateHash([registered, plain.map(({ text }) => text)]);
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
     this.#ids.set(key, this.#states.length);
-    return this.#states.push(small) - 1;
+    return this.#states.push(state) - 1;
+  }
+
+  /** Requests are many times the same object: each is written down once. */
+  #plain({ request, node, incarnation, at, floors }: ExploredAccess): Record<string, Json> {
+    let text = this.#requests.get(request);
+    if (text === undefined) this.#requests.set(request, (text = JSON.stringify(plainOf(request))));
+    return { request: text, node, incarnation, at, floors };
   }
 }
 
-type Whereabouts = Pick<Register, 'disk' | 'unit' | 'key'>;
-
-function isAt(register: Whereabouts, { disk, unit, key }: Whereabouts): boolean {
-  return register.disk === disk && register.unit === unit && register.key === key;
-}
-
-function findRegister(registers: readonly Register[], where: Whereabouts): Register | undefined {
-  return registers.find((register) => isAt(register, where));
-}
-
-function withRegister(state: State, where: Whereabouts, change: (register: Register) => Register): State {
-  const { disk, unit, key } = where;
-  const before = findRegister(state.registers, where) ?? { disk, unit, key, effects: [], floor: PAST, loose: [] };
-  return { ...state, registers: [...state.registers.filter((register) => !isAt(register, where)), change(before)] };
-}
-
-function withoutAccess(state: State, access: Access): State {
-  return { ...state, accesses: state.accesses.filter((one) => one !== access) };
-}
-
-function withEffect(state: State, access: Access): { state: State; access: Access } {
-  const { value } = access;
-  invariant(value !== null, 'only a write takes effect');
-  let at: Place = 0;
-  const written = withRegister(state, access, (register) => {
-    at = register.effects.length;
-    return { ...register, effects: [...register.effects, value] };
-  });
-  const effective = { ...access, at };
-  return { state: { ...written, accesses: [...withoutAccess(written, access).accesses, effective] }, access: effective };
-}
-
-/** It was answered: whoever begins to read from here on finds it, or what took effect after it. */
-function withAnswer(state: State, access: Access): State {
-  return withRegister(withoutAccess(state, access), access, (register) => ({
-    ...register,
-    floor: Math.max(register.floor, access.at ?? PAST),
-  }));
-}
-
-function withFailure(state: State, access: Access): State {
-  const over = withoutAccess(state, access);
-  const { value } = access;
-  // On a disk, what has not taken effect never will.
-  if (access.at !== null || value === null || access.disk !== null) return over;
-  return withRegister(over, access, (register) => ({ ...register, loose: [...new Set([...register.loose, value])].sort() }));
-}
-
-/** What a read may be answered with; null is that nothing was ever written. */
-function findable(state: State, access: Access): readonly (Text | null)[] {
-  const register = findRegister(state.registers, access);
-  const effects = register?.effects ?? [];
-  if (access.disk !== null) return [effects.at(-1) ?? null];
-  const floor = access.at ?? PAST;
-  const pending = state.accesses.flatMap((one) => (isAt(one, access) && one.value !== null && one.at === null ? [one.value] : []));
-  const found = [...effects.slice(Math.max(floor, 0)), ...pending, ...(register?.loose ?? [])];
-  return [...new Set([...(floor === PAST ? [null] : []), ...found])];
-}
-
-/** The same state without what nobody can find any more, in one order. */
-function forgetting(state: State): State {
-  const bases = new Map<Register, Place>();
-  const registers = state.registers.map((register): Register => {
-    const { effects, floor, disk } = register;
-    const reads = state.accesses.filter((one) => isAt(register, one) && one.value === null).map(({ at }) => at ?? PAST);
-    const base = disk === null ? Math.max(0, Math.min(floor, ...reads)) : Math.max(0, effects.length - 1);
-    bases.set(register, base);
-    // A disk has one user, which finds the newest: there are no floors.
-    return { ...register, effects: effects.slice(base), floor: floor === PAST || disk !== null ? PAST : floor - base };
-  });
-  const accesses = state.accesses.map((access): Access => {
-    const register = findRegister(state.registers, access);
-    const base = (register && bases.get(register)) ?? 0;
-    if (access.at === null || access.at === PAST) return access;
-    return { ...access, at: access.disk === null ? Math.max(access.at - base, PAST) : PAST };
-  });
+function restored(state: State): { registers: Registers; accesses: Access[] } {
+  const registers = new Registers();
+  const accesses = registers.restore(state);
   return {
-    registers: inOrder(registers as unknown as Json[]) as unknown as Register[],
-    accesses: inOrder(accesses as unknown as Json[]) as unknown as Access[],
+    registers,
+    accesses: accesses.map((access, i) => Object.assign(access, { incarnation: state.accesses[i]?.incarnation ?? null })),
   };
 }
 
-/** What is written; null for a read. */
-function valueOf(request: AccessRequest): Uint8Array | null {
-  if (request.action === 'read') return null;
-  if (request.action === 'write') return request.value;
-  throw new TenureError('TENURE_UNSUPPORTED', `the explorer reads and writes storage, but knows no ${request.action}`);
+/** It may take effect when nobody waits for it any more. */
+function mayComeLate({ request, isEffective }: Access): boolean {
+  return isChange(request) && request.unit !== OWN_DISK && !isEffective;
 }
 
-/** As the stage tells it: the version of a record on a shared unit is its bytes. */
-function completionOf({ op, disk, value: written }: Access, ok: boolean, found: Text | null): Completion {
-  const value = ok && written === null ? bytesOf(found) : null;
-  const version = !ok || disk !== null ? null : written === null ? value : bytesOf(written);
-  return { op, ok, isLost: false, value, version, keys: null };
+/** What a read may be answered with, each once; null is that nothing is there. A corrupt record has no name on a stage unless it is the newest. */
+function findingsOf(registers: Registers, access: Access): (Uint8Array | null)[] {
+  const { changes, orNothing } = registers.findable(access);
+  const newest = registers.newestOf(access);
+  const named = changes.filter((change) => change.isCorrupt !== true || change === newest).map(({ value }) => value);
+  return [...new Map([...(orNothing ? [null] : []), ...named].map((value) => [bytesAsText(value), value])).values()];
 }
 
-function textOf(bytes: Uint8Array): Text {
-  return String.fromCharCode(...bytes);
+/** Every list of keys that a list may be answered with. */
+function listingsOf(registers: Registers, access: Access): string[][] {
+  const { must, may } = registers.listable(access);
+  return may.reduce<string[][]>((lists, key) => lists.flatMap((list) => [list, [...list, key]]), [must]);
 }
 
-function bytesOf(text: Text | null): Uint8Array | null {
-  return text === null ? null : Uint8Array.from(text, (character) => character.charCodeAt(0));
+/** The other keys of records in the same place. */
+function othersThan(key: string, registers: Registers, { node, request: { unit } }: Access): string[] {
+  return registers.keysAt(unit === OWN_DISK ? { unit, node } : { unit }).filter((other) => other !== key);
+}
+
+/** Everything that can befall records: of a corrupt one, the first byte. */
+function damages(registers: Registers): Damage[] {
+  return registers.places.flatMap((place): Damage[] => {
+    const keys = registers.keysAt(place);
+    const records = keys.flatMap((key): Damage[] => {
+      const isEmpty = registers.recordAt(place, key)?.length === 0;
+      return [...(isEmpty ? [] : [{ kind: 'corrupt', ...place, key, byte: 0 } as const]), { kind: 'forget', ...place, key }];
+    });
+    return keys.length > 0 ? [...records, { kind: 'wipe', ...place }] : [];
+  });
 }

@@ -1,7 +1,6 @@
 /**
- * States of a small world as lists of numbers, and everything that can happen in each. A state is the instant,
- * what is used up of each budget, what of the past still matters, what is stored, one number per node, and the messages under
- * way in order of their numbers.
+ * States of a small world as lists of numbers, and everything that can happen in each. A state is what is used up of time and of each budget,
+ * what of the past still matters, what is stored, one number per node, and the messages under way in order of their numbers.
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
@@ -9,33 +8,36 @@ import type { Envelope, NodeStates, NodeState, StepOutcome } from './node-states
 import { FIRST_OFFER, START_INPUT, WAKE_INPUT } from './node-states.ts';
 import type { Judge, PastId } from './judge.ts';
 import { PartHashes } from './hashes.ts';
-import { StorageStates, type StorageId, type StorageMove } from './storage.ts';
+import { StorageStates, type StorageId } from './storage.ts';
+import type { SearchAction } from '../stage/actions.ts';
 import type { Offer } from './small-world.ts';
 
 // Where things are in a state.
-const INSTANT = 0;
-const CRASHES = 1;
-const DUPLICATES = 2;
-const LOSSES = 3;
-const FAILURES = 4;
-const PAST = 5;
-const STORAGE = 6;
-const NODES = 7;
+const USED = 0;
+const PAST = 1;
+const STORAGE = 2;
+const NODES = 3;
+
+/** What is used up, in one number: four bits for each, from this one on. No bound is above 15. */
+const LOSSES = 0;
+const DUPLICATES = 4;
+const CRASHES = 8;
+const INSTANTS = 12;
+const FAILURES = 16;
+const DAMAGES = 20;
+
+function usedUp(used: number, which: number): number {
+  return (used >>> which) & 15;
+}
 
 /** Messages under way at once. */
 const ENVELOPES_MAX = 512;
 
-/** Nothing is known, or nothing commutes with it: a crash, a loss, a copy, time. */
+/** The step is unknown, or it commutes with no other: a crash, a loss, a copy, time, storage. */
 const NO_ARRIVAL: Arrival = { node: -1, before: 0, input: 0 };
 
-/** One thing that happened. */
-export type Move =
-  | { readonly kind: 'deliver' | 'repeat' | 'drop'; readonly envelope: number }
-  | { readonly kind: 'act'; readonly node: number; readonly offer: Offer }
-  | { readonly kind: 'wake' | 'crash'; readonly node: number }
-  | { readonly kind: 'storage'; readonly move: StorageMove }
-  /** With the nodes that are woken at that very instant. */
-  | { readonly kind: 'advance'; readonly woken: readonly number[] };
+/** One step of the search: what happens at once. */
+export type Move = readonly SearchAction[];
 
 /** A step of one node. */
 export interface Arrival {
@@ -63,11 +65,11 @@ export class Universe<Message, Command, Event, Config> {
   #foundOutcome: StepOutcome | null = null;
   #foundRank = 0;
   readonly #ranks: number[] = [];
-  /** How one comes from the state that was expanded to the one that is shown. */
+  /** The step from the expanded state to the shown one. */
   readonly arrival: Arrival = { ...NO_ARRIVAL };
   readonly #pastHashes: PartHashes;
   readonly #isPastHashed: boolean[] = [];
-  readonly #storage = new StorageStates();
+  readonly #storage: StorageStates;
   readonly #storageHashes: PartHashes;
   readonly #isStorageHashed: boolean[] = [];
   /** The state that is shown to the visitor. */
@@ -80,6 +82,7 @@ export class Universe<Message, Command, Event, Config> {
   constructor(nodeStates: NodeStates<Message, Command, Event, Config>, judge: Judge) {
     this.#nodeStates = nodeStates;
     this.#judge = judge;
+    this.#storage = new StorageStates((nodeStates.bounds.damages ?? 0) > 0);
     this.#envelopesAt = NODES + nodeStates.nodes;
     this.next = new Int32Array(this.#envelopesAt + ENVELOPES_MAX);
     this.#sums = new Uint32Array(nodeStates.renumberings.length * 2);
@@ -110,7 +113,7 @@ export class Universe<Message, Command, Event, Config> {
   }
 
   instantOf(state: Int32Array): number {
-    return state[INSTANT] as number;
+    return usedUp(state[USED] as number, INSTANTS);
   }
 
   /**
@@ -120,9 +123,10 @@ export class Universe<Message, Command, Event, Config> {
   expand(state: Int32Array, length: number, visit: Visitor, found: Arrival = NO_ARRIVAL): void {
     const nodeStates = this.#nodeStates;
     const { bounds } = nodeStates;
+    const used = state[USED] as number;
     this.#foundNode = found.node;
     if (found.node >= 0) {
-      this.#foundOutcome = nodeStates.outcome(found.before, found.input, state[INSTANT] as number);
+      this.#foundOutcome = nodeStates.outcome(found.before, found.input, this.instantOf(state));
       this.#foundRank = this.#rankOf(found.input);
     }
     this.arrival.node = -1;
@@ -137,21 +141,22 @@ export class Universe<Message, Command, Event, Config> {
           this.#removeAt(i);
           this.#arrive(to, state[NODES + to] as number, envelope);
           const isClean = this.#take(to, envelope);
-          if (!this.#show(() => ({ kind: 'deliver', envelope }), !isClean, visit)) return;
+          if (!this.#show(() => [{ kind: 'deliver', message: envelope }], !isClean, visit)) return;
         }
         this.arrival.node = -1;
-        if ((state[DUPLICATES] as number) < bounds.duplicates) {
+        if (usedUp(used, DUPLICATES) < bounds.duplicates) {
           this.#copy(state, length);
-          this.next[DUPLICATES] = (this.next[DUPLICATES] as number) + 1;
+          this.#use(DUPLICATES);
           const isStillClean = this.#take(to, envelope);
-          if (!this.#show(() => ({ kind: 'repeat', envelope }), !isStillClean, visit)) return;
+          const copied = (kind: 'duplicate' | 'deliver'): SearchAction => ({ kind, message: envelope });
+          if (!this.#show(() => [copied('duplicate'), copied('deliver')], !isStillClean, visit)) return;
         }
       }
-      if ((state[LOSSES] as number) < bounds.losses) {
+      if (usedUp(used, LOSSES) < bounds.losses) {
         this.#copy(state, length);
-        this.next[LOSSES] = (this.next[LOSSES] as number) + 1;
+        this.#use(LOSSES);
         this.#removeAt(i);
-        if (!this.#show(() => ({ kind: 'drop', envelope }), false, visit)) return;
+        if (!this.#show(() => [{ kind: 'drop', message: envelope }], false, visit)) return;
       }
     }
     const isBeginning = this.#isBeginning(state, length);
@@ -162,11 +167,11 @@ export class Universe<Message, Command, Event, Config> {
     }
     this.arrival.node = -1;
     if (!this.#expandStorage(state, length, visit)) return;
-    if ((state[INSTANT] as number) < bounds.instants && !isBeginning) {
+    if (usedUp(used, INSTANTS) < bounds.instants && !isBeginning) {
       this.#copy(state, length);
       const isClean = this.#advance();
-      const woken = [...this.#woken];
-      this.#show(() => ({ kind: 'advance', woken }), !isClean, visit);
+      const woken = this.#woken.map((node) => ({ kind: 'wake', node }) as const);
+      this.#show(() => [{ kind: 'advance', byUs: nodeStates.world.tickUs }, ...woken], !isClean, visit);
     }
   }
 
@@ -175,7 +180,7 @@ export class Universe<Message, Command, Event, Config> {
     const id = state[NODES + node] as number;
     const { snapshot, life } = nodeStates.states[id] as NodeState;
     if (snapshot === null) return true;
-    const instant = state[INSTANT] as number;
+    const instant = this.instantOf(state);
     const { offers, mayCrash } = nodeStates.prospects(id, instant);
     if (
       nodeStates.wantsWaking(id, instant) &&
@@ -185,41 +190,49 @@ export class Universe<Message, Command, Event, Config> {
       this.#copy(state, length);
       this.#arrive(node, id, WAKE_INPUT);
       const isClean = this.#take(node, WAKE_INPUT);
-      if (!this.#show(() => ({ kind: 'wake', node }), !isClean, visit)) return false;
+      if (!this.#show(() => [{ kind: 'wake', node }], !isClean, visit)) return false;
     }
     for (let offer = 0; offer < offers.length; offer++) {
       if (this.#commutesBack(state, node, FIRST_OFFER - offer)) continue;
       this.#copy(state, length);
       this.#arrive(node, id, FIRST_OFFER - offer);
       const isClean = this.#take(node, FIRST_OFFER - offer);
-      if (!this.#show(() => ({ kind: 'act', node, offer: offers[offer] as Offer }), !isClean, visit)) return false;
+      if (!this.#show(() => [actOf(node, offers[offer] as Offer)], !isClean, visit)) return false;
     }
     this.arrival.node = -1;
-    if (mayCrash && (state[CRASHES] as number) < nodeStates.bounds.crashes) {
+    if (mayCrash && usedUp(state[USED] as number, CRASHES) < nodeStates.bounds.crashes) {
       this.#copy(state, length);
-      const past = this.#judge.crashed(state[PAST] as PastId, instant, node, nodeStates.incarnationOf(nodeStates.states[id] as NodeState));
-      this.next[CRASHES] = (state[CRASHES] as number) + 1;
+      const incarnation = nodeStates.incarnationOf(nodeStates.states[id] as NodeState);
+      const past = this.#judge.crashed(state[PAST] as PastId, instant, node, incarnation);
+      this.#use(CRASHES);
       this.next[PAST] = past;
-      this.#store(this.#storage.crashed(state[STORAGE] as StorageId, node, nodeStates.incarnationOf(nodeStates.states[id] as NodeState)));
+      this.#store(this.#storage.crashed(state[STORAGE] as StorageId, node, incarnation));
       this.#become(node, nodeStates.down(node, life + 1));
       const isClean = past >= 0 && this.#take(node, START_INPUT);
-      if (!this.#show(() => ({ kind: 'crash', node }), !isClean, visit)) return false;
+      const move = (): Move => [
+        { kind: 'crash', node },
+        { kind: 'restart', node, diskKept: false },
+      ];
+      if (!this.#show(move, !isClean, visit)) return false;
     }
     return true;
   }
 
-  /** An access takes effect, is answered, or fails. */
+  /** An access takes effect, is answered, or fails; a record is damaged. */
   #expandStorage(state: Int32Array, length: number, visit: Visitor): boolean {
-    const nodeStates = this.#nodeStates;
-    for (const move of this.#storage.moves(state[STORAGE] as StorageId)) {
-      const isFailure = move.kind === 'fail';
-      if (isFailure && (state[FAILURES] as number) >= (nodeStates.bounds.failures ?? 0)) continue;
+    const { bounds } = this.#nodeStates;
+    const used = state[USED] as number;
+    const mayFail = usedUp(used, FAILURES) < (bounds.failures ?? 0);
+    const mayDamage = usedUp(used, DAMAGES) < (bounds.damages ?? 0);
+    for (const { action, completion, next } of this.#storage.moves(state[STORAGE] as StorageId)) {
+      const isOrderly = action.kind === 'effect' || action.kind === 'answer';
+      if (!isOrderly && !(action.kind === 'fail' ? mayFail : mayDamage)) continue;
       this.#copy(state, length);
-      this.#store(move.next);
-      if (isFailure) this.next[FAILURES] = (state[FAILURES] as number) + 1;
-      const isTold = move.kind !== 'effect' && move.incarnation !== null;
-      const isClean = !isTold || this.#take(move.node, nodeStates.completion(move.completion));
-      if (!this.#show(() => ({ kind: 'storage', move }), !isClean, visit)) return false;
+      this.#store(next);
+      if (!isOrderly) this.#use(action.kind === 'fail' ? FAILURES : DAMAGES);
+      const isTold = completion !== null && 'node' in action;
+      const isClean = !isTold || this.#take(action.node, this.#nodeStates.completion(completion));
+      if (!this.#show(() => [action], !isClean, visit)) return false;
     }
     return true;
   }
@@ -241,7 +254,7 @@ export class Universe<Message, Command, Event, Config> {
     if (this.#foundNode < 0 || outcome === null || this.#foundNode === node || outcome.sent.includes(input)) return false;
     if (this.#rankOf(input) >= this.#foundRank) return false;
     // The order in which two nodes tell the history something may matter to the referees.
-    return outcome.toldId === 0 || this.#nodeStates.outcome(state[NODES + node] as number, input, state[INSTANT] as number).toldId === 0;
+    return outcome.toldId === 0 || this.#nodeStates.outcome(state[NODES + node] as number, input, this.instantOf(state)).toldId === 0;
   }
 
   /** The same for steps that differ only in the numbers of nodes that are alike: of a message, the lowest of its hashes. */
@@ -257,7 +270,7 @@ export class Universe<Message, Command, Event, Config> {
     return rank;
   }
 
-  /** Nobody has done anything yet. Time may as well begin with the first who does: all that matters are spans. */
+  /** No node has done anything yet. Then time need not pass: only spans matter, so the first act may as well be at instant 0. */
   #isBeginning(state: Int32Array, length: number): boolean {
     return length === this.#envelopesAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
   }
@@ -274,7 +287,7 @@ export class Universe<Message, Command, Event, Config> {
   #take(node: number, input: number): boolean {
     const nodeStates = this.#nodeStates;
     const { next } = this;
-    const instant = next[INSTANT] as number;
+    const instant = this.instantOf(next);
     const before = next[NODES + node] as number;
     const outcome: StepOutcome = nodeStates.outcome(before, input, instant);
     this.#become(node, nodeStates.prospects(outcome.state, instant).tidied);
@@ -292,12 +305,12 @@ export class Universe<Message, Command, Event, Config> {
     return past >= 0;
   }
 
-  /** Time goes by one instant, and who is woken promptly is woken. */
+  /** Time goes by one instant; nodes that are woken promptly are woken. */
   #advance(): boolean {
     const nodeStates = this.#nodeStates;
-    const instant = (this.next[INSTANT] as number) + 1;
+    this.#use(INSTANTS);
+    const instant = this.instantOf(this.next);
     this.#woken.length = 0;
-    this.next[INSTANT] = instant;
     this.next[PAST] = this.#judge.closePassed(this.next[PAST] as PastId, instant);
     if (this.next[PAST] < 0) return false;
     for (let node = 0; node < nodeStates.nodes; node++) {
@@ -310,6 +323,10 @@ export class Universe<Message, Command, Event, Config> {
       }
     }
     return true;
+  }
+
+  #use(budget: number): void {
+    this.next[USED] = (this.next[USED] as number) + (1 << budget);
   }
 
   #store(storage: StorageId): void {
@@ -349,7 +366,7 @@ export class Universe<Message, Command, Event, Config> {
     for (let i = index; i < this.nextLength; i++) next[i] = next[i + 1] as number;
   }
 
-  /** A node is not what it was: what it will not listen to any more goes. */
+  /** A node has changed state: drops the messages that it ignores from now on. */
   #dropDead(node: number): void {
     const nodeStates = this.#nodeStates;
     for (let i = this.nextLength - 1; i >= this.#envelopesAt; i--) {
@@ -358,19 +375,19 @@ export class Universe<Message, Command, Event, Config> {
     }
   }
 
-  /** Whoever only asks, and asks nothing more, listens to nothing. */
+  /** A node that only asks, and will ask nothing more, ignores every message. */
   #isDead(envelope: number, to: number): boolean {
     const nodeStates = this.#nodeStates;
     const state = this.next[NODES + to] as number;
     if (nodeStates.isDead(envelope, state)) return true;
-    return !nodeStates.world.wakesPromptly(nodeStates.bounds, to) && nodeStates.prospects(state, this.next[INSTANT] as number).asksNothing;
+    return !nodeStates.world.wakesPromptly(nodeStates.bounds, to) && nodeStates.prospects(state, this.instantOf(this.next)).asksNothing;
   }
 
-  /** When nobody asks for anything any more, those who only answer, and all messages, make no difference. */
+  /** Once no node asks for anything any more, the states of the answering nodes and all messages make no difference. */
   #forget(): void {
     const nodeStates = this.#nodeStates;
-    const instant = this.next[INSTANT] as number;
-    // Those who ask come last, and mostly one of them still does.
+    const instant = this.instantOf(this.next);
+    // Asking nodes have the highest numbers, and mostly one of them still asks.
     for (let node = nodeStates.nodes - 1; node >= 0; node--)
       if (!nodeStates.prospects(this.next[NODES + node] as number, instant).asksNothing) return;
     while (this.nextLength > this.#envelopesAt) this.#removeAt(this.nextLength - 1);
@@ -457,18 +474,17 @@ export class Universe<Message, Command, Event, Config> {
       high = itsHigh;
       low = itsLow;
     }
-    const budgets =
-      ((next[FAILURES] as number) << 16) |
-      ((next[INSTANT] as number) << 12) |
-      ((next[CRASHES] as number) << 8) |
-      ((next[DUPLICATES] as number) << 4) |
-      (next[LOSSES] as number);
-    high = Math.imul(high ^ mix(budgets + 0x51ed), 0x9e3779b1);
-    low = Math.imul(low, 0x85ebca77) ^ mix(budgets + 0x1b87);
+    const used = next[USED] as number;
+    high = Math.imul(high ^ mix(used + 0x51ed), 0x9e3779b1);
+    low = Math.imul(low, 0x85ebca77) ^ mix(used + 0x1b87);
     // Each word depends on both, so that either alone spreads well.
     this.high = mix(high ^ Math.imul(low, 0xc2b2ae35)) >>> 0;
     this.low = mix(low ^ Math.imul(this.high, 0x27d4eb2f)) >>> 0;
   }
+}
+
+function actOf(node: number, [verb, ...words]: Offer): SearchAction {
+  return { kind: 'act', node, verb, words };
 }
 
 function mix(word: number): number {

@@ -1,6 +1,6 @@
 /**
  * Delta debugging: the list with as much taken out as still passes the test, so that no single item can go
- * any more. Large pieces are tried first. Deterministic; whoever runs out of time throws in the test.
+ * any more. Large pieces are tried first. Deterministic; to stop early, throw in the test.
  */
 export function reduceList<T>(list: readonly T[], passes: (shorter: readonly T[]) => boolean): readonly T[] {
   let kept = list;

@@ -6,6 +6,7 @@
 import { TenureError } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
 import {
+  inStageNames,
   kindOfMessage,
   type AccessRef,
   type AnyStage,
@@ -13,6 +14,7 @@ import {
   type StepOrigin,
   type OriginAction,
   type StageAction,
+  type StageNames,
   type StageNote,
 } from '../stage/index.ts';
 import { firstStartOf } from '../tape.ts';
@@ -46,6 +48,16 @@ class Props {
   /** Where each process that was replaced goes on, by the beat that replaced it. */
   readonly #replaced = new Map<number, number>();
 
+  readonly #names: StageNames<StepOrigin, StepOrigin, AccessRef<StepOrigin> | null> = {
+    message: (message) => this.#messages.get(originKey(message)) ?? null,
+    access: ({ access: origin }, finding) => {
+      const access = this.#accesses.get(originKey(origin));
+      const found = finding && this.#accesses.get(originKey(finding.access));
+      if (!access || (finding && !found)) return null;
+      return found === undefined ? access : { ...access, finding: found };
+    },
+  };
+
   /** What a beat is on the stage; null if what it is about is not there. */
   resolve({ action, replacedBy, choices = [] }: Beat): StageAction | null {
     const named = this.#named(action);
@@ -54,37 +66,11 @@ class Props {
   }
 
   #named(action: OriginAction): StageAction | null {
-    switch (action.kind) {
-      case 'deliver':
-      case 'drop':
-      case 'duplicate':
-      case 'delay': {
-        const message = this.#messages.get(originKey(action.message));
-        return message ? { ...action, message } : null;
-      }
-      case 'effect':
-      case 'repeat':
-      case 'misdirect':
-      case 'fail': {
-        const access = this.#accesses.get(originKey(action.access));
-        return access ? { ...action, ...access } : null;
-      }
-      case 'answer': {
-        const { finding, ...answer } = action;
-        const access = this.#accesses.get(originKey(action.access));
-        const found = finding && this.#accesses.get(originKey(finding.access));
-        if (!access || (finding && !found)) return null;
-        return { ...answer, ...access, ...(found === undefined ? {} : { finding: found }) };
-      }
-      case 'act': {
-        const { node, verb, words, about } = action;
-        if (about === null) return { kind: 'act', node, verb, words };
-        const request = this.#requests.get(about);
-        return request?.node === node ? { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] } : null;
-      }
-      default:
-        return action;
-    }
+    if (action.kind !== 'act') return inStageNames(action, this.#names);
+    const { node, verb, words, about } = action;
+    if (about === null) return { kind: 'act', node, verb, words };
+    const request = this.#requests.get(about);
+    return request?.node === node ? { kind: 'act', node, verb, words: [...words, 'lease', String(request.number)] } : null;
   }
 
   /** What came of a step, by its number. */
@@ -101,7 +87,7 @@ class Props {
     }
   }
 
-  /** Who a beat has made one more, or begun anew. */
+  /** Counts requests, and notes processes that a beat has restarted or replaced. */
   count({ id, action, replacedBy }: Beat, names: readonly string[]): void {
     if (action.kind === 'twin') this.#replaced.set(id, names.length - 1);
     if (action.kind === 'restart' || action.kind === 'twin') this.#asked[action.node] = 0;

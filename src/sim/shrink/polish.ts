@@ -16,8 +16,10 @@ type Act = Extract<OriginAction, { kind: 'act' }>;
 
 const CONVINCING_US = 10_000 * MILLISECOND_US;
 
-/** Whoever asks goes on with what passes: the last that passed is the outcome. */
+/** The last beats and settings that passed are the outcome. */
 export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
+
+type StillPasses = (beats: readonly Beat[]) => boolean;
 
 /** What settings are tried: those of the stage, and fewer of the nodes that these count. */
 export interface PlainSettings {
@@ -27,7 +29,7 @@ export interface PlainSettings {
 
 export function polish(beats: readonly Beat[], settings: Settings, plain: PlainSettings, passes: Passes): void {
   const simpler = plainSettings(beats, settings, plain, passes);
-  const stillPasses = (changed: readonly Beat[]): boolean => passes(changed, simpler);
+  const stillPasses: StillPasses = (changed) => passes(changed, simpler);
   const passesAll = [
     allAnswers,
     plainStarts,
@@ -59,20 +61,28 @@ function plainSettings(beats: readonly Beat[], settings: Settings, { defaults, s
   return kept;
 }
 
+/** With the first of these in the place of one beat that passes, if any does. */
+function replacing(beats: readonly Beat[], at: number, by: readonly Beat[], passes: StillPasses): readonly Beat[] {
+  for (const beat of by) {
+    const attempt = beats.with(at, beat);
+    if (passes(attempt)) return attempt;
+  }
+  return beats;
+}
+
 /** One action for all that a disk answers: the last one's, so that what comes of it stays known by the same beat. */
-function allAnswers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function allAnswers(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   let kept = beats;
   for (let i = beats.length - 1; i >= 0; i--) {
     const { action, ...beat } = kept[i] as Beat;
     if (action.kind !== 'answer' || action.finding !== undefined) continue;
-    const attempt = kept.with(i, { ...beat, action: { kind: 'answer-all', node: action.node } });
-    if (passes(attempt)) kept = attempt;
+    kept = replacing(kept, i, [{ ...beat, action: { kind: 'answer-all', node: action.node } }], passes);
   }
   return kept;
 }
 
 /** Lives as the stage numbers them, and disks that nobody reads: all at once, then one after the other. */
-function plainStarts(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function plainStarts(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   const plainer = (beat: Beat, keepsDisk: boolean): Beat => {
     const { action } = beat;
     if (action.kind !== 'restart' && action.kind !== 'twin') return beat;
@@ -97,20 +107,18 @@ function plainStarts(beats: readonly Beat[], passes: (beats: readonly Beat[]) =>
 }
 
 /** All choices at once, then one beat after the other. */
-function withoutChoices(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function withoutChoices(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   const none = beats.map((beat) => ({ ...beat, choices: [] }));
   if (passes(none)) return none;
   let kept = beats;
   beats.forEach((beat, i) => {
-    if (!beat.choices || beat.choices.length === 0) return;
-    const attempt = kept.with(i, { ...beat, choices: [] });
-    if (passes(attempt)) kept = attempt;
+    if (beat.choices && beat.choices.length > 0) kept = replacing(kept, i, [{ ...beat, choices: [] }], passes);
   });
   return kept;
 }
 
 /** Every pause as short, or else as round, as it may be. */
-function roundTime(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function roundTime(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   let kept = beats;
   for (let i = 0; i < kept.length; i++) {
     const beforeUs = i === 0 ? 0 : (kept[i - 1] as Beat).atUs;
@@ -126,15 +134,14 @@ function roundTime(beats: readonly Beat[], passes: (beats: readonly Beat[]) => b
 }
 
 /** Where all goes well in the end: not much longer than it takes to be convincing. */
-function shorterEnd(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function shorterEnd(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   const last = beats.at(-1);
   if (last?.action.kind !== 'settle' || last.action.byUs <= CONVINCING_US) return beats;
-  const shorter = beats.with(beats.length - 1, { ...last, action: { ...last.action, byUs: CONVINCING_US } });
-  return passes(shorter) ? shorter : beats;
+  return replacing(beats, beats.length - 1, [{ ...last, action: { ...last.action, byUs: CONVINCING_US } }], passes);
 }
 
 /** What users do of themselves in the end: nothing, or as round as it may be. */
-function plainWays(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function plainWays(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   let kept = beats;
   for (const way of ['askAgainUs', 'giveBackUs'] as const) {
     const last = kept.at(-1);
@@ -143,18 +150,19 @@ function plainWays(beats: readonly Beat[], passes: (beats: readonly Beat[]) => b
     const us = action[way];
     if (us === undefined) continue;
     const { [way]: _, ...without } = action;
-    for (const simpler of [without, ...rounderSpans(us).map((span) => ({ ...action, [way]: span }))]) {
-      const attempt = kept.with(kept.length - 1, { ...last, action: simpler });
-      if (!passes(attempt)) continue;
-      kept = attempt;
-      break;
-    }
+    const simpler = [without, ...rounderSpans(us).map((span) => ({ ...action, [way]: span }))];
+    kept = replacing(
+      kept,
+      kept.length - 1,
+      simpler.map((one) => ({ ...last, action: one })),
+      passes,
+    );
   }
   return kept;
 }
 
 /** A wall clock that is set again and again is set once, by as much in all: where it was set last, or else where it was first. */
-function onceSet(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function onceSet(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   let kept = beats;
   for (let i = kept.length - 1; i > 0; i--) {
     const late = setOf(kept[i]);
@@ -177,7 +185,7 @@ function setOf(beat: Beat | undefined): Extract<OriginAction, { kind: 'set' }> |
   return beat?.action.kind === 'set' ? beat.action : null;
 }
 
-function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function roundClocks(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   let kept = beats;
   beats.forEach((beat, i) => {
     const { action } = beat;
@@ -185,20 +193,20 @@ function roundClocks(beats: readonly Beat[], passes: (beats: readonly Beat[]) =>
     const amount = action.kind === 'set' ? action.byUs : action.ppm;
     // A clock that runs further off than it was drawn may do what no engine was told of.
     const rounder = rounderSpans(Math.abs(amount)).filter((round) => action.kind === 'set' || round < Math.abs(amount));
-    for (const round of rounder) {
-      const signed = amount < 0 ? -round : round;
-      const changed = action.kind === 'set' ? { ...action, byUs: signed } : { ...action, ppm: signed };
-      const attempt = kept.with(i, { ...beat, action: changed });
-      if (!passes(attempt)) continue;
-      kept = attempt;
-      break;
-    }
+    const signed = rounder.map((round) => (amount < 0 ? -round : round));
+    const changed = signed.map((round) => (action.kind === 'set' ? { ...action, byUs: round } : { ...action, ppm: round }));
+    kept = replacing(
+      kept,
+      i,
+      changed.map((one) => ({ ...beat, action: one })),
+      passes,
+    );
   });
   return kept;
 }
 
 /** Each single word, and each pair of words, that can go; durations in whole seconds where they may be. */
-function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function fewerWords(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   let kept = beats;
   const attempt = (i: number, action: Act): boolean => {
     const changed = kept.with(i, { ...(kept[i] as Beat), action });
@@ -233,7 +241,7 @@ function fewerWords(beats: readonly Beat[], passes: (beats: readonly Beat[]) => 
 }
 
 /** Ballots and values as small as can be, in the same order; those of one verb are not those of another. */
-function smallNumbers(beats: readonly Beat[], passes: (beats: readonly Beat[]) => boolean): readonly Beat[] {
+function smallNumbers(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   const said = beats.flatMap(({ action }) => (action.kind === 'act' ? action.words.map((word) => ({ verb: action.verb, word })) : []));
   const numbers = said.filter(({ word }) => NUMBER.test(word));
   const verbs = [...new Set(numbers.map(({ verb }) => verb))];

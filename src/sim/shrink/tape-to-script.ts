@@ -7,7 +7,7 @@ import { formatSpan, type OriginAction, type Settings, type Ways } from '../stag
 import type { Lines, Said, SinceStep, Tape, TapedClock, TapedStep } from '../tape.ts';
 import { originKey, type Beat } from './play.ts';
 
-/** Whoever is owed progress waits so many times as long as it may take. */
+/** A user that is owed progress waits so many times as long as progress may take. */
 const PATIENCE = 10;
 
 type Line = Pick<Said, 'verb' | 'words'>;
@@ -158,7 +158,7 @@ function askFor<Command, Config>(
     const insistent = before < usersMax || atUs === well.atUs ? lines.insist?.(action, scenario.livenessUs * PATIENCE) : null;
     if (!insistent) continue;
     asked.set(process, before + 1);
-    // Whoever asks again asks as they did.
+    // A user that asks again asks in the same words.
     const { verb, words } = ways?.askAgainUs === undefined ? insistent : action;
     beats.keep({ ...step, atUs: well.atUs, action: { ...action, verb, words } });
   }

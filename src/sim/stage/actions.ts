@@ -1,13 +1,13 @@
 /**
- * What happens, as data and as text: the one vocabulary of tapes, plays, stages and scripts. `parseAction` reads what
+ * What happens, as data and as text: the one vocabulary of tapes, plays, stages, scripts and the explorer. `parseAction` reads what
  * `formatAction` writes. Verbs that are not the stage's own belong to the actor on the node they name.
  */
 import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { OWN_DISK } from '../../core/index.ts';
-import type { Damage, StoragePlace } from '../registers.ts';
+import type { AccessRequest, Damage, StoragePlace } from '../registers.ts';
 
 /**
- * A message by who sent it to whom, its kind, and which of that kind on that link it was, from 1. It does
+ * A message by sender, addressee, kind, and its number among those of its kind on that link, from 1. It does
  * not depend on what others sent, so a script keeps its meaning when lines are taken out.
  */
 export interface MessageRef {
@@ -51,9 +51,15 @@ export interface RequestUse {
   readonly about: number | null;
 }
 
-/** A read may be answered with a write of its own choice; null is that nothing was written. */
-export interface AnswerRef<Access = number> extends AccessRef<Access> {
-  readonly finding?: AccessRef<Access> | null;
+/** An access by the process that waits for its answer, or null if that has crashed, and what it asked for. */
+export interface ProcessAccess {
+  readonly incarnation: number | null;
+  readonly request: AccessRequest;
+}
+
+/** A read may be answered with a change of its own choice; null is that nothing is there. */
+export interface AnswerRef extends AccessRef {
+  readonly finding?: AccessRef | null;
 }
 
 /** Numbers the core draws in this step, in order; what is not listed is 0. */
@@ -61,8 +67,8 @@ interface Choosing {
   readonly choices?: readonly number[];
 }
 
-/** Something that happens. Messages, accesses and requests that it is about are named as the place has it where it is written down. */
-type Action<Message, Access, Act> =
+/** Something that happens. Messages, accesses, requests and findings that it is about are named as the place has it where it is written down. */
+type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
   /** What the actor of a node is told to do, in its own words: `acquire p x 2s`. */
   | ({ readonly kind: 'act'; readonly node: number; readonly verb: string; readonly words: readonly string[] } & Act & Choosing)
   | ({ readonly kind: 'deliver'; readonly message: Message } & Choosing)
@@ -95,7 +101,7 @@ type Action<Message, Access, Act> =
    * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
    * nothing written; if that is not said, it finds the last one that took effect. A list may name or leave out keys that come or go meanwhile.
    */
-  | ({ readonly kind: 'answer'; readonly listing?: readonly string[] } & AnswerRef<Access> & Choosing)
+  | ({ readonly kind: 'answer'; readonly finding?: Finding; readonly listing?: readonly string[] } & AccessRef<Access> & Choosing)
   /** A write takes effect at another key than its own. */
   | ({ readonly kind: 'misdirect'; readonly to: string } & AccessRef<Access>)
   /** A change that took effect does so once more, whether it was answered or not; a swap only if it finds again what it has seen. */
@@ -104,7 +110,7 @@ type Action<Message, Access, Act> =
   | Damage
   /** Everything a node asks of storage is answered, oldest first, until nothing is left. */
   | ({ readonly kind: 'answer-all'; readonly node: number } & Choosing)
-  /** It is said to have failed; it has had no effect unless it took effect before. */
+  /** It is said to have failed. It has had no effect unless it took effect before; a change of a shared unit may still take effect later. */
   | ({ readonly kind: 'fail' } & AccessRef<Access> & Choosing)
   /**
    * For so long everything goes well: messages arrive, accesses are answered and timers fire, all in time. Whoever asks all the while
@@ -116,6 +122,30 @@ type Action<Message, Access, Act> =
 export type StageAction = Action<MessageRef, number, unknown>;
 /** On a tape and in a play, where things are known by what they came of. */
 export type OriginAction = Action<StepOrigin, StepOrigin, RequestUse>;
+/** In the explorer, where messages are numbered, and a change that a read finds is known by what it left behind. */
+export type SearchAction = Action<number, ProcessAccess, unknown, Uint8Array | null>;
+
+/** What the messages and accesses of one place are called on a stage; null where they are not there. */
+export interface StageNames<Message, Access, Finding> {
+  message(message: Message): MessageRef | null;
+  /** With the finding of an answer, where it says one. */
+  access(access: AccessRef<Access>, finding: Finding | undefined): AnswerRef | null;
+}
+
+/** The same action in the names of a stage; null if what it is about is not there. */
+export function inStageNames<Message, Access, Finding>(
+  action: Action<Message, Access, unknown, Finding>,
+  names: StageNames<Message, Access, Finding>,
+): StageAction | null {
+  if ('message' in action) {
+    const message = names.message(action.message);
+    return message && { ...action, message };
+  }
+  if (!('access' in action)) return action;
+  const { finding, ...rest } = { finding: undefined, ...action };
+  const access = names.access(action, finding);
+  return access && { ...rest, ...access };
+}
 
 /** How it goes where all goes well, and what applications do of themselves meanwhile: nothing, where nothing is said. */
 export interface Ways {

@@ -1,8 +1,8 @@
-/** A stage as whoever plays on it sees it, whatever its protocol. */
+/** The face of a stage for scripts, shrinking and the explorer, the same for all protocols. */
 import type { UnitId } from '../../core/index.ts';
 import type { HistoryRecord, Violation } from '../../check/index.ts';
 import type { AccessRequest } from '../registers.ts';
-import type { AccessRef, AnswerRef, MessageRef, StageAction } from './actions.ts';
+import type { AccessRef, AnswerRef, MessageRef, ProcessAccess, StageAction } from './actions.ts';
 
 /** One thing that came of an action. */
 export type StageOutcome =
@@ -34,8 +34,8 @@ export interface AnyStage {
   describe(message: MessageRef): string;
   /** The oldest message under way with just these bytes. */
   find(from: number, to: number, bytes: Uint8Array): MessageRef | null;
-  /** The access that a process calls by this number, and the write to answer it with if it shall find this; a process that is gone is null. Null: there is none. */
-  accessOf(node: number, incarnation: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null;
+  /** This access, and the change to answer it with if it shall find a record like this. Null: there is none. */
+  accessOf(access: AccessRef<ProcessAccess>, finding: Uint8Array | null | undefined): AnswerRef | null;
   /** The nodes that hold a resource, by their own clocks. */
   holdersOf(resource: string): readonly number[];
   isUp(node: number): boolean;

@@ -63,7 +63,7 @@ export class Owed {
     });
   }
 
-  /** Whoever asks again is the same that was refused. */
+  /** A repeated request stands for the one that was refused. */
   #rested({ incarnation, resource }: Requested): Requested | null {
     const at = this.#resting.findIndex((one) => one.incarnation === incarnation && one.resource === resource);
     return at < 0 ? null : (this.#resting.splice(at, 1)[0] as Requested);

@@ -25,8 +25,10 @@ import {
   formatSpan,
   labelOf,
   parseAction,
+  type AccessRef,
   type AnswerRef,
   type MessageRef,
+  type ProcessAccess,
   type StageAction,
 } from './actions.ts';
 import type { AnyStage, StageOutcome, StageNote } from './any-stage.ts';
@@ -41,7 +43,7 @@ import { StageStorage, type Findings, type StageAccess } from './storage.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
 const LATENCY_US = 1_000;
-/** Whoever asks for more than this in one go never comes to an end. */
+/** A process that has more accesses answered than this in one go asks for ever. */
 const ANSWERS_MAX = 10_000;
 
 class Stage<Message, Command, Event, Config> implements AnyStage {
@@ -57,7 +59,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   readonly #paused: Set<number> = new Set();
   readonly #flights = new Flights();
   readonly #storage = new StageStorage();
-  /** Those who crash in their next step, and after how many effects. */
+  /** The nodes that crash in their next step, with the number of effects that get out before. */
   readonly #doomed = new Map<number, number>();
   readonly #owed = new Owed();
   readonly #chronicle: Chronicle;
@@ -325,7 +327,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const index = this.#players.indexOf(player);
     const effectsMax = this.#doomed.get(index);
     player.play(input, this.#clocks.monoOf(node), this.#clocks.wallOf(node), choices, effectsMax);
-    // Whoever crashes in the middle of a step is told nothing any more.
+    // The application of a process that crashes in the middle of a step hears no more events.
     if (effectsMax === undefined) {
       for (const event of player.events) {
         this.#note({ kind: 'told', node: index, text: this.#staging.protocol.describeEvent(event) });
@@ -362,10 +364,9 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     this.#note({ kind: 'asked', node, access, action: request.action, key: request.key, unit: request.unit });
   }
 
-  accessOf(node: number, ownLife: number | null, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
-    const isIts = (life: number): boolean =>
-      ownLife === null ? this.#players.every((player) => player?.incarnation !== life) : life === ownLife;
-    return this.#storage.refOf(node, isIts, op, finding);
+  accessOf({ node, access }: AccessRef<ProcessAccess>, finding: Uint8Array | null | undefined): AnswerRef | null {
+    const isGone = (life: number): boolean => this.#players.every((player) => player?.incarnation !== life);
+    return this.#storage.refOf(node, access, isGone, finding);
   }
 
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {

@@ -1,14 +1,11 @@
 /**
  * Storage on a stage: disks and shared units. An access stands still until an action lets it take effect or answers it. A read may be answered with
  * anything a regular register allows, as in the simulated world; damage comes when an action says so.
- *
- * For a search over storage: an access under way can take effect (`effect`), be answered (`answer`: a read with each finding that `mayFind` allows, a
- * list with each listing that `mayList` allows) or fail (`fail`); a swap is won or lost by what is there when it takes effect. `misdirect`, `repeat` and
- * damage are moves of worlds that have such faults. An access to a shared unit outlives its process, one to the own disk does not.
  */
 import { OWN_DISK, type Completion } from '../../core/index.ts';
 import { Registers, type BegunAccess, type AccessRequest, type Damage } from '../registers.ts';
-import type { AccessRef, AnswerRef, StageAction } from './actions.ts';
+import { bytesAsText } from '../regular-register.ts';
+import type { AccessRef, AnswerRef, ProcessAccess, StageAction } from './actions.ts';
 
 /** An access under way, by its number among its node's. */
 export type StageAccess = BegunAccess & AccessRef & { readonly incarnation: number };
@@ -23,6 +20,8 @@ export class StageStorage {
   readonly #registers = new Registers();
   readonly #numbers = new Map<number, number>();
   readonly #underWay: StageAccess[] = [];
+  /** Changes of shared units that are said to have failed and have not taken effect: they may still do so. */
+  readonly #failed: StageAccess[] = [];
   /** All that would change something, by node and number: it may be found, and take effect once more, after it has ended. */
   readonly #changes = new Map<string, StageAccess>();
 
@@ -31,8 +30,8 @@ export class StageStorage {
     return this.#underWay;
   }
 
-  find({ node, access }: AccessRef): StageAccess | null {
-    return this.#underWay.find((one) => one.node === node && one.access === access) ?? null;
+  find(ref: AccessRef): StageAccess | null {
+    return find(this.#underWay, ref);
   }
 
   /** Begins an access and numbers it among its node's. */
@@ -50,7 +49,7 @@ export class StageStorage {
     switch (action.kind) {
       case 'effect':
       case 'misdirect': {
-        const access = this.find(action);
+        const access = find(this.#underWay, action) ?? find(this.#failed, action);
         if (!access) return 'there is no such access under way';
         if (action.kind === 'misdirect' && (access.request.action !== 'write' || access.isEffective))
           return 'it is no write that can go astray';
@@ -72,32 +71,48 @@ export class StageStorage {
   end(access: StageAccess, ok: boolean, { finding, listing }: Findings): Completion {
     this.#underWay.splice(this.#underWay.indexOf(access), 1);
     if (ok) this.#registers.takeEffect(access);
+    else if (access.change && !access.isEffective && access.request.unit !== OWN_DISK) this.#failed.push(access);
     if (finding !== undefined) access.found = (finding && this.#changes.get(keyOf(finding))?.change?.value) ?? null;
     if (listing !== undefined) this.#registers.listAs(access, listing);
     return this.#registers.end(access, ok);
   }
 
-  /** Whether a regular register may answer this read with that change; null is that nothing was written. Disks are not that weak. */
+  /** Whether a regular register may answer this read with what that change left behind; null is that nothing is there. Disks are not that weak. */
   mayFind(access: StageAccess, finding: AccessRef | null): boolean {
     if (access.request.action !== 'read' || access.request.unit === OWN_DISK) return false;
+    const found = finding && this.#changes.get(keyOf(finding))?.change;
+    if (found === undefined) return false;
     const { changes, orNothing } = this.#registers.findable(access);
-    if (finding === null) return orNothing;
-    const change = this.#changes.get(keyOf(finding))?.change;
-    return change ? changes.includes(change) : false;
+    const text = bytesAsText(found?.value ?? null);
+    return (orNothing && text === null) || changes.some(({ value }) => bytesAsText(value) === text);
   }
 
-  /** The access that a process knows by this number, and with it a change to this, if it is to find that. */
-  refOf(node: number, isIts: (life: number) => boolean, op: number, finding: Uint8Array | null | undefined): AnswerRef | null {
-    const found = this.#underWay.find((one) => one.node === node && one.request.op === op && isIts(one.incarnation));
-    if (!found) return null;
-    const ref = { node, access: found.access };
+  /**
+   * An access under way, and with it a change that left this record behind, if it is to find that. Where no access did, the record is
+   * corrupt, and is found because it is the newest. Those that ask for the same and have no process waiting are alike until they take effect.
+   */
+  refOf(
+    node: number,
+    { incarnation, request }: ProcessAccess,
+    isGone: (incarnation: number) => boolean,
+    finding: Uint8Array | null | undefined,
+  ): AnswerRef | null {
+    const isIt = (one: StageAccess): boolean =>
+      incarnation === null
+        ? !one.isEffective && (this.#failed.includes(one) || isGone(one.incarnation))
+        : one.incarnation === incarnation && !this.#failed.includes(one);
+    const asked = textOf(request);
+    const access = [...this.#underWay, ...this.#failed].find((one) => one.node === node && isIt(one) && textOf(one.request) === asked);
+    if (!access) return null;
+    const ref = { node, access: access.access };
     if (finding === undefined) return ref;
     if (finding === null) return { ...ref, finding };
-    const text = finding.join(' ');
-    for (const one of this.#changes.values())
-      if (one.change?.value?.join(' ') === text && this.mayFind(found, one))
+    const text = bytesAsText(finding);
+    for (const one of this.#changes.values()) {
+      if (bytesAsText(one.change?.value ?? null) === text && this.mayFind(access, one))
         return { ...ref, finding: { node: one.node, access: one.access } };
-    return null;
+    }
+    return bytesAsText(this.#registers.newestOf(access)?.value ?? null) === text ? ref : null;
   }
 
   /** Whether a list may be answered with just these keys: those that come or go meanwhile may be in it. */
@@ -120,6 +135,14 @@ export class StageStorage {
   }
 }
 
+function find(accesses: readonly StageAccess[], { node, access }: AccessRef): StageAccess | null {
+  return accesses.find((one) => one.node === node && one.access === access) ?? null;
+}
+
 function keyOf({ node, access }: AccessRef): string {
   return `${node} ${access}`;
+}
+
+function textOf(request: AccessRequest): string {
+  return JSON.stringify(request, (_name, value: unknown) => (value instanceof Uint8Array ? [...value] : value));
 }

@@ -7,16 +7,18 @@ import {
   deriveTiming,
   KIND_NAMES,
   QuorumCore,
+  type Keeps,
   type MemberLimits,
   type QuorumCommand,
   type QuorumConfig,
   type QuorumEvent,
   type QuorumMessage,
   type QuorumStep,
+  type SuccessionMode,
   type Timing,
 } from '../../../src/core/index.ts';
 import { ByteReader, ByteWriter, quorumCodec } from '../../../src/wire/index.ts';
-import { NO_STORAGE } from '../../support/storage.ts';
+import { diskCompletion, NO_STORAGE } from '../../support/storage.ts';
 
 export const TERM_US = 1_000_000;
 export const RTT_US = 10_000;
@@ -41,6 +43,8 @@ export interface CellOptions {
   readonly restarted?: boolean;
   readonly seed?: number;
   readonly limits?: MemberLimits;
+  readonly keeps?: Keeps;
+  readonly succession?: SuccessionMode;
 }
 
 type Pick = (packet: Packet) => boolean;
@@ -66,6 +70,11 @@ export class Node {
   wallOffsetUs = 0;
   /** Not woken and not reached. */
   down = false;
+  readonly disk = new Map<string, Uint8Array>();
+  /** Accesses to the disk that are not answered yet. */
+  accesses: { readonly op: number; readonly key: string; readonly value: Uint8Array | null }[] = [];
+  /** What is read and written is not answered, and what is written is lost with the process. */
+  diskHangs = false;
   #nextLease = 1;
 
   constructor(id: number, cell: Cell, restarted: boolean) {
@@ -83,8 +92,9 @@ export class Node {
     return this.cell.nowUs + this.wallOffsetUs;
   }
 
-  /** A new process in the place of the old one, which knows nothing. */
+  /** A new process in the place of the old one, which knows what its disk has. */
   restart(): void {
+    this.accesses = [];
     this.incarnation = this.cell.nextIncarnation++;
     this.events = [];
     this.#nextLease = 1;
@@ -94,12 +104,25 @@ export class Node {
   }
 
   #boot(restarted: boolean): QuorumCore {
-    const boot = { self: nodeId(this.id), incarnation: incarnation(this.incarnation), restarted, diskKept: false };
+    const diskKept = restarted && this.cell.config.keeps !== undefined;
+    const boot = { self: nodeId(this.id), incarnation: incarnation(this.incarnation), restarted, diskKept };
     return new QuorumCore(this.cell.config, boot);
   }
 
   start(): void {
     this.core.start(this.cell.step(this));
+    this.answerDisk();
+  }
+
+  /** Answers what the disk was asked, until there is nothing. */
+  answerDisk(): void {
+    while (!this.diskHangs && this.accesses.length > 0) {
+      for (const { op, key, value } of this.accesses.splice(0)) {
+        if (value !== null) this.disk.set(key, value);
+        const found = value === null ? (this.disk.get(key) ?? null) : null;
+        this.core.completed(diskCompletion(op, true, found), this.cell.step(this));
+      }
+    }
   }
 
   command(command: QuorumCommand): void {
@@ -177,6 +200,7 @@ export class Node {
     for (let wakes = 0; !this.down && this.core.wakeAt <= this.mono; wakes++) {
       if (wakes === WAKES_MAX) throw new Error(`node ${this.id} wants to be woken at ${this.core.wakeAt} and it is ${this.mono}: for ever`);
       this.core.wake(this.cell.step(this));
+      this.answerDisk();
     }
   }
 }
@@ -195,7 +219,8 @@ export class Cell {
   readonly #writer = new ByteWriter();
   readonly #reader = new ByteReader();
 
-  constructor({ members = 3, clients = 0, replication, timing = TIMING, restarted = false, seed = 1, limits }: CellOptions = {}) {
+  constructor(options: CellOptions = {}) {
+    const { members = 3, clients = 0, replication, timing = TIMING, restarted = false, seed = 1, limits, keeps, succession } = options;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(name(`m${member}`), 0, 2));
     this.config = {
       memberKeys,
@@ -204,6 +229,8 @@ export class Cell {
       floorBuckets: 16,
       changeBuckets: 64,
       ...(replication === undefined ? {} : { replication }),
+      ...(keeps === undefined ? {} : { keeps }),
+      ...(succession === undefined ? {} : { succession }),
     };
     this.random = new Random(seed);
     for (let id = 0; id < members + clients; id++) {
@@ -231,6 +258,8 @@ export class Cell {
       choose: (bound) => this.random.below(bound),
       send: (to, message) => this.#send(node.id, to, message),
       ...NO_STORAGE,
+      read: (_unit, key, op) => void node.accesses.push({ op, key, value: null }),
+      write: (_unit, key, value, op) => void node.accesses.push({ op, key, value: value.slice() }),
       emit: (event) => node.events.push(event),
     };
   }
@@ -253,6 +282,7 @@ export class Cell {
     this.#reader.reset(bytes, 0, bytes.length);
     const message = this.#codec.decode(this.#reader);
     if (message) node.core.receive(nodeId(from), message, this.step(node));
+    node.answerDisk();
   }
 
   /** Delivers the flying packets that match, oldest first, but not what is sent meanwhile. */

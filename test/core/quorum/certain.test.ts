@@ -1,7 +1,7 @@
 /** What is told for certain was so at some instant between the question and its answer, however members were asked at different instants. */
 import { describe, expect, test } from 'vitest';
 import { stretch } from '../../../src/core/index.ts';
-import { Cell, name, not, ofKind, TERM_US, TIMING, to, type Packet } from './cell.ts';
+import { Cell, name, not, ofKind, TERM_US, TIMING, to, type Node, type Packet } from './cell.ts';
 
 const between =
   (from: number, addressee: number) =>
@@ -111,6 +111,134 @@ describe('a certain answer', () => {
     asker.query();
     cell.settle();
     expect(asker.last('answered')).toMatchObject({ certain: true, holder: null });
+  });
+});
+
+describe('a vote that was read back from a disk', () => {
+  const CELL = { clients: 2, keeps: 'votes' } as const;
+  const restart = (...members: Node[]): void => {
+    for (const member of members) {
+      member.diskHangs = false;
+      member.restart();
+    }
+  };
+
+  test('is not certain: that its lease was given back may never have reached the disk', () => {
+    const cell = new Cell(CELL);
+    const [holder, asker, ...forgetful] = [cell.node(3), cell.node(4), cell.node(0), cell.node(1)];
+    const lease = holder.acquire();
+    cell.settle();
+    for (const member of forgetful) member.diskHangs = true;
+    holder.release(lease);
+    cell.settle();
+    expect(holder.last('released').byQuorum).toBe(true);
+    restart(...forgetful);
+    asker.query();
+    asker.list();
+    cell.settle();
+    cell.run(TERM_US / 4);
+    expect(asker.last('answered').certain).toBe(false);
+    expect(asker.last('listed').leases).toMatchObject([{ certain: false }]);
+    // It runs out like every other.
+    cell.run(2 * TERM_US);
+    asker.query();
+    cell.settle();
+    expect(asker.last('answered')).toMatchObject({ certain: true, holder: null });
+  });
+
+  test('is certain again when it was renewed, of the questions that began after that', () => {
+    const cell = new Cell(CELL);
+    const [holder, asker] = [cell.node(3), cell.node(4)];
+    const lease = holder.acquire();
+    cell.settle();
+    restart(cell.node(0), cell.node(1));
+    cell.pass(TERM_US / 2);
+    asker.query();
+    cell.pass(1_000);
+    holder.renew(lease);
+    cell.settle(not(ofKind('QUERY')));
+    cell.pass(1_000);
+    ask(cell, 4, 0);
+    ask(cell, 4, 1);
+    expect(asker.said('answered')).toEqual([]);
+    cell.drop();
+    asker.query();
+    ask(cell, 4, 0);
+    ask(cell, 4, 1);
+    expect(asker.last('answered')).toMatchObject({ certain: true, holder: { token: holder.last('granted').token } });
+  });
+});
+
+describe('what a member said in a life before', () => {
+  /** Client 3 holds by the votes of 0 and 1, and client 4 has asked. Member 0 answers, and then another process takes its place. */
+  function succeeded(asks: 'query' | 'list'): Cell {
+    const cell = new Cell({ clients: 2, succession: 'majority' });
+    cell.settle();
+    cell.node(3).acquire();
+    cell.settle(not(to(2)));
+    cell.drop();
+    cell.pass(1_000);
+    cell.node(4)[asks]();
+    ask(cell, 4, 0);
+    cell.node(0).restart();
+    cell.settle(ofKind('NOTE', 'NOTED'));
+    return cell;
+  }
+
+  test('does not make an answer certain', () => {
+    const cell = succeeded('query');
+    ask(cell, 4, 1);
+    expect(cell.node(4).said('answered')).toEqual([]);
+    ask(cell, 4, 2);
+    cell.run(TIMING.attemptUs, ofKind('nothing'));
+    expect(cell.node(4).last('answered').certain).toBe(false);
+  });
+
+  test('does not make a list certain', () => {
+    const cell = succeeded('list');
+    cell.node(2).down = true;
+    ask(cell, 4, 1);
+    cell.run(4 * TIMING.attemptUs, ofKind('nothing'));
+    expect(cell.node(4).last('listed').certain).toBe(false);
+  });
+
+  test('does not make a lease on a list certain', () => {
+    const cell = succeeded('list');
+    ask(cell, 4, 1);
+    ask(cell, 4, 2);
+    cell.run(4 * TIMING.attemptUs, ofKind('nothing'));
+    expect(cell.node(4).last('listed')).toMatchObject({ certain: true, leases: [{ certain: false }] });
+  });
+});
+
+describe('an answer', () => {
+  test('that comes too late is not counted', () => {
+    const cell = new Cell({ clients: 1 });
+    cell.node(3).query();
+    ask(cell, 3, 0);
+    cell.pass(TIMING.attemptUs);
+    ask(cell, 3, 1);
+    expect(cell.node(3).said('answered')).toMatchObject([{ certain: false }]);
+  });
+
+  test('is not steady if another try of the same process has taken the vote over since', () => {
+    const cell = new Cell({ clients: 2 });
+    const [trying, asker] = [cell.node(3), cell.node(4)];
+    trying.acquire({ waitUs: TERM_US });
+    cell.deliver(ofKind('PROPOSE'));
+    // No answer comes back, so it tries again.
+    for (let turn = 0; cell.sent.filter(({ kind }) => kind === 'PROPOSE').length < 6; turn++) {
+      expect(turn).toBeLessThan(100);
+      cell.drop();
+      cell.run(TIMING.attemptUs / 2, ofKind('nothing'));
+    }
+    asker.query();
+    cell.pass(1_000);
+    cell.deliver(ofKind('PROPOSE'));
+    cell.pass(1_000);
+    ask(cell, 4, 0);
+    ask(cell, 4, 1);
+    expect(asker.said('answered')).toEqual([]);
   });
 });
 
@@ -273,6 +401,29 @@ describe('a list', () => {
       ).toEqual(['a', 'b', 'c']);
     },
   );
+
+  test('does not take the end of a sending for that of a later one', () => {
+    const cell = new Cell({ clients: 2 });
+    cell.node(3).acquire({ name: name('a') });
+    cell.settle();
+    cell.pass(1_000);
+    cell.node(4).list();
+    cell.drop(to(2));
+    const requests = cell.drop(ofKind('LIST'));
+    for (const request of requests) cell.hand(request);
+    const first = cell.drop();
+    cell.pass(1_000);
+    cell.node(3).acquire({ name: name('b') });
+    cell.settle();
+    for (const request of requests) cell.hand(request);
+    // Of the second sending only 'b' arrives; then the end of the first, which had one name as well.
+    const second = cell.drop();
+    for (const packet of second) if (packet.kind === 'LISTED' && packet.bytes.at(-3) === 'b'.charCodeAt(0)) cell.hand(packet);
+    for (const packet of first) if (packet.kind === 'PAGED') cell.hand(packet);
+    cell.node(2).down = true;
+    cell.run(4 * TIMING.attemptUs);
+    expect(cell.node(4).last('listed').leases).toHaveLength(2);
+  });
 
   test('waits for nobody once enough have told, and all that they told is certain', () => {
     const cell = new Cell({ clients: 2 });

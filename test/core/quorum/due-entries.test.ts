@@ -85,3 +85,27 @@ it.each([
   const { own, restored } = woken(cell, holder);
   expect(own).toEqual(restored);
 });
+
+it('a queue that is to be looked at later: an entry of before it was planned changes nothing, or a restored core would do something else', () => {
+  const cell = new Cell({ clients: 4 });
+  const [first, second, third, fourth] = [3, 4, 5, 6].map((id) => cell.node(id)) as [Node, Node, Node, Node];
+  const given = first.acquire();
+  cell.settle();
+  second.acquire({ waitUs: LONG_US });
+  cell.settle();
+  third.acquire({ waitUs: LONG_US });
+  cell.settle();
+  // Looked at when the lease of the first ends; that it is given back plans a look before that.
+  const endsAt = cell.nowUs + TERM_US;
+  cell.nowUs += TERM_US / 2;
+  first.release(given);
+  cell.settle();
+  expect(second.said('granted')).toHaveLength(1);
+  for (const node of [first, second, third, fourth]) node.down = true;
+  cell.run(TERM_US / 4);
+  const member = cell.node(0);
+  cell.nowUs = Math.ceil(endsAt * 1.02);
+  expect(member.core.wakeAt).toBeLessThanOrEqual(cell.nowUs);
+  const { own, restored } = woken(cell, member);
+  expect(own).toEqual(restored);
+});

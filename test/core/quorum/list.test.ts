@@ -147,6 +147,23 @@ describe('a list', () => {
     expect([leases.length, certain, leases.every((lease) => lease.certain)]).toEqual([50, true, true]);
   });
 
+  it('goes on to the next page though its asker does not believe a name on this one, and is not sure by that member', () => {
+    const cell = new Cell({ clients: 3 });
+    const [ahead, holder, asker] = [cell.node(3), cell.node(4), cell.node(5)];
+    // The members believe both of its neighbours; the asker, whose clock is behind, does not believe the one that is ahead.
+    ahead.wallOffsetUs += TIMING.aheadUsMax / 2;
+    ahead.acquire({ name: name('n/beyond') });
+    cell.settle();
+    for (let i = 0; i < 300; i++) holder.acquire({ name: name(`n/${i}`), lease: 1000 + i });
+    cell.settle();
+    asker.wallOffsetUs -= (TIMING.aheadUsMax * 3) / 4;
+    asker.list('n/');
+    cell.settle();
+    expect(asker.last('listed').certain).toBe(false);
+    expect(names(cell, 5)).toHaveLength(300);
+    expect(asker.last('listed').leases.every(({ certain }) => certain)).toBe(true);
+  });
+
   it('that nobody wants any more is forgotten', () => {
     const cell = new Cell({ clients: 1 });
     const question = cell.node(3).list();

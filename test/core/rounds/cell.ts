@@ -187,8 +187,10 @@ export class Cell {
     return now;
   }
 
-  drop(pick: Pick = () => true): void {
-    this.flying = this.flying.filter((packet) => !pick(packet));
+  drop(pick: Pick = () => true): Packet[] {
+    const lost = this.flying.filter(pick);
+    this.flying = this.flying.filter((packet) => !lost.includes(packet));
+    return lost;
   }
 
   /** Delivers all that match, and what is sent because of it. */

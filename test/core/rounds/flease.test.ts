@@ -201,9 +201,13 @@ describe('a member that missed a renewal, so that the lease ended there', () => 
     expect(cell.node(3).remaining(lease)).toBe(TERM_US);
   });
 
-  it('lets a look-up be certain', () => {
+  it('does not let a look-up be certain that needs it, and does if the others can be asked', () => {
     const { cell } = missed();
     cell.node(0).down = true;
+    cell.node(4).look();
+    cell.run(TERM_US / 20);
+    expect(cell.node(4).last('answered')).toMatchObject({ certain: false, holder: { owner: 1004 } });
+    cell.node(0).down = false;
     cell.node(4).look();
     cell.settle();
     expect(cell.node(4).last('answered')).toMatchObject({ certain: true, holder: { owner: 1004 } });
@@ -231,7 +235,7 @@ describe('what an owner says of itself', () => {
       const lease = cell.node(3).acquire();
       cell.settle();
       cell.pass(BUCKET_US);
-      cell.node(4).look();
+      cell.node(4).acquire();
       cell.deliver(ofKind('READ'));
       cell.deliver(ofKind('ackREAD'));
       expect(cell.flying.filter(ofKind('WRITE'))).toHaveLength(3);

@@ -279,7 +279,7 @@ describe('RENEW', () => {
     expect(p.said().filter((one) => one.startsWith('proclaimed'))).toHaveLength(1);
     q.command({ kind: 'query', lease: 1, name: R });
     store.run(TAKE_US);
-    expect(q.events[0]).toMatchObject({ kind: 'answered', certain: true, meta: Uint8Array.of(3) });
+    expect(q.events[0]).toMatchObject({ kind: 'answered', meta: Uint8Array.of(3) });
   });
 
   test('a lease that lapses is renewed no more', () => {
@@ -336,6 +336,21 @@ describe('rules 20 to 23', () => {
     store.run(q.remainingUs(1));
     expect(q.remainingUs(1)).toBe(0);
     expect(r.said()).toEqual([]);
+  });
+
+  test('a void late write that hides the name of a holder makes no answer certain', () => {
+    const store = new ScriptedStore();
+    const [p, q, r] = [store.plain(), store.plain(), store.plain()];
+    store.next({ landsAfterUs: 2 * TAKE_US }, of(p, 'write'));
+    p.acquire(1, { waitUs: 1 });
+    store.run(TAKE_US);
+    store.crash(p);
+    q.acquire(1);
+    store.run(2 * TAKE_US);
+    r.command({ kind: 'query', lease: 1, name: R });
+    store.run(TAKE_US);
+    expect(q.remainingUs(1)).toBeGreaterThan(0);
+    expect(r.events).toMatchObject([{ kind: 'answered', holder: { owner: 1 }, certain: false }]);
   });
 
   test('a new uid starts the observation anew', () => {

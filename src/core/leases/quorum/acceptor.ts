@@ -90,6 +90,7 @@ export class Acceptor implements LeaseView, LedgerView {
       names,
       votes: this.#votes,
       changes: this.#changes,
+      floors: this.#floors,
       voting: this.voting,
       horizon: this.#horizon,
       rules,
@@ -273,7 +274,9 @@ export class Acceptor implements LeaseView, LedgerView {
     const endsAt = this.#leases.expiresAt(id);
     const expiresAt = this.#expiry(message, step);
     invariant(message.ballot > this.#leases.ballot(id) || !this.#rules.refuseOwnLower, 'a vote was extended by a ballot below its own');
-    if (this.#leases.token(id) !== message.token) this.#changes.began(this.#names.hashOf(id), step.monoUs);
+    // One that was read back counts from here on: nobody knows whether it should have been there before.
+    const isAnew = this.#leases.token(id) !== message.token || this.#telling.isReadBack(id);
+    if (isAnew) this.#changes.began(this.#names.hashOf(id), step.monoUs);
     const isOther = this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(endsAt, expiresAt) : expiresAt);
     invariant(this.#leases.expiresAt(id) >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
     return isOther;
@@ -386,7 +389,6 @@ export class Acceptor implements LeaseView, LedgerView {
   restoreVote(vote: VoteRecord, step: QuorumStep): number {
     const honouredUs = this.#rules.restoredInFull ? vote.spanUs : Math.floor(vote.spanUs / 2);
     const id = this.#votes.take(vote, step.monoUs + honouredUs, this.#rules.laterVoteCounts);
-    if (id >= 0) this.#changes.began(this.#names.hashOf(id), step.monoUs);
     this.#scheduleSweep(step);
     return id;
   }

@@ -5,19 +5,10 @@
  */
 import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
+import { findingOf, type HolderFinding, type VoterAnswer } from '../findings.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import {
-  covers,
-  findingOf,
-  newestOf,
-  remainingOfVotes,
-  voteIn,
-  type HolderFinding,
-  type QuestionStart,
-  type VoterAnswer,
-  type ToldVote,
-} from './findings.ts';
+import { isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { QuorumOutbox } from './outbox.ts';
@@ -26,7 +17,7 @@ import { textOf } from '../snapshots.ts';
 interface Question {
   readonly name: Uint8Array;
   readonly voters: readonly NodeId[];
-  readonly told: Map<NodeId, VoterAnswer>;
+  readonly told: Map<NodeId, VoterAnswer<ToldVote>>;
   readonly since: QuestionStart;
   readonly until: MonoUs;
 }
@@ -91,18 +82,18 @@ export class Asker {
     }
   }
 
-  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): VoterAnswer {
+  #hear({ since }: Question, message: QuorumMessage, step: QuorumStep): VoterAnswer<ToldVote> {
     const { timing, rules } = this.#out;
-    const isSteady = !rules.atOneInstant || covers(message.steadyUs, since, step, timing.rateErrorPpm);
+    const isSteady = !rules.atOneInstant || wasSo(message, since, step, timing.rateErrorPpm);
     return { isSteady, vote: (message.flags & HAS_LEASE) === 0 ? null : voteIn(message, timing.rateErrorPpm, step) };
   }
 
-  #find({ voters, told }: Question): HolderFinding {
+  #find({ voters, told }: Question): HolderFinding<ToldVote> {
     const { electorate, rules } = this.#out;
-    return findingOf([...told.values()], { voters: voters.length, quorum: electorate.quorum, byToken: rules.atOneInstant });
+    return findingOf([...told.values()], { voters: voters.length, quorum: electorate.quorum, isSame: isSameVote(rules) });
   }
 
-  #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding, step: QuorumStep): void {
+  #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding<ToldVote>, step: QuorumStep): void {
     this.#questions.delete(number);
     const vote = newestOf(votes, this.#out.rules.newestMeta);
     const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOfVotes(votes, step) };
@@ -127,7 +118,7 @@ export class Asker {
 
   restore(snapshot: Snapshot): void {
     for (const { number, name, voters, told, since, until } of snapshot as unknown as QuestionSnapshot[]) {
-      const heard = told.map(([voter, isSteady, vote]): [NodeId, VoterAnswer] => [
+      const heard = told.map(([voter, isSteady, vote]): [NodeId, VoterAnswer<ToldVote>] => [
         voter,
         { isSteady, vote: vote && { ...vote, meta: Uint8Array.from(vote.meta) } },
       ]);

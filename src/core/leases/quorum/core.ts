@@ -32,6 +32,7 @@ import {
   ACCEPTED,
   ANSWER,
   FREE,
+  HAS_LEASE,
   IN_LINE,
   LEARN,
   LEARNED,
@@ -212,7 +213,11 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (!this.#out.hears(message, step)) return;
+    if (!this.#out.hears(message, step)) {
+      // A page whose end waits for one name that is not believed would never be complete.
+      if (message.kind !== LISTED) return;
+      message.flags &= ~HAS_LEASE;
+    }
     // What an older life says counts no more, also if that is known only from this very message.
     if (isCounted(message.kind) && !this.#census.hear(from, message, step)) {
       step.emit({ kind: 'outlived', member: from });

@@ -5,20 +5,11 @@
  */
 import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
+import { findingOf, type HolderFinding, type VoterAnswer } from '../findings.ts';
 import type { ListedName } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import {
-  covers,
-  findingOf,
-  newestOf,
-  remainingOfVotes,
-  voteIn,
-  type HolderFinding,
-  type QuestionStart,
-  type VoterAnswer,
-  type ToldVote,
-} from './findings.ts';
+import { isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { QuorumOutbox } from './outbox.ts';
@@ -160,8 +151,13 @@ export class Lister {
   #note(listing: Listing, asked: Asked, message: QuorumMessage, step: QuorumStep): void {
     const name = message.name.slice(message.nameStart, message.nameEnd);
     const text = textOf(name);
-    if (asked.names.has(text) || (message.flags & HAS_LEASE) === 0) return;
+    if (asked.names.has(text)) return;
     asked.names.add(text);
+    if ((message.flags & HAS_LEASE) === 0) {
+      // There is a vote, and nothing that is known of it: for all we know it may be for a lease that nobody else tells of.
+      asked.isQuiet = false;
+      return;
+    }
     if (!this.#out.votersOf(name).includes(asked.member)) return;
     const known = listing.told.get(text) ?? { name, by: new Map<NodeId, Heard>() };
     listing.told.set(text, known);
@@ -169,9 +165,9 @@ export class Lister {
     known.by.set(asked.member, { vote, isSteady: this.#isSteady(listing, message, step) });
   }
 
-  #isSteady({ since }: Listing, { steadyUs }: QuorumMessage, step: QuorumStep): boolean {
+  #isSteady({ since }: Listing, message: QuorumMessage, step: QuorumStep): boolean {
     const { rules, timing } = this.#out;
-    return !rules.atOneInstant || covers(steadyUs, since, step, timing.rateErrorPpm);
+    return !rules.atOneInstant || wasSo(message, since, step, timing.rateErrorPpm);
   }
 
   /** Whether for every name a quorum of its voters is among those who told all they have. */
@@ -192,20 +188,20 @@ export class Lister {
     step.emit({ kind: 'listed', lease: number, leases, certain });
   }
 
-  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): HolderFinding {
+  #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): HolderFinding<ToldVote> {
     const { electorate, rules } = this.#out;
     const voters = this.#out.votersOf(name);
-    const told = voters.flatMap((voter): VoterAnswer[] => {
+    const told = voters.flatMap((voter): VoterAnswer<ToldVote>[] => {
       const heard = by.get(voter);
       if (heard) return [heard];
       const one = asked[voter];
       return one?.state === 'done' ? [{ vote: null, isSteady: one.isQuiet }] : [];
     });
-    return findingOf(told, { voters: voters.length, quorum: electorate.quorum, byToken: rules.atOneInstant });
+    return findingOf(told, { voters: voters.length, quorum: electorate.quorum, isSame: isSameVote(rules) });
   }
 
   /** What was told to last less long than the list took may have been renewed since: it stays. */
-  #lease(name: Uint8Array, { votes, certain }: HolderFinding, step: QuorumStep): ListedName | null {
+  #lease(name: Uint8Array, { votes, certain }: HolderFinding<ToldVote>, step: QuorumStep): ListedName | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;
     const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOfVotes(votes, step) };

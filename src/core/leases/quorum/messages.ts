@@ -96,6 +96,8 @@ export const LET_GO = 8;
 export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;
+/** Of a vote that is told to whoever asks: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
+export const READ_BACK = 128;
 
 export class QuorumMessage extends NamedMessage {
   ballot: BallotTime = ballotTime(0);

@@ -3,8 +3,9 @@ import { NO_BALLOT, type BallotTime } from '../../../kernel/index.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Changes } from './changes.ts';
 import type { QuorumStep } from './config.ts';
+import type { Floors } from './floors.ts';
 import type { Horizon } from '../horizon.ts';
-import { HAS_LEASE, type QuorumMessage } from './messages.ts';
+import { HAS_LEASE, READ_BACK, type QuorumMessage } from './messages.ts';
 import type { RowView } from './pages.ts';
 import type { QuorumRules } from './rules.ts';
 import type { VotingState } from './voting-state.ts';
@@ -14,6 +15,7 @@ interface TellingGround {
   readonly names: NameTable;
   readonly votes: Votes;
   readonly changes: Changes;
+  readonly floors: Floors;
   readonly voting: VotingState;
   readonly horizon: Horizon;
   readonly rules: QuorumRules;
@@ -53,9 +55,16 @@ export class VoteReports implements RowView {
     const isTold = (reply.flags & HAS_LEASE) !== 0;
     reply.ballot = isTold ? (leases.ballot(id) as BallotTime) : NO_BALLOT;
     reply.setMeta(isTold ? votes.metaOf(id) : undefined);
+    if (isTold && this.isReadBack(id)) reply.flags |= READ_BACK;
     const endedAt = id >= 0 && leases.has(id) ? leases.expiresAt(id) : -Infinity;
     const since = isTold ? changes.begunSince(hash) : Math.max(endedAt, changes.ranOutSince(hash));
     reply.steadyUs = this.#agoUs(since, step);
+  }
+
+  /** The votes of this life are above where it began. One that its disk had kept may be there by mistake: that it was given back need not have reached the disk. */
+  isReadBack(id: number): boolean {
+    const { votes, floors } = this.#ground;
+    return votes.leases.ballot(id) <= floors.base;
   }
 
   /** How long no vote under the prefix has run out, of those whose rows are gone. */

@@ -120,7 +120,11 @@ export class WaitingRoom {
   }
 
   wake(step: QuorumStep): void {
-    for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) this.leaseChanged(id, step);
+    for (let id = this.#due.take(step.monoUs); id >= 0; id = this.#due.take(step.monoUs)) {
+      const queue = this.#queues.get(id);
+      // A look that was planned before another one was: snapshots have only the next.
+      if (queue && queue.lookAt <= step.monoUs) this.#attend(queue, null, step);
+    }
   }
 
   #hasPlace(owner: Incarnation): boolean {

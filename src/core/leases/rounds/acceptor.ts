@@ -32,6 +32,7 @@ import {
   FOR_READ,
   NACK_HELD,
   isSameLease,
+  LOOKS,
   NACK_LOW,
   NACK,
   NO_ANSWER,
@@ -156,11 +157,10 @@ export class RoundAcceptor {
     }
     this.#promised(row, step);
     const answer = this.#answer(ACK_READ, message, step);
-    if (value !== null) {
-      answer.setValue({ ...value, untilUs: this.#untilTold(row, value, step) });
-      answer.written = row.writeTime;
-      answer.writer = row.writeBy;
-    }
+    if (value !== null) answer.setValue({ ...value, untilUs: this.#untilTold(row, value, step) });
+    answer.flags |= message.flags & LOOKS;
+    answer.written = row.writeTime;
+    answer.writer = row.writeBy;
     step.send(from, answer);
   }
 
@@ -265,8 +265,11 @@ export class RoundAcceptor {
     const untilUs = keepsOld ? old.untilUs : value.untilUs;
     const ownBallot = old === null ? value.ownBallot : ballotTime(Math.max(old.ownBallot, value.ownBallot));
     // A helper may bring what the owner said of itself before: what it said last stays.
-    const meta = this.#rules.ownersWordStands && old !== null && old.ownBallot > value.ownBallot ? old.meta : value.meta;
-    const kept = { ...value, untilUs, ownBallot, meta };
+    const isOlder = old !== null && old.ownBallot > value.ownBallot;
+    const meta = isOlder && this.#rules.ownersWordStands ? old.meta : value.meta;
+    // Or an earlier try of the same lease.
+    const token = isOlder ? old.token : value.token;
+    const kept = { ...value, token, untilUs, ownBallot, meta };
     // An owner that was let through may have a lower ballot than the register: that does not fall.
     if (this.#compare(row.writeTime, row.writeBy, message.ballot, message.owner) <= 0) row.write(message.ballot, message.owner, kept);
     else row.value = kept;

@@ -14,16 +14,13 @@ import type { RoundTiming } from './timing.ts';
 export type Judgement =
   /** Nobody has it, or we do: write our own lease. */
   | { readonly kind: 'take' }
-  /** Another has it. Flease writes it back, so that the look-up is as sure as a grant. */
+  /** Another has it. Flease writes it back, so that it is as sure as a grant. */
   | { readonly kind: 'help'; readonly value: LeaseValue }
-  /** `sure` is the lease as a quorum has it: what only some have may come of a renewal that failed. */
-  | { readonly kind: 'held'; readonly value: LeaseValue; readonly sure?: LeaseValue | undefined }
+  | { readonly kind: 'held'; readonly value: LeaseValue }
   /** It has ended by our clock, but perhaps not by its owner's. */
   | { readonly kind: 'rest'; readonly spanUs: number; readonly value: LeaseValue }
   /** More answers may decide it. */
-  | { readonly kind: 'wait' }
-  /** All have answered, and no quorum of them the same. */
-  | { readonly kind: 'unsure'; readonly value: LeaseValue };
+  | { readonly kind: 'wait' };
 
 export interface RoundContext {
   readonly owner: Incarnation;

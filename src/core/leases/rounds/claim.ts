@@ -59,6 +59,8 @@ export class Round {
   value: LeaseValue | null = null;
   /** The number of the proclaim that it carries; 0 if none. */
   proclaim = 0;
+  /** Of the second reading of a look-up: what the first one told. */
+  first: readonly ReadAnswer[] | null = null;
 
   constructor(purpose: Purpose, ballot: BallotTime, startMono: MonoUs, startWall: WallUs, until: MonoUs) {
     this.purpose = purpose;
@@ -66,6 +68,18 @@ export class Round {
     this.startMono = startMono;
     this.startWall = startWall;
     this.until = until;
+  }
+
+  /** The second reading of a look-up. */
+  again(ballot: BallotTime): Round {
+    const second = new Round(this.purpose, ballot, this.startMono, this.startWall, this.until);
+    second.first = this.told;
+    return second;
+  }
+
+  /** Whether it writes a lease of its own node, not that of another. */
+  isFor(owner: Incarnation, { lease }: Claim): boolean {
+    return this.value?.holder === owner && this.value.holderLease === lease;
   }
 
   /** Answered or refused. */
@@ -78,7 +92,8 @@ export class Round {
     return {
       fixed: { purpose, ballot, startMono, startWall, until },
       state: { stage, writeMono, messages, proclaim },
-      told: this.told.map(({ from, value, written, writer }) => ({ from, value: plain(value), written, writer })),
+      told: plainAnswers(this.told),
+      first: this.first && plainAnswers(this.first),
       nacks: this.nacks.map(({ from, reason, value }) => ({ from, reason, value: plain(value) })),
       sets: [this.heard, this.refused, this.votes, this.skewed].map((set) => set.toArray()),
       value: plain(this.value),
@@ -86,10 +101,11 @@ export class Round {
   }
 
   static restore(snapshot: Snapshot): Round {
-    const { fixed, state, told, nacks, sets, value } = snapshot as unknown as RoundSnapshot;
+    const { fixed, state, told, first, nacks, sets, value } = snapshot as unknown as RoundSnapshot;
     const round = new Round(fixed.purpose, fixed.ballot, fixed.startMono, fixed.startWall, fixed.until);
     Object.assign(round, state);
-    round.told = told.map((one) => ({ ...one, value: unplain(one.value) }));
+    round.told = unplainAnswers(told);
+    round.first = first && unplainAnswers(first);
     round.nacks = nacks.map((one) => ({ ...one, value: unplain(one.value) }));
     [round.heard, round.refused, round.votes, round.skewed].forEach((set, i) => {
       for (const voter of voterSet(sets[i] ?? []).toArray()) set.add(voter);
@@ -231,10 +247,21 @@ function unplain(value: PlainValue | null): LeaseValue | null {
   return value === null ? null : { ...value, meta: value.meta ? Uint8Array.from(value.meta) : undefined };
 }
 
+type PlainAnswer = Omit<ReadAnswer, 'value'> & { readonly value: PlainValue | null };
+
+function plainAnswers(answers: readonly ReadAnswer[]): PlainAnswer[] {
+  return answers.map((one) => ({ ...one, value: plain(one.value) }));
+}
+
+function unplainAnswers(answers: readonly PlainAnswer[]): ReadAnswer[] {
+  return answers.map((one) => ({ ...one, value: unplain(one.value) }));
+}
+
 interface RoundSnapshot {
   readonly fixed: Pick<Round, 'purpose' | 'ballot' | 'startMono' | 'startWall' | 'until'>;
   readonly state: Partial<Round>;
-  readonly told: readonly (Omit<ReadAnswer, 'value'> & { readonly value: PlainValue | null })[];
+  readonly told: readonly PlainAnswer[];
+  readonly first: readonly PlainAnswer[] | null;
   readonly nacks: readonly (Omit<Nack, 'value'> & { readonly value: PlainValue | null })[];
   readonly sets: readonly (readonly number[])[];
   readonly value: PlainValue | null;

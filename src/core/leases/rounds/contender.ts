@@ -25,6 +25,7 @@ import { Claims } from './claims.ts';
 import type { LeaseCommand, RefusalReason } from '../contract.ts';
 import type { RoundStep } from './config.ts';
 import { checkGrant, checkRenewal } from './hold-checks.ts';
+import { lookUp } from './look.ts';
 import { FOR_READ, LETS_GO, type LeaseValue, type RoundMessage } from './messages.ts';
 import { RoundOutbox } from './outbox.ts';
 import { backOffUs, pollAgainUs, renewAgainUs, TRIES_MAX } from './rests.ts';
@@ -256,7 +257,7 @@ export class Contender {
     claim.trips++;
     claim.round = new Round(purpose, ballot, step.monoUs, step.wallUs, until);
     this.#claims.plan(claim, purpose === 'renew' ? monoUs(Math.min(until, claim.deadlineMono)) : until);
-    this.#out.read(claim, ballot, step);
+    this.#out.read(claim, claim.round, step);
   }
 
   /** The round an answer belongs to, if it is still worth anything (rule 1). */
@@ -265,42 +266,51 @@ export class Contender {
     const round = claim?.round ?? null;
     if (!claim || round === null || round.ballot !== message.ballot || round.stage !== stage) return null;
     if (!claim.voters.includes(from) && this.#surroundings.rules.answersFromAsked) return null;
-    if (step.monoUs >= round.until) {
-      this.#fail(claim, round, step);
-      return null;
-    }
-    return { claim, round };
+    if (step.monoUs < round.until) return { claim, round };
+    this.#fail(claim, round, step);
+    return null;
   }
 
   #judge(claim: Claim, round: Round, step: RoundStep): void {
     const { quorum, rules } = this.#surroundings;
     const answers = rules.distinctVoters ? round.heard.size : round.told.length;
     if (answers < (round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum)) return;
+    if (round.purpose === 'look') {
+      this.#lookOn(claim, round, step);
+      return;
+    }
     const judgement = this.#algorithm.judge(claim, round, this.#surroundings, step);
     switch (judgement.kind) {
       case 'wait':
         return;
       case 'take':
-        if (round.purpose === 'look') this.#answer(claim, null, step);
-        else this.#write(claim, round, this.#ownValue(claim, round, step), step);
+        this.#write(claim, round, this.#ownValue(claim, round, step), step);
         return;
       case 'help':
         claim.seen = judgement.value;
         this.#write(claim, round, judgement.value, step);
         return;
       case 'held':
-        this.#held(claim, judgement.value, judgement.sure, step);
-        return;
-      case 'unsure':
-        this.#answer(claim, judgement.value, step, false);
+        this.#held(claim, judgement.value, step);
         return;
       case 'rest':
         claim.seen = judgement.value;
-        if (round.purpose === 'look') this.#answer(claim, judgement.value, step);
-        else if (round.purpose === 'renew') this.#fail(claim, round, step);
+        if (round.purpose === 'renew') this.#fail(claim, round, step);
         else if (claim.waits) this.#rest(claim, spanUs(judgement.spanUs), step);
         else this.#giveUp(claim, 'held', step);
         return;
+    }
+  }
+
+  #lookOn(claim: Claim, round: Round, step: RoundStep): void {
+    const found = lookUp(claim, round, this.#surroundings, step);
+    claim.seen = found.value;
+    if (found.kind === 'again') {
+      claim.round = round.again(this.#ballots.next(step));
+      this.#out.read(claim, claim.round, step);
+    } else if (found.kind !== 'wait') {
+      if (found.sure !== null) this.#found(claim.name, found.sure, step);
+      this.#answer(claim, found.kind === 'certain', step);
     }
   }
 
@@ -336,9 +346,7 @@ export class Contender {
     const votes = rules.distinctVoters ? round.votes.size : round.messages;
     const needed = round.purpose === 'renew' && !rules.renewalNeedsQuorum ? 1 : quorum;
     if (votes < needed || round.value === null) return;
-    const isOurs = round.value.holder === this.#surroundings.owner && round.value.holderLease === claim.lease;
-    if (round.purpose === 'look') this.#answer(claim, round.value, step);
-    else if (!isOurs) this.#held(claim, round.value, undefined, step);
+    if (!round.isFor(this.#surroundings.owner, claim)) this.#held(claim, round.value, step);
     else if (round.purpose === 'take') this.#win(claim, round, step);
     else this.#extend(claim, round, step);
   }
@@ -382,11 +390,10 @@ export class Contender {
     else claim.proclaiming = 0;
   }
 
-  #held(claim: Claim, value: LeaseValue, sure: LeaseValue | undefined, step: RoundStep): void {
+  #held(claim: Claim, value: LeaseValue, step: RoundStep): void {
     const { round } = claim;
     claim.seen = value;
-    if (round?.purpose === 'look') this.#answer(claim, value, step, true, sure);
-    else if (round?.purpose === 'renew') this.#fail(claim, round, step);
+    if (round?.purpose === 'renew') this.#fail(claim, round, step);
     else if (!claim.waits) this.#giveUp(claim, 'held', step);
     else {
       Object.assign(claim, { hasWaited: true, tries: 0, waitEnds: 'timeout' });
@@ -411,19 +418,13 @@ export class Contender {
       return;
     }
     if (round.purpose === 'look') {
-      this.#answer(claim, claim.seen, step, false);
+      this.#answer(claim, false, step);
       return;
     }
-    this.#giveBack(claim, round, step);
+    this.#out.giveBackRound(claim, round, step);
     if (reason === 'too-long' || reason === 'ahead') this.#refuse(claim, reason, unreached, step);
     else if (claim.waits || claim.tries < TRIES_MAX) this.#rest(claim, backOffUs(claim.tries, this.#surroundings, step), step);
     else this.#refuse(claim, reason, unreached, step);
-  }
-
-  #giveBack(claim: Claim, round: Round, step: RoundStep): void {
-    const isOwn = round.value?.holder === this.#surroundings.owner && round.value.holderLease === claim.lease;
-    if (round.stage !== 'writing' || !isOwn || !this.#surroundings.rules.giveBack) return;
-    this.#out.giveBack(claim, round.ballot, step);
   }
 
   #rest(claim: Claim, restUs: SpanUs, step: RoundStep): void {
@@ -438,7 +439,7 @@ export class Contender {
     const { round } = claim;
     const unreached = round === null ? [] : claim.voters.filter((voter) => !round.isHeard(voter));
     claim.round = null;
-    if (round !== null) this.#giveBack(claim, round, step);
+    if (round !== null) this.#out.giveBackRound(claim, round, step);
     this.#refuse(claim, reason, unreached, step);
   }
 
@@ -447,11 +448,9 @@ export class Contender {
     step.emit({ kind: 'refused', lease: claim.lease, reason, holder: hintOf(claim.seen, this.#surroundings, step), unreached });
   }
 
-  #answer(claim: Claim, value: LeaseValue | null, step: RoundStep, certain = true, sure?: LeaseValue): void {
-    const { lease, name } = claim;
+  #answer({ lease, seen }: Claim, certain: boolean, step: RoundStep): void {
     this.#claims.delete(lease);
-    if (sure !== undefined) this.#found(name, sure, step);
-    step.emit({ kind: 'answered', lease, holder: hintOf(value, this.#surroundings, step), certain, meta: value?.meta ?? null });
+    step.emit({ kind: 'answered', lease, holder: hintOf(seen, this.#surroundings, step), certain, meta: seen?.meta ?? null });
   }
 
   #sendRelease(claim: Claim, step: RoundStep): void {

@@ -52,6 +52,8 @@ export const NO_ANSWER = 8;
 export const LETS_GO = 16;
 /** Of a ROUND_LEARN: it was passed on by a member. */
 export const PASSED_ON = 32;
+/** Of a READ and its answer: somebody looks, and is told what was written last also where there is nothing any more. */
+export const LOOKS = 64;
 
 export class RoundMessage extends NamedMessage {
   ballot: BallotTime = ballotTime(0);
@@ -68,7 +70,7 @@ export class RoundMessage extends NamedMessage {
   untilUs = 0;
   /** The owner's ballot when it last wrote its lease. One that only helps passes it on. */
   ownBallot: BallotTime = ballotTime(0);
-  /** The ballot with which the value was written, by whomever. */
+  /** The ballot with which the value was written, by whomever. With LOOKS that of the last value, also where that is there no more. */
   written: BallotTime = ballotTime(0);
   writer: Incarnation = NOBODY;
 

@@ -2,9 +2,20 @@
 import { hashName, type BallotTime, type NodeId } from '../../../kernel/index.ts';
 import type { Electorate } from '../electorate.ts';
 import type { RoundContext } from './algorithm.ts';
-import type { Claim } from './claim.ts';
+import type { Claim, Round } from './claim.ts';
 import type { RoundStep } from './config.ts';
-import { ROUND_LEARN, LETS_GO, NO_ANSWER, READ, ROUND_RELEASE, RENEWS_OWN, RoundMessage, WRITE, type LeaseValue } from './messages.ts';
+import {
+  ROUND_LEARN,
+  LETS_GO,
+  LOOKS,
+  NO_ANSWER,
+  READ,
+  ROUND_RELEASE,
+  RENEWS_OWN,
+  RoundMessage,
+  WRITE,
+  type LeaseValue,
+} from './messages.ts';
 
 export class RoundOutbox {
   readonly #surroundings: RoundContext;
@@ -22,8 +33,10 @@ export class RoundOutbox {
     return this.#electorate.votersOf(hashName(name, 0, name.length));
   }
 
-  read(claim: Claim, ballot: BallotTime, step: RoundStep): void {
-    this.#send(this.#compose(READ, claim, ballot, step), claim.voters, step);
+  read(claim: Claim, { ballot, purpose }: Round, step: RoundStep): void {
+    const message = this.#compose(READ, claim, ballot, step);
+    if (purpose === 'look') message.flags = LOOKS;
+    this.#send(message, claim.voters, step);
   }
 
   write(claim: Claim, ballot: BallotTime, value: LeaseValue, renews: boolean, step: RoundStep): void {
@@ -41,6 +54,12 @@ export class RoundOutbox {
     message.untilUs = !claim.endsLater ? 0 : this.#surroundings.timing.clocks === 'absolute' ? claim.untilUs : leftUs;
     const unanswered = claim.voters.filter((voter) => !claim.released.has(voter));
     this.#send(message, unanswered, step);
+  }
+
+  /** The round has failed: what it may have written for its own node goes. */
+  giveBackRound(claim: Claim, round: Round, step: RoundStep): void {
+    const { rules, owner } = this.#surroundings;
+    if (round.stage === 'writing' && round.isFor(owner, claim) && rules.giveBack) this.giveBack(claim, round.ballot, step);
   }
 
   /** What may have been written with this ballot is not wanted. Nobody waits for the answer. */

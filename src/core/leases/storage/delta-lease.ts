@@ -305,8 +305,9 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
   }
 
   /**
-   * One look tells what is there; a second that finds the same 2δ later, that no contender of before the first is about to write. While
-   * an epoch is waited out neither is certain: the store may have lost what a holder wrote.
+   * One look tells what is there; a second that finds the same 2δ later, that no contender of before the first is about to write. Nobody is certain where
+   * nothing was written, where what was written last is stated to be released, or has stood for an observation. Another's name is not: a void write
+   * that landed late may stand over the name of a holder. While an epoch is waited out nothing is certain: the store may have lost what a holder wrote.
    */
   #looked(claim: DeltaClaim, { x, y, first, readMono }: DoingOf<'looking'>, step: StorageStep): void {
     if (isUnreadable(x)) {
@@ -324,8 +325,10 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const before = isUnreadable(first.x) ? null : first.x;
     const said = isUnreadable(first.y) ? null : first.y;
     const isSame = x === null ? before === null : isSameUid(x, before) && isReleased === isSameUid(before, said);
-    const holder = x === null || isReleased ? null : this.#leases.hint(claim.name, step);
-    const certain = isSame && readMono >= this.#leases.ground.takesFrom();
+    const { sightings, takesFrom } = this.#leases.ground;
+    const isFree = x === null || isReleased || readMono >= sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
+    const holder = isFree ? null : this.#leases.hint(claim.name, step);
+    const certain = isSame && isFree && !this.#isLiteral && readMono >= takesFrom();
     this.#leases.answer(claim, holder, certain, x?.meta ?? null, step);
   }
 

@@ -1,10 +1,15 @@
 /** What liars put into the fields of messages, whatever the protocol: near misses, edges, and the absurd. */
-import { BALLOT_TIME_MAX, incarnation, type Incarnation } from '../../../kernel/index.ts';
+import { BALLOT_TIME_MAX, encodeName, incarnation, type Incarnation } from '../../../kernel/index.ts';
+import type { QuorumMessage, RoundMessage } from '../../../core/index.ts';
 import type { LiarGround } from '../../protocol.ts';
 
 const TERM_US = 1_000_000;
 /** Whoever believes it and goes on from there can still say so. */
 const FAR = BALLOT_TIME_MAX - 1_000_000;
+
+/** Names nobody else asks for: enough of them that a table which kept them all would be noticed. */
+const NAMES = 100_000;
+const REASONS = 11;
 
 /** How often a field is changed, in lies that are nearly true, half true and made up. */
 const CHANGED_ONE_IN = [24, 4, 1] as const;
@@ -60,6 +65,23 @@ export class LiarNumbers {
 
   small(heard: number): number {
     return this.either(heard, [0, heard + 1, 1 + this.#ground.choose(8), this.#ground.choose(2 ** 31)]);
+  }
+
+  /** Any kind. Whoever heard a question can answer it, and a vote can be given back. */
+  kind(heard: number, isMadeUp: boolean, last: number): number {
+    if (isMadeUp || this.one(4)) return 1 + this.#ground.choose(last);
+    return this.one(2) ? Math.min(heard + (this.one(2) ? 1 : 3), last) : heard;
+  }
+
+  /** The reason of a refusal, the name, and what a holder says of itself. */
+  words(message: QuorumMessage | RoundMessage, resources: readonly Uint8Array[]): void {
+    const choose = (bound: number): number => this.#ground.choose(bound);
+    if (this.isChanged) message.reason = choose(REASONS);
+    if (message.nameEnd === message.nameStart || this.isChanged) {
+      const name = resources[choose(resources.length + 1)] ?? encodeName(`x${choose(NAMES)}`);
+      message.setName(name, 0, name.length);
+    }
+    if (this.isChanged) message.setMeta(Uint8Array.from({ length: choose(64) }, () => choose(256)));
   }
 
   /** Its own as often as not, so that it is heard at all; or that of some process. */

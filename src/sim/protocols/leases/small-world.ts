@@ -1,8 +1,14 @@
 /** What the small worlds of all lease engines share: one name, a stage, and what holders and those who want to be may do. */
+import { AnswerReferee, type Referee } from '../../../check/index.ts';
 import { budgetBounds, countBound, shareBound, switchBound, type BoundsOf, type Budgets } from '../../explorer/bounds.ts';
 import type { Addressee, NodeView, Offer } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import type { LeaseActorSnapshot } from './actor.ts';
+
+/** Nobody asks questions in these worlds, so what answers are judged by would only tell states apart. */
+export function withoutAnswers(referees: readonly Referee[]): readonly Referee[] {
+  return referees.filter((referee) => !(referee instanceof AnswerReferee));
+}
 
 const NAME = 'x';
 export const TICK_US = 1_000_000;

@@ -22,6 +22,7 @@ export function smallerWorlds<World extends CellWorld>(scenario: Scenario<World>
       members: 3,
       core: { ...config.core, memberKeys: config.core.memberKeys.slice(0, 3), replication: 3 },
       handles: [...handles.slice(0, 3), ...handles.slice(members)],
+      ...(config.keeps ? { keeps: config.keeps.slice(0, 3) } : {}),
     };
     smaller.push({
       without: 'all but three members',

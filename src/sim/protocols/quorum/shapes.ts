@@ -29,13 +29,16 @@ function lockstep(chooser: Chooser, { offsetUsMax }: FaultScale): FaultPlan {
   return { ...noFaults(), latencyUsMin: 4_000 + chooser.below(4_000), latencyUsSpread: 0, offsetUsMax };
 }
 
+/** Clocks as far off as they may be, and so much lost at most. */
+function lossy(chooser: Chooser, { ratePpmMax, offsetUsMax }: FaultScale, lossPpmMax: number): FaultPlan {
+  return { ...noFaults(), lossPpm: chooser.below(lossPpmMax), ratePpmMax, offsetUsMax };
+}
+
 /** Machines go down and come up, and wall clocks are set: a moment later, or in the middle of things. */
-function reboots(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function reboots(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(50_000),
-    ratePpmMax,
-    offsetUsMax,
+    ...lossy(chooser, scale, 50_000),
     crashEveryUs: Math.floor(termUs / 2) + chooser.below(termUs * 2),
     downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
     afterVotePpm: chooser.below(20_000),
@@ -46,26 +49,22 @@ function reboots(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSca
 }
 
 /** Many copies, many of them late by a little: messages overtake each other all the time. */
-function overtaking(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function overtaking(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(30_000),
+    ...lossy(chooser, scale, 30_000),
     duplicatePpm: 300_000 + chooser.below(400_000),
     latePpm: 100_000 + chooser.below(200_000),
-    ratePpmMax,
-    offsetUsMax,
     stallEveryUs: chooser.below(2) * termUs,
     stallUsMax: Math.floor(termUs / 4),
   };
 }
 
 /** Nearly everything goes down, again and again, and wall clocks are set back while nobody is there to remember. */
-function outages(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function outages(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(50_000),
-    ratePpmMax,
-    offsetUsMax,
+    ...lossy(chooser, scale, 50_000),
     crashEveryUs: Math.floor(termUs / 10) + chooser.below(Math.floor(termUs / 4)),
     downUsMax: termUs + chooser.below(termUs * 2),
     keepDiskPpm: 1_000_000,
@@ -76,16 +75,14 @@ function outages(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSca
 }
 
 /** Members start, vote and are started again while messages of their first moments are still under way. */
-function beginnings(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function beginnings(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(50_000),
+    ...lossy(chooser, scale, 50_000),
     cutEveryUs: chooser.below(2) * Math.floor(termUs / 20),
     cutUsMax: termUs * 3,
     duplicatePpm: 500_000 + chooser.below(400_000),
     latePpm: 100_000 + chooser.below(300_000),
-    ratePpmMax,
-    offsetUsMax,
     crashEveryUs: Math.floor(termUs / 4) + chooser.below(termUs),
     downUsMax: Math.floor(termUs / 50),
     afterVotePpm: 20_000 + chooser.below(100_000),
@@ -93,12 +90,10 @@ function beginnings(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: Fault
 }
 
 /** Members are gone for a moment, again and again, and come back with what they kept. */
-function comebacks(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function comebacks(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(50_000),
-    ratePpmMax,
-    offsetUsMax,
+    ...lossy(chooser, scale, 50_000),
     crashEveryUs: Math.floor(termUs / 2) + chooser.below(Math.floor(termUs / 4)),
     downUsMax: 1 + chooser.below(Math.floor(termUs * 1.5)),
     storageUsMin: 1,
@@ -112,14 +107,12 @@ function liars(chooser: Chooser, scale: FaultScale): FaultPlan {
 }
 
 /** Members are taken for dead, live on, and still have clients, while their successors begin. */
-function outlived(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function outlived(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(50_000),
+    ...lossy(chooser, scale, 50_000),
     duplicatePpm: chooser.below(2) * 100_000,
     latePpm: chooser.below(2) * 20_000,
-    ratePpmMax,
-    offsetUsMax,
     outliveEveryUs: Math.floor(termUs / 2) + chooser.below(termUs),
     crashEveryUs: chooser.below(2) * termUs * 4,
     downUsMax: Math.floor(termUs / 4),
@@ -147,12 +140,10 @@ function slowDisks(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultS
 }
 
 /** Members are gone for a moment, again and again, and are set up with something else when they are back. */
-function refits(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
+function refits(chooser: Chooser, scale: FaultScale): FaultPlan {
+  const { termUs } = scale;
   return {
-    ...noFaults(),
-    lossPpm: chooser.below(150_000),
-    ratePpmMax,
-    offsetUsMax,
+    ...lossy(chooser, scale, 150_000),
     crashEveryUs: Math.floor(termUs / 10) + chooser.below(Math.floor(termUs / 2)),
     downUsMax: 1 + chooser.below(Math.floor(termUs / 4)),
     storageUsMin: 1,

@@ -4,7 +4,6 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import { isRequest, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
-import { AnswerReferee } from '../../../check/index.ts';
 import { AGREEING_CLOCKS, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import {
@@ -15,13 +14,13 @@ import {
   mayAskAgain,
   ownerOf,
   TICK_US,
+  withoutAnswers,
   type LeaseBounds,
 } from '../leases/small-world.ts';
 
 export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
   bounds: leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
-  // Nobody asks questions here, so what answers are judged by would only tell states apart.
-  judgedBy: (referees) => referees.filter((referee) => !(referee instanceof AnswerReferee)),
+  judgedBy: withoutAnswers,
   tickUs: TICK_US,
 
   settings: (bounds: LeaseBounds): Settings => ({ ...leaseSettings(bounds), fencing: 'yes' }),

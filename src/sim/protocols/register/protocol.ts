@@ -3,21 +3,14 @@
  * and writes outlive their writers. It shows that the world's storage gives what a regular register
  * allows, no more and no less than the protocols above it are proved against.
  */
-import type { Chooser, Json } from '../../../kernel/index.ts';
+import { encodeName, type Chooser } from '../../../kernel/index.ts';
 import { PlainClient, type Boot, type RegisterCommand, type RegisterEvent } from '../../../core/index.ts';
-import {
-  RegularityReferee,
-  type Happened,
-  type HistoryRecord,
-  type Invoked,
-  type RecordKind,
-  type Referee,
-  type Violation,
-} from '../../../check/index.ts';
+import { RegularityReferee, type Happened, type HistoryRecord, type Invoked, type Referee } from '../../../check/index.ts';
 import { registerCodec } from '../../../wire/index.ts';
 import { drawFaults } from '../../faults.ts';
-import { PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
+import { HistoryObserver, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
 import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../../protocol.ts';
+import { bytesAsText } from '../../regular-register.ts';
 
 const TERM_US = 1_000_000;
 
@@ -135,7 +128,7 @@ class RegisterUser implements User<RegisterEvent> {
     this.#registers.delete(op);
     switch (event.kind) {
       case 'found':
-        this.#desk.record({ kind: 'responded', register: name, op, value: event.value && textOf(event.value) });
+        this.#desk.record({ kind: 'responded', register: name, op, value: bytesAsText(event.value) });
         break;
       case 'written':
         this.#desk.record({ kind: 'responded', register: name, op });
@@ -175,7 +168,7 @@ class RegisterUser implements User<RegisterEvent> {
     } else {
       const value = `${desk.incarnation}.${op}`;
       desk.record({ kind: 'invoked', register: name, op, action: 'write', value });
-      desk.command({ kind, unit, key, op, value: bytesOf(value) });
+      desk.command({ kind, unit, key, op, value: encodeName(value) });
     }
     return op;
   }
@@ -185,55 +178,33 @@ class RegisterUser implements User<RegisterEvent> {
   }
 }
 
-/** Not a judge: it counts what must happen sometimes. */
-class RegisterObserver implements Referee {
-  readonly property = 'interest';
-  readonly handles: readonly RecordKind[] = [];
-  readonly #sometimes: (name: string) => void;
+class RegisterObserver extends HistoryObserver {
   /** Writes that were not answered, by value: of the living and of the crashed. */
   readonly #unanswered = new Map<string, Invoked>();
   readonly #orphans = new Set<string>();
 
-  constructor(sometimes: (name: string) => void) {
-    this.#sometimes = sometimes;
-  }
-
-  observe(record: HistoryRecord): Violation | null {
+  protected see(record: HistoryRecord): void {
     switch (record.kind) {
       case 'invoked':
         if (record.value !== undefined) this.#unanswered.set(record.value, record);
-        break;
+        return;
       case 'responded':
         if (record.value === undefined) this.#unanswered.delete(`${record.incarnation}.${record.op}`);
         else this.#read(record.register, record.value);
-        this.#sometimes(record.value === undefined ? 'write' : 'read');
-        break;
+        return this.sometimes(record.value === undefined ? 'write' : 'read');
       case 'crashed':
-        this.#crash(record);
-        break;
+        return this.#crash(record);
       default:
-        break;
+        return;
     }
-    return null;
   }
-
-  finish(): readonly Violation[] {
-    return [];
-  }
-
-  // What an observer has seen makes no difference to any judgement.
-  snapshot(): Json {
-    return null;
-  }
-
-  restore(): void {}
 
   #read(name: string, value: string | null): void {
-    if (value === null) this.#sometimes('read-of-nothing');
-    else if (this.#orphans.has(value)) this.#sometimes('read-of-unanswered-write');
+    if (value === null) this.sometimes('read-of-nothing');
+    else if (this.#orphans.has(value)) this.sometimes('read-of-unanswered-write');
     for (const write of this.#unanswered.values()) {
       if (write.register !== name) continue;
-      this.#sometimes('read-beside-write');
+      this.sometimes('read-beside-write');
       break;
     }
   }
@@ -246,14 +217,6 @@ class RegisterObserver implements Referee {
       this.#unanswered.delete(value);
       this.#orphans.add(value);
     }
-    if (hadOne) this.#sometimes('crash-during-write');
+    if (hadOne) this.sometimes('crash-during-write');
   }
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
-}
-
-function textOf(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes);
 }

@@ -2,9 +2,8 @@
  * The small world of shared storage: clients that read and write one register, and no messages. The explorer decides when an access takes effect and
  * what a read finds, within what a regular register allows: so this world shows that it allows no more.
  */
-import type { Snapshot } from '../../../core/index.ts';
 import { budgetBounds, countBound, type Budgets } from '../../explorer/bounds.ts';
-import { AGREEING_CLOCKS, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
+import { NOTHING_LEFT_OUT, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import type { RegisterActorSnapshot } from './staging.ts';
 
@@ -19,6 +18,7 @@ interface RegisterBounds extends Budgets {
 const KEY = 'k';
 
 export const registerSmallWorld: SmallWorld<never, RegisterBounds> = {
+  ...NOTHING_LEFT_OUT,
   bounds: {
     clients: countBound('clients', [1, 4], 2, 'nodes that read and write'),
     operations: countBound('operations', [1, 6], 3, 'how many operations each client begins'),
@@ -26,10 +26,7 @@ export const registerSmallWorld: SmallWorld<never, RegisterBounds> = {
     failures: countBound('failures', [0, 8], 1, 'accesses to storage that fail, in all'),
     ...budgetBounds({ crashes: 1, instants: 0 }),
   },
-  tickUs: 1_000_000,
   settings: ({ clients }: RegisterBounds): Settings => ({ clients: String(clients), units: '1' }),
-  ratePpm: (): number => 0,
-  clocks: () => AGREEING_CLOCKS,
 
   offers({ operations, atOnce }: RegisterBounds, { node, life, actor }: NodeView): readonly Offer[] {
     const { ops, registers } = actor as unknown as RegisterActorSnapshot;
@@ -43,12 +40,6 @@ export const registerSmallWorld: SmallWorld<never, RegisterBounds> = {
   // A client that has nothing under way and crashes is only late.
   mayCrash: (_bounds: RegisterBounds, { actor }: NodeView): boolean => (actor as unknown as RegisterActorSnapshot).registers.length > 0,
   mayWake: (): boolean => false,
-  asksNothing: (): boolean => false,
   // What is written names its writer, so the search does not take one client for another; but before anything happened they are all the same.
-  alike: (): number => 0,
   firstToAct: (): number => 0,
-  rename: (core: Snapshot): Snapshot => core,
-  wakesPromptly: (): boolean => false,
-  tidy: (core: Snapshot): Snapshot => core,
-  isDead: (): boolean => false,
 };

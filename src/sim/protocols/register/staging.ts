@@ -2,6 +2,7 @@
 import { decodeName, encodeName, TenureError } from '../../../kernel/index.ts';
 import type { PlainClient, RegisterCommand, RegisterEvent, Snapshot } from '../../../core/index.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
+import { bytesAsText } from '../../regular-register.ts';
 import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import { settingCount } from '../../stage/settings.ts';
 import { calmScenario, type Actor, type Settings, type Staging } from '../../stage/staging.ts';
@@ -33,7 +34,7 @@ export const registerTapeToScript: TapeToScript<RegisterCommand, RegisterWorld> 
   spares: ['clients'],
   say(command: RegisterCommand): Said {
     const unit = command.unit === 0 ? [] : ['unit', String(command.unit)];
-    const text = (value: Uint8Array | null): string => (value ? String.fromCharCode(...value) : 'nothing');
+    const text = (value: Uint8Array | null): string => bytesAsText(value) ?? 'nothing';
     const seen = command.kind === 'swap' ? [text(command.seen)] : [];
     const value = command.kind === 'write' || command.kind === 'swap' ? [text(command.value)] : [];
     return { verb: command.kind, words: [command.key, ...seen, ...value, ...unit] };

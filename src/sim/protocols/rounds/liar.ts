@@ -1,14 +1,12 @@
 /** What a liar sends in a cell of Flease or PaxosLease: any kind of message, any field anything that its codec carries. */
-import { ballotTime, encodeName } from '../../../kernel/index.ts';
+import { ballotTime } from '../../../kernel/index.ts';
 import { ROUND_NAMES, roundKinds, RoundMessage } from '../../../core/index.ts';
 import type { Forger } from '../../protocol.ts';
 import { LiarNumbers } from '../leases/numbers-of-liars.ts';
 
-const NAMES = 100_000;
 /** Whose answers are worth something. */
 const ANSWERED: ReadonlySet<number> = new Set([roundKinds.READ, roundKinds.WRITE, roundKinds.ROUND_RELEASE]);
 const FLAGS = 64;
-const REASONS = 11;
 
 /** `highestAt` is the ballot of an instant: Flease's are buckets of time. */
 export function roundForger(
@@ -21,9 +19,7 @@ export function roundForger(
     const message = overheard ?? new RoundMessage();
     const ballot = (heard: number): ReturnType<typeof ballotTime> =>
       ballotTime(numbers.either(numbers.time(heard), [heard + 1, highestAt(ground.wallUs), highestAt(ground.wallUs + aheadUsMax)]));
-    if (overheard === null || numbers.one(4)) message.kind = 1 + ground.choose(ROUND_NAMES.flease.length - 1);
-    // Whoever heard the question can answer it, and a vote can be given back.
-    else if (numbers.one(2)) message.kind = Math.min(message.kind + (numbers.one(2) ? 1 : 3), ROUND_NAMES.flease.length - 1);
+    message.kind = numbers.kind(message.kind, overheard === null, ROUND_NAMES.flease.length - 1);
     if (numbers.isChanged) message.flags = ground.choose(FLAGS);
     if (message.kind === roundKinds.WRITE && numbers.one(2)) message.flags |= roundKinds.HAS_VALUE;
     // Most of what is said in another's name is not heard.
@@ -39,12 +35,7 @@ export function roundForger(
     message.holder = numbers.who(message.holder);
     message.holderLease = numbers.small(message.holderLease);
     message.writer = numbers.who(message.writer);
-    if (numbers.isChanged) message.reason = ground.choose(REASONS);
-    if (message.nameEnd === message.nameStart || numbers.isChanged) {
-      const name = resources[ground.choose(resources.length + 1)] ?? encodeName(`x${ground.choose(NAMES)}`);
-      message.setName(name, 0, name.length);
-    }
-    if (numbers.isChanged) message.setMeta(Uint8Array.from({ length: ground.choose(64) }, () => ground.choose(256)));
+    numbers.words(message, resources);
     return message;
   };
   const pleasing = (asked: RoundMessage): RoundMessage | null => {

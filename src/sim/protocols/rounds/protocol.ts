@@ -15,6 +15,7 @@ import {
   type RoundMessage,
 } from '../../../core/index.ts';
 import {
+  AnswerReferee,
   BeliefReferee,
   DeadlineReferee,
   ExclusionReferee,
@@ -245,8 +246,10 @@ function roundProtocol(variant: Variant): RoundProtocol {
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
-      new Unjudged(['queried', 'answered', 'listed'], 'answers of these engines are not of one instant'),
-      // A liar may write back what a holder of Flease said of itself before.
+      // Flease lets everybody write back the lease of another: a liar may do so with a token that its owner never had, or with what it said before.
+      engine === 'flease' && liars > 0
+        ? new Unjudged(['queried', 'answered', 'listed'], 'liars write back leases of others as they like')
+        : new AnswerReferee(liars === 0),
       config.habits.speaks && !(engine === 'flease' && liars > 0)
         ? new RegularityReferee()
         : new Unjudged(['invoked', 'responded'], 'what holders say of themselves is no register here'),

@@ -22,6 +22,7 @@ import {
   mayAskAgain,
   ownerOf,
   TICK_US,
+  withoutAnswers,
   type LeaseBounds,
 } from '../leases/small-world.ts';
 
@@ -54,6 +55,7 @@ export const paxosLeaseSkewedSmallWorld: RoundSmallWorld = roundSmallWorld(skewe
 function roundSmallWorld(own: BoundsOf<RoundBounds>, clocks: RoundSmallWorld['clocks']): RoundSmallWorld {
   return {
     bounds: own,
+    judgedBy: withoutAnswers,
     misfit: ({ skew = 0, beyond = 0 }: RoundBounds): string | null =>
       beyond > 0 && skew === 0 ? '--beyond goes with --skew: engines that are told of no skew do not look for any' : null,
     tickUs: TICK_US,

@@ -97,7 +97,7 @@ export class StorageUser implements User<StorageEvent> {
   event(event: StorageEvent): void {
     const desk = this.#desk;
     if (event.kind === 'answered') {
-      if (event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+      if (event.holder || event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
       return;
     }
     if (event.kind === 'compacted') {

@@ -1,0 +1,44 @@
+/**
+ * What the answers of a name's voters add up to: for every lease engine the same. Voters answer at different instants, so each
+ * engine sees to it that enough of them speak of one instant: those are steady.
+ */
+
+/** What one voter told. */
+export interface VoterAnswer<Vote> {
+  /** Null: it has none. */
+  readonly vote: Vote | null;
+  /** At one instant of the question, the same for all voters, it had no vote but this, for a lease that was not given back since. */
+  readonly isSteady: boolean;
+}
+
+export interface HolderFinding<Vote> {
+  /** The votes for the only possible holder, or for the likeliest; none if there is none. */
+  readonly votes: readonly Vote[];
+  readonly certain: boolean;
+}
+
+interface Electors<Vote> {
+  readonly voters: number;
+  readonly quorum: number;
+  /** Whether two votes are for the same try of the same lease. */
+  readonly isSame: (a: Vote, b: Vote) => boolean;
+}
+
+/**
+ * A holder is certain if a quorum had its votes at that instant. It is ruled out if so many had another vote or none that every quorum has
+ * one of them: had it held then, and not given back since, that one would have told.
+ */
+export function findingOf<Vote>(told: readonly VoterAnswer<Vote>[], { voters, quorum, isSame }: Electors<Vote>): HolderFinding<Vote> {
+  const blocking = voters - quorum + 1;
+  const steady = told.filter(({ isSteady }) => isSteady);
+  let likeliest: readonly Vote[] = [];
+  for (const { vote } of told) {
+    if (vote === null || likeliest.includes(vote)) continue;
+    const same = ({ vote: other }: VoterAnswer<Vote>): boolean => other !== null && isSame(vote, other);
+    const steadyCount = steady.filter(same).length;
+    const votes = told.filter(same).flatMap(({ vote: one }) => one ?? []);
+    if (steadyCount >= quorum) return { votes, certain: true };
+    if (steady.length - steadyCount < blocking && votes.length > likeliest.length) likeliest = votes;
+  }
+  return { votes: likeliest, certain: likeliest.length === 0 && steady.length >= blocking };
+}
