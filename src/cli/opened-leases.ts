@@ -8,6 +8,8 @@ export interface OpenedLeases {
   /** The longest term of any lease here. */
   readonly maxTermMs: number;
   readonly place: 'cell' | 'store';
+  /** Why an answer about a lease may not be certain. */
+  readonly unsure: string;
   /** What is to be said where a request timed out because nothing could be reached; null if something could. */
   readonly cutOff: (name: string) => Promise<TenureError | null>;
   /** For those who watch: resolves when nothing is about to be heard of that would be a gap. */

@@ -20,6 +20,10 @@ export async function inStore(url: string, flags: CellFlags, options: LeaseOptio
       client: storage,
       maxTermMs: storage.maxTermMs,
       place: 'store',
+      unsure:
+        storage.engine === 'plain'
+          ? 'plain registers do not tell for certain who holds a lease, only that nobody does'
+          : 'the store did not answer in time to be sure',
       cutOff: async (name) => await cutOff(storage, name),
       settled: async () => {},
       // Whoever asks a store that does not answer waits until it does.
@@ -66,7 +70,7 @@ function late(shown: string, limit: string, cause: unknown): TenureError {
 /** Nobody who holds a lease keeps the store from answering. While it is silent for its epoch, it does answer. */
 async function cutOff(storage: LeaseStorage, name: string): Promise<TenureError | null> {
   if (storage.silentForMs > 0) return null;
-  const { certain } = await storage.holder(name);
-  if (certain) return null;
+  const { holder, certain } = await storage.holder(name);
+  if (holder !== null || certain) return null;
   return new TenureError('TENURE_STORE_UNREACHABLE', `the store ${storage.url} did not answer while '${name}' was waited for`);
 }

@@ -50,16 +50,18 @@ describe.each([
   it('a lease is held until standard input closes; holder and ls tell who has it', async () => {
     const held = begin(store, 'acquire', 'reports/nightly', '--meta', 'me');
     const { token } = await held.factOf('acquired');
-    expect(run('holder', 'reports/nightly')).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(
-        new RegExp(`^reports/nightly held by me \\(process \\d+\\), token ${String(token)}, for \\S+ at most unless renewed\\n$`),
-      ),
-    });
-    expect(JSON.parse(run('holder', '--json', 'reports/nightly').stdout)).toMatchObject({ state: 'held', holder: { token, meta: 'me' } });
+    // That another holds a lease is not certain on plain registers.
+    const told = isPlain ? [69, 'unknown: plain registers do not tell .*; perhaps held'] : [0, 'held'];
+    const { code, stdout } = run('holder', 'reports/nightly');
+    expect([code, stdout]).toEqual([
+      told[0],
+      expect.stringMatching(`^reports/nightly ${told[1]} by me \\(process \\d+\\), token ${String(token)}, for `),
+    ]);
+    const state = isPlain ? 'unknown' : 'held';
+    expect(JSON.parse(run('holder', '--json', 'reports/nightly').stdout)).toMatchObject({ state, holder: { token, meta: 'me' } });
     expect(JSON.parse(run('ls', 'reports/', '--json').stdout)).toMatchObject({
       certain: true,
-      leases: [{ name: 'reports/nightly', holder: { token } }],
+      leases: [{ name: 'reports/nightly', certain: !isPlain, holder: { token } }],
     });
     const refused = run('acquire', '-n', 'reports/nightly');
     expect(refused).toMatchObject({ code: 75, stdout: '', stderr: expect.stringContaining('(TENURE_HELD)') });

@@ -4,7 +4,6 @@ import type { HolderAnswer, LeaseClient } from '../../api/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
-import type { OpenedLeases } from '../opened-leases.ts';
 import { glance, metaText, paletteFor, printJson } from '../terminal.ts';
 
 interface HolderFlags extends CellFlags {
@@ -32,14 +31,15 @@ Examples:
   tenure holder --json reports/nightly | jq .holder.token
   until ! tenure holder -q deploy; do sleep 1; done     wait until nobody has it, without taking it
 
-Exit codes: 0 held, 1 free, 69 not enough members answered to be sure, or the store did not, 77 not allowed, 78 bad configuration.`,
+Exit codes: 0 held, 1 free, 69 it is not certain: not enough members answered, the store did not, or it has plain registers and
+another holds the lease, 77 not allowed, 78 bad configuration.`,
     )
     .action(async (name: string, flags: HolderFlags) => {
-      const { client, place } = await openLeases(flags);
+      const { client, unsure } = await openLeases(flags);
       const answer = await asked(client, name);
       if (flags.json)
         printJson({ name, state: stateOf(answer), holder: answer.holder && { ...answer.holder, meta: metaText(answer.meta) } });
-      else if (!flags.quiet) process.stdout.write(`${inWords(name, answer, place)}\n`);
+      else if (!flags.quiet) process.stdout.write(`${inWords(name, answer, unsure)}\n`);
       setExit({ held: EXIT.ok, free: EXIT.free, unknown: EXIT.noQuorum }[stateOf(answer)]);
     });
 }
@@ -52,22 +52,19 @@ async function asked(client: LeaseClient, name: string): Promise<HolderAnswer> {
   }
 }
 
-const UNSURE = {
-  cell: 'not enough members answered to be sure',
-  store: 'the store did not answer in time to be sure',
-} as const;
-
 function stateOf({ holder, certain }: HolderAnswer): 'held' | 'free' | 'unknown' {
   if (!certain) return 'unknown';
   return holder === null ? 'free' : 'held';
 }
 
-function inWords(name: string, answer: HolderAnswer, place: OpenedLeases['place']): string {
+function inWords(name: string, answer: HolderAnswer, unsure: string): string {
   const { bold, dim, green, yellow } = paletteFor(process.stdout);
   const { holder } = answer;
-  if (!answer.certain) return `${bold(name)} ${yellow('unknown')}: ${UNSURE[place]}`;
-  if (holder === null) return `${bold(name)} ${green('free')}`;
+  if (holder === null) return answer.certain ? `${bold(name)} ${green('free')}` : `${bold(name)} ${yellow('unknown')}: ${unsure}`;
   const meta = metaText(answer.meta);
   const who = meta === null ? `process ${holder.incarnation}` : `${meta} ${dim(`(process ${holder.incarnation})`)}`;
-  return `${bold(name)} ${yellow('held')} by ${who}, token ${holder.token}, for ${glance(holder.remainingMsMax)} at most unless renewed`;
+  const held = `held by ${who}, token ${holder.token}, for ${glance(holder.remainingMsMax)} at most unless renewed`;
+  return answer.certain
+    ? `${bold(name)} ${held.replace('held', yellow('held'))}`
+    : `${bold(name)} ${yellow('unknown')}: ${unsure}; perhaps ${held}`;
 }
