@@ -67,8 +67,9 @@ export class Lookouts {
 
   /** An answer about a name, whoever asked. */
   note(name: string, { holder, certain, meta }: NameAnswer): void {
-    if (!certain || !this.#isWatched(name)) return;
-    if (this.#hasTrouble) {
+    // That another holds it is never certain on plain registers, and is told as the hint it is. That nobody does has to be certain.
+    if (!this.#isWatched(name) || (holder === null && !certain)) return;
+    if (this.#hasTrouble && certain) {
       this.#hasTrouble = false;
       this.#ground.gap();
     }
