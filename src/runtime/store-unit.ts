@@ -112,7 +112,15 @@ export class StoreUnit implements SharedUnit {
 
   #access(done: UnitAnswer, send: () => Promise<Answer>): void {
     if (this.#underWay < this.#atOnce) void this.#send({ sinceMs: 0, send, done });
-    else this.#unsent.push({ sinceMs: performance.now(), send, done });
+    else this.#wait({ sinceMs: performance.now(), send, done });
+  }
+
+  /** Where more is asked than the store can ever do, the oldest are never come to: they must not pile up. */
+  #wait(access: WaitingAccess): void {
+    this.#unsent.push(access);
+    const { timeoutMs = Infinity } = this.#waiting;
+    const first = this.#unsent.findIndex(({ sinceMs }) => access.sinceMs - sinceMs <= timeoutMs);
+    if (first > 0) failLater(this.#unsent.splice(0, first));
   }
 
   async #send({ send, done }: WaitingAccess): Promise<void> {
@@ -141,6 +149,10 @@ export class StoreUnit implements SharedUnit {
       return;
     }
     // Those below it have waited even longer.
-    for (const { done } of [next, ...this.#unsent.splice(0)]) queueMicrotask(() => done(FAILED));
+    failLater([...this.#unsent.splice(0), next]);
   }
+}
+
+function failLater(accesses: readonly WaitingAccess[]): void {
+  for (const { done } of accesses) queueMicrotask(() => done(FAILED));
 }

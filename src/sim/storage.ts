@@ -8,7 +8,7 @@
  */
 import { invariant, type Chooser } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId } from '../core/index.ts';
-import { Epochs } from './epochs.ts';
+import { UnitEpochs } from './unit-epochs.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import { NOT_YET } from './regular-register.ts';
@@ -41,7 +41,7 @@ export class Storage {
   readonly #termUs: number;
   readonly #counts: WorldCounts;
   readonly #registers = new Registers();
-  readonly epochs: Epochs = new Epochs();
+  readonly epochs: UnitEpochs = new UnitEpochs();
   readonly #failedUntilUs = new Map<UnitId, number>();
   readonly #diskFailedUntilUs = new Map<number, number>();
   /** Processes that an access to their own disk has failed, or never answered: only a new process gets on from there. */

@@ -3,7 +3,7 @@
  * ρ (how far the rate of a clock may be off). They are written once, by exclusive creation; where the store cannot
  * create exclusively, by the explicit act `tenure store init`. Later users adopt them or are refused.
  */
-import { decodeFloorRecord, encodeFloorRecord, FLOOR_KEY } from '../core/index.ts';
+import { decodeFloorRecord, deriveStorageTiming, encodeFloorRecord, FLOOR_KEY } from '../core/index.ts';
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
 import { corrupt, laterFormat, openJson, sealJson } from './record.ts';
@@ -132,6 +132,8 @@ function complete(kind: string, wanted: Partial<Parameters>): Parameters {
   if (!(maxTermUs >= deltaUs * 5) || !Number.isSafeInteger(maxTermUs)) {
     throw odd('maxTerm', `${formatDuration(maxTermUs)} is less than five times delta (${formatDuration(deltaUs)})`);
   }
+  // What no engine takes would shut everybody out for good.
+  deriveStorageTiming({ deltaUs, maxTermUs, rateErrorPpm });
   return { deltaUs, maxTermUs, rateErrorPpm, ...(parameters.isPlain ? { isPlain: true } : {}) };
 }
 

@@ -1,8 +1,17 @@
 /** The epoch of a store (rule 23), as the API keeps it: no access of a new epoch reaches a core that was not told of it. */
 import { expect, test } from 'vitest';
-import { Epochs } from '../../src/api/storage/epochs.ts';
+import { openStorage } from '../../src/api/index.ts';
+import { askEpoch, Epochs } from '../../src/api/storage/epochs.ts';
 import { SystemClocks, type SharedUnit, type UnitAnswer } from '../../src/runtime/index.ts';
-import { adoptParameters, defaultParameters, isWaitedOut, MemorySpace, MemoryStore, noteWaitedOut } from '../../src/store/index.ts';
+import {
+  adoptParameters,
+  defaultParameters,
+  isWaitedOut,
+  MemorySpace,
+  MemoryStore,
+  noteWaitedOut,
+  PARAMETERS_KEY,
+} from '../../src/store/index.ts';
 import { TenureError } from '../../src/kernel/index.ts';
 
 const ACCESS = { timeoutMs: 1000 };
@@ -122,4 +131,67 @@ test('parameters that were lost are written again; a store that was set up diffe
   held.letEpoch();
   while (held.refused.length === 0) await turn();
   expect([held.refused, held.entered.length]).toEqual([['TENURE_STORE_PARAMS'], 2]);
+});
+
+test('an observation that ends while the next epoch is being asked for is not noted under that one', async () => {
+  const { space, store, epochs, held } = await stage();
+  space.loseAll();
+  epochs.heard(LOST);
+  held.letEpoch();
+  while (held.entered.length < 2) await turn();
+  // The parameters are read after the epoch was told, and before the core hears of it.
+  let letParameters = (): void => {};
+  const reading = new Promise<void>((resolve) => (letParameters = resolve));
+  const read = store.read.bind(store);
+  let isAsked = false;
+  store.read = async (key, options) => {
+    if (key === PARAMETERS_KEY) isAsked = true;
+    if (key === PARAMETERS_KEY) await reading;
+    return await read(key, options);
+  };
+  space.loseAll();
+  epochs.heard(LOST);
+  held.letEpoch();
+  while (!isAsked) await turn();
+  await epochs.waited();
+  expect(await isWaitedOut(new MemoryStore(space), 'memory/3')).toBe(false);
+  letParameters();
+  while (held.entered.length < 3) await turn();
+  await epochs.waited();
+  expect(await isWaitedOut(new MemoryStore(space), 'memory/3')).toBe(true);
+});
+
+test('who shares a store with others hears of an epoch that one of them has asked for', async () => {
+  const { space, store, epochs, held } = await stage();
+  const answers: boolean[] = [];
+  epochs.unit.read('x', ({ ok }) => void answers.push(ok));
+  space.loseAll();
+  const asking = askEpoch(store, ACCESS);
+  held.letEpoch();
+  expect(await asking).toBe('memory/2');
+  held.answers[0]?.(OK);
+  await turn();
+  held.letEpoch();
+  while (held.entered.length < 2) await turn();
+  expect([answers, held.entered]).toEqual([[false], [true, false]]);
+  const again = askEpoch(store, ACCESS);
+  held.letEpoch();
+  await again;
+  epochs.unit.read('x', ({ ok }) => void answers.push(ok));
+  held.answers[1]?.(OK);
+  expect([answers, held.entered.length]).toEqual([[false, true], 2]);
+});
+
+test('a client takes nothing in an epoch that only another client of the same store object has asked for', async () => {
+  const space = new MemorySpace();
+  const shared = new MemoryStore(space);
+  const options = { maxTerm: '500ms', delta: '20ms' };
+  const holding = await openStorage(new MemoryStore(space), options);
+  const first = await openStorage(shared, options);
+  const held = await holding.acquire('x');
+  space.loseAll();
+  const second = await openStorage(shared, options);
+  const taken = await first.tryAcquire('x');
+  expect(taken.ok && held.valid).toBe(false);
+  for (const one of [holding, first, second]) await one.close();
 });

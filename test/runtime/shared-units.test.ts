@@ -172,19 +172,19 @@ describe('a store that fails', () => {
   });
 });
 
-describe('more accesses than a store can do at once', () => {
-  /** Answers when it is told to. */
-  class SlowStore extends ToldStore {
-    readonly sent: string[] = [];
-    readonly answers: (() => void)[] = [];
+/** Answers when it is told to. */
+class SlowStore extends ToldStore {
+  readonly sent: string[] = [];
+  readonly answers: (() => void)[] = [];
 
-    override read(key = ''): Promise<Uint8Array | null> {
-      this.sent.push(key);
-      return new Promise((resolve) => this.answers.push(() => resolve(null)));
-    }
+  override read(key = ''): Promise<Uint8Array | null> {
+    this.sent.push(key);
+    return new Promise((resolve) => this.answers.push(() => resolve(null)));
   }
-  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+}
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
+describe('more accesses than a store can do at once', () => {
   test('wait, and the latest is sent first', async () => {
     const store = new SlowStore();
     const unit = new StoreUnit(store, { atOnce: 2 });
@@ -220,8 +220,20 @@ describe('more accesses than a store can do at once', () => {
     while (performance.now() - from < 3) await turn();
     store.answers[0]?.();
     await turn();
-    expect([store.sent, done]).toEqual([['a'], ['a true', 'c false', 'b false']]);
+    expect([store.sent, done]).toEqual([['a'], ['a true', 'b false', 'c false']]);
   });
+});
+
+test('what waits for too long is answered though newer accesses keep coming, and does not pile up', async () => {
+  const store = new SlowStore();
+  const unit = new StoreUnit(store, { atOnce: 1, timeoutMs: 1 });
+  const done: string[] = [];
+  for (const key of ['a', 'b', 'c']) unit.read(key, ({ ok }) => void done.push(`${key} ${ok}`));
+  const from = performance.now();
+  while (performance.now() - from < 3) await turn();
+  unit.read('d', () => undefined);
+  await turn();
+  expect([store.sent, done]).toEqual([['a'], ['b false', 'c false']]);
 });
 
 test('a core that asks for a unit it does not have is stopped, and says so', () => {

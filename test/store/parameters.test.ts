@@ -129,6 +129,14 @@ describe('the parameters of a store', () => {
     }
   });
 
+  test('that no engine can use are not written: nobody could ever use the store', async () => {
+    for (const odd of [{ rateErrorPpm: 300_000 }, { rateErrorPpm: 0.5 }, { maxTermUs: spanUs(2 * 86_400_000_000) }]) {
+      const store = new MemoryStore();
+      await expect(adoptParameters(store, odd)).rejects.toMatchObject({ code: 'TENURE_BAD_TIMING' });
+      expect(await readParameters(store)).toBeNull();
+    }
+  });
+
   test('that are damaged or of a later version are refused, never written anew', async () => {
     const store = new MemoryStore();
     await store.write(PARAMETERS_KEY, sealJson(PARAMETERS_KEY, 'parameters', { format: 2 }));

@@ -21,13 +21,32 @@ interface EpochGround {
   readonly refused: (error: TenureError) => void;
 }
 
+/** Who goes by the epoch of a store: whoever asks for it sets it for all accesses of that store, and the others would never hear of it. */
+const users = new WeakMap<Store, Set<Epochs>>();
+
+/** The epoch of the store from here on, told to all its users in this process. */
+export async function askEpoch(store: Store, access: AccessOptions): Promise<string> {
+  const epoch = await store.epoch(access);
+  for (const user of users.get(store) ?? []) user.tell(epoch);
+  return epoch;
+}
+
+interface Asked {
+  readonly epoch: string;
+  /** Nothing need be waited for in it. */
+  readonly isWaited: boolean;
+}
+
 const FAILED = { ok: false, isLost: false, value: null, version: null, keys: null } as const;
 
 export class Epochs {
   /** The unit for the core: accesses end well only in the epoch that the core knows of. */
   readonly unit: SharedUnit;
   readonly #ground: EpochGround;
+  /** That the core knows of. */
   #epoch = '';
+  /** Of the store's accesses by now, whoever asked for it. */
+  #latest = '';
   /** Counts epochs, and the times between them: an answer counts only if nothing has changed since it was asked. */
   #turn = 0;
   #isSettled = false;
@@ -48,16 +67,20 @@ export class Epochs {
 
   /** Throws what keeps it from knowing the epoch. */
   async begin(access: AccessOptions): Promise<void> {
-    this.#ground.entered(await this.#ask(access));
-    this.#isSettled = true;
+    const { store } = this.#ground;
+    users.set(store, (users.get(store) ?? new Set()).add(this));
+    this.#enter(await this.#ask(access));
   }
 
   /** An access failed. */
   heard(error: unknown): void {
-    if (!(error instanceof TenureError) || error.code !== 'TENURE_STORE_EPOCH' || !this.#isSettled) return;
-    this.#isSettled = false;
-    this.#turn++;
-    void this.#settle();
+    if (error instanceof TenureError && error.code === 'TENURE_STORE_EPOCH') this.#unsettle();
+  }
+
+  /** Somebody has asked for the epoch of the store. */
+  tell(epoch: string): void {
+    this.#latest = epoch;
+    if (epoch !== this.#epoch) this.#unsettle();
   }
 
   /** One observation has passed in this epoch: later openers need not wait. It is a favour to them, and may fail. */
@@ -68,18 +91,25 @@ export class Epochs {
 
   stop(): void {
     this.#isStopped = true;
+    users.get(this.#ground.store)?.delete(this);
     this.#callOff();
+  }
+
+  #unsettle(): void {
+    if (!this.#isSettled) return;
+    this.#isSettled = false;
+    this.#turn++;
+    void this.#settle();
   }
 
   async #settle(): Promise<void> {
     while (!this.#isSettled && !this.#isStopped) {
       try {
         const { store, parameters, access } = this.#ground;
-        const isWaited = await this.#ask(access);
+        const asked = await this.#ask(access);
         await adoptParameters(store, parameters, access);
         if (this.#isStopped) return;
-        this.#ground.entered(isWaited);
-        this.#isSettled = true;
+        if (asked.epoch === this.#latest) this.#enter(asked);
       } catch (error) {
         if (this.#isStopped) return;
         if (!(error instanceof TenureError) || error.code !== 'TENURE_STORE_PARAMS') await this.#rest();
@@ -88,13 +118,21 @@ export class Epochs {
     }
   }
 
-  /** True if nothing need be waited for in the epoch that the store is in. */
-  async #ask(access: AccessOptions): Promise<boolean> {
+  async #ask(access: AccessOptions): Promise<Asked> {
     const { store } = this.#ground;
-    const epoch = await store.epoch(access);
-    const isWaited = store.mayForget === false || (await isWaitedOut(store, epoch, access));
+    for (;;) {
+      const epoch = await askEpoch(store, access);
+      const isWaited = store.mayForget === false || (await isWaitedOut(store, epoch, access));
+      // Another user may have asked meanwhile, and heard of another.
+      if (epoch === this.#latest) return { epoch, isWaited };
+    }
+  }
+
+  /** What the core asks for when it is told is of this epoch already. */
+  #enter({ epoch, isWaited }: Asked): void {
     this.#epoch = epoch;
-    return isWaited;
+    this.#isSettled = true;
+    this.#ground.entered(isWaited);
   }
 
   #rest(): Promise<void> {

@@ -4,6 +4,7 @@ import { incarnation, SeededChooser, TenureError, type Incarnation } from '../..
 import { SystemClocks } from '../../runtime/index.ts';
 import { adoptParameters, openStore, qualify, type AccessOptions, type Parameters, type Store } from '../../store/index.ts';
 import { storageEngine } from './engine.ts';
+import { askEpoch } from './epochs.ts';
 import { StorageNode, type StorageSurroundings } from './node.ts';
 import { StorageObserver } from './observer.ts';
 import { wantedParameters, type StorageOptions } from './options.ts';
@@ -23,7 +24,7 @@ export async function openStorage(where: string | Store, options: StorageOptions
   try {
     if (!isOwned) {
       // It may have started anew since its owner looked.
-      await store.epoch(accessOf(options));
+      await askEpoch(store, accessOf(options));
       await qualify(store, options);
     }
     const node = await startNode(store, isOwned, wanted, options, {

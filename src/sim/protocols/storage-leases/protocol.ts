@@ -48,8 +48,8 @@ export interface StorageWorld {
 }
 
 type StorageScenario = Scenario<StorageWorld>;
-export type StorageNode = DeltaLeaseCore | CasLeaseCore;
-export type StorageProtocolKit = SimProtocol<never, StorageCommand, StorageEvent, StorageWorld, StorageNode>;
+export type SimulatedLeaseCore = DeltaLeaseCore | CasLeaseCore;
+export type StorageProtocolKit = SimProtocol<never, StorageCommand, StorageEvent, StorageWorld, SimulatedLeaseCore>;
 
 export interface StorageVariant {
   readonly name: string;
@@ -148,7 +148,7 @@ export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKi
     plan: (chooser: Chooser, mutant: string | null): StorageScenario => planWorld(variant, chooser, mutant),
     smaller: smallerWorlds,
 
-    core({ config: { timing } }: StorageScenario, boot: Boot, name: string | null): StorageNode {
+    core({ config: { timing } }: StorageScenario, boot: Boot, name: string | null): SimulatedLeaseCore {
       const mutant = mutantOf(variant, name);
       if (kind === 'swap') return new CasLeaseCore({ unit: 0, timing }, boot, casRules(mutant));
       const isLiteral = kind === 'literal';
@@ -161,7 +161,7 @@ export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKi
       return new DeltaLeaseCore(config, boot, deltaRules(mutant, isLiteral));
     },
 
-    user: ({ config }: StorageScenario, core: StorageNode, desk: Desk<StorageCommand>): User<StorageEvent> =>
+    user: ({ config }: StorageScenario, core: SimulatedLeaseCore, desk: Desk<StorageCommand>): User<StorageEvent> =>
       new StorageUser(config.habits, config.handles[desk.node] ?? 0, core, desk),
 
     referees: ({ config }: StorageScenario, sometimes: (name: string) => void): Referee[] => [

@@ -11,7 +11,7 @@ import type { Said } from '../../tape.ts';
 import { LeaseActor, sayLease } from '../leases/actor.ts';
 import type { LeaseHolder } from '../leases/user.ts';
 import { leaseTapeToScript } from '../leases/staging.ts';
-import type { StorageNode, StorageVariant, StorageWorld } from './protocol.ts';
+import type { SimulatedLeaseCore, StorageVariant, StorageWorld } from './protocol.ts';
 
 /** `poll`: how often a held lease is looked at, and how long after a failure it is tried again; 0s is as derived from δ. `eventually`: exclusion is judged from this instant on; 0s is always. */
 const DEFAULTS: Settings = {
@@ -44,7 +44,7 @@ const COMPACTIONS_FROM = 1_000_000;
 /** Where all goes well an access takes this part of δ. */
 const ACCESSES_PER_DELTA = 4;
 
-export type StorageStaging = Staging<StorageCommand, StorageEvent, StorageWorld, StorageNode>;
+export type StorageStaging = Staging<StorageCommand, StorageEvent, StorageWorld, SimulatedLeaseCore>;
 
 export function storageStaging({ kind, renewal }: StorageVariant): StorageStaging {
   return {
@@ -85,7 +85,8 @@ export function storageStaging({ kind, renewal }: StorageVariant): StorageStagin
 
     nodeName: (_scenario: Scenario<StorageWorld>, node: number): string => ASKER_NAMES[node] ?? `n${node}`,
     latencyUs: ({ config }: Scenario<StorageWorld>): number => Math.ceil(config.timing.deltaUs / ACCESSES_PER_DELTA),
-    actor: (_scenario: Scenario<StorageWorld>, core: StorageNode, desk: Desk<StorageCommand>): StorageActor => new StorageActor(core, desk),
+    actor: (_scenario: Scenario<StorageWorld>, core: SimulatedLeaseCore, desk: Desk<StorageCommand>): StorageActor =>
+      new StorageActor(core, desk),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { UnitId } from '../core/index.ts';
 
-export class Epochs {
+export class UnitEpochs {
   readonly #current = new Map<UnitId, number>();
   /** By unit, the last epoch that somebody has waited out. The first one has nothing to wait for. */
   readonly #waitedOut = new Map<UnitId, number>();
