@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
 import { DurableFiles } from '../../src/store/file/disk.ts';
+import { createIdentity, readIdentity } from '../../src/store/file/identity.ts';
 import { fileNameOf, keyOfFileName, Layout } from '../../src/store/file/layout.ts';
 import { VersionFiles } from '../../src/store/file/versions.ts';
 import { Gate } from '../../src/store/gate.ts';
@@ -147,6 +148,34 @@ describe('the directory of a store', () => {
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
     for (const name of names) expect(name.length).toBeLessThanOrEqual(240);
     expect(keyOfFileName(fileNameOf('x'.repeat(255)))).toBeNull();
+  });
+});
+
+describe('a directory that another process sets up at the same time', () => {
+  test('is the store that the other has made of it', async () => {
+    const path = freshDir();
+    const [url, layout, wishes] = [`file://${path}`, new Layout(path), { swap: undefined, sync: false }];
+    const theirs = await createIdentity(url, layout, wishes, false);
+    // As if it had been there only after we had looked for it.
+    expect(await createIdentity(url, layout, wishes, false)).toEqual(theirs);
+    expect(await createIdentity(url, layout, { swap: false, sync: false }, false)).toEqual(theirs);
+    writeFileSync(join(path, 'more'), '');
+    expect(await createIdentity(url, layout, wishes, false)).toEqual(theirs);
+  });
+
+  test('is not taken for damaged because its first records come meanwhile', async () => {
+    const path = freshDir();
+    await (await open(path)).write('x', bytes('one'));
+    const layout = new Layout(path);
+    const [aside, { keys }] = [join(path, 'aside'), layout];
+    renameSync(layout.identity, aside);
+    Object.defineProperty(layout, 'keys', {
+      get: () => {
+        renameSync(aside, layout.identity);
+        return keys;
+      },
+    });
+    expect(await readIdentity(`file://${path}`, layout)).toMatchObject({ keeping: 'versions' });
   });
 });
 

@@ -120,7 +120,11 @@ export class Lookouts {
 
   stop(): void {
     for (const targets of [this.#names, this.#prefixes]) {
-      for (const { callOff } of targets.values()) callOff();
+      for (const target of targets.values()) {
+        // A look that is under way plans no other.
+        target.watches = 0;
+        target.callOff();
+      }
       targets.clear();
     }
   }

@@ -37,8 +37,11 @@ export async function readIdentity(url: string, layout: Layout): Promise<Directo
   const names = await namesIn(layout.root);
   if (names === null) throw storeUnreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
   const kept = await namesIn(layout.keys);
-  if (kept !== null && kept.length > 0) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
-  return null;
+  if (kept === null || kept.length === 0) return null;
+  // Somebody else may have set it up since, and used it.
+  const since = await contentOf(layout.identity);
+  if (since === null) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
+  return parse(since);
 }
 
 /** Makes the directory a store. If somebody else is first, theirs counts. */
@@ -48,7 +51,10 @@ export async function createIdentity(
   wishes: DirectoryWishes,
   isExplicit: boolean,
 ): Promise<DirectoryIdentity> {
-  const others = ((await namesIn(layout.root)) ?? []).filter((name) => !['keys', 'new', 'lost+found'].includes(name));
+  const names = (await namesIn(layout.root)) ?? [];
+  const theirs = names.includes(KEY) ? await readIdentity(url, layout) : null;
+  if (theirs) return theirs;
+  const others = names.filter((name) => !['keys', 'new', 'lost+found'].includes(name));
   if (others.length > 0) throw unfit(url, `the directory is not empty (${others.slice(0, 3).join(', ')}): give the store one of its own`);
   const isShared = await isSharedFileSystem(layout.root);
   const keeping = (wishes.swap ?? !isShared) ? 'versions' : 'registers';

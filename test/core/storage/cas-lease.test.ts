@@ -224,6 +224,28 @@ describe('renew', () => {
   });
 });
 
+test('a swap of an earlier epoch that lands in this one makes no holder: what came before it may be lost', () => {
+  const store = new ScriptedStore();
+  const [p, q] = [store.cas(), store.cas()];
+  q.acquire(1);
+  store.run(CREATE_US);
+  q.release(1);
+  store.run(ACCESS_US);
+  const free = store.registers.get('r') ?? new Uint8Array();
+  store.next({ landsAfterUs: 10 * ACCESS_US }, of(p, 'swap'));
+  p.acquire(1);
+  store.run(ACCESS_US);
+  q.acquire(2);
+  store.run(TAKE_US);
+  // The store has started anew without what the other wrote.
+  store.registers.set('r', free);
+  p.command({ kind: 'epoch', isWaitedOut: false });
+  store.run(20 * DELTA_US);
+  expect([recordOf(store)?.owner, q.remainingUs(2) > 0, p.said()]).toEqual([1, true, []]);
+  store.run(TIMING.observationUs);
+  expect([q.remainingUs(2), p.said()]).toEqual([0, ['epoch-waited', 'granted 1']]);
+});
+
 describe('tokens', () => {
   test('are above the record, whatever wall clocks say', () => {
     const store = new ScriptedStore();
@@ -261,6 +283,21 @@ describe('tokens', () => {
     q.acquire(1);
     store.run(CREATE_US + ACCESS_US);
     expect(tokenOf(q)).toBe(token + 1);
+  });
+
+  test('are above them also where the clock shows the very token of one that was erased', () => {
+    const store = new ScriptedStore();
+    const [p, q] = [store.cas(), store.cas()];
+    p.acquire(1);
+    store.run(CREATE_US);
+    p.release(1);
+    store.run(ACCESS_US);
+    p.command({ kind: 'compact', lease: 2, name: R });
+    store.run(4 * ACCESS_US);
+    q.wallOffUs = tokenOf(p) - q.wallUs - ACCESS_US;
+    q.acquire(1);
+    store.run(CREATE_US + ACCESS_US);
+    expect(tokenOf(q)).toBe(tokenOf(p) + 1);
   });
 
   test('are above them also for one that found nothing before the record came and went', () => {

@@ -124,6 +124,26 @@ describe('requests of one process', () => {
     expect(p.said()).toEqual(['refused 2 queued', 'granted 1', 'refused 3 held']);
   });
 
+  test('that do not wait stand only behind one that has stopped, not behind others that want it', () => {
+    for (const kind of ['plain', 'cas'] as const) {
+      const store = new ScriptedStore();
+      const p = store[kind]();
+      p.acquire(1);
+      store.run(TAKE_US);
+      p.release(1);
+      p.acquire(2, { waitUs: 0 });
+      p.acquire(3, { waitUs: 0 });
+      expect(p.said()).toEqual(['granted 1', 'stopped 1', 'refused 3 queued']);
+      store.run(2 * TAKE_US);
+      expect(p.said()).toEqual(['released 1', 'granted 2']);
+      p.release(2);
+      p.acquire(4);
+      p.acquire(5, { waitUs: 0 });
+      store.run(2 * TAKE_US);
+      expect(p.said()).toEqual(['stopped 2', 'refused 5 queued', 'released 2', 'granted 4']);
+    }
+  });
+
   test('end when their patience does, in line or not', () => {
     const store = new ScriptedStore();
     const [p, q] = [store.plain(), store.plain()];
@@ -249,8 +269,12 @@ describe('questions', () => {
       store.run(TAKE_US);
       expect(p.remainingUs(1)).toBeGreaterThan(0);
       expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: false });
-      store.run(TIMING.observationUs);
+      // What is read before that is no more certain when it is told after that.
+      store.run(TIMING.observationUs - TAKE_US - ACCESS_US / 2 - (kind === 'plain' ? ACCESS_US + TIMING.pauseUs : 0));
       q.command({ kind: 'query', lease: 2, name: R });
+      store.run(TAKE_US);
+      expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: false });
+      q.command({ kind: 'query', lease: 3, name: R });
       store.run(TAKE_US);
       expect(q.events.pop()).toMatchObject({ kind: 'answered', holder: null, certain: true });
     }

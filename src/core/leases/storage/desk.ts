@@ -62,8 +62,9 @@ export class ClaimDesk<Does extends Doing> {
     return first === undefined ? undefined : this.#claims.get(first);
   }
 
-  isWanted(name: string): boolean {
-    return this.#lines.has(name);
+  /** How many are in line for a name. */
+  wantedBy(name: string): number {
+    return this.#lines.get(name)?.length ?? 0;
   }
 
   /** The one that is first in line from here on, if there is one and it was not before. */

@@ -73,13 +73,14 @@ export class StorageLeases<Does extends Doing> {
 
   // ── In line ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** First in line, or in line. One that does not wait is refused where it would have to. */
+  /** First in line, or in line. One that does not wait is refused where it would have to, but for one that is about to be gone. */
   enter(claim: StorageClaim<Does>, step: StorageStep): void {
     const { desk } = this.ground;
     const first = desk.firstFor(claim.name);
     if (first?.phase === 'holding' && this.isOver(first, step)) this.lose(first, step);
     const ahead = desk.firstFor(claim.name);
-    if (ahead !== undefined && !claim.waits && (ahead.phase === 'holding' || (ahead.phase === 'contending' && !ahead.isCalledOff))) {
+    const isGoing = ahead?.phase === 'releasing' || ahead?.isCalledOff;
+    if (ahead !== undefined && !claim.waits && !(isGoing && desk.wantedBy(claim.name) === 1)) {
       const reason = ahead.phase === 'holding' ? 'held' : 'queued';
       step.emit({ kind: 'refused', lease: claim.lease, reason, holder: this.#ownHint(ahead, step), unreached: [] });
       return;
