@@ -2,6 +2,9 @@
  * Many shells count in one file, each time under `tenure run`, while members are killed and restarted one after the other. Reading
  * and writing are apart, so that two at once would lose a count. The count, every exit code and the order of tokens must be
  * exact. `--shells N`, `--times N`, `--term MS`, `--json`; exit 1 if anything is not.
+ *
+ * With `--store file`, `file:FOLDER`, `postgres` or `redis` it is processes that count, under leases of a store, and processes that are killed; a server is killed
+ * and restarted once. `--plain` (a directory without compare-and-set), `--processes N`, `--times N`, `--kills N`, `--term MS`, `--delta MS`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,14 +24,32 @@ const { values } = parseArgs({
   options: {
     shells: { type: 'string', default: '16' },
     times: { type: 'string', default: '50' },
-    term: { type: 'string', default: '10000' },
+    term: { type: 'string' },
+    store: { type: 'string' },
+    plain: { type: 'boolean', default: false },
+    processes: { type: 'string', default: '8' },
+    kills: { type: 'string', default: '20' },
+    delta: { type: 'string', default: '50' },
     json: { type: 'boolean', default: false },
   },
 });
-const [shells = 0, times = 0, termMs = 0] = [values.shells, values.times, values.term].map(Number);
-if (![shells, times, termMs].every((number) => Number.isInteger(number) && number > 0)) {
-  process.stderr.write('bench/counter.mjs: --shells, --times and --term take positive whole numbers\n');
+const terms = values.store === undefined ? '10000' : '2000';
+const numbers = [values.shells, values.times, values.term ?? terms, values.processes, values.kills, values.delta].map(Number);
+const [shells = 0, times = 0, termMs = 0, processes = 0, kills = 0, deltaMs = 0] = numbers;
+if (!numbers.every((number) => Number.isInteger(number) && number > 0)) {
+  process.stderr.write('bench/counter.mjs: --shells, --times, --term, --processes, --kills and --delta take positive whole numbers\n');
   process.exit(64);
+}
+if (values.store !== undefined) {
+  const isDirectory = /^file(?:$|:.)/.test(values.store);
+  if (!(isDirectory || ((values.store === 'postgres' || values.store === 'redis') && !values.plain))) {
+    process.stderr.write('bench/counter.mjs: --store is file, file:FOLDER, postgres or redis, and --plain is for directories\n');
+    process.exit(64);
+  }
+  const { countOnStore, storeCountInWords, isExact } = await import('./parts/store-count.mjs');
+  const counted = await countOnStore({ store: values.store, plain: values.plain, processes, times, termMs, deltaMs, kills });
+  console.log(values.json ? JSON.stringify(counted) : storeCountInWords(counted));
+  process.exit(isExact(counted) ? 0 : 1);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tenure-counter-'));
@@ -52,12 +73,12 @@ async function startMember(id) {
 const parts = await Promise.all(IDS.map(startMember));
 
 let isOver = false;
-let kills = 0;
+let memberKills = 0;
 /** One at a time: the next is killed when the silence of the last is over. */
 async function killInTurn() {
   for (let turn = 0; !isOver; turn = (turn + 1) % IDS.length) {
     await parts[turn]?.kill();
-    kills++;
+    memberKills++;
     parts[turn] = await startMember(IDS[turn] ?? '');
   }
 }
@@ -104,7 +125,7 @@ const result = {
   counted: Number(linesOf(count)[0]),
   wrongCodes: linesOf(wrong),
   tokensRise: told.every((token, i) => i === 0 || token > (told[i - 1] ?? Infinity)),
-  kills,
+  kills: memberKills,
   seconds: Math.round(tookMs / 100) / 10,
   loadAfter: load(),
 };
@@ -115,7 +136,7 @@ else {
     `${shells} shells x ${times} commands: counted ${result.counted} of ${result.expected}, ${result.wrongCodes.length} wrong exit codes`,
   );
   console.log(
-    `tokens ${result.tokensRise ? 'rise' : 'DO NOT RISE'}; ${kills} members killed and restarted; ${result.seconds} s, load ${result.loadAfter}`,
+    `tokens ${result.tokensRise ? 'rise' : 'DO NOT RISE'}; ${memberKills} members killed and restarted; ${result.seconds} s, load ${result.loadAfter}`,
   );
   for (const line of result.wrongCodes) console.log(`  ${line}`);
 }

@@ -18,15 +18,20 @@ export class Part {
 
   /**
    * @param {string} script its name in this folder
-   * @param {{ profileDir?: string | undefined, args?: readonly string[] }} [options] `profileDir`: where its CPU profile goes when it ends
+   * @param {{ profileDir?: string | undefined, args?: readonly string[], onNotice?: (notice: string) => void }} [options] `profileDir`: where its
+   * CPU profile goes when it ends; `onNotice`: is told what it says by itself
    */
-  constructor(script, { profileDir, args = [] } = {}) {
+  constructor(script, { profileDir, args = [], onNotice = () => {} } = {}) {
     const execArgv =
       profileDir === undefined
         ? []
         : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`, `--cpu-prof-name=${script}-${args.join('-')}.cpuprofile`];
     this.#child = fork(fileURLToPath(new URL(script, import.meta.url)), [...args], { execArgv });
-    this.#child.on('message', (/** @type {{ answer?: any, error?: string }} */ { answer, error }) => {
+    this.#child.on('message', (/** @type {{ answer?: any, error?: string, notice?: string }} */ { answer, error, notice }) => {
+      if (notice !== undefined) {
+        onNotice(notice);
+        return;
+      }
       const asked = this.#asked.shift();
       if (error === undefined) asked?.resolve(answer);
       else asked?.reject(new Error(`${script}: ${error}`));
@@ -78,6 +83,11 @@ export function serve(answers) {
   };
   process.on('message', (/** @type {{ question: string, details: object }} */ message) => void answer(message));
   process.on('disconnect', () => process.exit());
+}
+
+/** Something that nobody has asked for. @param {string} notice */
+export function notify(notice) {
+  process.send?.({ notice });
 }
 
 /** @param {number} count */

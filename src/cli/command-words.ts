@@ -11,7 +11,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** The same error, or one whose advice names commands. */
 export function inCommandWords(error: TenureError): TenureError {
   const { code, details } = error;
-  const { name, unreached, engine, missing, what } = details;
+  const { name, unreached, missing, what } = details;
   if (code === 'TENURE_WAIT_TIMEOUT' && typeof name === 'string' && unreached === undefined) {
     return new TenureError(
       code,
@@ -21,7 +21,9 @@ export function inCommandWords(error: TenureError): TenureError {
   }
   const instead = typeof missing === 'string' ? INSTEAD[missing] : undefined;
   if (code === 'TENURE_UNSUPPORTED' && instead !== undefined) {
-    return new TenureError(code, `the engine '${engine}' ${what}: ${instead}, or choose another engine`, details);
+    // Between what cannot be done and the last way out is what a program would do.
+    const [before, after] = [error.message.indexOf(`${what}: `), error.message.lastIndexOf(', or ')];
+    return new TenureError(code, `${error.message.slice(0, before)}${what}: ${instead}${error.message.slice(after)}`, details);
   }
   return error;
 }

@@ -1,5 +1,5 @@
 /**
- * How any command finds its cell: flags, then environment, then a config file, each setting from the first that has it. What
+ * How any command finds its cell or its store: flags, then environment, then a config file, each setting from the first that has it. What
  * is wrong or missing is told with where it was said, and ends with exit code 78. A config file is never looked for: a lock
  * that depends on the folder one happens to be in would be two locks.
  */
@@ -9,10 +9,19 @@ import type { Command } from 'commander';
 import { parseEngine, type EngineOptions, type ConnectOptions, type JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';
 import { checkMember } from './member-check.ts';
-import { checkSetting, flagOf, SETTING_KEYS, SETTINGS, variableOf, type SettingKey, type CliSettings } from './settings.ts';
+import {
+  checkSetting,
+  flagOf,
+  SETTING_KEYS,
+  SETTINGS,
+  variableOf,
+  type CliSettings,
+  type SettingKey,
+  type SettingUser,
+} from './settings.ts';
 import { whyUnreadable } from './unreadable.ts';
 
-/** What commander has made of the flags that `addCellOptions` and `addMemberOptions` add. */
+/** What commander has made of the flags that `addLeaseOptions`, `addCellOptions` and `addMemberOptions` add. */
 export type CellFlags = Partial<Record<Exclude<SettingKey, 'keepVotes'>, string>> & { readonly keepVotes?: boolean } & {
   readonly config?: string;
   readonly connectTimeout?: string;
@@ -24,26 +33,41 @@ export interface FoundSettings {
   readonly settings: CliSettings;
   /** Where each was said: a flag, a variable, or file and line. */
   readonly origins: Partial<Record<SettingKey, string>>;
+  /** Those that the command line says, itself or by the file it names; the others are what this process found around it. */
+  readonly byCommandLine: ReadonlySet<SettingKey>;
+}
+
+/** Settings with where they were said. */
+export type Sourced = Pick<FoundSettings, 'settings' | 'origins'>;
+
+/** The flags with which whoever uses leases finds them: in a cell, or in a store. */
+export function addLeaseOptions(command: Command): Command {
+  return addOptions(command, ['leases', 'cell']).option(
+    '--connect-timeout <duration>',
+    'how long to look for a majority, or for the store, before giving up: 5s',
+  );
 }
 
 /** The flags with which a client finds its cell. */
 export function addCellOptions(command: Command): Command {
-  return addOptions(command, ({ forClients }) => forClients).option(
-    '--connect-timeout <duration>',
-    'how long to look for a majority before giving up: 5s',
-  );
+  return addOptions(command, ['cell']).option('--connect-timeout <duration>', 'how long to look for a majority before giving up: 5s');
 }
 
-/** All flags there are, for a member. */
+/** The flags of a member. */
 export function addMemberOptions(command: Command): Command {
-  return addOptions(command, () => true);
+  return addOptions(command, ['cell', 'members']);
 }
 
-function addOptions(command: Command, isWanted: (setting: (typeof SETTINGS)[SettingKey]) => boolean): Command {
+/** All flags there are. */
+export function addAllOptions(command: Command): Command {
+  return addOptions(command, ['leases', 'cell', 'members']);
+}
+
+function addOptions(command: Command, users: readonly SettingUser[]): Command {
   command.option('--config <file>', 'a config file with any of these settings (TENURE_CONFIG)');
   for (const key of SETTING_KEYS) {
-    const { placeholder, meaning } = SETTINGS[key];
-    if (isWanted(SETTINGS[key])) command.option(`${flagOf(key)} ${placeholder}`.trim(), `${meaning} (${variableOf(key)})`);
+    const { placeholder, meaning, usedBy } = SETTINGS[key];
+    if (users.includes(usedBy)) command.option(`${flagOf(key)} ${placeholder}`.trim(), `${meaning} (${variableOf(key)})`);
   }
   return command;
 }
@@ -55,6 +79,7 @@ export async function findSettings(flags: CellFlags, env: Environment = process.
   const inFile = file === undefined ? null : (await import('./config-file.ts')).readConfigFile(file);
   const settings: CliSettings = { ...inFile?.settings };
   const origins: FoundSettings['origins'] = { ...inFile?.origins };
+  const byCommandLine = new Set<SettingKey>(SETTING_KEYS.filter((key) => flags.config !== undefined && key in origins));
   const problems: string[] = [];
   for (const key of SETTING_KEYS) {
     const flag = flags[key];
@@ -63,9 +88,34 @@ export async function findSettings(flags: CellFlags, env: Environment = process.
     const origin = flag === undefined ? variableOf(key) : flagOf(key);
     for (const { path, message } of checkSetting(key, value, settings)) problems.push(`${[origin, ...path].join('.')}: ${message}`);
     origins[key] = origin;
+    if (flag === undefined) byCommandLine.delete(key);
+    else byCommandLine.add(key);
   }
   if (problems.length > 0) throw new TenureError('TENURE_BAD_CONFIG', problems.join('\n'));
-  return { settings, origins };
+  return { settings, origins, byCommandLine };
+}
+
+/**
+ * Where the leases are. Either a cell or a store has to be named, not both: leases of the same name in two places are two locks. What the command line names
+ * counts more than what the environment does. Throws `TENURE_BAD_CONFIG`.
+ */
+export function placeOfLeases({ settings, origins, byCommandLine }: FoundSettings): 'cell' | 'store' {
+  const named = (['store', 'cell', 'members'] as const).filter((key) => settings[key] !== undefined);
+  const onCommandLine = named.filter((key) => byCommandLine.has(key));
+  const [first, second] = onCommandLine.length > 0 ? onCommandLine : named;
+  if (first === 'store' && second !== undefined) {
+    throw new TenureError(
+      'TENURE_BAD_CONFIG',
+      `a cell (${origins[second]}) and a store (${origins.store}) are named, and leases are in one place: give one of them`,
+    );
+  }
+  if (first === undefined) {
+    throw new TenureError(
+      'TENURE_BAD_CONFIG',
+      `which cell or store? Give ${naming('cell')} and ${naming('members')}, or ${naming('store')}, or --config FILE (TENURE_CONFIG); ${startFrom()}`,
+    );
+  }
+  return first === 'store' ? 'store' : 'cell';
 }
 
 /** What a client needs to connect. Throws `TENURE_BAD_CONFIG`. */
@@ -73,7 +123,7 @@ export async function clientConfig(flags: CellFlags, env: Environment = process.
   return asClient(await findSettings(flags, env));
 }
 
-export function asClient({ settings, origins }: FoundSettings): ConnectOptions {
+export function asClient({ settings, origins }: Sourced): ConnectOptions {
   const { cell, members } = required(settings);
   const { clientSecretFile, secretFile } = settings;
   // A file is shared with members, and its secretFile is theirs; who passes one to a client means the client's.
@@ -83,7 +133,7 @@ export function asClient({ settings, origins }: FoundSettings): ConnectOptions {
 }
 
 /** A client that proves the members' secret may do what only members may. */
-export function asAdmin({ settings, origins }: FoundSettings): ConnectOptions {
+export function asAdmin({ settings, origins }: Sourced): ConnectOptions {
   const { cell, members } = required(settings);
   const { secretFile } = settings;
   return { cell, members, ...(secretFile === undefined ? {} : { secret: readSecret(secretFile, origins.secretFile) }) };
@@ -94,7 +144,7 @@ export async function memberConfig(flags: CellFlags, env: Environment = process.
   return asMember(await findSettings(flags, env));
 }
 
-export function asMember({ settings, origins }: FoundSettings, host: string = hostname()): JoinOptions {
+export function asMember({ settings, origins }: Sourced, host: string = hostname()): JoinOptions {
   const { cell, members } = required(settings);
   const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes, succession, engine } = settings;
   const self = settings.self ?? memberOnHost(members, host);
@@ -146,12 +196,20 @@ function memberOnHost(members: Readonly<Record<string, string>>, host: string): 
 
 function required({ cell, members }: CliSettings): { cell: string; members: Record<string, string> } {
   if (cell !== undefined && members !== undefined) return { cell, members };
-  const missing = [cell === undefined ? 'cell' : null, members === undefined ? 'members' : null] as const;
-  const names = missing.flatMap((key) => (key === null ? [] : [`${flagOf(key)} (${variableOf(key)})`]));
+  const missing = (['cell', 'members'] as const).filter((key) => (key === 'cell' ? cell : members) === undefined);
+  throw new TenureError(
+    'TENURE_BAD_CONFIG',
+    `which cell? Give ${missing.map(naming).join(' and ')}, or --config FILE (TENURE_CONFIG); ${startFrom()}`,
+  );
+}
+
+function naming(key: SettingKey): string {
+  return `${flagOf(key)} (${variableOf(key)})`;
+}
+
+function startFrom(): string {
   const nearby = ['tenure.yaml', 'tenure.yml', 'tenure.json'].find((name) => existsSync(name));
-  const hint =
-    nearby === undefined ? 'tenure init writes a config file to start from' : `there is a ${nearby} here: --config ${nearby} reads it`;
-  throw new TenureError('TENURE_BAD_CONFIG', `which cell? Give ${names.join(' and ')}, or --config FILE (TENURE_CONFIG); ${hint}`);
+  return nearby === undefined ? 'tenure init writes a config file to start from' : `there is a ${nearby} here: --config ${nearby} reads it`;
 }
 
 /** The last line's end is not part of a secret: editors and `openssl rand -hex 32 > file` add one. */

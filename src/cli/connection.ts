@@ -7,7 +7,7 @@ import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { connect, type Cell, type ConnectOptions } from '../api/index.ts';
 import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
-import { asAdmin, asClient, findSettings, type CellFlags } from './config.ts';
+import { asAdmin, asClient, findSettings, type CellFlags, type Sourced } from './config.ts';
 
 export interface OpenOptions {
   /** The caller wants it no more; what it throws is the signal's reason. */
@@ -28,17 +28,23 @@ const PATIENCE_MS = 1000;
 const MOMENT_MS = 250;
 const STDERR = 2;
 
+/** How long a client looks for what it connects to: as it is said, and in milliseconds. */
+export function connectLimit({ connectTimeout = CONNECT_TIMEOUT }: CellFlags): { text: string; ms: number } {
+  return { text: connectTimeout, ms: Math.min(TIMEOUT_MS_MAX, parseDuration(connectTimeout) / 1000) };
+}
+
 /** Connects as the flags, the environment or the config file say. Throws `TenureError` with words for people. */
 export async function openCell(
   flags: CellFlags,
   { signal, name, needs = 'majority', asAdmin: isAdmin = false }: OpenOptions = {},
+  settings?: Sourced,
 ): Promise<Cell> {
-  const limit = flags.connectTimeout ?? CONNECT_TIMEOUT;
-  const found = await findSettings(flags);
+  const { text: limit, ms: limitMs } = connectLimit(flags);
+  const found = settings ?? (await findSettings(flags));
   const config = { ...(isAdmin ? asAdmin(found) : asClient(found)), timeout: limit, ...(name === undefined ? {} : { name }) };
-  const timeout = AbortSignal.timeout(Math.min(TIMEOUT_MS_MAX, parseDuration(limit) / 1000));
+  const timeout = AbortSignal.timeout(limitMs);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-  const note = noteOfPatience(config);
+  const note = noteOfPatience(`looking for a majority of cell ${config.cell} (${Object.keys(config.members).join(', ')}) …`);
   try {
     const cell = await connect(config, signal ? { signal } : {}).catch((error: unknown) => {
       throw error instanceof TenureError && error.code === 'TENURE_UNREACHABLE' ? inLines(error, config) : error;
@@ -73,11 +79,11 @@ function asTold(error: unknown, signal: AbortSignal | undefined): Error {
 }
 
 /** On a terminal, silence for more than a moment looks like a hang. Straight to the descriptor: a stream of Node's costs a part of the start. */
-function noteOfPatience({ cell, members }: ConnectOptions): { clear: () => void } {
+export function noteOfPatience(text: string): { clear: () => void } {
   if (!isatty(STDERR)) return { clear: () => {} };
   let isShown = false;
   const timer = setTimeout(() => {
-    writeSync(STDERR, `looking for a majority of cell ${cell} (${Object.keys(members).join(', ')}) …`);
+    writeSync(STDERR, text);
     isShown = true;
   }, PATIENCE_MS);
   timer.unref();

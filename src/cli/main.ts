@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'end the silence of a brand-new cell',
     load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
   },
-  store: { summary: 'set up and examine a store', load: async () => (await import('./commands/store.ts')).storeCommand },
+  store: { summary: 'set up, examine and clear a store', load: async () => (await import('./commands/store.ts')).storeCommand },
   demo: { summary: 'a cell to look at and to break, on this machine', load: async () => (await import('./commands/demo.ts')).demoCommand },
   sim: {
     summary: 'run a protocol through thousands of faulty worlds',

@@ -1,5 +1,5 @@
 /**
- * Every setting of a cell, once: its key in a config file, its flag, its environment variable, what it means and what
+ * Every setting of a cell and its clients, once: its key in a config file, its flag, its environment variable, what it means and what
  * values it takes. A value may be text (a flag, the environment) or what a file says; both end as the same thing.
  */
 import * as v from 'valibot';
@@ -75,6 +75,7 @@ function numberBetween(min: number, max: number, hint: string): v.GenericSchema<
 
 /** What is left of all sources: each value checked, none required. */
 export interface CliSettings {
+  store?: string;
   cell?: string;
   members?: Record<string, string>;
   clientSecretFile?: string;
@@ -92,40 +93,48 @@ export interface CliSettings {
 
 export type SettingKey = keyof CliSettings;
 
+/** Whose setting it is: of whoever uses leases, of every client of a cell and its members, or of members only. */
+export type SettingUser = 'leases' | 'cell' | 'members';
+
 interface Setting<Value> {
   /** `<address>` and the like, for help; nothing for a flag that needs no value. */
   readonly placeholder: string;
   readonly meaning: string;
   readonly schema: v.GenericSchema<unknown, Value>;
-  /** Whether clients have a use for it, or members only. */
-  readonly forClients: boolean;
+  readonly usedBy: SettingUser;
 }
 
 export const ENGINE_MEANING: string = `the lease engine: ${ENGINE_EXAMPLES.join(', ')}, …`;
 
 /** In the order in which help shows them. */
 export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<CliSettings[Key]>> } = {
-  cell: { placeholder: '<name>', meaning: 'the name of the cell', schema: nameText, forClients: true },
-  members: { placeholder: '<list>', meaning: 'every member: a=host-a:4600,b=host-b:4600,…', schema: members, forClients: true },
-  clientSecretFile: { placeholder: '<file>', meaning: 'the secret of the clients', schema: path, forClients: true },
+  store: {
+    placeholder: '<url>',
+    meaning: 'a store, where there is no cell: file:///DIRECTORY, postgres://…, redis://…',
+    schema: v.pipe(v.string('a URL is needed'), v.nonEmpty('a URL is needed')),
+    usedBy: 'leases',
+  },
+  cell: { placeholder: '<name>', meaning: 'the name of the cell', schema: nameText, usedBy: 'cell' },
+  members: { placeholder: '<list>', meaning: 'every member: a=host-a:4600,b=host-b:4600,…', schema: members, usedBy: 'cell' },
+  clientSecretFile: { placeholder: '<file>', meaning: 'the secret of the clients', schema: path, usedBy: 'cell' },
   secretFile: {
     placeholder: '<file>',
     meaning: 'the secret of the members; for a client without --client-secret-file, its own',
     schema: path,
-    forClients: true,
+    usedBy: 'cell',
   },
-  self: { placeholder: '<id>', meaning: 'which member this is; the host name if that is a member', schema: nameText, forClients: false },
+  self: { placeholder: '<id>', meaning: 'which member this is; the host name if that is a member', schema: nameText, usedBy: 'members' },
   listen: {
     placeholder: '<address>',
     meaning: 'where to listen; its own address unless told otherwise',
     schema: address,
-    forClients: false,
+    usedBy: 'members',
   },
   dataDir: {
     placeholder: '<folder>',
     meaning: 'a folder of this member alone, so that its tokens rise across every restart; needs the package lmdb',
     schema: path,
-    forClients: false,
+    usedBy: 'members',
   },
   keepVotes: {
     placeholder: '',
@@ -140,32 +149,32 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Cli
       ],
       'true or false is needed',
     ),
-    forClients: false,
+    usedBy: 'members',
   },
   succession: {
     placeholder: '<mode>',
     meaning: 'when a started member takes the place of its earlier life: majority, or strict',
     schema: v.picklist(['majority', 'strict'], 'majority or strict is needed'),
-    forClients: false,
+    usedBy: 'members',
   },
   engine: {
     placeholder: '<engine>',
     meaning: ENGINE_MEANING,
     schema: v.pipe(v.string(), v.check(isEngineNamed, `an engine is ${either(ENGINE_EXAMPLES)}, for example`)),
-    forClients: false,
+    usedBy: 'members',
   },
-  maxTerm: { placeholder: '<duration>', meaning: 'the longest term of any lease: 15s', schema: duration, forClients: false },
+  maxTerm: { placeholder: '<duration>', meaning: 'the longest term of any lease: 15s', schema: duration, usedBy: 'members' },
   rateError: {
     placeholder: '<ratio>',
     meaning: 'how far the rate of a clock may be off: 0.1',
     schema: numberBetween(0, 0.2, 'a number from 0 to 0.2 is needed; a tenth is 0.1'),
-    forClients: false,
+    usedBy: 'members',
   },
   replication: {
     placeholder: '<n>',
     meaning: 'how many members vote on a name; all unless told otherwise',
     schema: v.pipe(numberBetween(1, 64, 'a whole number from 1 to 64 is needed'), v.integer('a whole number is needed')),
-    forClients: false,
+    usedBy: 'members',
   },
 };
 

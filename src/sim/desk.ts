@@ -1,5 +1,6 @@
 /** The desk of one process's user: its commands and timers, and what it tells the history. */
 import type { MonoUs, WallUs } from '../kernel/index.ts';
+import type { UnitId } from '../core/index.ts';
 import { Teller, type ApplicationReport } from './chronicle.ts';
 import type { SimProcess } from './process.ts';
 import type { Desk } from './protocol.ts';
@@ -58,6 +59,14 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
 
   after(spanUs: number, tag: number): void {
     this.#world.setTimer(this.#process, spanUs, tag);
+  }
+
+  openUnit(unit: UnitId): boolean {
+    return this.#world.storage.epochs.open(this.#process.index, unit);
+  }
+
+  noteWaitedOut(unit: UnitId): void {
+    this.#world.storage.epochs.noteWaitedOut(this.#process.index, unit);
   }
 
   quit(spanUs: number): void {

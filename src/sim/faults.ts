@@ -70,6 +70,8 @@ export interface FaultPlan {
   unitFailUsMax: number;
   /** Reads answer with anything a regular register allows, not with the newest value. */
   weakReads: boolean;
+  /** They do so until the world heals, not for ever. */
+  weakReadsHeal: boolean;
   /** Writes to a shared unit that go to another key, and are acknowledged. */
   misdirectPpm: number;
   /** Writes, swaps and erasures of a shared unit that take effect twice, the second time up to three terms later. */
@@ -80,6 +82,8 @@ export interface FaultPlan {
   forgetEveryUs: number;
   /** A shared unit loses every record. */
   wipeEveryUs: number;
+  /** A shared unit goes back to an earlier state and says so: it is in another epoch, and refuses whoever has not opened it since. */
+  restoreEveryUs: number;
 
   /** Accesses to the own disk that take terms, or are never answered. */
   diskHangPpm: number;
@@ -140,11 +144,13 @@ export function noFaults(): FaultPlan {
     unitFailEveryUs: 0,
     unitFailUsMax: 0,
     weakReads: false,
+    weakReadsHeal: false,
     misdirectPpm: 0,
     repeatPpm: 0,
     corruptEveryUs: 0,
     forgetEveryUs: 0,
     wipeEveryUs: 0,
+    restoreEveryUs: 0,
     diskHangPpm: 0,
     diskLostAnswerPpm: 0,
     diskFailEveryUs: 0,
@@ -287,6 +293,6 @@ export function healedFaults(faults: FaultPlan): FaultPlan {
     offsetUsMax: faults.offsetUsMax,
     storageUsMin: faults.storageUsMin,
     storageUsSpread: faults.storageUsSpread,
-    weakReads: faults.weakReads,
+    weakReads: faults.weakReads && !faults.weakReadsHeal,
   };
 }

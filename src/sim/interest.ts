@@ -36,6 +36,8 @@ const NO_COUNTS = {
   'corrupt-record': 0,
   'forgotten-write': 0,
   'wiped-unit': 0,
+  'restored-unit': 0,
+  'refused-access': 0,
   'disk-hung': 0,
   'disk-answer-lost': 0,
   'disk-failed': 0,
@@ -90,6 +92,12 @@ export const DAMAGE_INTERESTS: readonly WorldSometime[] = [
   { name: 'corrupt-record', description: 'a record of a shared unit was corrupted' },
   { name: 'forgotten-write', description: 'a shared unit forgot the last change of a record' },
   { name: 'wiped-unit', description: 'a shared unit lost every record' },
+];
+
+/** Where units go back to an earlier state and say so. */
+export const EPOCH_INTERESTS: readonly WorldSometime[] = [
+  { name: 'restored-unit', description: 'a shared unit went back to an earlier state, in another epoch' },
+  { name: 'refused-access', description: 'an access of an earlier epoch was refused' },
 ];
 
 /** Where clocks leave their bound and processes compare them. */

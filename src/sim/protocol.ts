@@ -3,7 +3,7 @@
  * A new protocol is a folder whose kit holds a `SimProtocol`, listed in `protocols/index.ts`.
  */
 import type { Chooser, MonoUs, WallUs } from '../kernel/index.ts';
-import type { Boot, Core } from '../core/index.ts';
+import type { Boot, Core, UnitId } from '../core/index.ts';
 import type { Codec } from '../wire/index.ts';
 import type { HistoryRecord, Referee } from '../check/index.ts';
 import type { FaultPlan } from './faults.ts';
@@ -47,6 +47,8 @@ export interface User<Event> {
   event(event: Event): void;
   /** A timer set with `desk.after`. */
   timer(tag: number): void;
+  /** An access was refused: the shared unit may have lost writes since this process opened it (rule 23). */
+  unitRestored?(unit: UnitId): void;
   /** The world has healed: from here on progress is owed. Call `desk.done` when it was made. */
   healed(): void;
   /** What this user is still waiting for, for a liveness violation's message. */
@@ -71,6 +73,10 @@ export interface Desk<Command> {
   choose(bound: number): number;
   command(command: Command): void;
   after(spanUs: number, tag: number): void;
+  /** From here on this process uses the unit in its present epoch. Whether somebody has waited that epoch out. */
+  openUnit?(unit: UnitId): boolean;
+  /** This process has waited out the epoch in which it uses the unit. */
+  noteWaitedOut?(unit: UnitId): void;
   /** This process is ended then, and started anew if it is not replaced already. */
   quit(spanUs: number): void;
 

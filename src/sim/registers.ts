@@ -38,6 +38,8 @@ export interface BegunAccess {
   /** What a list found; a weak one, what it says it found. */
   keys: readonly string[] | null;
   isListedWeakly: boolean;
+  /** Its unit went back to an earlier state before it took effect, or was in another epoch all along: it has no effect, and fails. */
+  isVoid: boolean;
 }
 
 /** A shared unit, or the own disk of a node. */
@@ -65,15 +67,30 @@ export type Damage =
   /** A record is what it was before its last change, whether that was acknowledged or not. */
   | ({ readonly kind: 'forget'; readonly key: string } & StoragePlace)
   /** Every record is gone. */
-  | ({ readonly kind: 'wipe' } & StoragePlace);
+  | ({ readonly kind: 'wipe' } & StoragePlace)
+  /** A shared unit is as it was so many changes ago. It says so (it has another epoch): what is under way fails and has no effect. */
+  | { readonly kind: 'restore'; readonly unit: UnitId; readonly changes: number };
+
+/** So many changes of a unit can be undone. */
+const UNDONE_MAX = 64;
 
 export class Registers {
   /** By unit and key; a disk is known by the node it is in. */
   readonly #units = new Map<UnitId, Map<string, RegularRegister>>();
   readonly #disks = new Map<number, Map<string, RegularRegister>>();
+  /** What each of the last changes of a shared unit has replaced, oldest first. */
+  readonly #replaced = new Map<UnitId, { readonly key: string; readonly value: Uint8Array | null }[]>();
+  /** Accesses to shared units that have not taken effect. */
+  readonly #pending = new Set<BegunAccess>();
   /** Lists under way. */
   readonly #lists = new Set<BegunAccess>();
   #places: OrderPlace = 0;
+  readonly #isAtomic: boolean;
+
+  /** Changes of atomic units are found by all that read from the instant of their effect on, and by none before. What makes shared units weaker is for the caller to use, or not. */
+  constructor(isAtomic = false) {
+    this.#isAtomic = isAtomic;
+  }
 
   /** `isDone` is false where a failing unit answers without doing anything. `more` is what the caller wants to know of the access. */
   begin<More extends object>(node: number, request: AccessRequest, isDone: boolean, more: More): BegunAccess & More {
@@ -84,7 +101,8 @@ export class Registers {
     if (action === 'list') this.#lists.add(access);
     for (const register of this.#readBy(access)) register.beginRead(access);
     // A swap may lose: nobody finds it before it has won.
-    if (change !== null && action !== 'swap') this.#registerOf(access).begin(change);
+    if (change !== null && action !== 'swap' && !this.#isAtomic) this.#registerOf(access).begin(change);
+    if (unit !== OWN_DISK) this.#pending.add(access);
     return Object.assign(access, more);
   }
 
@@ -93,15 +111,29 @@ export class Registers {
     const { request, change } = access;
     if (access.isEffective) return;
     access.isEffective = true;
+    this.#pending.delete(access);
+    if (access.isVoid) return;
     if (request.action === 'read') access.found = this.#registerOf(access).value;
     else if (request.action === 'list') access.keys = this.#present(request, access.node);
     else if (change === null) return;
     else if (request.action === 'swap') this.#swap(access, request.seen, change);
-    else if (astray === undefined) this.#registerOf(access).takeEffect(change, ++this.#places);
-    else {
+    else if (astray === undefined) {
+      this.#keepReplaced(request.unit, request.key);
+      if (this.#isAtomic) this.#registerOf(access).begin(change);
+      this.#putInPlace(this.#registerOf(access), change);
+    } else {
       this.#registerOf(access).withdraw(change);
+      this.#keepReplaced(request.unit, astray);
       this.#register(request.unit, access.node, astray).land(change.value, ++this.#places);
     }
+  }
+
+  /** It never takes effect. */
+  refuse(access: BegunAccess): void {
+    const { change } = access;
+    access.isVoid = true;
+    this.#pending.delete(access);
+    if (change !== null) this.#registerOf(access).withdraw(change);
   }
 
   /** A change that took effect does so once more. A swap looks again at what is there. */
@@ -109,19 +141,22 @@ export class Registers {
     const { request, change } = access;
     if (change === null) return;
     const register = this.#registerOf(access);
-    if (request.action === 'swap' && !equalVersions(register.value, request.seen)) return;
+    if (access.isVoid || (request.action === 'swap' && !equalVersions(register.value, request.seen))) return;
+    this.#keepReplaced(request.unit, request.key);
     register.land(change.value, ++this.#places);
   }
 
   /** Nobody will ever be told of it. */
   abandon(access: BegunAccess): void {
+    this.#pending.delete(access);
     for (const register of this.#readBy(access)) register.endRead(access);
     this.#lists.delete(access);
   }
 
   /** It is over: what the core is told. */
-  end(access: BegunAccess, ok: boolean): Completion {
-    const { request, change, isLost, found, keys } = access;
+  end(access: BegunAccess, isAnswered: boolean): Completion {
+    const { request, change, isLost, found, keys, isVoid } = access;
+    const ok = isAnswered && !isVoid;
     const { op, action } = request;
     if (ok && change !== null) this.#registerOf(access).answered(change);
     this.abandon(access);
@@ -174,6 +209,10 @@ export class Registers {
 
   /** False if there is nothing that could be damaged so. */
   damage(damage: Damage): boolean {
+    if (damage.kind === 'restore') {
+      this.#restore(damage);
+      return true;
+    }
     if (damage.kind === 'wipe') {
       for (const register of this.#at(damage).values()) register.land(null, ++this.#places);
       return true;
@@ -190,6 +229,23 @@ export class Registers {
     value[damage.byte] = byte ^ 0xff;
     register.land(value, ++this.#places, true);
     return true;
+  }
+
+  #restore({ unit, changes }: Extract<Damage, { kind: 'restore' }>): void {
+    for (const access of this.#pending) if (access.request.unit === unit) this.refuse(access);
+    const replaced = this.#replaced.get(unit) ?? [];
+    for (const { key, value } of replaced.splice(Math.max(0, replaced.length - changes)).reverse()) {
+      this.#register(unit, 0, key).land(value, ++this.#places);
+    }
+  }
+
+  /** What is there now is about to be replaced. */
+  #keepReplaced(unit: UnitId, key: string): void {
+    if (unit === OWN_DISK) return;
+    const { value } = this.#register(unit, 0, key);
+    const replaced = this.#replaced.get(unit);
+    if (replaced === undefined) this.#replaced.set(unit, [{ key, value }]);
+    else if (replaced.push({ key, value }) > UNDONE_MAX) replaced.shift();
   }
 
   /** Another disk is put in. */
@@ -234,7 +290,7 @@ export class Registers {
     const register = this.#register(request.unit, node, request.key);
     const isPlaced = typeof at === 'number';
     const change = (isPlaced && register.changeAt(at)) || { value: valueOf(request), place: isPlaced ? 0 : NOT_YET };
-    if (at === null && request.action !== 'swap') register.begin(change);
+    if (at === null && request.action !== 'swap' && !this.#isAtomic) register.begin(change);
     return Object.assign(begun(node, request, change), { isEffective: at !== null, isLost: at === 'lost' });
   }
 
@@ -250,8 +306,14 @@ export class Registers {
     const register = this.#registerOf(access);
     access.isLost = !equalVersions(register.value, seen);
     if (access.isLost) return;
+    this.#keepReplaced(access.request.unit, access.request.key);
     register.begin(change);
+    this.#putInPlace(register, change);
+  }
+
+  #putInPlace(register: RegularRegister, change: RegisterChange): void {
     register.takeEffect(change, ++this.#places);
+    if (this.#isAtomic) register.answered(change);
   }
 
   #present(request: AccessRequest, node: number): string[] {
@@ -304,6 +366,7 @@ function begun(node: number, request: AccessRequest, change: RegisterChange | nu
     foundWeakly: undefined,
     keys: null,
     isListedWeakly: false,
+    isVoid: false,
   };
 }
 

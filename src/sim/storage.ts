@@ -1,19 +1,22 @@
 /**
  * Simulated storage: each node's own disk, and shared units of registers. An access takes a while and
  * has its effect at some instant within; its answer may be lost or come far too late; a unit or a disk may fail. Records are damaged, forgotten
- * and wiped, writes go astray and take effect twice, where the world has such faults.
+ * and wiped, writes go astray and take effect twice, units go back to an earlier state, where the world has such faults.
  *
  * With `weakReads`, a read of a shared unit answers with anything a regular register allows (`regular-register.ts`), and a list leaves out or names
  * what it likes of the keys that come or go meanwhile.
  */
 import { invariant, type Chooser } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId } from '../core/index.ts';
+import { UnitEpochs } from './unit-epochs.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import { NOT_YET } from './regular-register.ts';
 import { Registers, type BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
 
 const MILLION = 1_000_000;
+/** A unit that goes back to an earlier state has lost up to so many changes. */
+const CHANGES_UNDONE_MAX = 12;
 
 /** What the world has drawn for an access. */
 interface Course {
@@ -38,6 +41,7 @@ export class Storage {
   readonly #termUs: number;
   readonly #counts: WorldCounts;
   readonly #registers = new Registers();
+  readonly epochs: UnitEpochs = new UnitEpochs();
   readonly #failedUntilUs = new Map<UnitId, number>();
   readonly #diskFailedUntilUs = new Map<number, number>();
   /** Processes that an access to their own disk has failed, or never answered: only a new process gets on from there. */
@@ -66,9 +70,10 @@ export class Storage {
 
   /** Some record there, any of its bytes; nothing happens where there is none. */
   strike(kind: Damage['kind'], place: StoragePlace): void {
-    const damage = kind === 'wipe' ? { kind, ...place } : this.#drawDamage(kind, place);
+    const damage = this.#drawDamage(kind, place);
     if (damage === null || !this.#registers.damage(damage)) return;
     this.#counts[place.unit === OWN_DISK ? 'disk-damaged' : DAMAGE_COUNTS[kind]]++;
+    if (damage.kind === 'restore') this.epochs.renew(damage.unit);
     this.damaged(damage);
   }
 
@@ -105,6 +110,7 @@ export class Storage {
     const answerUs = isLost ? Infinity : nowUs + durationUs;
     const course: Course = { process, ok, phase: 'under way', effectUs, answerUs, ...this.#drawMishaps(node, request, effectUs) };
     const access = this.#registers.begin(node, request, does === 'work', course);
+    if (isShared && this.epochs.refuses(process, unit)) this.#registers.refuse(access);
     if (!isShared) this.#onDisk.add(access);
     return access;
   }
@@ -114,10 +120,10 @@ export class Storage {
     const { change, request, astray } = access;
     const isShared = request.unit !== OWN_DISK;
     access.phase = 'effective';
-    this.effected(access, false);
+    if (!access.isVoid) this.effected(access, false);
     if (!isShared) this.#onDisk.delete(access);
     this.#registers.takeEffect(access, astray);
-    if (change !== null) {
+    if (change !== null && !access.isVoid) {
       if (astray !== undefined) this.#counts[isShared ? 'misdirected-write' : 'disk-damaged']++;
       if (access.isLost) this.#counts['lost-swap']++;
       else if (!writerLives && isShared) this.#counts['write-outlives-writer']++;
@@ -137,9 +143,10 @@ export class Storage {
 
   /** The answer arrives. A weak read is settled only now, since writes begun meanwhile are concurrent with it. */
   answer(access: ScheduledAccess): Completion {
-    const { ok, request } = access;
-    if (!ok) this.#counts[request.unit === OWN_DISK ? 'disk-failed' : 'failed-access']++;
-    if (this.faults.weakReads && request.unit !== OWN_DISK) this.#answerWeakly(access);
+    const { ok, request, isVoid } = access;
+    if (isVoid) this.#counts['refused-access']++;
+    else if (!ok) this.#counts[request.unit === OWN_DISK ? 'disk-failed' : 'failed-access']++;
+    if (this.faults.weakReads && request.unit !== OWN_DISK && !isVoid) this.#answerWeakly(access);
     return this.#registers.end(access, ok);
   }
 
@@ -193,7 +200,9 @@ export class Storage {
     return { astray, againUs: isAgain ? effectUs + this.#chooser.below(this.#termUs * 3) : Infinity };
   }
 
-  #drawDamage(kind: 'corrupt' | 'forget', place: StoragePlace): Damage | null {
+  #drawDamage(kind: Damage['kind'], place: StoragePlace): Damage | null {
+    if (kind === 'wipe') return { kind, ...place };
+    if (kind === 'restore') return { kind, unit: place.unit, changes: this.#chooser.below(CHANGES_UNDONE_MAX + 1) };
     const keys = this.#registers.keysAt(place);
     if (keys.length === 0) return null;
     const key = keys[this.#chooser.below(keys.length)] as string;
@@ -207,4 +216,4 @@ export class Storage {
   }
 }
 
-const DAMAGE_COUNTS = { corrupt: 'corrupt-record', forget: 'forgotten-write', wipe: 'wiped-unit' } as const;
+const DAMAGE_COUNTS = { corrupt: 'corrupt-record', forget: 'forgotten-write', wipe: 'wiped-unit', restore: 'restored-unit' } as const;

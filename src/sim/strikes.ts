@@ -75,4 +75,5 @@ export function scheduleStrikes<Message, Command, Event, Config>(
   every(faults.corruptEveryUs, () => storage.strike('corrupt', { unit: chooser.below(units) }));
   every(faults.forgetEveryUs, () => storage.strike('forget', { unit: chooser.below(units) }));
   every(faults.wipeEveryUs, () => storage.strike('wipe', { unit: chooser.below(units) }));
+  every(faults.restoreEveryUs, () => storage.strike('restore', { unit: chooser.below(units) }));
 }

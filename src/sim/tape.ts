@@ -142,7 +142,8 @@ export class Tape<Command> {
   }
 
   completed<Message, Event>(process: SimProcess<Message, Command, Event>, access: ScheduledAccess): void {
-    const { ok, foundWeakly: weakly, isListedWeakly, keys } = access;
+    const { foundWeakly: weakly, isListedWeakly, keys } = access;
+    const ok = access.ok && !access.isVoid;
     const asked = this.#accesses.get(access) as { readonly node: number; readonly access: StepOrigin };
     // `finding` is the change that a weak read found, or null: nothing. What damage left is known by no access: it is found where it is the newest.
     const found = weakly && this.#changes.get(weakly);

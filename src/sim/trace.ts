@@ -71,8 +71,9 @@ export class Trace {
   }
 
   completed(by: Who, access: ScheduledAccess): void {
-    const { request, ok, isLost } = access;
-    this.#add('step', by, `learns that its ${request.action} of ${request.key} ${!ok ? 'failed' : isLost ? 'is lost' : 'is done'}`);
+    const { request, ok, isLost, isVoid } = access;
+    const how = isVoid ? 'was refused' : !ok ? 'failed' : isLost ? 'is lost' : 'is done';
+    this.#add('step', by, `learns that its ${request.action} of ${request.key} ${how}`);
   }
 
   damaged(damage: Damage): void {
@@ -84,6 +85,8 @@ export class Trace {
         return this.note(`${where} forgets the last write of ${damage.key}`);
       case 'wipe':
         return this.note(`${where} is wiped`);
+      case 'restore':
+        return this.note(`${where} goes back by ${damage.changes} changes, and is in another epoch`);
     }
   }
 

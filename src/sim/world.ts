@@ -389,6 +389,8 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     this.tape?.completed(process, access);
     this.enter(process);
     process.core.completed(completion, this);
+    const { unit } = access.request;
+    if (access.isVoid && this.storage.epochs.refuses(process.index, unit)) process.user.unitRestored?.(unit);
     this.leave(process);
   }
 

@@ -75,9 +75,20 @@ async function openRedis(url: URL, options: OpenStoreOptions): Promise<Store> {
 /** The caller closes it. */
 export async function connectStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   const parsed = parse(url);
-  const opener = OPENERS[parsed.protocol];
-  if (!opener) throw bad(url, `there is no store of the kind ${parsed.protocol} (there are ${Object.keys(OPENERS).join(', ')})`);
-  return await opener(parsed, options);
+  return await openerOf(parsed)(parsed, options);
+}
+
+/** The URL as it may be shown: without a password. Throws if it cannot name a store. */
+export function shownUrl(url: string): string {
+  const parsed = parse(url);
+  openerOf(parsed);
+  return withoutPassword(parsed);
+}
+
+function openerOf(url: URL): Opener {
+  const opener = OPENERS[url.protocol];
+  if (!opener) throw bad(url.href, `there is no store of the kind ${url.protocol} (there are ${Object.keys(OPENERS).join(', ')})`);
+  return opener;
 }
 
 function parse(url: string): URL {

@@ -1,7 +1,10 @@
 /** A cell of real processes' parts: three members and clients over TCP on this machine, by the real clock. */
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LeaseLostError } from '../../src/api/index.ts';
 import { MAX_TERM_MS, realCell } from './real-cell.ts';
 
@@ -104,7 +107,10 @@ describe('using', () => {
 describe('waiting', () => {
   test('is served in the order in which it began', async () => {
     const cell = await realCell();
-    const clients = await Promise.all(Array.from({ length: 6 }, () => cell.client()));
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-queue-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const files = Array.from({ length: 6 }, (_, i) => join(folder, `${i}.jsonl`));
+    const clients = await Promise.all(files.map((file) => cell.client({ history: file })));
     const holder = await cell.client();
     const first = await holder.acquire('queue');
     const served: number[] = [];
@@ -115,7 +121,7 @@ describe('waiting', () => {
           served.push(i);
         }),
       );
-      await sleep(30);
+      await vi.waitFor(() => expect(readFileSync(files[i] as string, 'utf8')).toContain('"queued"'), { timeout: 5000, interval: 10 });
     }
     await first.release();
     await Promise.all(waits);

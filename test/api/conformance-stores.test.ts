@@ -22,7 +22,11 @@ function claimLeaving(url: () => string): void {
 describe.each(['compare-and-set', 'plain'] as const)('a store in memory, with %s', (engine) => {
   const url = `memory:conformance-${engine}`;
   beforeAll(() => setUpStore(url, engine));
-  leaseServiceConformance({ test: it.concurrent, open: async () => storePlace(url, { processes: false }), can: STORAGE });
+  leaseServiceConformance({
+    test: it.concurrent,
+    open: async () => storePlace(url, { processes: false, isPlain: engine === 'plain' }),
+    can: STORAGE,
+  });
 });
 
 describe.each([
@@ -37,7 +41,7 @@ describe.each([
   claimLeaving(() => url);
   leaseServiceConformance({
     test: it.concurrent,
-    open: async () => storePlace(url, { processes: true }),
+    open: async () => storePlace(url, { processes: true, isPlain: settings.includes('swap=off') }),
     can: { ...STORAGE, crash: true },
   });
 });

@@ -26,6 +26,7 @@ export async function virtualStorage(engine: StorageEngineName): Promise<LeasePl
   const known = (client: unknown): LeaseStorage => client as LeaseStorage;
   return {
     ...TRAITS,
+    isUnsureOfOthers: engine === 'plain',
     client: () => storage.client(),
     pass: (ms) => storage.advance(ms),
     cutOff: (client) => storage.cutOff(known(client)),
@@ -64,11 +65,12 @@ function severable(store: Store): { store: Store; isCut: boolean } {
 }
 
 /** A place on a store that is there for many tests. With `processes`, holders are processes of their own. */
-export function storePlace(url: string, { processes }: { processes: boolean }): LeasePlace {
+export function storePlace(url: string, { processes, isPlain = false }: { processes: boolean; isPlain?: boolean }): LeasePlace {
   const clients = new Map<unknown, { storage: LeaseStorage; store: Store; severed: { isCut: boolean } }>();
   const holders: RunningProcess[] = [];
   const place: LeasePlace = {
     ...TRAITS,
+    isUnsureOfOthers: isPlain,
     // Each is synced on a disk that tests which run at the same time use as well.
     listLength: processes ? 100 : 700,
     async client() {

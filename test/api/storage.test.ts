@@ -84,7 +84,7 @@ describe.each(['compare-and-set', 'plain'] as const)('leases with %s', (engine) 
     const first = await one.acquire('x', { meta: 'one' });
     const waiting = two.acquire('x');
     const { holder, certain, meta } = await two.holder('x');
-    expect([holder?.token, certain, Buffer.from(meta ?? []).toString()]).toEqual([first.token, true, 'one']);
+    expect([holder?.token, certain, Buffer.from(meta ?? []).toString()]).toEqual([first.token, engine !== 'plain', 'one']);
     await first.release();
     expect((await waiting).token).toBeGreaterThan(first.token);
   });

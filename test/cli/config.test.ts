@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { asClient, asMember, clientConfig, findSettings } from '../../src/cli/config.ts';
+import { asClient, asMember, clientConfig, findSettings, placeOfLeases, type CellFlags } from '../../src/cli/config.ts';
 import { parseConfig } from '../../src/cli/config-file.ts';
 import { SETTING_KEYS } from '../../src/cli/settings.ts';
 import { nearestWord } from '../../src/cli/suggest.ts';
@@ -148,6 +148,42 @@ describe('a setting', () => {
       'which cell? Give --cell (TENURE_CELL) and --members (TENURE_MEMBERS), or --config FILE (TENURE_CONFIG); tenure init writes a config file to start from',
     );
     expect(await messageOf(() => clientConfig({ cell: 'c' }, {}))).toMatch(/^which cell\? Give --members \(TENURE_MEMBERS\), or/);
+  });
+});
+
+describe('where leases are', () => {
+  const config = file('place.yaml', 'cell: from-file\nmembers: { a: f:1 }\n');
+  const stored = file('stored.yaml', 'store: file:///from-file\n');
+  const placeOf = async (flags: CellFlags, env: Record<string, string>): Promise<string> => placeOfLeases(await findSettings(flags, env));
+
+  it.each([
+    ['a store by flag', { store: 'file:///x' }, {}, 'store'],
+    ['a store by variable', {}, { TENURE_STORE: 'file:///x' }, 'store'],
+    ['a store by file', { config: stored }, {}, 'store'],
+    ['a cell by file', { config }, {}, 'cell'],
+    ['half a cell', { cell: 'c' }, {}, 'cell'],
+    ['a store by flag, a cell around', { store: 'file:///x' }, { TENURE_CELL: 'c', TENURE_CONFIG: config }, 'store'],
+    ['a cell by flag, a store around', { cell: 'c' }, { TENURE_STORE: 'file:///x' }, 'cell'],
+    ['a cell by the file of a flag, a store around', { config }, { TENURE_STORE: 'file:///x' }, 'cell'],
+  ])('is clear: %s', async (_, flags, env, place) => {
+    expect(await placeOf(flags, env)).toBe(place);
+  });
+
+  it.each([
+    ['by flags', { store: 'file:///x', members: 'a=x:1' }, {}, '--members', '--store'],
+    ['by variables', {}, { TENURE_STORE: 'file:///x', TENURE_CELL: 'c' }, 'TENURE_CELL', 'TENURE_STORE'],
+    ['by a flag and the file of a flag', { store: 'file:///x', config }, {}, 'place.yaml:1', '--store'],
+    ['by a variable and the file of a variable', {}, { TENURE_STORE: 'file:///x', TENURE_CONFIG: config }, 'place.yaml:1', 'TENURE_STORE'],
+  ])('is refused if both are named %s', async (_, flags, env, cell, store) => {
+    expect(await messageOf(() => placeOf(flags, env))).toBe(
+      `a cell (${cell}) and a store (${store}) are named, and leases are in one place: give one of them`,
+    );
+  });
+
+  it('is asked for if neither is named', async () => {
+    expect(await messageOf(() => placeOf({}, {}))).toMatch(
+      /^which cell or store\? Give --cell .* and --members .*, or --store \(TENURE_STORE\), or --config FILE/,
+    );
   });
 });
 

@@ -1,11 +1,13 @@
-/** What tests of `tenure run` share: members in processes of their own that can be stopped and killed, and runs of the built command. */
+/** What tests of `tenure run` share: members in processes of their own that can be stopped and killed, stores, and runs of the built command. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { spanUs } from '../../src/kernel/index.ts';
+import { initParameters, openStore } from '../../src/store/index.ts';
 import { ROOT } from '../support/tree.ts';
 import { freePort } from '../transport/cell.ts';
 
@@ -59,16 +61,68 @@ export class Run {
   }
 }
 
-/** A cell of three members, each a process, their silence over. */
-export class MembersApart {
-  readonly ids = ['a', 'b', 'c'];
+/** What runs get their leases from, and a folder for what their commands write. */
+abstract class RunPlace {
   readonly folder = mkdtempSync(join(tmpdir(), 'tenure-run-'));
+  readonly #runs: Run[] = [];
+
+  /** What `tenure run` needs to find it. */
+  abstract get env(): NodeJS.ProcessEnv;
+
+  /** With little grace, unless a test wants more: what a busy machine delays is then left to renewals. */
+  run(args: readonly string[], { input, env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Run {
+    const run = new Run(['--grace', '100ms', ...args], { ...this.env, ...env }, input);
+    this.#runs.push(run);
+    return run;
+  }
+
+  /** Somebody who has the lease, and keeps it until it is told to let go. */
+  async hold(name: string): Promise<{ run: Run; letGo: () => Promise<Ended> }> {
+    const run = this.run([name, '--', 'cat']);
+    run.process.stdin?.write('here\n');
+    await new Promise((resolve) => run.process.stdout?.once('data', resolve));
+    const letGo = (): Promise<Ended> => {
+      run.process.stdin?.end();
+      return run.ended;
+    };
+    onTestFinished(async () => void (await letGo()));
+    return { run, letGo };
+  }
+
+  /** Of this place's own folder. */
+  file(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** The lines a command has written so far. */
+  lines(name: string): string[] {
+    return existsSync(this.file(name)) ? readFileSync(this.file(name), 'utf8').split('\n').slice(0, -1) : [];
+  }
+
+  /** Waits until a file has such a line, and answers with it. */
+  async line(name: string, pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = this.lines(name).find((line) => pattern.test(line));
+      if (found !== undefined) return found;
+      await sleep(MOMENT_MS);
+    }
+  }
+
+  close(): void {
+    for (const { process: started } of this.#runs) if (started.exitCode === null) started.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A cell of three members, each a process, their silence over. */
+export class MembersApart extends RunPlace {
+  readonly ids = ['a', 'b', 'c'];
   readonly maxTermMs: number;
   readonly #members: Readonly<Record<string, string>>;
   readonly #running = new Map<string, ChildProcess>();
-  readonly #runs: Run[] = [];
 
   private constructor(maxTermMs: number, members: Readonly<Record<string, string>>) {
+    super();
     this.maxTermMs = maxTermMs;
     this.#members = members;
     writeFileSync(this.file('secret'), CLIENT_SECRET);
@@ -81,7 +135,6 @@ export class MembersApart {
     return cell;
   }
 
-  /** What `tenure run` needs to find it. */
   get env(): NodeJS.ProcessEnv {
     const members = Object.entries(this.#members).map(([id, address]) => `${id}=${address}`);
     return { ...process.env, TENURE_CELL: 'run', TENURE_MEMBERS: members.join(','), TENURE_SECRET_FILE: this.file('secret') };
@@ -112,49 +165,40 @@ export class MembersApart {
     for (const member of this.#running.values()) member.kill(signal);
   }
 
-  /** With little grace, unless a test wants more: what a busy machine delays is then left to renewals. */
-  run(args: readonly string[], { input, env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Run {
-    const run = new Run(['--grace', '100ms', ...args], { ...this.env, ...env }, input);
-    this.#runs.push(run);
-    return run;
-  }
-
-  /** Somebody who has the lease, and keeps it until it is told to let go. */
-  async hold(name: string): Promise<{ run: Run; letGo: () => Promise<Ended> }> {
-    const run = this.run([name, '--', 'cat']);
-    run.process.stdin?.write('here\n');
-    await new Promise((resolve) => run.process.stdout?.once('data', resolve));
-    const letGo = (): Promise<Ended> => {
-      run.process.stdin?.end();
-      return run.ended;
-    };
-    onTestFinished(async () => void (await letGo()));
-    return { run, letGo };
-  }
-
-  /** Of this cell's own folder. */
-  file(name: string): string {
-    return join(this.folder, name);
-  }
-
-  /** The lines a command has written so far. */
-  lines(name: string): string[] {
-    return existsSync(this.file(name)) ? readFileSync(this.file(name), 'utf8').split('\n').slice(0, -1) : [];
-  }
-
-  /** Waits until a file has such a line, and answers with it. */
-  async line(name: string, pattern: RegExp): Promise<string> {
-    for (;;) {
-      const found = this.lines(name).find((line) => pattern.test(line));
-      if (found !== undefined) return found;
-      await sleep(MOMENT_MS);
-    }
-  }
-
-  close(): void {
-    for (const { process: started } of this.#runs) if (started.exitCode === null) started.kill('SIGKILL');
+  override close(): void {
+    super.close();
     for (const member of this.#running.values()) member.kill('SIGKILL');
-    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A store in a directory. */
+export class StoreDirectory extends RunPlace {
+  readonly url: string;
+
+  private constructor(isPlain: boolean) {
+    super();
+    mkdirSync(this.file('store'));
+    this.url = `file://${this.file('store')}${isPlain ? '?swap=off' : ''}`;
+  }
+
+  /** Not synced: a busy disk would make leases wait. */
+  static async make(isPlain: boolean, maxTermMs: number, deltaMs: number): Promise<StoreDirectory> {
+    const directory = new StoreDirectory(isPlain);
+    const store = await openStore(`${directory.url}${isPlain ? '&' : '?'}sync=off`, { create: 'init' });
+    await initParameters(store, { maxTermUs: spanUs(maxTermMs * 1000), deltaUs: spanUs(deltaMs * 1000) });
+    await store.close();
+    return directory;
+  }
+
+  get env(): NodeJS.ProcessEnv {
+    return { ...process.env, TENURE_STORE: this.url };
+  }
+
+  /** It is not there, or there again: whoever holds something is cut off. */
+  move(where: 'away' | 'back'): void {
+    const [away, there] = [this.file('away'), this.file('store')];
+    if (where === 'away') renameSync(there, away);
+    else if (existsSync(away)) renameSync(away, there);
   }
 }
 

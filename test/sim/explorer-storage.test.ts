@@ -120,7 +120,7 @@ class Shelf {
   #asks = 0;
 
   constructor(hasDamage = false) {
-    this.storage = new StorageStates(hasDamage);
+    this.storage = new StorageStates({ hasDamage, isAtomic: false });
   }
 
   get moves(): readonly StorageMove[] {

@@ -8,7 +8,7 @@ import { performMove } from '../../src/sim/explorer/script.ts';
 import type { Budgets } from '../../src/sim/explorer/bounds.ts';
 import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
-import { quorumWorld, registerWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
+import { quorumWorld, registerWorld, roundsRegisterWorld, roundWorlds, storageLeaseWorlds } from '../support/kits.ts';
 import { lockWorld } from './locks.ts';
 
 const SEEDS = [1, 2, 3];
@@ -82,7 +82,7 @@ function walks<M, C, E, W>(world: ExploredProtocol<M, C, E, W>, seed: number): n
       driftPpm: pick(0, 100_000),
       skew: 'skew' in world.bounds ? pick(0, 1) : 0,
       beyond: 'beyond' in world.bounds ? pick(0, 0, 1) : 0,
-      term: pick(2, 4),
+      term: pick(2, 4) + (name.startsWith('delta-lease') ? 1 : 0),
       instants: name === 'rounds-register' ? 0 : pick(4, 10),
       operations: 'operations' in world.bounds ? pick(3, 5) : 0,
       atOnce: 'atOnce' in world.bounds ? pick(1, 2) : 0,
@@ -100,6 +100,7 @@ describe.each(SEEDS)('what the explorer does happens on a stage, and is judged t
   test('quorum', () => expect(walks(quorumWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test.each(roundWorlds)('$staging.protocol.name', (world) => expect(walks(world, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test('register', () => expect(walks(registerWorld, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
+  test.each(storageLeaseWorlds)('$staging.protocol.name', (world) => expect(walks(world, seed)).toBeGreaterThan(STEPS_AT_LEAST), SLOW);
   test.each(['swaps', 'lists'] as const)(
     'a lock by %s',
     (which) => expect(walks(lockWorld(which), seed)).toBeGreaterThan(STEPS_AT_LEAST),

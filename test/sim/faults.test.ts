@@ -10,9 +10,19 @@ test('every kind of fault is drawn in some worlds and left out in others', () =>
   const always = new Set<keyof FaultPlan>(['latencyUsMin', 'latencyUsSpread', 'storageUsMin', 'storageUsSpread', 'offsetUsMax']);
   for (const kind of Object.keys(calm) as (keyof FaultPlan)[]) {
     // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, and members live on, in worlds of a shape; own disks and damage are drawn apart.
-    const shaped = ['wallSway', 'outlive', 'slew', 'disk', 'misdirect', 'repeat', 'corrupt', 'forget', 'wipe'].some((prefix) =>
-      kind.startsWith(prefix),
-    );
+    const shaped = [
+      'wallSway',
+      'outlive',
+      'slew',
+      'disk',
+      'misdirect',
+      'repeat',
+      'corrupt',
+      'forget',
+      'wipe',
+      'restore',
+      'weakReadsHeal',
+    ].some((prefix) => kind.startsWith(prefix));
     if (kind === 'uptimeUsMax' || shaped) continue;
     const drawn = PLANS.filter((plan) => plan[kind] !== calm[kind]).length;
     expect({ kind, drawn: drawn > 0, leftOut: drawn < PLANS.length }).toEqual({ kind, drawn: true, leftOut: !always.has(kind) });

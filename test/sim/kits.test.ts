@@ -28,6 +28,8 @@ import {
 import { roundStaging, roundTapeToScript } from '../../src/sim/protocols/rounds/staging.ts';
 import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterStaging, roundsRegisterTapeToScript } from '../../src/sim/protocols/rounds-register/staging.ts';
+import { STORAGE_VARIANTS, storageLeaseProtocol } from '../../src/sim/protocols/storage-leases/protocol.ts';
+import { storageStaging, storageTapeToScript } from '../../src/sim/protocols/storage-leases/staging.ts';
 import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { toyStaging, toyTapeToScript } from '../../src/sim/protocols/toy/staging.ts';
 import { perform } from '../../src/sim/shrink/play.ts';
@@ -147,6 +149,9 @@ const BOTH_WAYS: readonly BothWays[] = [
   bothWays({ ...ROUNDS, protocol: paxosLeaseLiteral, staging: roundStaging('paxoslease', 'absolute') }),
   bothWays({ protocol: register, staging: registerStaging, tapeToScript: registerTapeToScript }),
   bothWays({ protocol: roundsRegisterProtocol, staging: roundsRegisterStaging, tapeToScript: roundsRegisterTapeToScript }),
+  ...STORAGE_VARIANTS.map((variant) =>
+    bothWays({ protocol: storageLeaseProtocol(variant), staging: storageStaging(variant), tapeToScript: storageTapeToScript }),
+  ),
   bothWays({ protocol: toy, staging: toyStaging, tapeToScript: toyTapeToScript }),
 ];
 

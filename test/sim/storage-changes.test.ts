@@ -177,6 +177,44 @@ describe('damage', () => {
     expect([hands.read('x'), hands.read('y')]).toEqual([null, 7]);
   });
 
+  test('takes a unit back to an earlier state: it is in another epoch, and refuses what began in the one before', () => {
+    const states = new Set<string>();
+    for (let seed = 0; seed < 100; seed++) {
+      const hands = new Hands({}, seed);
+      hands.write('x', 1);
+      hands.swap('y', null, 1);
+      hands.write('x', 2);
+      const [late, read] = [
+        hands.begin({ action: 'write', unit: UNIT, key: 'y', op: 7, value: Uint8Array.of(7) }),
+        hands.begin({ action: 'read', unit: UNIT, key: 'x', op: 8 }),
+      ];
+      hands.storage.strike('restore', { unit: UNIT });
+      expect([hands.finish(late), hands.finish(read)]).toEqual([
+        { op: 7, ok: false, isLost: false, value: null, version: null, keys: null },
+        { op: 8, ok: false, isLost: false, value: null, version: null, keys: null },
+      ]);
+      // Nothing is done for whoever has not opened the unit since.
+      expect(hands.write('x', 3).ok).toBe(false);
+      expect(hands.storage.epochs.open(0, UNIT)).toBe(false);
+      states.add(`x=${hands.read('x')} y=${hands.read('y')}`);
+      expect([hands.counts['restored-unit'], hands.counts['refused-access']]).toEqual([1, 3]);
+    }
+    expect(states).toEqual(new Set(['x=2 y=1', 'x=1 y=1', 'x=1 y=null', 'x=null y=null']));
+  });
+
+  test('leaves an epoch behind that others need not wait out once one of them has', () => {
+    const { storage } = new Hands();
+    expect(storage.epochs.open(0, UNIT)).toBe(true);
+    storage.strike('restore', { unit: UNIT });
+    expect([storage.epochs.refuses(0, UNIT), storage.epochs.open(0, UNIT), storage.epochs.refuses(0, UNIT)]).toEqual([true, false, false]);
+    storage.epochs.noteWaitedOut(0, UNIT);
+    expect(storage.epochs.open(1, UNIT)).toBe(true);
+    storage.strike('restore', { unit: UNIT });
+    // Whoever waited under the epoch before says nothing of this one.
+    storage.epochs.noteWaitedOut(0, UNIT);
+    expect(storage.epochs.open(1, UNIT)).toBe(false);
+  });
+
   test('befalls own disks too, each its own', () => {
     const hands = new Hands();
     hands.write('x', 1, OWN_DISK);
@@ -264,6 +302,8 @@ describe('on a stage', () => {
     ['misdirect p #1', "'to'"],
     ['misdirect p #1 to x', 'no such access'],
     ['repeat p #1', 'no such change'],
+    ['restore disk p without 1', 'written like'],
+    ['restore unit 0 by 1', 'written like'],
   ])('%s is refused', (line, why) => {
     expect(play([line]).failures).toEqual([expect.stringContaining(why)]);
   });
@@ -280,6 +320,7 @@ describe('on a stage', () => {
       { kind: 'corrupt', unit: OWN_DISK, node: 1, key: 'x', byte: 0 },
       { kind: 'forget', unit: 0, key: 'x' },
       { kind: 'wipe', unit: 0 },
+      { kind: 'restore', unit: 0, changes: 3 },
     ];
     for (const action of actions) expect(parseAction(formatAction(action, names), names)).toEqual(action);
   });

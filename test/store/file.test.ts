@@ -1,6 +1,7 @@
 /** Stores in directories: what killed writers, full and vanished disks, damage and wrong settings do to them. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -41,7 +42,61 @@ describe('the directory of a store', () => {
     const store = await open(path);
     for (let round = 0; round < 20; round++) await store.swap('k', round === 0 ? null : bytes(String(round - 1)), bytes(String(round)));
     expect(lifeOf(path, 'k').versions).toEqual(['0000000000000020']);
+    // While it is open it keeps the files of two versions, to write them again.
+    expect(readdirSync(join(path, 'new')).length).toBeLessThan(3);
+    await store.close();
     expect(readdirSync(join(path, 'new'))).toEqual([]);
+    expect(text(await (await open(path)).read('k'))).toBe('19');
+  });
+
+  test('is synced without files that are written again', async () => {
+    const path = freshDir();
+    const store = await open(path, { sync: true });
+    for (let round = 0; round < 3; round++) await store.write('k', bytes(String(round)));
+    expect(readdirSync(join(path, 'new'))).toEqual([]);
+  });
+
+  test('has files that are written again, and never one that is a version still, whatever is swept', async () => {
+    const path = freshDir();
+    const store = await open(path);
+    const names = Array.from({ length: 12 }, (_, index) => `k${index}`);
+    for (let round = 0; round < 40; round++) {
+      for (const name of names.filter(() => Math.random() < 0.5)) await store.write(name, bytes(`${name} ${round}`));
+      await store.write('last', bytes(String(round)));
+      if (round % 5 === 0) for (const draft of readdirSync(join(path, 'new'))) rmSync(join(path, 'new', draft), { recursive: true });
+    }
+    const other = await open(path);
+    for (const name of names) {
+      const found = text(await other.read(name));
+      expect([found, text(await store.read(name))]).toEqual([found, found]);
+      expect(found ?? `${name} 0`).toMatch(new RegExp(`^${name} \\d+$`));
+    }
+    expect(text(await other.read('last'))).toBe('39');
+  });
+
+  test('is read while files are written again: what is read was there', async () => {
+    const path = freshDir();
+    const writer = await open(path);
+    await writer.write('k', bytes('1'));
+    let isSlow = true;
+    /** Opens a file, and falls asleep before it reads it. */
+    class SleepyReader extends DurableFiles {
+      override async content(file: string): Promise<Buffer | null> {
+        const opened = await openFile(file, 'r');
+        if (isSlow) for (let value = 2; value < 5; value++) await writer.write('k', bytes(String(value)));
+        isSlow = false;
+        const content = await opened.readFile();
+        await opened.close();
+        return content;
+      }
+    }
+    await writer.write('k', bytes('2'));
+    const files = new VersionFiles({ url: 'file:', layout: new Layout(path), disk: new SleepyReader(false), assure: async () => {} });
+    const read = async (): Promise<string | null> => text(await new Gate('file:').ask({}, async (call) => await files.read('k', call)));
+    expect(await read()).toBe('4');
+    // What is known is looked at again.
+    await writer.write('k', bytes('5'));
+    expect(await read()).toBe('5');
   });
 
   test('keeps nothing of a key that was erased', async () => {
@@ -50,6 +105,7 @@ describe('the directory of a store', () => {
     await store.swap('k', null, bytes('a'));
     await store.swap('k', bytes('a'), null);
     expect(readdirSync(join(path, 'keys'))).toEqual([]);
+    await store.close();
     expect(readdirSync(join(path, 'new'))).toEqual([]);
   });
 
@@ -157,6 +213,7 @@ describe('a writer that was asleep', () => {
       hasSlept = true;
     });
     const asleep = new VersionFiles({ url: 'file:', layout: new Layout(path), disk, assure: async () => {} });
+    onTestFinished(async () => await asleep.close());
     const outcome = await new Gate('file:').change({}, async (call) => await asleep.change('k', bytes('1'), bytes('mine'), call));
     return [outcome, store];
   }
@@ -393,6 +450,7 @@ describe('a file system that is full', () => {
     rmSync(join(mount, 'rest'));
     await store.write('fill 0', null);
     expect(await store.swap('k', bytes('kept'), bytes('more'))).toBe('won');
+    await store.close();
     expect(readdirSync(join(mount, 'new'))).toEqual([]);
   });
 });

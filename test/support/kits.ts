@@ -23,6 +23,9 @@ import { roundStaging } from '../../src/sim/protocols/rounds/staging.ts';
 import { roundsRegisterProtocol } from '../../src/sim/protocols/rounds-register/protocol.ts';
 import { roundsRegisterSmallWorld } from '../../src/sim/protocols/rounds-register/small-world.ts';
 import { roundsRegisterStaging } from '../../src/sim/protocols/rounds-register/staging.ts';
+import { STORAGE_VARIANTS, storageLeaseProtocol } from '../../src/sim/protocols/storage-leases/protocol.ts';
+import { storageSmallWorld } from '../../src/sim/protocols/storage-leases/small-world.ts';
+import { storageStaging } from '../../src/sim/protocols/storage-leases/staging.ts';
 
 export function kitNamed(name: string): Kit {
   const found = kits.find((kit) => kit.name === name);
@@ -65,3 +68,6 @@ export const roundWorlds = [
 ];
 export const roundsRegisterWorld = explored(roundsRegisterProtocol, roundsRegisterStaging, roundsRegisterSmallWorld);
 export const registerWorld = explored(register, registerStaging, registerSmallWorld);
+export const storageLeaseWorlds = STORAGE_VARIANTS.map((variant) =>
+  explored(storageLeaseProtocol(variant), storageStaging(variant), storageSmallWorld(variant.kind)),
+);

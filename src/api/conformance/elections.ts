@@ -206,7 +206,7 @@ export function claimLeaseLists(claim: LeaseTestClaim): void {
       [`${kit.name}/a`, a.token, two.incarnation, ''],
       [`${kit.name}/b`, b.token, one.incarnation, 'about b'],
     ]);
-    assert.ok(leases.every(({ certain, holder }) => certain && holder.remainingMsMax > 0));
+    assert.ok(leases.every(({ certain, holder }) => (certain || kit.isUnsureOfOthers) && holder.remainingMsMax > 0));
     await kit.outcome(Promise.all([a.release(), b.release()]));
     assert.deepEqual((await listed(kit, one, `${kit.name}/`)).leases, []);
   });
@@ -239,7 +239,7 @@ export function claimLeaseLists(claim: LeaseTestClaim): void {
 async function listed(kit: LeaseTestKit, client: LeaseClient, prefix: string): Promise<Listing> {
   for (let tries = 1; ; tries++) {
     const listing = await kit.outcome(client.list(prefix));
-    if (listing.certain && listing.leases.every(({ certain }) => certain)) return listing;
+    if (listing.certain && listing.leases.every(({ certain }) => certain || kit.isUnsureOfOthers)) return listing;
     assert.ok(tries < ROUNDS_MAX, 'too few answered to be sure');
   }
 }

@@ -43,6 +43,8 @@ export class Lookouts {
   /** Names that a hint has come for and that are being asked about; true if another came meanwhile. */
   readonly #hinted = new Map<string, boolean>();
   #hasTrouble = false;
+  /** How many accesses have failed. */
+  #troubles = 0;
 
   constructor(ground: LookoutGround) {
     this.#ground = ground;
@@ -65,9 +67,18 @@ export class Lookouts {
     for (const name of this.#known.keys()) if (!this.#isWatched(name)) this.#known.delete(name);
   }
 
-  /** An answer about a name, whoever asked. */
-  note(name: string, { holder, certain, meta }: NameAnswer): void {
-    if (!certain || !this.#isWatched(name)) return;
+  /** Is to be told the answers to what is asked next. What comes after an access has failed may be no answer of the store. */
+  listener(): (name: string, answer: NameAnswer) => void {
+    const troubles = this.#troubles;
+    return (name, answer) => this.#note(name, answer, answer.certain || troubles === this.#troubles);
+  }
+
+  /**
+   * An answer about a name, whoever asked. That another holds a lease is never certain on plain registers: it is told as the hint it is, if the
+   * store did answer. That nobody does has to be certain.
+   */
+  #note(name: string, { holder, certain, meta }: NameAnswer, hasAnswered: boolean): void {
+    if (!this.#isWatched(name) || !(holder === null ? certain : hasAnswered)) return;
     if (this.#hasTrouble) {
       this.#hasTrouble = false;
       this.#ground.gap();
@@ -92,8 +103,9 @@ export class Lookouts {
       return;
     }
     this.#hinted.set(name, false);
+    const heard = this.listener();
     this.#ground.surveys.ask(name, (answer) => {
-      this.note(name, answer);
+      heard(name, answer);
       const again = this.#hinted.get(name) === true;
       this.#hinted.delete(name);
       if (again) this.hint(name);
@@ -102,6 +114,7 @@ export class Lookouts {
 
   /** An access failed: looks may have come too late. */
   noteTrouble(): void {
+    this.#troubles++;
     this.#hasTrouble = this.#names.size + this.#prefixes.size > 0;
   }
 
@@ -131,7 +144,7 @@ export class Lookouts {
     const done = (): void => {
       if (target.watches > 0) this.#plan(target);
     };
-    const seen = (name: string, answer: NameAnswer): void => this.note(name, answer);
+    const seen = this.listener();
     if (target.isExact) {
       surveys.each([target.text], seen, done);
       return;

@@ -16,7 +16,7 @@ import { Epochs } from './epochs.ts';
 import { explainStorageRefusal, NOT_RENEWED, storageClosed } from './failures.ts';
 import { Lookouts } from './lookouts.ts';
 import type { StorageObserver } from './observer.ts';
-import { Surveys } from './surveys.ts';
+import { Surveys, type NameAnswer } from './surveys.ts';
 
 /** What the testing kit plays. */
 export interface StorageSurroundings {
@@ -58,8 +58,8 @@ export class StorageNode {
   readonly #epochs: Epochs;
   readonly #surveys: Surveys;
   readonly #lookouts: Lookouts;
-  /** Questions of the lease service: which name each is about. */
-  readonly #asked = new Map<number, string>();
+  /** Questions of the lease service: who else wants the answer. */
+  readonly #asked = new Map<number, (answer: NameAnswer) => void>();
   /** Requests whose record could not be read. */
   readonly #unreadable = new Map<number, Unreadable>();
   #lastFailure: { readonly error: TenureError; readonly atUs: number } | null = null;
@@ -209,12 +209,7 @@ export class StorageNode {
   #command(command: LeaseCommand): void {
     switch (command.kind) {
       case 'list':
-        this.#surveys.list(
-          command.lease,
-          tellPrefix(command.prefix),
-          (event) => this.leases.hear(event),
-          (name, answer) => this.#lookouts.note(name, answer),
-        );
+        this.#surveys.list(command.lease, tellPrefix(command.prefix), (event) => this.leases.hear(event), this.#lookouts.listener());
         return;
       case 'unlist':
         this.#surveys.unlist(command.lease);
@@ -225,9 +220,11 @@ export class StorageNode {
       case 'unwatch':
         this.#lookouts.end(tellPrefix(command.prefix), command.exact ?? false);
         return;
-      case 'query':
-        this.#asked.set(command.lease, tellName(command.name));
+      case 'query': {
+        const [name, heard] = [tellName(command.name), this.#lookouts.listener()];
+        this.#asked.set(command.lease, (answer) => heard(name, answer));
         break;
+      }
       default:
     }
     this.#driver.command(command);
@@ -252,9 +249,8 @@ export class StorageNode {
       case 'answered': {
         this.#unreadable.delete(event.lease);
         if (this.#surveys.hear(event)) return;
-        const name = this.#asked.get(event.lease);
+        this.#asked.get(event.lease)?.(event);
         this.#asked.delete(event.lease);
-        if (name !== undefined) this.#lookouts.note(name, event);
         this.leases.hear(event);
         return;
       }

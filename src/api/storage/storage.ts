@@ -1,7 +1,7 @@
 /** Leases on a store as one process sees them: a client of leases, and what can be told of the store. */
 import { EventEmitter } from 'node:events';
 import { parseDuration, type Duration, type TenureError } from '../../kernel/index.ts';
-import { Election, type ElectionOptions } from '../elections/election.ts';
+import { Election, type ElectionGround, type ElectionOptions } from '../elections/election.ts';
 import type { LeaseClient } from '../leases/client.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
@@ -86,7 +86,21 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
   }
 
   elect(name: string, options?: ElectionOptions): Election {
-    return new Election(this, name, options, (of) => unsureOfHolder(this.url, of, this.#node.lastFailure, this.silentForMs));
+    return new Election(this.engine === 'plain' ? this.#toldLeaders() : this, name, options, (of) =>
+      unsureOfHolder(this.url, of, this.#node.lastFailure, this.silentForMs),
+    );
+  }
+
+  /** That another holds a lease is never certain on plain registers. Who leads is advice, and whose name is there is enough for it. */
+  #toldLeaders(): ElectionGround {
+    return {
+      acquire: (name, options) => this.acquire(name, options),
+      watch: (name, options) => this.watch(name, options),
+      holder: async (name, options) => {
+        const answer = await this.holder(name, options);
+        return answer.holder === null ? answer : { ...answer, certain: true };
+      },
+    };
   }
 
   watch(prefix?: string, options?: WatchOptions): Watch {

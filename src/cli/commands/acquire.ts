@@ -1,10 +1,10 @@
 /** `tenure acquire`: holds a lease until standard input closes or a signal comes, for scripts that cannot be a child of `tenure run`. */
 import { Command } from 'commander';
-import type { AcquireOptions, Cell, Lease } from '../../api/index.ts';
+import type { AcquireOptions, Lease, LeaseClient } from '../../api/index.ts';
 import { TenureError } from '../../kernel/index.ts';
-import { addCellOptions, type CellFlags } from '../config.ts';
-import { openCell } from '../connection.ts';
+import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
+import { openLeases } from '../leases.ts';
 import { StoppedBySignal, stopSignals } from '../stop-signals.ts';
 import { glance, paletteFor, printJson } from '../terminal.ts';
 import { whoAmI } from '../who-am-i.ts';
@@ -18,7 +18,7 @@ interface AcquireFlags extends CellFlags {
 }
 
 export function acquireCommand(setExit: (code: number) => void): Command {
-  return addCellOptions(
+  return addLeaseOptions(
     new Command('acquire')
       .summary('hold a lease until standard input closes')
       .description(
@@ -29,7 +29,7 @@ export function acquireCommand(setExit: (code: number) => void): Command {
       .argument('<name>', 'the name of the lease')
       .option('-w, --wait <duration>', 'wait at most this long while another holds it (default: as long as it takes)')
       .option('-n, --nonblock', 'do not wait: exit with 75 if another holds it')
-      .option('--term <duration>', "how long a grant lasts unless renewed (default: the cell's longest)")
+      .option('--term <duration>', 'how long a grant lasts unless renewed (default: the longest there is)')
       .option('--meta <text>', 'a note for whoever asks who holds it (default: user@host and process id)')
       .option('--json', 'print JSON lines'),
   )
@@ -43,7 +43,8 @@ Examples:
 
 With standard input from /dev/null it would be given back at once.
 
-Exit codes: 0 held and given back, 69 no quorum, 73 lost, 75 another holds it (-n), 76 not free in time (-w), 77 not allowed, 78 bad configuration.`,
+Exit codes: 0 held and given back, 69 no quorum, or the store does not answer, 73 lost, 75 another holds it (-n), 76 not free
+in time (-w), 77 not allowed, 78 bad configuration.`,
     )
     .action(async (name: string, flags: AcquireFlags) => {
       if (flags.nonblock && flags.wait !== undefined) {
@@ -51,11 +52,11 @@ Exit codes: 0 held and given back, 69 no quorum, 73 lost, 75 another holds it (-
       }
       const stop = stopSignals();
       try {
-        const cell = await openCell(flags, { signal: stop.signal });
+        const { client } = await openLeases(flags, { signal: stop.signal });
         try {
-          setExit(await holdUntilTold(cell, name, flags, stop.signal));
+          setExit(await holdUntilTold(client, name, flags, stop.signal));
         } finally {
-          await cell.close();
+          await client.close();
         }
       } catch (error) {
         if (!(error instanceof StoppedBySignal)) throw error;
@@ -66,9 +67,9 @@ Exit codes: 0 held and given back, 69 no quorum, 73 lost, 75 another holds it (-
     });
 }
 
-async function holdUntilTold(cell: Cell, name: string, flags: AcquireFlags, signal: AbortSignal): Promise<number> {
+async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFlags, signal: AbortSignal): Promise<number> {
   const options: AcquireOptions = { signal, meta: flags.meta ?? whoAmI(), ...(flags.term === undefined ? {} : { term: flags.term }) };
-  const lease = await take(cell, name, flags, options);
+  const lease = await take(client, name, flags, options);
   const { bold, dim } = paletteFor(process.stdout);
   if (flags.json) printJson({ event: 'acquired', name, token: lease.token, remainingMs: Math.round(lease.remainingMs()) });
   else
@@ -86,9 +87,9 @@ async function holdUntilTold(cell: Cell, name: string, flags: AcquireFlags, sign
   return EXIT.ok;
 }
 
-async function take(cell: Cell, name: string, flags: AcquireFlags, options: AcquireOptions): Promise<Lease> {
-  if (!flags.nonblock) return cell.acquire(name, { ...options, ...(flags.wait === undefined ? {} : { wait: flags.wait }) });
-  const outcome = await cell.tryAcquire(name, options);
+async function take(client: LeaseClient, name: string, flags: AcquireFlags, options: AcquireOptions): Promise<Lease> {
+  if (!flags.nonblock) return client.acquire(name, { ...options, ...(flags.wait === undefined ? {} : { wait: flags.wait }) });
+  const outcome = await client.tryAcquire(name, options);
   if (outcome.ok) return outcome.lease;
   const { holder, reason } = outcome;
   const who = holder

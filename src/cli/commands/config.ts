@@ -1,8 +1,18 @@
 /** `tenure config check`: looks at a configuration as `serve` and clients would, and starts nothing. */
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
-import { formatDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
-import { addMemberOptions, asClient, asMember, findSettings, type CellFlags, type FoundSettings } from '../config.ts';
+import { formatDuration, TenureError } from '../../kernel/index.ts';
+import { shownUrl } from '../../store/by-url.ts';
+import {
+  addAllOptions,
+  asClient,
+  asMember,
+  findSettings,
+  placeOfLeases,
+  type CellFlags,
+  type FoundSettings,
+  type Sourced,
+} from '../config.ts';
 import { engineOf } from '../engine-of.ts';
 import { SETTING_KEYS } from '../settings.ts';
 import { paletteFor, printJson, table } from '../terminal.ts';
@@ -12,7 +22,7 @@ interface CheckFlags extends CellFlags {
 }
 
 export function configCommand(): Command {
-  const check = addMemberOptions(
+  const check = addAllOptions(
     new Command('check')
       .summary('say what a configuration means, or what is wrong with it')
       .description(
@@ -33,9 +43,10 @@ Exit codes: 0 it can work, 78 it cannot (the message names file, line and key).`
     )
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const found = await findSettings(file === undefined ? flags : { ...flags, config: file });
-      const { warnings, silenceUs } = judge(found);
-      if (flags.json) printJson({ settings: found.settings, origins: found.origins, warnings });
-      else print(found, warnings, silenceUs);
+      const { settings, origins } = withoutPasswords(found);
+      const { warnings, outlook } = placeOfLeases(found) === 'store' ? ofStore() : ofCell(found);
+      if (flags.json) printJson({ settings, origins, warnings });
+      else print({ settings, origins }, warnings, outlook);
     });
   return new Command('config')
     .summary('look at a configuration')
@@ -43,8 +54,18 @@ Exit codes: 0 it can work, 78 it cannot (the message names file, line and key).`
     .addCommand(check);
 }
 
-/** Throws what would keep a member or a client from starting; answers with what is allowed but unwise, and how long members are silent. */
-function judge(found: FoundSettings): { warnings: string[]; silenceUs: SpanUs } {
+/** What is allowed but unwise, and what is to be expected. */
+interface Judgement {
+  readonly warnings: readonly string[];
+  readonly outlook: string;
+}
+
+function ofStore(): Judgement {
+  return { warnings: [], outlook: 'leases are in the store; tenure store doctor looks whether it can be used' };
+}
+
+/** Throws what would keep a member or a client from starting. */
+function ofCell(found: FoundSettings): Judgement {
   const { settings, origins } = found;
   const client = asClient(found);
   // A file without self is right: all members share it. Any of them stands for all.
@@ -73,12 +94,17 @@ function judge(found: FoundSettings): { warnings: string[]; silenceUs: SpanUs } 
     if (path !== undefined && (statSync(path).mode & 0o007) !== 0)
       warnings.push(`everybody on this machine can read ${path}: chmod 600 it`);
   }
-  return { warnings, silenceUs };
+  return { warnings, outlook: `a member that starts keeps silent for ${formatDuration(silenceUs)}` };
+}
+
+/** Throws if the URL of the store cannot name one. */
+function withoutPasswords({ settings, origins }: Sourced): Sourced {
+  return settings.store === undefined ? { settings, origins } : { settings: { ...settings, store: shownUrl(settings.store) }, origins };
 }
 
 const SECRET_BYTES_MIN = 16;
 
-function print({ settings, origins }: FoundSettings, warnings: readonly string[], silenceUs: SpanUs): void {
+function print({ settings, origins }: Sourced, warnings: readonly string[], outlook: string): void {
   const { dim, green, yellow } = paletteFor(process.stdout);
   const rows = SETTING_KEYS.flatMap((key) => {
     const value = settings[key];
@@ -93,5 +119,5 @@ function print({ settings, origins }: FoundSettings, warnings: readonly string[]
   });
   process.stdout.write(table(rows));
   for (const warning of warnings) process.stdout.write(`${yellow('warning')}: ${warning}\n`);
-  process.stdout.write(`${green('ok')}: a member that starts keeps silent for ${formatDuration(silenceUs)}\n`);
+  process.stdout.write(`${green('ok')}: ${outlook}\n`);
 }

@@ -1,11 +1,12 @@
 /** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look who leads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import type { Cell, Election, Leadership, LeaderChange } from '../../api/index.ts';
+import type { Election, Leadership, LeaderChange } from '../../api/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
-import { addCellOptions, type CellFlags } from '../config.ts';
-import { aMomentForAll, openCell } from '../connection.ts';
+import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
+import { openLeases } from '../leases.ts';
+import type { OpenedLeases } from '../opened-leases.ts';
 import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
 import { stopSignals } from '../stop-signals.ts';
@@ -34,11 +35,11 @@ Examples:
   tenure elect --observe scheduler                 who leads, and whenever that changes
   tenure elect scheduler --value 10.0.0.7:8080     lead, and tell others where to find us
 
-Exit codes: 0 resigned on a signal, or the command's code, or 128 + signal; 64 usage, 69 no quorum at the start, 77 not allowed,
-78 bad configuration, 126 and 127 as in sh.`;
+Exit codes: 0 resigned on a signal, or the command's code, or 128 + signal; 64 usage, 69 no quorum or no store at the start,
+77 not allowed, 78 bad configuration, 126 and 127 as in sh.`;
 
 export function electCommand(setExit: (code: number) => void): Command {
-  return addCellOptions(
+  return addLeaseOptions(
     new Command('elect')
       .summary('lead, or see who leads')
       .description('Stands for the leadership of NAME, waits in line until it is elected, and leads until it is told to stop.')
@@ -47,7 +48,7 @@ export function electCommand(setExit: (code: number) => void): Command {
       .argument('[command...]', 'what to run while leading, after --')
       .option('--observe', 'do not stand: only tell who leads, and whenever that changes')
       .option('--value <text>', 'what the leader says of itself (default: user@host and process id)')
-      .option('--term <duration>', "how long a leader stays one unless it renews (default: the cell's longest)")
+      .option('--term <duration>', 'how long a leader stays one unless it renews (default: the longest there is)')
       .option('--grace <duration>', 'how long a command has between TERM and KILL when the leadership is lost: 5s, or what fits')
       .option('--cgroup <which>', CGROUP_HELP, 'auto')
       .option('--json', 'print JSON lines'),
@@ -90,17 +91,17 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
 
 async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
   const stop = stopSignals();
-  const cell = await openCell(flags, { signal: stop.signal });
+  const leases = await openLeases(flags, { signal: stop.signal });
   const told = new Told(name, flags.json === true);
   try {
-    await aMomentForAll(cell);
-    const election = cell.elect(name, flags.term === undefined ? {} : { term: flags.term });
+    await leases.settled();
+    const election = leases.client.elect(name, flags.term === undefined ? {} : { term: flags.term });
     // Both at once: what ends the one with an error ends the other.
     if (flags.observe) await look(election, told, stop.signal);
-    else await Promise.all([lookIfTold(election, told, stop.signal), lead(cell, election, flags.value ?? whoAmI(), told, stop.signal)]);
+    else await Promise.all([lookIfTold(election, told, stop.signal), lead(leases, election, flags.value ?? whoAmI(), told, stop.signal)]);
     return EXIT.ok;
   } finally {
-    await cell.close();
+    await leases.client.close();
     stop.disarm();
   }
 }
@@ -122,7 +123,7 @@ async function lookIfTold(election: Election, told: Told, signal: AbortSignal): 
   }
 }
 
-async function lead(cell: Cell, election: Election, value: string, told: Told, signal: AbortSignal): Promise<void> {
+async function lead(leases: OpenedLeases, election: Election, value: string, told: Told, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const leadership = await election.campaign({ value, signal }).catch((error: unknown) => {
       if (signal.aborted) return null;
@@ -139,14 +140,13 @@ async function lead(cell: Cell, election: Election, value: string, told: Told, s
     }
     await leadership.resign();
     if (!isLost) told.mine('resigned', leadership);
-    // Without a majority there is nobody to be elected by.
-    if (isLost && !signal.aborted) await cell.ready({ signal }).catch(() => {});
+    if (isLost && !signal.aborted) await leases.ready(signal).catch(() => {});
   }
 }
 
 function either(...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
-    // A cell does not keep the process.
+    // Leases do not keep the process.
     const kept = setInterval(() => {}, 3_600_000);
     const end = (): void => {
       clearInterval(kept);

@@ -1,9 +1,9 @@
-/** `tenure holder`: asks a majority who holds a lease right now. */
+/** `tenure holder`: asks who holds a lease right now. */
 import { Command } from 'commander';
-import type { Cell, HolderAnswer } from '../../api/index.ts';
-import { addCellOptions, type CellFlags } from '../config.ts';
-import { openCell } from '../connection.ts';
+import type { HolderAnswer, LeaseClient } from '../../api/index.ts';
+import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
+import { openLeases } from '../leases.ts';
 import { glance, metaText, paletteFor, printJson } from '../terminal.ts';
 
 interface HolderFlags extends CellFlags {
@@ -12,11 +12,11 @@ interface HolderFlags extends CellFlags {
 }
 
 export function holderCommand(setExit: (code: number) => void): Command {
-  return addCellOptions(
+  return addLeaseOptions(
     new Command('holder')
       .summary('ask who holds a lease')
       .description(
-        'Asks a majority of the members who holds the lease on NAME. The answer was true at some moment while the question was under way;\n' +
+        'Asks a majority of the members, or the store, who holds the lease on NAME. The answer was true at some moment while the question was under way;\n' +
           'it may be different by the time you read it. To act on it, take the lease (tenure run, tenure acquire).',
       )
       .argument('<name>', 'the name of the lease')
@@ -31,23 +31,24 @@ Examples:
   tenure holder --json reports/nightly | jq .holder.token
   until ! tenure holder -q deploy; do sleep 1; done     wait until nobody has it, without taking it
 
-Exit codes: 0 held, 1 free, 69 not enough members answered to be sure, 77 not allowed, 78 bad configuration.`,
+Exit codes: 0 held, 1 free, 69 it is not certain: not enough members answered, the store did not, or it has plain registers and
+another holds the lease, 77 not allowed, 78 bad configuration.`,
     )
     .action(async (name: string, flags: HolderFlags) => {
-      const cell = await openCell(flags);
-      const answer = await asked(cell, name);
+      const { client, unsure } = await openLeases(flags);
+      const answer = await asked(client, name);
       if (flags.json)
         printJson({ name, state: stateOf(answer), holder: answer.holder && { ...answer.holder, meta: metaText(answer.meta) } });
-      else if (!flags.quiet) process.stdout.write(`${inWords(name, answer)}\n`);
+      else if (!flags.quiet) process.stdout.write(`${inWords(name, answer, unsure)}\n`);
       setExit({ held: EXIT.ok, free: EXIT.free, unknown: EXIT.noQuorum }[stateOf(answer)]);
     });
 }
 
-async function asked(cell: Cell, name: string): Promise<HolderAnswer> {
+async function asked(client: LeaseClient, name: string): Promise<HolderAnswer> {
   try {
-    return await cell.holder(name);
+    return await client.holder(name);
   } finally {
-    await cell.close();
+    await client.close();
   }
 }
 
@@ -56,12 +57,14 @@ function stateOf({ holder, certain }: HolderAnswer): 'held' | 'free' | 'unknown'
   return holder === null ? 'free' : 'held';
 }
 
-function inWords(name: string, answer: HolderAnswer): string {
+function inWords(name: string, answer: HolderAnswer, unsure: string): string {
   const { bold, dim, green, yellow } = paletteFor(process.stdout);
   const { holder } = answer;
-  if (!answer.certain) return `${bold(name)} ${yellow('unknown')}: not enough members answered to be sure`;
-  if (holder === null) return `${bold(name)} ${green('free')}`;
+  if (holder === null) return answer.certain ? `${bold(name)} ${green('free')}` : `${bold(name)} ${yellow('unknown')}: ${unsure}`;
   const meta = metaText(answer.meta);
   const who = meta === null ? `process ${holder.incarnation}` : `${meta} ${dim(`(process ${holder.incarnation})`)}`;
-  return `${bold(name)} ${yellow('held')} by ${who}, token ${holder.token}, for ${glance(holder.remainingMsMax)} at most unless renewed`;
+  const held = `held by ${who}, token ${holder.token}, for ${glance(holder.remainingMsMax)} at most unless renewed`;
+  return answer.certain
+    ? `${bold(name)} ${held.replace('held', yellow('held'))}`
+    : `${bold(name)} ${yellow('unknown')}: ${unsure}; perhaps ${held}`;
 }

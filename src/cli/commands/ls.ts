@@ -1,9 +1,10 @@
 /** `tenure ls`: which leases are held, by whom. */
 import { Command } from 'commander';
-import type { Cell, Listing } from '../../api/index.ts';
-import { addCellOptions, type CellFlags } from '../config.ts';
-import { openCell } from '../connection.ts';
+import type { LeaseClient, Listing } from '../../api/index.ts';
+import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
+import { openLeases } from '../leases.ts';
+import type { OpenedLeases } from '../opened-leases.ts';
 import { glance, metaText, paletteFor, printJson, table } from '../terminal.ts';
 
 interface ListFlags extends CellFlags {
@@ -11,12 +12,12 @@ interface ListFlags extends CellFlags {
 }
 
 export function lsCommand(setExit: (code: number) => void): Command {
-  return addCellOptions(
+  return addLeaseOptions(
     new Command('ls')
       .summary('list the leases that are held')
       .description(
-        'Asks a majority of the members which leases are held whose names begin with PREFIX. It is no snapshot: what begins or ends\n' +
-          'meanwhile may be on the list or not. Ended leases leave nothing behind and are never listed.',
+        'Asks a majority of the members, or the store, which leases are held whose names begin with PREFIX. It is no snapshot: what begins\n' +
+          'or ends meanwhile may be on the list or not. Ended leases are never listed.',
       )
       .argument('[prefix]', 'the beginning of the names; all names without it', '')
       .option('--json', 'print one JSON object'),
@@ -29,10 +30,12 @@ Examples:
   tenure ls reports/
   tenure ls --json | jq -r '.leases[].name'
 
-Exit codes: 0 listed, 69 not enough members answered: leases may be missing, 77 not allowed, 78 bad configuration.`,
+Exit codes: 0 listed, 69 not enough members answered, or the store did not: leases may be missing, 77 not allowed,
+78 bad configuration.`,
     )
     .action(async (prefix: string, flags: ListFlags) => {
-      const { leases, certain } = await listed(await openCell(flags), prefix);
+      const { client, place } = await openLeases(flags);
+      const { leases, certain } = await listed(client, prefix);
       if (flags.json) {
         const told = leases.map(({ name, holder, certain: isSure, meta }) => ({
           name,
@@ -40,20 +43,22 @@ Exit codes: 0 listed, 69 not enough members answered: leases may be missing, 77 
           holder: { ...holder, meta: metaText(meta) },
         }));
         printJson({ prefix, certain, leases: told });
-      } else print(prefix, { leases, certain });
+      } else print(prefix, { leases, certain }, place);
       setExit(certain ? EXIT.ok : EXIT.noQuorum);
     });
 }
 
-async function listed(cell: Cell, prefix: string): Promise<Listing> {
+async function listed(client: LeaseClient, prefix: string): Promise<Listing> {
   try {
-    return await cell.list(prefix);
+    return await client.list(prefix);
   } finally {
-    await cell.close();
+    await client.close();
   }
 }
 
-function print(prefix: string, { leases, certain }: Listing): void {
+const LACKING = { cell: 'not enough members answered', store: 'the store did not answer in time for all' } as const;
+
+function print(prefix: string, { leases, certain }: Listing, place: OpenedLeases['place']): void {
   const { bold, dim, yellow } = paletteFor(process.stdout);
   const rows = leases.map(({ name, holder, certain: isSure, meta }) => [
     bold(name),
@@ -63,5 +68,5 @@ function print(prefix: string, { leases, certain }: Listing): void {
   ]);
   if (rows.length > 0) process.stdout.write(table([['NAME', 'TOKEN', 'AT MOST', 'HOLDER'].map(dim), ...rows]));
   else if (certain) process.stderr.write(prefix === '' ? 'nothing is held\n' : `nothing is held under '${prefix}'\n`);
-  if (!certain) process.stderr.write('not enough members answered: leases may be missing\n');
+  if (!certain) process.stderr.write(`${LACKING[place]}: leases may be missing\n`);
 }

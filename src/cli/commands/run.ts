@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { Command } from 'commander';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
-import { addCellOptions, type CellFlags } from '../config.ts';
+import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
@@ -31,9 +31,10 @@ Examples:
   tenure run -n nightly -- ./backup.sh             leave it to another who has it (exit code 75)
   tenure run -w 30s deploy -- make deploy          wait no longer than half a minute (exit code 76)
   tenure run report -- sh -c './report > out.txt'  a shell for what only shells can do
+  tenure run --store file:///var/lib/leases nightly -- ./backup.sh      where there is a directory and no cell
 
-Exit codes: the command's own, or 128 + signal; 64 usage, 69 no quorum, 73 lease lost, 75 taken by another (-n, or -E),
-76 waited too long, 77 not allowed, 78 bad configuration, 126 the command cannot be run, 127 no such command.`;
+Exit codes: the command's own, or 128 + signal; 64 usage, 69 no quorum, or the store does not answer, 73 lease lost,
+75 taken by another (-n, or -E), 76 waited too long, 77 not allowed, 78 bad configuration, 126 the command cannot be run, 127 no such command.`;
 
 export function runCommand(setExit: (code: number) => void): Command {
   const command = new Command('run')
@@ -45,12 +46,12 @@ export function runCommand(setExit: (code: number) => void): Command {
     .option('-n, --nonblock', 'do not wait: exit with 75 if another has it')
     .option('-w, --wait <duration>', 'wait no longer than this: exit with 76')
     .option('-s, --shared', 'not there yet: all leases are exclusive')
-    .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest of the cell unless told otherwise')
+    .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest there is unless told otherwise')
     .option('-E, --conflict-exit-code <code>', 'exit with this instead of 75')
     .option('--on-lost <signal>', 'what tells the command to stop when the lease is lost', 'TERM')
     .option('--grace <duration>', 'how long it then has before it is killed: 5s, or what fits into the term')
     .option('--cgroup <which>', CGROUP_HELP, 'auto');
-  return addCellOptions(command)
+  return addLeaseOptions(command)
     .option('--json', 'what tenure itself has to say is one JSON object a line, on standard error')
     .addHelpText('after', HELP)
     .action(async (name: string, words: string[], flags: RunFlags) => {
@@ -90,7 +91,7 @@ function waitOf({ nonblock, wait, shared }: RunFlags): number | undefined {
   if (shared) throw usage('-s, --shared: shared leases are not there yet; all leases are exclusive');
   if (nonblock && wait !== undefined) throw usage('-n does not wait and -w does: give one of them');
   const waitMs = milliseconds(wait);
-  if (waitMs === 0) throw usage('-w 0 would not even look for the cell: -n does not wait');
+  if (waitMs === 0) throw usage('-w 0 would not even look for the lease: -n does not wait');
   return nonblock ? 0 : waitMs;
 }
 

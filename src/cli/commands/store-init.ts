@@ -8,6 +8,7 @@ interface InitFlags {
   readonly delta?: string;
   readonly maxTerm?: string;
   readonly rateError?: string;
+  readonly plain?: boolean;
   readonly json?: boolean;
 }
 
@@ -23,6 +24,7 @@ export function storeInitCommand(): Command {
     .option('--delta <duration>', 'how long an access may take; progress depends on it, safety does not')
     .option('--max-term <duration>', 'the longest term of any lease')
     .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.001 is a thousandth')
+    .option('--plain', 'keep leases on plain registers, though the store can compare and set')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -34,21 +36,24 @@ Examples:
 
 Exit codes: 0 it is set up, 64 usage, 69 the store does not answer, 77 it does not let us in, 78 it is set up differently or is not fit.`,
     )
-    .action(async (url: string, { delta, maxTerm, rateError, json }: InitFlags) => {
+    .action(async (url: string, { delta, maxTerm, rateError, plain, json }: InitFlags) => {
       const wanted = {
         ...given('deltaUs', delta, parseDuration),
         ...given('maxTermUs', maxTerm, parseDuration),
         ...given('rateErrorPpm', rateError, (ratio) => Math.round(Number(ratio) * 1_000_000)),
+        ...(plain ? { isPlain: true } : {}),
       };
       const store = await openStore(url, { create: 'init' });
       try {
         const { parameters, created } = await initParameters(store, wanted);
         const identity = await store.identity();
+        const isPlain = !store.can.swap || parameters.isPlain === true;
         if (json) {
-          printJson({ url: store.url, created, identity, swap: store.can.swap, ...parameters });
+          const { deltaUs, maxTermUs, rateErrorPpm } = parameters;
+          printJson({ url: store.url, created, identity, swap: store.can.swap, plain: isPlain, deltaUs, maxTermUs, rateErrorPpm });
           return;
         }
-        const path = store.can.swap ? 'compare-and-set' : 'plain registers';
+        const path = isPlain ? 'plain registers' : 'compare-and-set';
         process.stdout.write(
           `${store.url} ${created ? 'is set up' : 'was set up before'} (${path}): delta ${formatDuration(parameters.deltaUs)}, longest term ${formatDuration(parameters.maxTermUs)}, rate error ${parameters.rateErrorPpm / 1_000_000}\n`,
         );

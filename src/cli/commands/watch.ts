@@ -2,8 +2,8 @@
 import { Command } from 'commander';
 import type { Change } from '../../api/index.ts';
 import { checkName } from '../../kernel/index.ts';
-import { addCellOptions, type CellFlags } from '../config.ts';
-import { aMomentForAll, openCell } from '../connection.ts';
+import { addLeaseOptions, type CellFlags } from '../config.ts';
+import { openLeases } from '../leases.ts';
 import { stopSignals } from '../stop-signals.ts';
 import { metaText, paletteFor, printJson } from '../terminal.ts';
 
@@ -13,12 +13,12 @@ interface WatchFlags extends CellFlags {
 }
 
 export function watchCommand(): Command {
-  return addCellOptions(
+  return addLeaseOptions(
     new Command('watch')
       .summary('tell of changes of leases')
       .description(
         'Prints what is held under PREFIX, then a line whenever such a lease is granted or ends, until SIGINT, SIGTERM or SIGHUP.\n' +
-          'Changes are hints that holders send: to be sure of one, ask tenure holder. When some may have been missed, a line says gap,\n' +
+          'Changes are hints: to be sure of one, ask tenure holder. When some may have been missed, a line says gap,\n' +
           'and what is held is told anew.',
       )
       .argument('[prefix]', 'the beginning of the names to watch; all names without it', '')
@@ -34,21 +34,21 @@ Examples:
   tenure watch --exact reports/nightly             one name; the only way with the engine paxoslease
   tenure watch --json | jq -c 'select(.kind == "held")'
 
-Exit codes: 0 ended by a signal, 69 no quorum at the start, 77 not allowed, 78 bad configuration.`,
+Exit codes: 0 ended by a signal, 69 no quorum or no store at the start, 77 not allowed, 78 bad configuration.`,
     )
     .action(async (prefix: string, flags: WatchFlags) => {
       if (flags.exact) checkName(prefix);
       const stop = stopSignals();
-      const cell = await openCell(flags);
-      await aMomentForAll(cell);
-      const changes = cell.watch(prefix, { exact: flags.exact === true });
+      const { client, settled } = await openLeases(flags);
+      await settled();
+      const changes = client.watch(prefix, { exact: flags.exact === true });
       if (stop.signal.aborted) changes.end();
       stop.signal.addEventListener('abort', () => changes.end());
       for await (const change of changes) {
         if (flags.json) printJson({ at: new Date().toISOString(), ...asJson(change) });
         else process.stdout.write(`${inWords(change)}\n`);
       }
-      await cell.close();
+      await client.close();
       stop.disarm();
     });
 }

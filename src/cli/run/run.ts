@@ -1,14 +1,16 @@
 /**
- * `tenure run`, from the flags to the exit code: finds the cell, waits for the lease, runs the command
+ * `tenure run`, from the flags to the exit code: finds the cell or the store, waits for the lease, runs the command
  * under it and gives the lease back. Signals go to the command once there is one; before, they end the waiting.
  */
 import { writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import type { Cell, Lease } from '../../api/index.ts';
-import { formatDuration, parseDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import type { Lease } from '../../api/index.ts';
+import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import type { CellFlags } from '../config.ts';
-import { openCell } from '../connection.ts';
+import { connectLimit } from '../connection.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
+import { openLeases } from '../leases.ts';
+import type { OpenedLeases } from '../opened-leases.ts';
 import { whoAmI } from '../who-am-i.ts';
 import type { CgroupWish } from './enclosure.ts';
 import { GuardedCommand, type CommandOutcome } from './guarded-command.ts';
@@ -34,7 +36,6 @@ export interface RunOptions {
 
 const STDERR = 2;
 const BY_SIGNAL = 128;
-const CONNECT_TIMEOUT = '5s';
 /** Passed on as they are. The keyboard's stop and what undoes it have a treatment of their own. */
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 /** These end the waiting; the others mean nothing to one who waits. */
@@ -43,13 +44,13 @@ const ENDS_WAITING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP'
 /** Answers with the exit code. Throws `TenureError` for all that went wrong before there was a command. */
 export async function runUnderLease(options: RunOptions): Promise<number> {
   const signals = new Signals();
-  let cell: Cell | undefined;
+  let leases: OpenedLeases | undefined;
   try {
     const startedMs = performance.now();
     const holder = whoAmI();
-    cell = await openCell(connectFlags(options), { signal: signals.endsWaiting, name: holder });
-    const plan = planOf(cell, options);
-    const lease = await take(cell, options, holder, signals.endsWaiting, performance.now() - startedMs);
+    leases = await openLeases(connectFlags(options), { signal: signals.endsWaiting, name: holder });
+    const plan = planOf(leases, options);
+    const lease = await take(leases, options, holder, signals.endsWaiting, performance.now() - startedMs);
     if (!lease) return options.conflictCode;
     const command = new GuardedCommand(lease, {
       command: options.command,
@@ -68,44 +69,49 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     if (signals.endsWaiting.aborted && error === signals.endsWaiting.reason) return signals.exitCode;
     throw error;
   } finally {
-    await cell?.close();
+    await leases?.client.close();
     signals.ignore();
   }
 }
 
-/** Whoever waits only a little does not look for the cell any longer. */
+/** Whoever waits only a little does not look for the place any longer. */
 function connectFlags({ flags, waitMs }: RunOptions): CellFlags {
   if (waitMs === undefined || waitMs === 0) return flags;
-  const timeoutMs = parseDuration(flags.connectTimeout ?? CONNECT_TIMEOUT) / 1000;
-  return { ...flags, connectTimeout: `${Math.max(1, Math.min(timeoutMs, waitMs))}ms` };
+  return { ...flags, connectTimeout: `${Math.max(1, Math.min(connectLimit(flags).ms, waitMs))}ms` };
 }
 
-function planOf(cell: Cell, { termMs, graceMs }: RunOptions): Plan {
-  if (termMs !== undefined && termMs > cell.maxTermMs) {
-    const [term, most] = [termMs, cell.maxTermMs].map((ms) => formatDuration(spanUs(ms * 1000)));
-    throw new TenureError('TENURE_BAD_ARGUMENT', `--term ${term} is longer than the longest of this cell, ${most}`);
+function planOf({ maxTermMs, place }: OpenedLeases, { termMs, graceMs }: RunOptions): Plan {
+  if (termMs !== undefined && termMs > maxTermMs) {
+    const [term, most] = [termMs, maxTermMs].map((ms) => formatDuration(spanUs(ms * 1000)));
+    throw new TenureError('TENURE_BAD_ARGUMENT', `--term ${term} is longer than the longest of this ${place}, ${most}`);
   }
-  return planFor(termMs ?? cell.maxTermMs, graceMs);
+  return planFor(termMs ?? maxTermMs, graceMs);
 }
 
 /** The lease, or undefined if another has it and we do not wait. */
-async function take(cell: Cell, options: RunOptions, holder: string, signal: AbortSignal, passedMs: number): Promise<Lease | undefined> {
+async function take(
+  { client, cutOff }: OpenedLeases,
+  options: RunOptions,
+  holder: string,
+  signal: AbortSignal,
+  passedMs: number,
+): Promise<Lease | undefined> {
   const { name, waitMs, termMs } = options;
   const terms = { meta: holder, signal, ...(termMs === undefined ? {} : { term: termMs }) };
   if (waitMs === 0) {
-    const taken = await cell.tryAcquire(name, terms);
+    const taken = await client.tryAcquire(name, terms);
     if (taken.ok) return taken.lease;
-    const why = taken.reason === 'held' ? await whoHas(cell, name) : `others ${taken.reason === 'queued' ? 'wait for it' : 'want it too'}`;
+    const why =
+      taken.reason === 'held' ? await whoHas(client, name) : `others ${taken.reason === 'queued' ? 'wait for it' : 'want it too'}`;
     say(options, { event: 'conflict', code: 'TENURE_HELD' }, `'${name}' is taken: ${why}`);
     return undefined;
   }
-  const note = new WaitingNote(cell, name);
+  const note = new WaitingNote(client, name);
   try {
-    return await cell.acquire(name, waitMs === undefined ? terms : { ...terms, wait: Math.max(1, waitMs - passedMs) });
+    return await client.acquire(name, waitMs === undefined ? terms : { ...terms, wait: Math.max(1, waitMs - passedMs) });
   } catch (error) {
     // Nobody to ask is another matter than somebody who has it.
-    if (error instanceof TenureError && error.code === 'TENURE_WAIT_TIMEOUT' && cell.state === 'no-quorum')
-      throw new TenureError('TENURE_NO_QUORUM', `no majority of members could be reached while '${name}' was waited for`);
+    if (error instanceof TenureError && error.code === 'TENURE_WAIT_TIMEOUT') throw (await cutOff(name)) ?? error;
     throw error;
   } finally {
     note.clear();

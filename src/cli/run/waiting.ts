@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import type { Cell } from '../../api/index.ts';
+import type { LeaseClient } from '../../api/index.ts';
 import { metaText } from '../terminal.ts';
 
 const PATIENCE_MS = 2000;
@@ -15,8 +15,8 @@ export class WaitingNote {
   #isShown = false;
   #isOver = false;
 
-  constructor(cell: Cell, name: string) {
-    if (isatty(STDERR)) this.#after(cell, name);
+  constructor(client: LeaseClient, name: string) {
+    if (isatty(STDERR)) this.#after(client, name);
   }
 
   clear(): void {
@@ -25,25 +25,25 @@ export class WaitingNote {
     if (this.#isShown) writeSync(STDERR, '\r\x1b[2K');
   }
 
-  #after(cell: Cell, name: string): void {
-    this.#timer = setTimeout(() => void this.#show(cell, name), PATIENCE_MS);
+  #after(client: LeaseClient, name: string): void {
+    this.#timer = setTimeout(() => void this.#show(client, name), PATIENCE_MS);
     this.#timer.unref();
   }
 
-  async #show(cell: Cell, name: string): Promise<void> {
-    const note = await whoHas(cell, name).catch(() => null);
+  async #show(client: LeaseClient, name: string): Promise<void> {
+    const note = await whoHas(client, name).catch(() => null);
     if (this.#isOver) return;
     if (note !== null) {
       this.#isShown = true;
       writeSync(STDERR, `\r\x1b[2Ktenure: waiting for '${name}': ${note}`);
     }
-    this.#after(cell, name);
+    this.#after(client, name);
   }
 }
 
 /** In words for people. */
-export async function whoHas(cell: Cell, name: string): Promise<string> {
-  const { holder, certain, meta } = await cell.holder(name);
+export async function whoHas(client: LeaseClient, name: string): Promise<string> {
+  const { holder, certain, meta } = await client.holder(name);
   if (!holder) return certain ? 'its holder has just left' : 'too few members answer to tell who holds it';
   const who = metaText(meta) ?? `process ${holder.incarnation}`;
   return `held by ${who}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;

@@ -26,7 +26,8 @@ interface Electors<Vote> {
 
 /**
  * A holder is certain if a quorum had its votes at that instant. It is ruled out if so many had another vote or none that every quorum has
- * one of them: had it held then, and not given back since, that one would have told.
+ * one of them: had it held then, and not given back since, that one would have told. Fewer than a quorum of answers rule out nobody, even where
+ * they would block every quorum (two of four voters): none of them may know that one of them is of an older life.
  */
 export function findingOf<Vote>(told: readonly VoterAnswer<Vote>[], { voters, quorum, isSame }: Electors<Vote>): HolderFinding<Vote> {
   const blocking = voters - quorum + 1;
@@ -40,5 +41,5 @@ export function findingOf<Vote>(told: readonly VoterAnswer<Vote>[], { voters, qu
     if (steadyCount >= quorum) return { votes, certain: true };
     if (steady.length - steadyCount < blocking && votes.length > likeliest.length) likeliest = votes;
   }
-  return { votes: likeliest, certain: likeliest.length === 0 && steady.length >= blocking };
+  return { votes: likeliest, certain: likeliest.length === 0 && steady.length >= blocking && told.length >= quorum };
 }

@@ -55,6 +55,8 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   judgedBy?(referees: readonly Referee[]): readonly Referee[];
   /** True time between two instants. */
   readonly tickUs: number;
+  /** Shared units are atomic: a read finds what was there at some instant between its beginning and its answer. They are regular if nothing is said. */
+  readonly hasAtomicUnits?: boolean;
   /** By how much each node's clocks are off, in parts per million. */
   ratePpm(bounds: Own, node: number): number;
   /** Every way in which wall clocks may be apart: one of these it is, from the beginning to the end. */

@@ -48,15 +48,17 @@ type Deed = (registers: Registers, accesses: Access[]) => Completion | null;
 
 export class StorageStates {
   readonly #hasDamage: boolean;
+  readonly #isAtomic: boolean;
   readonly #states: State[] = [];
   readonly #ids = new Map<string, StorageId>();
   readonly #moves: (readonly StorageMove[] | undefined)[] = [];
   readonly #asks = new Map<string, StorageId>();
   readonly #requests = new Map<AccessRequest, string>();
 
-  constructor(hasDamage: boolean) {
+  constructor({ hasDamage, isAtomic }: { readonly hasDamage: boolean; readonly isAtomic: boolean }) {
     this.#hasDamage = hasDamage;
-    this.#intern(new Registers(), []);
+    this.#isAtomic = isAtomic;
+    this.#intern(new Registers(isAtomic), []);
   }
 
   renamed(id: StorageId, { node, incarnation }: Omit<Perspective, 'now'>): Json {
@@ -106,7 +108,7 @@ export class StorageStates {
     const known = this.#moves[id];
     if (known) return known;
     const state = this.#states[id] as State;
-    const { registers, accesses } = restored(state);
+    const { registers, accesses } = this.#restored(state);
     const moves = accesses.flatMap((access, i) => this.#movesOf(id, registers, access, i));
     if (this.#hasDamage) moves.push(...damages(registers).map((action) => this.#move(id, action, (there) => (there.damage(action), null))));
     this.#moves[id] = moves;
@@ -173,7 +175,7 @@ export class StorageStates {
   }
 
   #after(id: StorageId, deed: Deed): Pick<StorageMove, 'completion' | 'next'> {
-    const { registers, accesses } = restored(this.#states[id] as State);
+    const { registers, accesses } = this.#restored(this.#states[id] as State);
     const completion = deed(registers, accesses);
     return { completion, next: this.#intern(registers, accesses) };
   }
@@ -193,21 +195,21 @@ export class StorageStates {
     return this.#states.push(state) - 1;
   }
 
+  #restored(state: State): { registers: Registers; accesses: Access[] } {
+    const registers = new Registers(this.#isAtomic);
+    const accesses = registers.restore(state);
+    return {
+      registers,
+      accesses: accesses.map((access, i) => Object.assign(access, { incarnation: state.accesses[i]?.incarnation ?? null })),
+    };
+  }
+
   /** Requests are many times the same object: each is written down once. */
   #plain({ request, node, incarnation, at, floors }: ExploredAccess): Record<string, Json> {
     let text = this.#requests.get(request);
     if (text === undefined) this.#requests.set(request, (text = JSON.stringify(plainOf(request))));
     return { request: text, node, incarnation, at, floors };
   }
-}
-
-function restored(state: State): { registers: Registers; accesses: Access[] } {
-  const registers = new Registers();
-  const accesses = registers.restore(state);
-  return {
-    registers,
-    accesses: accesses.map((access, i) => Object.assign(access, { incarnation: state.accesses[i]?.incarnation ?? null })),
-  };
 }
 
 /** It may take effect when nobody waits for it any more. */

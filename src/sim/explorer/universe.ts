@@ -82,7 +82,8 @@ export class Universe<Message, Command, Event, Config> {
   constructor(nodeStates: NodeStates<Message, Command, Event, Config>, judge: Judge) {
     this.#nodeStates = nodeStates;
     this.#judge = judge;
-    this.#storage = new StorageStates((nodeStates.bounds.damages ?? 0) > 0);
+    const { bounds, world } = nodeStates;
+    this.#storage = new StorageStates({ hasDamage: (bounds.damages ?? 0) > 0, isAtomic: world.hasAtomicUnits === true });
     this.#envelopesAt = NODES + nodeStates.nodes;
     this.next = new Int32Array(this.#envelopesAt + ENVELOPES_MAX);
     this.#sums = new Uint32Array(nodeStates.renumberings.length * 2);

@@ -218,6 +218,8 @@ function formatBare(action: StageAction, names: NodeNames): string {
       return `forget ${formatPlace(action, names)} ${quoteIfNeeded(action.key)}`;
     case 'wipe':
       return `wipe ${formatPlace(action, names)}`;
+    case 'restore':
+      return `restore ${formatPlace(action, names)} without ${action.changes}`;
     default:
       return `${action.kind} ${names[action.node]}`;
   }
@@ -321,6 +323,7 @@ function parseBare(verb: string, words: readonly string[], names: NodeNames, lin
     case 'corrupt':
     case 'forget':
     case 'wipe':
+    case 'restore':
       return parseDamage(verb, words, names, line);
     case 'effect':
     case 'repeat':
@@ -374,8 +377,13 @@ function parseDamage(kind: Damage['kind'], [where, which, ...words]: readonly st
   const place: StoragePlace =
     where === 'unit' ? { unit: wholeNumber(which ?? '', line) } : { unit: OWN_DISK, node: nodeNamed(which, names, line) };
   const [key, byte, number] = words;
-  noMoreThan(kind === 'wipe' ? 0 : byte === 'byte' && kind === 'corrupt' ? 3 : 1, words, line);
+  noMoreThan(kind === 'wipe' ? 0 : kind === 'restore' ? 2 : byte === 'byte' && kind === 'corrupt' ? 3 : 1, words, line);
   if (kind === 'wipe') return { kind, ...place };
+  if (kind === 'restore') {
+    if (where !== 'unit' || key !== 'without')
+      throw bad(line, 'a restore is written like restore unit 0 without 3: so many changes are undone');
+    return { kind, unit: place.unit, changes: wholeNumber(byte ?? '', line) };
+  }
   if (key === undefined) throw bad(line, 'it names no key');
   return kind === 'forget'
     ? { kind, ...place, key }

@@ -212,7 +212,8 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       case 'repeat':
       case 'corrupt':
       case 'forget':
-      case 'wipe': {
+      case 'wipe':
+      case 'restore': {
         const isThere = !('unit' in action) || action.unit < this.scenario.units;
         const why = isThere ? this.#storage.perform(action) : 'there is no such unit';
         if (why !== null) throw this.#cannot(action, why);
@@ -376,6 +377,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
     const index = this.#players.findIndex((one) => one?.incarnation === access.incarnation);
     if (index >= 0) this.#mayAct(index, action);
     const ok = action.kind === 'answer';
+    if (ok && access.isVoid) throw this.#cannot(action, 'its unit was restored since: it can only fail');
     const findings: Findings = action.kind === 'answer' ? action : {};
     const { finding, listing } = findings;
     const mayFind = finding === undefined || this.#storage.mayFind(access, finding);

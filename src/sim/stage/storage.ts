@@ -51,6 +51,7 @@ export class StageStorage {
       case 'misdirect': {
         const access = find(this.#underWay, action) ?? find(this.#failed, action);
         if (!access) return 'there is no such access under way';
+        if (access.isVoid) return 'its unit was restored since: it has no effect';
         if (action.kind === 'misdirect' && (access.request.action !== 'write' || access.isEffective))
           return 'it is no write that can go astray';
         this.#registers.takeEffect(access, action.kind === 'misdirect' ? action.to : undefined);
@@ -58,7 +59,7 @@ export class StageStorage {
       }
       case 'repeat': {
         const access = this.#changes.get(keyOf(action));
-        if (!access?.isEffective) return 'no such change has taken effect';
+        if (!access?.isEffective || access.isVoid) return 'no such change has taken effect';
         this.#registers.repeat(access);
         return null;
       }

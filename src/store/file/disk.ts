@@ -21,6 +21,11 @@ export class DurableFiles {
     }
   }
 
+  /** The content of a file; null if it is not there. */
+  async content(path: string): Promise<Buffer | null> {
+    return await contentOf(path);
+  }
+
   /** What was linked, renamed or made in a directory survives once the directory is synced. */
   async syncDirectory(directory: string): Promise<void> {
     if (!this.isSynced) return;
@@ -106,14 +111,14 @@ export async function makeDirectory(path: string): Promise<boolean> {
   }
 }
 
-/** Leftovers cost room, nothing else: whoever cannot delete them goes on. */
-export async function discard(...paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    try {
-      await unlink(path);
-    } catch {
-      // Somebody else has done it, or may.
-    }
+/** Leftovers cost room, nothing else: whoever cannot delete them goes on. True if it was there and is gone. */
+export async function discard(path: string): Promise<boolean> {
+  try {
+    await unlink(path);
+    return true;
+  } catch {
+    // Somebody else has done it, or may.
+    return false;
   }
 }
 

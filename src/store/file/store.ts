@@ -149,6 +149,7 @@ export class FileStore implements Store {
 
   async close(): Promise<void> {
     this.#gate.close();
+    if (this.#keeping instanceof VersionFiles) await this.#keeping.close();
   }
 
   /** Throws if the directory is no longer the store: what is missing in it is then not known to be missing. A mount may have gone from over it. */

@@ -11,6 +11,8 @@
  * - *Erasing* makes a last version that says so; nothing is ever linked above it. Then the life is moved away as a whole,
  *   and what sleepers do to it fails, because its name is gone for good. The next life is renamed into place, which
  *   succeeds only where there is none.
+ * - *What is known* need not be read again. The highest version of a life is the one it was when it was read, if it still is the highest: it was never
+ *   deleted. So a read looks at the names only, and a swap on what is known is tried at once, like that of a sleeper.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +20,8 @@ import { equalValues } from '../contract.ts';
 import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
 import { corrupt } from '../record.ts';
-import { contentOf, discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
+import { discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
+import { Drafts } from './drafts.ts';
 import { afterTheFact } from './errno.ts';
 import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
 import type { Place } from './place.ts';
@@ -38,22 +41,42 @@ interface Found {
 
 type Try = 'landed' | 'taken';
 
+interface Standing {
+  readonly standing: 'highest' | 'past' | 'overtaken';
+  /** What is in the directory of the life. */
+  readonly names: readonly string[];
+}
+
+/** How many keys are known at most, and how long a value is that is worth it. */
+const KNOWN_MAX = 256;
+const KNOWN_BYTES_MAX = 4096;
+
 export class VersionFiles {
   readonly #place: Place;
+  /** The newest version that this process has seen, by file name. There may be a newer one. */
+  readonly #known = new Map<string, Found>();
+  readonly #drafts: Drafts;
 
   constructor(place: Place) {
     this.#place = place;
+    this.#drafts = new Drafts(place.layout, place.disk);
+  }
+
+  async close(): Promise<void> {
+    await this.#drafts.close();
   }
 
   async read(key: string, call: Call): Promise<Uint8Array | null> {
-    const value = (await this.#find(fileNameOf(key), call))?.version.value ?? null;
+    const fileName = fileNameOf(key);
+    const value = ((await this.#unchanged(fileName, call)) ?? (await this.#find(fileName, call)))?.version.value ?? null;
     if (value === null) await this.#place.assure();
-    return value;
+    return value?.slice() ?? null;
   }
 
   /** `seen` undefined: whatever is there. */
   async change(key: string, seen: Uint8Array | null | undefined, next: Uint8Array | null, call: Call): Promise<'won' | 'lost'> {
     const fileName = fileNameOf(key);
+    if (seen && (await this.#changeKnown(fileName, seen, next, call))) return 'won';
     for (;;) {
       const found = await this.#find(fileName, call);
       const current = found?.version.value ?? null;
@@ -79,7 +102,42 @@ export class VersionFiles {
     return keys;
   }
 
+  /** What is known of a key, if it is still so. */
+  async #unchanged(fileName: string, call: Call): Promise<Found | null> {
+    const known = this.#known.get(fileName);
+    if (!known) return null;
+    call.goOn();
+    const highest = highestOf((await namesIn(known.life)) ?? []);
+    return highest === nameOf(known.version.number) ? known : null;
+  }
+
+  /** A swap on what is known, without a look. False if it did not come to be. */
+  async #changeKnown(fileName: string, seen: Uint8Array, next: Uint8Array | null, call: Call): Promise<boolean> {
+    const known = this.#known.get(fileName);
+    if (!known || !equalValues(known.version.value, seen)) return false;
+    try {
+      if ((await this.#append(fileName, known, next, call)) === 'landed') return true;
+    } catch (error) {
+      if (call.hasLeft) throw error;
+      // Nothing has happened: whoever looks first finds out why not.
+    }
+    call.returned();
+    return false;
+  }
+
+  #know(fileName: string, found: Found): Found {
+    this.#known.delete(fileName);
+    if (found.version.value === null || found.version.value.length > KNOWN_BYTES_MAX) return found;
+    this.#known.set(fileName, found);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_MAX) break;
+      this.#known.delete(oldest);
+    }
+    return found;
+  }
+
   async #find(fileName: string, call: Call): Promise<Found | null> {
+    this.#known.delete(fileName);
     const directory = join(this.#place.layout.keys, fileName);
     for (let looks = 0; looks < LOOKS_MAX; looks++) {
       call.goOn();
@@ -87,35 +145,49 @@ export class VersionFiles {
       if (lives.length === 0) return null;
       if (lives.length > 1) throw corrupt(fileName, `there are ${lives.length} lives of it, and one is the rule`);
       const life = join(directory, lives[0] ?? '');
-      const highest = highestOf((await namesIn(life)) ?? []);
+      const newest = await this.#newest(fileName, life);
       // Moved away since, or deleted since: what took its place is there now.
-      const bytes = highest === null ? null : await contentOf(join(life, highest));
-      if (bytes === null) continue;
-      const version = decodeVersion(fileName, bytes);
-      if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
-      return { life, version };
+      if (newest?.version) return this.#know(fileName, { life, version: newest.version });
     }
     throw corrupt(fileName, 'it has no version that can be opened');
+  }
+
+  /** The highest version in the directory of a life; none if it was deleted while it was looked at, null if nothing is there. */
+  async #newest(fileName: string, life: string): Promise<{ version: FileVersion | null } | null> {
+    const highest = highestOf((await namesIn(life)) ?? []);
+    if (highest === null) return null;
+    const bytes = await this.#place.disk.content(join(life, highest));
+    // A file that is no version any more may be written again while it is read. What is still the highest was the same all the time.
+    if (bytes === null || !(await this.#isHighest(life, highest))) return { version: null };
+    const version = decodeVersion(fileName, bytes);
+    if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
+    return { version };
+  }
+
+  async #isHighest(life: string, name: string): Promise<boolean> {
+    return this.#place.disk.isSynced || highestOf((await namesIn(life)) ?? []) === name;
   }
 
   /** A version on top of the one that was found. */
   async #append(fileName: string, { life, version }: Found, value: Uint8Array | null, call: Call): Promise<Try> {
     const next = nextVersion(version.key, version, value);
-    const draft = this.#place.layout.unique();
+    const draft = await this.#drafts.write(encodeVersion(fileName, next));
+    let tidying: Promise<void> = Promise.resolve();
     try {
-      await this.#place.disk.put(draft, encodeVersion(fileName, next));
       call.leave();
-      if (!(await this.#named(draft, join(life, nameOf(next.number))))) return 'taken';
-      const standing = await this.#standing(fileName, life, next);
+      const name = join(life, nameOf(next.number));
+      if (!(await this.#named(draft.path, name))) return 'taken';
+      draft.version = name;
+      const { standing, names } = await this.#standing(fileName, life, next);
       if (standing === 'overtaken') return 'taken';
       if (standing === 'highest') {
+        this.#know(fileName, { life, version: next });
         // The change counts by now, whatever becomes of the rest.
-        const tidying = value === null ? this.#bury(fileName, life) : this.#clean(life, next.number);
-        await tidying.catch(() => undefined);
+        tidying = value === null ? this.#bury(fileName, life).catch(() => undefined) : this.#clean(life, names, next.number);
       }
       return 'landed';
     } finally {
-      await discard(draft);
+      await Promise.all([tidying, this.#drafts.done(draft)]);
     }
   }
 
@@ -128,20 +200,28 @@ export class VersionFiles {
   }
 
   /** What became of a version that was linked: it counts, it counted once, or it filled a hole and never counted. */
-  async #standing(fileName: string, life: string, linked: FileVersion): Promise<'highest' | 'past' | 'overtaken'> {
+  async #standing(fileName: string, life: string, linked: FileVersion): Promise<Standing> {
     try {
       await this.#place.disk.syncDirectory(life);
-      const highest = highestOf(await readdir(life));
-      if (highest === nameOf(linked.number)) return 'highest';
-      const bytes = highest === null ? null : await contentOf(join(life, highest));
-      const isPart = bytes === null ? null : isPartOf(decodeVersion(fileName, bytes), linked);
-      if (isPart !== null) return isPart ? 'past' : 'overtaken';
+      const names = await readdir(life);
+      if (highestOf(names) === nameOf(linked.number)) return { standing: 'highest', names };
+      const later = await this.#later(fileName, life);
+      const isPart = later && isPartOf(later, linked);
+      if (isPart !== null) return { standing: isPart ? 'past' : 'overtaken', names };
     } catch (error) {
       throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
     throw new Unanswered(
       storeUnreachable(this.#place.url, new Error(`${fileName} has changed too often since to tell what became of this change`)),
     );
+  }
+
+  async #later(fileName: string, life: string): Promise<FileVersion | null> {
+    for (let looks = 0; looks < LOOKS_MAX; looks++) {
+      const newest = await this.#newest(fileName, life);
+      if (newest === null || newest.version !== null) return newest?.version ?? null;
+    }
+    return null;
   }
 
   /** The first version of a new life. */
@@ -182,18 +262,20 @@ export class VersionFiles {
     }
   }
 
+  /** Lowest first: whoever is killed here leaves no version below a hole. */
+  async #clean(life: string, names: readonly string[], below: number): Promise<void> {
+    for (const name of names.filter((each) => VERSION_NAME.test(each) && Number(each) < below).sort()) {
+      const path = join(life, name);
+      if (await discard(path)) this.#drafts.freed(path);
+    }
+  }
+
   /** Takes a life away that has ended. Only this life is meant: its name tells it from any that comes after. */
   async #bury(fileName: string, life: string): Promise<void> {
     const grave = this.#place.layout.unique();
     await this.#place.disk.move(life, grave);
     await discardEmpty(join(this.#place.layout.keys, fileName));
     await discardTree(grave);
-  }
-
-  /** Lowest first: whoever is killed here leaves no version below a hole. */
-  async #clean(life: string, below: number): Promise<void> {
-    const old = ((await namesIn(life)) ?? []).filter((name) => VERSION_NAME.test(name) && Number(name) < below);
-    await discard(...old.sort().map((name) => join(life, name)));
   }
 }
 

@@ -192,7 +192,7 @@ export class PostgresStore implements Store {
     return await this.#gate.ask(options, async (call) => {
       const [row] = await this.#with(call, async (client, epoch) => {
         this.#same(epoch);
-        return await rowsOf<Row>(client, statement, [this.#identity, ...values]);
+        return await rowsOf<Row>(client, statement, [this.#identity, ...values], this.#nameOf(statement));
       });
       if (!row || row.here !== 1) throw this.#gone();
       return row;
@@ -204,11 +204,16 @@ export class PostgresStore implements Store {
       const [row] = await this.#with(call, async (client, epoch) => {
         this.#same(epoch);
         call.leave();
-        return await rowsOf<Changed>(client, statement, [this.#identity, ...values]);
+        return await rowsOf<Changed>(client, statement, [this.#identity, ...values], this.#nameOf(statement));
       });
       if (!row || row.here !== 1) throw this.#gone();
       return row.changed === 1 ? 'won' : 'lost';
     });
+  }
+
+  /** By a name, the server keeps what it has made of a statement: reading and planning takes longer than the access. */
+  #nameOf(statement: string): string {
+    return `tenure_${Object.values<string>({ ...this.#statements }).indexOf(statement)}`;
   }
 
   /** Does something on a connection that nobody else uses meanwhile. */
@@ -259,8 +264,13 @@ export class PostgresStore implements Store {
   }
 }
 
-async function rowsOf<Row extends QueryResultRow>(client: PoolClient, statement: string, values: readonly unknown[]): Promise<Row[]> {
-  return (await client.query<Row>(statement, [...values])).rows;
+async function rowsOf<Row extends QueryResultRow>(
+  client: PoolClient,
+  text: string,
+  values: readonly unknown[],
+  name?: string,
+): Promise<Row[]> {
+  return (await client.query<Row>({ text, values: [...values], ...(name === undefined ? {} : { name }) })).rows;
 }
 
 function encodeKey(key: string): Buffer {

@@ -65,6 +65,17 @@ describe('a certain answer', () => {
     expect(cell.node(4).last('answered')).toMatchObject({ certain: true, holder: { token } });
   });
 
+  test('is not nobody by two of four voters: a successor of one of them may have voted, and neither need know of it', () => {
+    const cell = new Cell({ members: 4, clients: 1 });
+    const asker = cell.node(4);
+    asker.query();
+    ask(cell, 4, 0);
+    ask(cell, 4, 1);
+    expect(asker.said('answered')).toEqual([]);
+    ask(cell, 4, 2);
+    expect(asker.last('answered')).toMatchObject({ certain: true, holder: null });
+  });
+
   test('is not nobody while one process holds the lease before, during and after', () => {
     const { cell, lease } = renewedAtTheLastMoment();
     const [holder, asker] = [cell.node(3), cell.node(4)];

@@ -43,7 +43,7 @@ describe('acquire and release', () => {
     store.run(TERM_US / 10);
     expect(q.said()).toEqual([]);
     // It looks at the floor as well: the record's own holder has not said yet that it did.
-    store.run(4 * ACCESS_US);
+    store.run(4 * ACCESS_US + 1);
     expect(q.said()).toEqual(['granted 1']);
   });
 
@@ -375,7 +375,7 @@ describe('questions', () => {
     q.command({ kind: 'query', lease: 2, name: R });
     store.run(ACCESS_US);
     expect(q.events).toMatchObject([
-      { holder: { owner: 1, remainingUsMax: TERM_US }, certain: true },
+      { holder: { owner: 1, remainingUsMax: TERM_US + 1 }, certain: true },
       { holder: null, certain: true },
     ]);
   });

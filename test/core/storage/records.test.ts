@@ -118,10 +118,10 @@ describe('keys', () => {
 describe('timing', () => {
   const input = { deltaUs: 10_000, maxTermUs: 1_000_000, rateErrorPpm: 100_000 };
 
-  test('stretches what others wait by both rate errors, and nothing else', () => {
+  test('stretches what others wait by both rate errors and the grain of clocks, and nothing else', () => {
     const timing = deriveStorageTiming(input);
-    expect(timing.observationUs).toBe(Math.ceil((1_060_000 * 1.1) / 0.9));
-    expect(timing.pauseUs).toBe(Math.ceil((20_000 * 1.1) / 0.9));
+    expect(timing.observationUs).toBe(Math.ceil((1_060_000 * 1.1) / 0.9) + 1);
+    expect(timing.pauseUs).toBe(Math.ceil((20_000 * 1.1) / 0.9) + 1);
     expect([timing.attemptUs, timing.slackUs]).toEqual([20_000, 40_000]);
     expect(takeOverUs(timing)).toBeGreaterThan(timing.observationUs + timing.pauseUs);
   });

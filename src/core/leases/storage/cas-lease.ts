@@ -362,8 +362,12 @@ class CasLease implements StorageProtocol<CasDoing> {
     }
     const isHeld = found !== null && found.isHeld;
     if (isHeld) this.#leases.ground.sightings.note(claim.name, found, step.monoUs);
-    const certain = readMono >= this.#leases.ground.takesFrom();
-    this.#leases.answer(claim, isHeld ? this.#leases.hint(claim.name, step) : null, certain, found?.meta ?? null, step);
+    const { sightings, takesFrom } = this.#leases.ground;
+    // The read says nothing of what was there after it began: the record may have been renewed before the answer came.
+    const isFree = !isHeld || readMono >= sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
+    const holder = isFree ? null : this.#leases.hint(claim.name, step);
+    const certain = (isFree || holder !== null) && readMono >= takesFrom();
+    this.#leases.answer(claim, holder, certain, found?.meta ?? null, step);
   }
 
   // ── Answers and instants ───────────────────────────────────────────────────────────────────────────

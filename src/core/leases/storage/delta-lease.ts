@@ -3,7 +3,7 @@
  * item: x has the name of the last contender or holder, y what the writer of a name states of it. Nothing is asked of
  * the registers but that they are atomic and that a write lands at most once, however late.
  */
-import { ballotTime, monoAfter, monoUs, NEVER, spanUs, wallUs, type MonoUs } from '../../../kernel/index.ts';
+import { ballotTime, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot } from '../../contract.ts';
 import { stretch } from '../timing.ts';
 import type { StorageClaim } from './claim.ts';
@@ -131,7 +131,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     if (!this.#rules.timingCheck) return false;
     const byMono = step.monoUs - readMono;
     const ageUs = this.#rules.ageByBothClocks ? Math.max(byMono, step.wallUs - readWall) : byMono;
-    return ageUs > this.#config.timing.attemptUs;
+    return ageUs >= this.#config.timing.attemptUs;
   }
 
   #write(claim: DeltaClaim, reading: Pick<DoingOf<'reading'>, 'readMono' | 'readWall'>, token: number, step: StorageStep): void {
@@ -159,7 +159,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
 
   #voidAt(readMono: MonoUs, step: StorageStep): MonoUs {
     const { attemptUs, observationUs } = this.#config.timing;
-    return this.#rules.timingCheck ? monoAfter(readMono, spanUs(attemptUs + 1)) : monoAfter(step.monoUs, observationUs);
+    return this.#rules.timingCheck ? monoAfter(readMono, attemptUs) : monoAfter(step.monoUs, observationUs);
   }
 
   /** The register may hold this name, now or later: it is never held, and never released (rule 14). */

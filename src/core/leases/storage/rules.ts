@@ -21,7 +21,7 @@ export interface StorageRules {
 
 /** Rules of plain registers (8.1). */
 export interface DeltaRules extends StorageRules {
-  /** Rule 14: a read and a write that took longer than 2δ together void the attempt. */
+  /** Rule 14: a read and a write that took 2δ together, or longer, void the attempt. */
   readonly timingCheck: boolean;
   /** Rule 14: how long they took is judged by both clocks: a machine may have slept in between. */
   readonly ageByBothClocks: boolean;

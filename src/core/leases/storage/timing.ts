@@ -18,7 +18,7 @@ export interface StorageTimingInput {
 export interface StorageTiming extends StorageTimingInput {
   /** W: an observer of a plain register waits so long, whatever the record says (rule 21). */
   readonly observationUs: SpanUs;
-  /** From the deciding read's invocation to the write's answer, at most (rule 14). */
+  /** From the deciding read's invocation to the write's answer it must take less (rule 14). */
   readonly attemptUs: SpanUs;
   /** Between the write's answer and the read-back. */
   readonly pauseUs: SpanUs;
@@ -41,12 +41,19 @@ const SLACK_DELTAS = 4;
 const OBSERVATION_DELTAS = 6;
 const OBSERVATION_DELTAS_ND = 5;
 const PATIENCE_DELTAS = 4;
+/** Clocks count whole microseconds: what was waited for may be so much shorter than it looks. */
+const GRAIN_US = 1;
 const POLL_US_MAX = 100_000;
 const POLL_US_MIN = 1_000;
 
 /** How long one that watches a record waits before it is free, on a store that can compare and set: the record's own term is enough. */
 export function recordObservationUs(termUs: number, { rateErrorPpm }: StorageTiming): SpanUs {
-  return stretch(termUs, rateErrorPpm);
+  return waited(termUs, rateErrorPpm);
+}
+
+/** So long by any clock is at least that long by any other. */
+function waited(us: number, rateErrorPpm: number): SpanUs {
+  return spanUs(stretch(us, rateErrorPpm) + GRAIN_US);
 }
 
 /** The longest that a dead holder keeps the others waiting, with the accesses of whoever takes over. */
@@ -61,8 +68,8 @@ export function deriveStorageTiming(input: StorageTimingInput): StorageTiming {
     const message = `a maxTerm of ${formatDuration(spanUs(maxTermUs))} is too short for accesses of ${delta}: use at least ${least}`;
     throw bad(message, input);
   }
-  const observationUs = stretch(maxTermUs + OBSERVATION_DELTAS * deltaUs, rateErrorPpm);
-  return derived(input, observationUs, stretch(PAUSE_DELTAS * deltaUs, rateErrorPpm));
+  const observationUs = waited(maxTermUs + OBSERVATION_DELTAS * deltaUs, rateErrorPpm);
+  return derived(input, observationUs, waited(PAUSE_DELTAS * deltaUs, rateErrorPpm));
 }
 
 /** The paper's own: delays of Δ+5δ, or Δ+6δ where renewals read first, and of 2δ, on clocks without error. Any Δ will do: Figure 8 has one below δ. */

@@ -16,6 +16,7 @@ export const DELTA_MUTANTS: readonly StorageMutant[] = [
     rule: 'rule 14',
     how: 'A write that took terms counts: another has taken the lease since the read before it.',
     without: 'timingCheck',
+    shape: 'late',
   },
   {
     name: 'age-by-monotonic',
@@ -95,6 +96,13 @@ export const DELTA_MUTANTS: readonly StorageMutant[] = [
     rule: 'renewals',
     how: 'A renewal that ends after the deadline makes the lease valid again.',
     without: 'endIsFinal',
+  },
+  {
+    name: 'epoch-not-waited',
+    rule: 'rule 23',
+    how: 'The store has lost the name of a holder, and whoever finds it free takes it at once.',
+    without: 'epochWait',
+    shape: 'restored',
   },
   {
     name: 'corrupt-is-free',
@@ -185,6 +193,13 @@ export const CAS_MUTANTS: readonly StorageMutant[] = [
     how: 'A holder that slept believes that it still holds.',
     without: 'holderWatchesWall',
     shape: 'asleep',
+  },
+  {
+    name: 'epoch-not-waited',
+    rule: 'rule 23',
+    how: 'The store has lost the name of a holder, and whoever finds it free takes it at once.',
+    without: 'epochWait',
+    shape: 'restored',
   },
   {
     name: 'corrupt-is-free',

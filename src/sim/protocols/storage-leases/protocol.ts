@@ -11,11 +11,20 @@ import {
   type StorageEvent,
   type StorageTiming,
 } from '../../../core/index.ts';
-import { DeadlineReferee, ExclusionReferee, FencingReferee, RequestReferee, type Referee } from '../../../check/index.ts';
+import {
+  AnswerReferee,
+  DeadlineReferee,
+  ExclusionReferee,
+  FencingReferee,
+  RequestReferee,
+  Unjudged,
+  type Referee,
+} from '../../../check/index.ts';
 import { registerCodec } from '../../../wire/index.ts';
-import { LEASE_INTERESTS, LeaseInterest, PROCESS_INTERESTS, STORAGE_INTERESTS } from '../../interest.ts';
-import type { Desk, Scenario, SimProtocol, SmallerScenario, Sometime, User } from '../../protocol.ts';
+import { LeaseInterest } from '../../interest.ts';
+import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../../protocol.ts';
 import { EventualExclusion } from './eventual.ts';
+import { storageInterests, type StorageKind } from './interests.ts';
 import { CAS_MUTANTS, casRules, DELTA_MUTANTS, deltaRules, ND_RENEWAL, type StorageMutant } from './mutants.ts';
 import { StorageUser, type StorageHabits } from './user.ts';
 import { storageFaults, TERM_US, type StorageShape } from './worlds.ts';
@@ -26,7 +35,7 @@ const LATE_TERMS = 3;
 /** With terms shorter than so many δ, the four steps of a renewal do not always fit into what is left of one. */
 const RENEWAL_DELTAS = 10;
 
-interface StorageWorld {
+export interface StorageWorld {
   readonly timing: StorageTiming;
   readonly habits: StorageHabits;
   readonly handles: readonly number[];
@@ -34,66 +43,39 @@ interface StorageWorld {
   readonly isFenced: boolean;
   /** From when on there is at most one holder; 0: always. */
   readonly exclusiveFromUs: number;
+  /** What is told for certain is held to it. */
+  readonly judgesAnswers: boolean;
 }
 
 type StorageScenario = Scenario<StorageWorld>;
-type StorageNode = DeltaLeaseCore | CasLeaseCore;
-export type StorageProtocolKit = SimProtocol<never, StorageCommand, StorageEvent, StorageWorld, StorageNode>;
+export type SimulatedLeaseCore = DeltaLeaseCore | CasLeaseCore;
+export type StorageProtocolKit = SimProtocol<never, StorageCommand, StorageEvent, StorageWorld, SimulatedLeaseCore>;
 
-interface Variant {
+export interface StorageVariant {
   readonly name: string;
   readonly summary: string;
-  readonly kind: 'plain' | 'swap' | 'literal';
+  readonly kind: StorageKind;
   readonly renewal: RenewalKind;
   readonly mutants: readonly StorageMutant[];
-  /** Of eight worlds, the first have these shapes. */
+  /** Half of the worlds have one of these. */
   readonly shapes: readonly StorageShape[];
 }
 
-const INTERESTS: readonly Sometime[] = [
-  ...LEASE_INTERESTS,
-  ...PROCESS_INTERESTS,
-  ...STORAGE_INTERESTS,
-  { name: 'void-attempt', description: 'an attempt came to nothing because an access was late, failed or was not answered' },
-  { name: 'waiter-served', description: 'a lease was granted to one that had waited' },
-  { name: 'renewal-failed', description: 'a renewal failed' },
-  { name: 'proclaimed', description: 'a holder changed what it says of itself' },
-  { name: 'release-acknowledged', description: 'the store answered a release' },
-  { name: 'query-finds-holder', description: 'a question named the holder' },
-  { name: 'query-finds-nobody', description: 'a question found the lease free' },
-  { name: 'refused-held', description: 'a try was told who holds the lease' },
-  { name: 'refused-queued', description: 'a try found another request of its process' },
-  { name: 'refused-timeout', description: 'a wait ended' },
-  { name: 'refused-cancelled', description: 'a request was cancelled' },
-  { name: 'refused-unreachable', description: 'a request found no answer' },
-];
-
-const DAMAGE: readonly Sometime[] = [
-  { name: 'unreadable-record', description: 'a record could not be read' },
-  { name: 'refused-unreadable', description: 'a request met a record that cannot be read' },
-];
-const PLAIN: readonly Sometime[] = [{ name: 'refused-contended', description: 'a try was overtaken while it contended' }];
-const SWAP: readonly Sometime[] = [{ name: 'record-erased', description: 'a record was erased, and its token kept as a floor' }];
-
-/** What never happens: only plain registers are overtaken in, only swaps erase, and a swap is decided before it is seen. */
-const LACKS: Readonly<Record<Variant['kind'], ReadonlySet<string>>> = {
-  plain: new Set(['record-erased']),
-  swap: new Set(['refused-contended', 'early-read']),
-  literal: new Set(['record-erased', 'refused-contended', 'stale-read', 'early-read', 'unreadable-record', 'refused-unreadable']),
-};
-
-function mutantOf({ mutants }: Variant, name: string | null): StorageMutant | undefined {
+function mutantOf({ mutants }: StorageVariant, name: string | null): StorageMutant | undefined {
   return mutants.find((mutant) => mutant.name === name);
 }
 
-function planWorld(variant: Variant, chooser: Chooser, mutant: string | null): StorageScenario {
+function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | null): StorageScenario {
   const { kind, renewal } = variant;
-  const drawn = chooser.below(8);
+  const drawn = chooser.below(2 * variant.shapes.length);
   const shape = mutant === null ? (variant.shapes[drawn] ?? 'any') : (mutantOf(variant, mutant)?.shape ?? 'any');
   const isBroken = shape === 'broken';
+  const isRestored = shape === 'restored';
   const deltaUs = TERM_US / ([5, 10, 40, 100][shape === 'drifting' ? 3 : chooser.below(4)] as number);
   const rateErrorPpm = shape === 'drifting' ? 100_000 : ([0, 1_000, 100_000][chooser.below(3)] as number);
-  const offsetUsMax = kind === 'swap' ? TERM_US * 3 : TERM_US / 4;
+  // Where the store keeps what it acknowledged, tokens rise whatever wall clocks say, if it can compare and set (rule 24).
+  const tokensRiseAnyway = kind === 'swap' && !isRestored;
+  const offsetUsMax = tokensRiseAnyway ? TERM_US * 3 : TERM_US / 4;
   const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : rateErrorPpm, offsetUsMax });
   const input = { deltaUs, maxTermUs: TERM_US, rateErrorPpm };
   const timing = kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input);
@@ -125,10 +107,12 @@ function planWorld(variant: Variant, chooser: Chooser, mutant: string | null): S
         clings: isBroken,
         keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
         // Where something else is taken out, that is what is judged.
-        losesAtEndOnly: kind === 'swap' && shape !== 'stale' && (mutant === null || shape === 'unanswered'),
+        namesAreCertain: !isRestored && shape !== 'repeated',
+        losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
       },
       handles,
-      isFenced: (kind === 'swap' || isDriftSmall) && !isBroken && kind !== 'literal',
+      isFenced: (tokensRiseAnyway || isDriftSmall) && !isBroken && kind !== 'literal',
+      judgesAnswers: kind !== 'literal' && shape !== 'stale' && !isBroken,
       exclusiveFromUs: isBroken ? safetyUs + calmAfterUs : 0,
     },
   };
@@ -152,19 +136,19 @@ function smallerWorlds(scenario: StorageScenario): SmallerScenario<StorageWorld>
   return smaller;
 }
 
-function storageProtocol(variant: Variant): StorageProtocolKit {
+export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKit {
   const { kind, renewal, mutants } = variant;
   return {
     name: variant.name,
     summary: variant.summary,
     mutants,
-    sometimes: [...INTERESTS, ...DAMAGE, ...PLAIN, ...SWAP].filter(({ name }) => !LACKS[kind].has(name)),
+    sometimes: storageInterests(kind, variant.shapes),
     codec: registerCodec,
 
     plan: (chooser: Chooser, mutant: string | null): StorageScenario => planWorld(variant, chooser, mutant),
     smaller: smallerWorlds,
 
-    core({ config: { timing } }: StorageScenario, boot: Boot, name: string | null): StorageNode {
+    core({ config: { timing } }: StorageScenario, boot: Boot, name: string | null): SimulatedLeaseCore {
       const mutant = mutantOf(variant, name);
       if (kind === 'swap') return new CasLeaseCore({ unit: 0, timing }, boot, casRules(mutant));
       const isLiteral = kind === 'literal';
@@ -177,7 +161,7 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
       return new DeltaLeaseCore(config, boot, deltaRules(mutant, isLiteral));
     },
 
-    user: ({ config }: StorageScenario, core: StorageNode, desk: Desk<StorageCommand>): User<StorageEvent> =>
+    user: ({ config }: StorageScenario, core: SimulatedLeaseCore, desk: Desk<StorageCommand>): User<StorageEvent> =>
       new StorageUser(config.habits, config.handles[desk.node] ?? 0, core, desk),
 
     referees: ({ config }: StorageScenario, sometimes: (name: string) => void): Referee[] => [
@@ -185,6 +169,8 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
       ...(config.isFenced ? [new FencingReferee()] : []),
       new DeadlineReferee(),
       new RequestReferee(),
+      config.judgesAnswers ? new AnswerReferee() : new Unjudged(['queried', 'answered'], 'a name may hide another’s in this world'),
+      new Unjudged(['invoked', 'responded'], 'what a holder says of itself travels with its renewals'),
       new LeaseInterest(sometimes),
     ],
 
@@ -201,38 +187,37 @@ function storageProtocol(variant: Variant): StorageProtocolKit {
   };
 }
 
-export const deltaLease: StorageProtocolKit = storageProtocol({
-  name: 'delta-lease',
-  summary: 'Δ-leases on plain registers, made safe, with the ◇ND renewal: late, lost and failing accesses',
-  kind: 'plain',
-  renewal: 'eventual-nd',
-  mutants: [...DELTA_MUTANTS, ND_RENEWAL],
-  shapes: ['weak', 'damaged', 'broken', 'asleep', 'late'],
-});
-
-export const deltaLeaseNd: StorageProtocolKit = storageProtocol({
-  name: 'delta-lease-nd',
-  summary: 'Δ-leases on plain registers, made safe, with the ND renewal: one write',
-  kind: 'plain',
-  renewal: 'nd',
-  mutants: DELTA_MUTANTS,
-  shapes: ['weak', 'damaged', 'asleep', 'late'],
-});
-
-export const deltaLeaseCas: StorageProtocolKit = storageProtocol({
-  name: 'delta-lease-cas',
-  summary: 'leases where the store can compare and set: late, lost and failing accesses',
-  kind: 'swap',
-  renewal: 'eventual-nd',
-  mutants: CAS_MUTANTS,
-  shapes: ['damaged', 'asleep', 'late', 'unanswered', 'stale'],
-});
-
-export const deltaLeaseLiteral: StorageProtocolKit = storageProtocol({
-  name: 'delta-lease-literal',
-  summary: 'the Δ-lease to the letter: breaks where a write lands late',
-  kind: 'literal',
-  renewal: 'eventual-nd',
-  mutants: [],
-  shapes: ['late', 'late', 'late', 'late'],
-});
+export const STORAGE_VARIANTS: readonly StorageVariant[] = [
+  {
+    name: 'delta-lease',
+    summary: 'Δ-leases on plain registers, made safe, with the ◇ND renewal: late, lost and failing accesses',
+    kind: 'plain',
+    renewal: 'eventual-nd',
+    mutants: [...DELTA_MUTANTS, ND_RENEWAL],
+    shapes: ['weak', 'damaged', 'restored', 'broken', 'asleep', 'late', 'drifting'],
+  },
+  {
+    name: 'delta-lease-nd',
+    summary: 'Δ-leases on plain registers, made safe, with the ND renewal: one write',
+    kind: 'plain',
+    renewal: 'nd',
+    mutants: DELTA_MUTANTS,
+    shapes: ['weak', 'damaged', 'restored', 'asleep', 'late', 'drifting'],
+  },
+  {
+    name: 'delta-lease-cas',
+    summary: 'leases where the store can compare and set: late, lost and failing accesses',
+    kind: 'swap',
+    renewal: 'eventual-nd',
+    mutants: CAS_MUTANTS,
+    shapes: ['damaged', 'restored', 'broken', 'repeated', 'asleep', 'late', 'drifting', 'unanswered', 'stale'],
+  },
+  {
+    name: 'delta-lease-literal',
+    summary: 'the Δ-lease to the letter: breaks where a write lands late',
+    kind: 'literal',
+    renewal: 'eventual-nd',
+    mutants: [],
+    shapes: ['late'],
+  },
+];

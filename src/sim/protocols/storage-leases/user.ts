@@ -20,6 +20,11 @@ export interface StorageHabits {
   readonly calmAfterUs: number;
   /** Leases are kept until that is over. */
   readonly clings: boolean;
+  /**
+   * Whoever is named for certain is the holder. In a store that went back to an earlier state, or created a record a second time, the name of an earlier
+   * holder may be there again. That nobody holds is certain all the same.
+   */
+  readonly namesAreCertain: boolean;
   /** Leases that are renewed last in a healed world. */
   readonly keepsLast: boolean;
   /** No living holder loses a lease before its end. */
@@ -27,6 +32,9 @@ export interface StorageHabits {
 }
 
 type Resource = StorageHabits['resources'][number];
+
+/** The one shared unit. */
+const STORE = 0;
 
 interface Handle {
   state: 'idle' | 'asking' | 'holding' | 'letting-go';
@@ -45,8 +53,12 @@ export class StorageUser implements User<StorageEvent> {
   readonly #core: StorageHolder;
   readonly #desk: Desk<StorageCommand>;
   readonly #handles: Handle[];
+  /** Names that were asked about, by the number of the question. */
+  readonly #questions = new Map<number, string>();
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
+  /** The store went into another epoch while this process used it. */
+  #isReopened = false;
   #numbers = 0;
   #healedAt = Infinity;
 
@@ -68,16 +80,29 @@ export class StorageUser implements User<StorageEvent> {
   }
 
   start(): void {
+    this.#openStore();
     for (const handle of this.#handles) {
       if (!this.#desk.healed) this.#later(this.#desk.choose(this.#habits.maxTermUs / 2), () => this.#ask(handle));
     }
     if (this.#habits.compacts) this.#compactLater();
+    if (!this.#desk.healed) this.#wonder();
   }
 
   timer(tag: number): void {
     const act = this.#timers.get(tag);
     this.#timers.delete(tag);
     act?.();
+  }
+
+  /** What the driver does: it looks which epoch the store is in, and whether somebody has waited that out. */
+  #openStore(): void {
+    const isWaitedOut = this.#desk.openUnit?.(STORE) ?? true;
+    if (!isWaitedOut || this.#isReopened) this.#desk.command({ kind: 'epoch', isWaitedOut });
+  }
+
+  unitRestored(): void {
+    this.#isReopened = true;
+    this.#openStore();
   }
 
   healed(): void {
@@ -98,11 +123,16 @@ export class StorageUser implements User<StorageEvent> {
     const desk = this.#desk;
     if (event.kind === 'answered') {
       if (event.holder || event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
+      this.#answered(event);
       return;
     }
     if (event.kind === 'compacted') {
       if (event.erased) desk.sometimes('record-erased');
       return;
+    }
+    if (event.kind === 'epoch-waited') {
+      desk.sometimes('epoch-waited');
+      desk.noteWaitedOut?.(STORE);
     }
     if (event.kind === 'voided') desk.sometimes('void-attempt');
     if (event.kind === 'unreadable') desk.sometimes('unreadable-record');
@@ -180,7 +210,33 @@ export class StorageUser implements User<StorageEvent> {
         if (handle.state === 'asking' && handle.lease === lease) desk.command({ kind: 'cancel', lease });
       });
     }
-    if (!desk.healed && desk.choose(8) === 0) desk.command({ kind: 'query', lease: ++this.#numbers, name: resource.bytes });
+  }
+
+  /** At any moment, whatever its handles do. */
+  #wonder(): void {
+    const desk = this.#desk;
+    const { maxTermUs, resources } = this.#habits;
+    this.#later(1 + desk.choose(maxTermUs), () => {
+      if (desk.healed) return;
+      this.#query(resources[desk.choose(resources.length)] as Resource);
+      this.#wonder();
+    });
+  }
+
+  #query({ text, bytes }: Resource): void {
+    const query = ++this.#numbers;
+    this.#questions.set(query, text);
+    this.#desk.record({ kind: 'queried', query, scope: 'name', resource: text });
+    this.#desk.command({ kind: 'query', lease: query, name: bytes });
+  }
+
+  #answered({ lease: query, holder, certain }: Extract<StorageEvent, { kind: 'answered' }>): void {
+    const resource = this.#questions.get(query);
+    this.#questions.delete(query);
+    if (resource === undefined) return;
+    const isCertain = certain && (holder === null || this.#habits.namesAreCertain);
+    const named = holder && { holder: holder.owner, token: holder.token };
+    this.#desk.record({ kind: 'answered', query, resource, certain: isCertain ? 'yes' : 'no', ...named });
   }
 
   #granted(handle: Handle, event: Extract<StorageEvent, { kind: 'granted' }>): void {
@@ -208,12 +264,22 @@ export class StorageUser implements User<StorageEvent> {
     // What any application does: it asks whether the lease is valid, and acts.
     if (this.#core.remainingUs(lease, bytes, desk.monoUs, desk.wallUs) > 0) desk.used(text, handle.token);
     if (handle.usesLeft-- > 0 || this.#holdsOn) {
-      if (desk.choose(6) === 0) desk.command({ kind: 'proclaim', lease, name: bytes, meta: bytes, number: ++this.#numbers });
+      const does = desk.choose(12);
+      if (does < 2) desk.command({ kind: 'proclaim', lease, name: bytes, meta: bytes, number: ++this.#numbers });
+      else if (does < 4) this.#renewEarly(handle, lease);
       this.#useLater(handle, lease);
     } else if (handle.keep || desk.choose(4) > 0) {
       handle.state = 'letting-go';
       desk.command({ kind: 'release', lease, name: bytes });
     }
+  }
+
+  /** For the longest term, or for a short one: the lease does not end sooner for it. */
+  #renewEarly({ resource: { bytes: name } }: Handle, lease: number): void {
+    const desk = this.#desk;
+    const { maxTermUs } = this.#habits;
+    desk.sometimes('renewed-early');
+    desk.command({ kind: 'renew', lease, name, termUs: desk.healed || desk.choose(3) > 0 ? maxTermUs : 1 + Math.floor(maxTermUs / 8) });
   }
 
   get #holdsOn(): boolean {

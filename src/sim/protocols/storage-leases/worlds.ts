@@ -16,7 +16,14 @@ export type StorageShape =
   | 'stale'
   /** Records are corrupted. Only safety is judged: a record that nobody can read is nobody's for ever. */
   | 'damaged'
-  /** The store loses acknowledged writes or does them twice, and all of `any` goes wrong besides, until the world heals: judged after that. */
+  /** The store loses acknowledged writes, and says so by another epoch. All of `any` goes wrong besides. */
+  | 'restored'
+  /** Changes land twice, and all of `any` goes wrong besides. Compare-and-set does not mind. */
+  | 'repeated'
+  /**
+   * Until the world heals, no assumption holds: the store loses acknowledged writes silently or does them twice, reads are weak and accesses late, clocks
+   * run beyond ρ, and all of `any` goes wrong besides. Judged once everything that began before has ended.
+   */
   | 'broken'
   /** Machines sleep and nothing else goes wrong. */
   | 'asleep'
@@ -45,17 +52,20 @@ export function storageFaults(shape: StorageShape, chooser: Chooser, { deltaUs, 
     case 'any':
     case 'stale':
     case 'damaged':
+    case 'restored':
+    case 'repeated':
     case 'broken':
     case 'weak': {
       const drawn = drawFaults(chooser, { termUs: TERM_US, ratePpmMax: ratePpm, offsetUsMax });
       const faults = { ...drawn, storageUsMin, storageUsSpread, weakReads: shape === 'stale' };
       if (shape === 'damaged') faults.corruptEveryUs = between(TERM_US / 4, TERM_US * 2);
+      if (shape === 'restored') faults.restoreEveryUs = between(TERM_US / 2, TERM_US * 4);
+      if (shape === 'repeated') faults.repeatPpm = between(10_000, 300_000);
       if (shape === 'weak') {
-        // A write that is never answered stays under way for ever, and a crashed client's is never answered.
+        // A write that is never answered stays under way for ever. That of a crashed client ends, though nobody is told.
         Object.assign(faults, { weakReads: true, lateAccessPpm: 0, lostAnswerPpm: 0, unitFailEveryUs: 0 });
-        Object.assign(faults, { crashEveryUs: 0, midStepPpm: 0, afterVotePpm: 0 });
       }
-      return shape === 'broken' ? brokenFaults(faults, between) : faults;
+      return shape === 'broken' ? brokenFaults(faults, chooser) : faults;
     }
     case 'asleep':
       return { ...calm, sleepEveryUs: between(2 * deltaUs, 10 * deltaUs), sleepUsMax: TERM_US };
@@ -69,12 +79,20 @@ export function storageFaults(shape: StorageShape, chooser: Chooser, { deltaUs, 
   }
 }
 
-function brokenFaults(faults: FaultPlan, between: (min: number, max: number) => number): FaultPlan {
+/** Some assumptions break, or all of them. */
+function brokenFaults(faults: FaultPlan, chooser: Chooser): FaultPlan {
+  const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
+  const either = (): boolean => chooser.below(2) === 0;
+  const [isWeak, isFast, isForgetful] = [either(), either(), either()];
   return {
     ...faults,
     lateAccessPpm: between(10_000, 200_000),
     repeatPpm: between(1_000, 200_000),
-    forgetEveryUs: between(TERM_US / 8, TERM_US),
-    wipeEveryUs: between(TERM_US / 2, TERM_US * 4),
+    weakReads: isWeak,
+    weakReadsHeal: isWeak,
+    slewEveryUs: isFast ? between(TERM_US / 4, TERM_US * 2) : 0,
+    slewUsMax: isFast ? between(TERM_US / 2, TERM_US * 3) : 0,
+    forgetEveryUs: isForgetful ? between(TERM_US / 8, TERM_US) : 0,
+    wipeEveryUs: isForgetful ? between(TERM_US / 2, TERM_US * 4) : 0,
   };
 }

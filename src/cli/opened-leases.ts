@@ -1,0 +1,21 @@
+/** What commands that use leases have to know of where they get them, be it a cell or a store. */
+import type { LeaseClient } from '../api/index.ts';
+import type { TenureError } from '../kernel/index.ts';
+import type { OpenOptions } from './connection.ts';
+
+export interface OpenedLeases {
+  readonly client: LeaseClient;
+  /** The longest term of any lease here. */
+  readonly maxTermMs: number;
+  readonly place: 'cell' | 'store';
+  /** Why an answer about a lease may not be certain. */
+  readonly unsure: string;
+  /** What is to be said where a request timed out because nothing could be reached; null if something could. */
+  readonly cutOff: (name: string) => Promise<TenureError | null>;
+  /** For those who watch: resolves when nothing is about to be heard of that would be a gap. */
+  readonly settled: () => Promise<void>;
+  /** Resolves when leases can be had again. */
+  readonly ready: (signal: AbortSignal) => Promise<void>;
+}
+
+export type LeaseOptions = Pick<OpenOptions, 'signal' | 'name'>;

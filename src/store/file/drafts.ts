@@ -1,0 +1,122 @@
+/**
+ * Files in which versions are written before they get their names. Where nothing is synced, making a file costs more than all the rest of a change, so a file is
+ * written again once no version is this file any more. A draft keeps the name under which it was made; as a version it has a second one.
+ *
+ * A draft is free if this process has taken its second name away. Who took it away otherwise is not known; then it is asked in this order: the file has
+ * one name, and then, its own name is there. Nobody but this process adds names, so its own was the only one when they were counted. A sweeper that takes
+ * the own name away in between cannot make a version look like a draft.
+ */
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { discard, type DurableFiles } from './disk.ts';
+import { isErrno } from './errno.ts';
+import type { Layout } from './layout.ts';
+
+export interface Draft {
+  readonly path: string;
+  /** Null if it is not used again. */
+  readonly file: FileHandle | null;
+  length: number;
+  /** Its second name; null if it has none, undefined if that is not known. */
+  version: string | null | undefined;
+}
+
+/** So many are kept by a process: of each key it is busy with, one is the newest version and one is to be the next. */
+const KEPT_MAX = 8;
+/** Longer ones are not kept: whoever erases a value wants its room back. */
+const KEPT_BYTES_MAX = 4096;
+
+export class Drafts {
+  readonly #layout: Layout;
+  readonly #disk: DurableFiles;
+  /** Those that nothing is written to. The first was used longest ago. */
+  readonly #kept: Draft[] = [];
+  #isClosed = false;
+
+  constructor(layout: Layout, disk: DurableFiles) {
+    this.#layout = layout;
+    this.#disk = disk;
+  }
+
+  /** A file with all of this content, under a name that nobody else uses. */
+  async write(bytes: Uint8Array): Promise<Draft> {
+    const draft = this.#disk.isSynced ? this.#named(null) : ((await this.#free()) ?? (await this.#made()));
+    try {
+      if (draft.file === null) await this.#disk.put(draft.path, bytes);
+      else await fill(draft.file, bytes, draft.length);
+      draft.length = bytes.length;
+      // Until somebody says otherwise: it is about to get another name.
+      draft.version = undefined;
+      return draft;
+    } catch (error) {
+      await this.#drop(draft);
+      throw error;
+    }
+  }
+
+  #named(file: FileHandle | null, path: string = this.#layout.unique()): Draft {
+    return { path, file, length: 0, version: undefined };
+  }
+
+  async #made(): Promise<Draft> {
+    const path = this.#layout.unique();
+    return this.#named(await open(path, 'wx', 0o666), path);
+  }
+
+  /** Nobody writes to it any more. It may be a version by now. */
+  async done(draft: Draft): Promise<void> {
+    if (draft.file && draft.length <= KEPT_BYTES_MAX && !this.#isClosed) this.#kept.push(draft);
+    else await this.#drop(draft);
+    const oldest = this.#kept.length > KEPT_MAX ? this.#kept.shift() : undefined;
+    if (oldest) await this.#drop(oldest);
+  }
+
+  /** This process has taken the name of a version away. */
+  freed(version: string): void {
+    for (const draft of this.#kept) if (draft.version === version) draft.version = null;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#kept.splice(0).map(async (draft) => await this.#drop(draft)));
+  }
+
+  /** One that is no version any more. */
+  async #free(): Promise<Draft | null> {
+    const at = this.#kept.findIndex(({ version }) => version === null);
+    if (at >= 0) return this.#kept.splice(at, 1)[0] ?? null;
+    const looked: Draft[] = [];
+    try {
+      for (let draft = this.#kept.shift(); draft; draft = this.#kept.shift()) {
+        const state = await stateOf(draft);
+        if (state === 'free') return draft;
+        if (state === 'version') looked.push(draft);
+        else await this.#drop(draft);
+      }
+      return null;
+    } finally {
+      this.#kept.push(...looked);
+    }
+  }
+
+  async #drop({ path, file }: Draft): Promise<void> {
+    await Promise.all([discard(path), file?.close().catch(() => undefined)]);
+  }
+}
+
+async function stateOf({ path, file }: Draft): Promise<'free' | 'version' | 'gone'> {
+  if (file === null) return 'gone';
+  try {
+    const { nlink, ino } = await file.stat();
+    if (nlink > 1) return 'version';
+    return nlink === 1 && (await stat(path)).ino === ino ? 'free' : 'gone';
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return 'gone';
+    throw error;
+  }
+}
+
+/** `before` is how long it was. */
+async function fill(file: FileHandle, bytes: Uint8Array, before: number): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at, bytes.length - at, at)).bytesWritten;
+  if (before > bytes.length) await file.truncate(bytes.length);
+}
