@@ -81,7 +81,7 @@ describe('tenure explore', () => {
 
   test.each([
     { what: 'an unknown protocol', args: ['paxos'] },
-    { what: 'a protocol without a small world', args: ['delta-lease'] },
+    { what: 'a protocol without a small world', args: ['flease-literal'] },
     { what: 'an unknown mutant', args: ['quorum', '--mutant', 'none-such'] },
     { what: 'a number out of range', args: ['quorum', '--acceptors', '0'] },
     { what: 'a share that is none', args: ['quorum', '--drift', ''] },
