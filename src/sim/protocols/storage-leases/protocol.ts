@@ -102,7 +102,8 @@ function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | n
         resources: Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) })),
         maxTermUs: TERM_US,
         livenessUs,
-        compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0,
+        // A creation that lands again after an erasure brings an old record back, with its old token: stores must not land a change twice.
+        compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0 && shape !== 'repeated',
         calmAfterUs,
         clings: isBroken,
         keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
