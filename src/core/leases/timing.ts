@@ -67,9 +67,15 @@ const RATE_WINDOW = 1 / 2;
 const RATE_WINDOW_US_MIN = 2_000_000;
 const RATE_WINDOW_US_MAX = 10_000_000;
 
-/** A span on one clock that is sure to cover `termUs` on any other: both may be wrong by ρ, in opposite directions. */
+/**
+ * A span on one clock that is sure to cover `termUs` on any other: both may be wrong by ρ, in opposite directions. The product of a long
+ * term and a rate is beyond 2^53, and would be rounded down; what is added is reckoned from whole quotient and rest, so it is exact.
+ */
 export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
-  return spanUs(Math.ceil((termUs * (PPM + rateErrorPpm)) / (PPM - rateErrorPpm)));
+  const slowest = PPM - rateErrorPpm;
+  const rest = termUs % slowest;
+  const whole = (termUs - rest) / slowest;
+  return spanUs(Math.ceil(termUs + whole * 2 * rateErrorPpm + Math.ceil((rest * 2 * rateErrorPpm) / slowest)));
 }
 
 /** How long an attempt waits after so many that too few answered: more each time, or many who ask again would drown the answers. */
