@@ -212,25 +212,26 @@ describe('more accesses than a store can do at once', () => {
   });
 
   test('what could not be sent in time is never sent', async () => {
-    const store = new SlowStore();
-    const unit = new StoreUnit(store, { atOnce: 1, timeoutMs: 1 });
-    const done: string[] = [];
-    for (const key of ['a', 'b', 'c']) unit.read(key, ({ ok }) => void done.push(`${key} ${ok}`));
-    const from = performance.now();
-    while (performance.now() - from < 3) await turn();
+    const { store, done } = await threeThatWaitTooLong();
     store.answers[0]?.();
     await turn();
     expect([store.sent, done]).toEqual([['a'], ['a true', 'b false', 'c false']]);
   });
 });
 
-test('what waits for too long is answered though newer accesses keep coming, and does not pile up', async () => {
+/** One access is sent; two more are behind it, and their time is over. */
+async function threeThatWaitTooLong(): Promise<{ store: SlowStore; unit: StoreUnit; done: string[] }> {
   const store = new SlowStore();
   const unit = new StoreUnit(store, { atOnce: 1, timeoutMs: 1 });
   const done: string[] = [];
   for (const key of ['a', 'b', 'c']) unit.read(key, ({ ok }) => void done.push(`${key} ${ok}`));
   const from = performance.now();
   while (performance.now() - from < 3) await turn();
+  return { store, unit, done };
+}
+
+test('what waits for too long is answered though newer accesses keep coming, and does not pile up', async () => {
+  const { store, unit, done } = await threeThatWaitTooLong();
   unit.read('d', () => undefined);
   await turn();
   expect([store.sent, done]).toEqual([['a'], ['b false', 'c false']]);

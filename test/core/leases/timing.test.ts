@@ -27,7 +27,7 @@ describe('stretch', () => {
         // In exact arithmetic: stretched · (1 - ρ) ≥ term · (1 + ρ).
         expect(BigInt(stretch(termUs, ppm)) * BigInt(1_000_000 - ppm)).toBeGreaterThanOrEqual(BigInt(termUs) * BigInt(1_000_000 + ppm));
       }),
-      // The example is one whose product with the rate is beyond 2^53, and was rounded down.
+      // The product of the example and its rate is beyond 2^53: floating point rounds it down.
       { numRuns: 20_000, examples: [[63_008_451_000, 107_348]] },
     );
   });
