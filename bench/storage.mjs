@@ -53,8 +53,28 @@ async function directory({ folder, settings, fresh = false }) {
   };
 }
 
-/** @param {string} folder @returns {Promise<Pair>} */
-async function postgres(folder) {
+/** Takes an advisory lock and gives it back. @param {pg.Client} client */
+async function advisoryLocks(client) {
+  return async () => {
+    await client.query('SELECT pg_advisory_lock(1)');
+    await client.query('SELECT pg_advisory_unlock(1)');
+  };
+}
+
+/** The least that a record costs which outlives its writer: a row is changed twice, each time on the condition that it is what it was. @param {pg.Client} client */
+async function bareUpdates(client) {
+  await client.query("CREATE TABLE bare (key text PRIMARY KEY, value int NOT NULL); INSERT INTO bare VALUES ('bench', 0)");
+  let value = 0;
+  return async () => {
+    for (const next of [value + 1, value + 2]) {
+      await client.query({ name: 'bare', text: 'UPDATE bare SET value = $2 WHERE key = $1 AND value = $2 - 1', values: ['bench', next] });
+    }
+    value += 2;
+  };
+}
+
+/** @param {string} folder @param {(client: pg.Client) => Promise<Turn>} rival @returns {Promise<Pair>} */
+async function postgres(folder, rival) {
   const server = await startPostgres([], undefined, folder);
   const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
   const storage = await openStorage(url);
@@ -62,10 +82,7 @@ async function postgres(folder) {
   await client.connect();
   return {
     ours: async () => await (await storage.acquire('bench')).release(),
-    theirs: async () => {
-      await client.query('SELECT pg_advisory_lock(1)');
-      await client.query('SELECT pg_advisory_unlock(1)');
-    },
+    theirs: await rival(client),
     close: async () => {
       await storage.close();
       await client.end();
@@ -95,9 +112,22 @@ const CONTESTS = [
     isTarget: false,
     open: async () => await directory({ folder, settings: '' }),
   },
-  { name: 'PostgreSQL on disk', rival: 'advisory locks (sync nothing)', isTarget: false, open: async () => await postgres(folder) },
+  {
+    name: 'PostgreSQL on disk',
+    rival: 'advisory locks (sync nothing)',
+    isTarget: false,
+    open: async () => await postgres(folder, advisoryLocks),
+  },
   ...(existsSync(MEMORY)
-    ? [{ name: 'PostgreSQL in memory', rival: 'advisory locks', isTarget: true, open: async () => await postgres(MEMORY) }]
+    ? [
+        { name: 'PostgreSQL in memory', rival: 'advisory locks', isTarget: true, open: async () => await postgres(MEMORY, advisoryLocks) },
+        {
+          name: 'PostgreSQL in memory, bare',
+          rival: 'two updates of a row',
+          isTarget: false,
+          open: async () => await postgres(MEMORY, bareUpdates),
+        },
+      ]
     : []),
 ];
 

@@ -73,6 +73,11 @@ export function corrupt(key: string, why: string): TenureError {
   return new TenureError('TENURE_STORE_CORRUPT', `the record ${key} cannot be read: ${why}`, { key, why });
 }
 
+/** Whether a record is there that is damaged, or of a later version. */
+export function isUnreadableRecord(error: unknown): boolean {
+  return error instanceof TenureError && (error.code === 'TENURE_STORE_CORRUPT' || error.code === 'TENURE_STORE_FORMAT');
+}
+
 /** Also of content inside a record that has a format of its own. */
 export function laterFormat(key: string, found: number, known: number): TenureError {
   return new TenureError(

@@ -7,12 +7,16 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileStore, type FileStoreOptions } from '../../src/store/index.ts';
+import { FileCalls } from '../../src/store/file/calls.ts';
 import { DurableFiles } from '../../src/store/file/disk.ts';
 import { createIdentity, readIdentity } from '../../src/store/file/identity.ts';
 import { fileNameOf, keyOfFileName, Layout } from '../../src/store/file/layout.ts';
 import { VersionFiles } from '../../src/store/file/versions.ts';
 import { Gate } from '../../src/store/gate.ts';
 import { ROOT } from '../support/tree.ts';
+
+/** Of one machine, not synced. */
+const LOCAL = { isSynced: false, isOfThisMachine: true };
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (value: Uint8Array | null): string | null => value && Buffer.from(value).toString();
@@ -91,7 +95,7 @@ describe('the directory of a store', () => {
       }
     }
     await writer.write('k', bytes('2'));
-    const files = new VersionFiles({ url: 'file:', layout: new Layout(path), disk: new SleepyReader(false), assure: async () => {} });
+    const files = new VersionFiles({ url: 'file:', layout: new Layout(path), disk: new SleepyReader(LOCAL), assure: async () => {} });
     const read = async (): Promise<string | null> => text(await new Gate('file:').ask({}, async (call) => await files.read('k', call)));
     expect(await read()).toBe('4');
     // What is known is looked at again.
@@ -136,7 +140,7 @@ describe('the directory of a store', () => {
         return await super.move(from, to);
       }
     }
-    const place = { url: 'file:', layout: new Layout(path), disk: new SleepyDisk(false), assure: async () => {} };
+    const place = { url: 'file:', layout: new Layout(path), disk: new SleepyDisk(LOCAL), assure: async () => {} };
     const outcome = await new Gate('file:').change({}, async (call) => await new VersionFiles(place).change('k', null, bytes('a'), call));
     expect([outcome, text(await (await open(path)).read('k'))]).toEqual(['won', 'a']);
   });
@@ -186,7 +190,7 @@ describe('a writer that was asleep', () => {
     readonly #meanwhile: () => Promise<void>;
 
     constructor(before: 'name' | 'settle', meanwhile: () => Promise<void>) {
-      super(false);
+      super(LOCAL);
       this.#before = before;
       this.#meanwhile = meanwhile;
     }
@@ -413,16 +417,57 @@ describe('what is wrong with a directory is told by name', () => {
       [readFileSync(join(other.life, other.versions[0] ?? '')), 'TENURE_STORE_CORRUPT'],
       [later, 'TENURE_STORE_FORMAT'],
     ];
+    // Whoever wrote a version knows what is in it.
+    const reader = await open(path);
     for (const [content, code] of cases) {
       writeFileSync(file, content);
-      await expect(store.read('k')).rejects.toMatchObject({ code });
+      await expect(reader.read('k')).rejects.toMatchObject({ code });
       await expect(store.swap('k', null, bytes('free?'))).rejects.toMatchObject({ code });
       await expect(store.write('k', bytes('free?'))).rejects.toMatchObject({ code });
+      expect(await reader.list('')).toEqual(['k', 'other']);
     }
     writeFileSync(file, whole);
     expect(text(await store.read('k'))).toBe('value of k');
     truncateSync(join(path, 'tenure.store'), 20);
     await expect(store.identity()).rejects.toMatchObject({ code: 'TENURE_STORE_CORRUPT' });
+  });
+});
+
+describe('calls to the file system', () => {
+  test('are made at once on this machine, and by threads where another may be behind it', async () => {
+    const path = join(freshDir(), 'made');
+    const made = new FileCalls(true).mkdir(path);
+    expect(readdirSync(path)).toEqual([]);
+    await made;
+    const calls = new FileCalls(false);
+    expect(calls.isAtOnce).toBe(false);
+    expect(await calls.readdir(path)).toEqual([]);
+  });
+
+  test('are made by threads for a while after one that was slow', async () => {
+    const path = freshDir();
+    const calls = new FileCalls(true);
+    let nowMs = 1000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 30));
+    await calls.readdir(path);
+    clock.mockImplementation(() => nowMs);
+    expect(calls.isAtOnce).toBe(false);
+    expect(await calls.readdir(path)).toEqual([]);
+    nowMs += 1000;
+    expect(calls.isAtOnce).toBe(true);
+    clock.mockRestore();
+  });
+
+  test('leave the event loop its turns, however many come one after another', async () => {
+    const path = freshDir();
+    const calls = new FileCalls(true);
+    let nowMs = 1000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 0.01));
+    let hasHadTurn = false;
+    setImmediate(() => (hasHadTurn = true));
+    for (let reads = 0; reads < 2000 && !hasHadTurn; reads++) await calls.readdir(path);
+    clock.mockRestore();
+    expect(hasHadTurn).toBe(true);
   });
 });
 

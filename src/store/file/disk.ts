@@ -1,39 +1,62 @@
 /** Single steps on the file system that a store is made of: written whole before it is named, and synced if the store is. */
-import { link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { FileCalls } from './calls.ts';
 import { isErrno } from './errno.ts';
 
-export class DurableFiles {
+export interface DiskTraits {
   /** Whether what was acknowledged survives a power cut. */
   readonly isSynced: boolean;
+  /** Whether no other machine is behind the file system. */
+  readonly isOfThisMachine: boolean;
+}
 
-  constructor(isSynced: boolean) {
+export class DurableFiles {
+  readonly isSynced: boolean;
+  readonly calls: FileCalls;
+
+  constructor({ isSynced, isOfThisMachine }: DiskTraits) {
     this.isSynced = isSynced;
+    this.calls = new FileCalls(isOfThisMachine);
   }
 
   /** A new file with all of its content. Nobody knows its name yet. */
   async put(path: string, bytes: Uint8Array): Promise<void> {
-    const file = await open(path, 'wx', 0o666);
+    const file = await this.calls.open(path, 'wx');
     try {
-      await file.writeFile(bytes);
-      if (this.isSynced) await file.datasync();
+      await this.calls.write(file, bytes);
+      if (this.isSynced) await this.calls.dataSync(file);
     } finally {
-      await file.close();
+      await this.calls.close(file);
     }
   }
 
   /** The content of a file; null if it is not there. */
   async content(path: string): Promise<Buffer | null> {
-    return await contentOf(path);
+    try {
+      return await this.calls.readFile(path);
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return null;
+      throw error;
+    }
+  }
+
+  /** The names in a directory; null if it is not there. */
+  async namesIn(directory: string): Promise<string[] | null> {
+    try {
+      return await this.calls.readdir(directory);
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return null;
+      throw error;
+    }
   }
 
   /** What was linked, renamed or made in a directory survives once the directory is synced. */
   async syncDirectory(directory: string): Promise<void> {
     if (!this.isSynced) return;
-    const file = await open(directory, 'r');
+    const file = await this.calls.open(directory, 'r');
     try {
-      await file.sync();
+      await this.calls.sync(file);
     } finally {
-      await file.close();
+      await this.calls.close(file);
     }
   }
 
@@ -43,98 +66,73 @@ export class DurableFiles {
    */
   async name(path: string, as: string): Promise<boolean> {
     try {
-      await link(path, as);
+      await this.calls.link(path, as);
       return true;
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return false;
-      if ((await namesOf(path)) > 1) return true;
+      if ((await this.#namesOf(path)) > 1) return true;
       if (isErrno(error, 'EEXIST')) return false;
       throw error;
+    }
+  }
+
+  /** How many names a file has. */
+  async #namesOf(path: string): Promise<number> {
+    try {
+      return (await this.calls.stat(path)).nlink;
+    } catch (error) {
+      // Without the code of the system: this is no refusal of the link, it is not known what became of it.
+      throw new Error(`a link cannot be looked at: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
   }
 
   /** False if something is there already, or if what was to be moved is gone. */
   async move(path: string, to: string): Promise<boolean> {
     try {
-      await rename(path, to);
+      await this.calls.rename(path, to);
       return true;
     } catch (error) {
       if (isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) return false;
       throw error;
     }
   }
-}
 
-/** How many names a file has. */
-async function namesOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).nlink;
-  } catch (error) {
-    // Without the code of the system: this is no refusal of the link, it is not known what became of it.
-    throw new Error(`a link cannot be looked at: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
-}
-
-/** The names in a directory; null if it is not there. */
-export async function namesIn(directory: string): Promise<string[] | null> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-/** The content of a file; null if it is not there. */
-export async function contentOf(path: string): Promise<Buffer | null> {
-  try {
-    const file = await open(path, 'r');
+  /** True if it is there now and was not before. */
+  async makeDirectory(path: string): Promise<boolean> {
     try {
-      return await file.readFile();
-    } finally {
-      await file.close();
+      await this.calls.mkdir(path);
+      return true;
+    } catch (error) {
+      if (isErrno(error, 'EEXIST')) return false;
+      throw error;
     }
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
   }
-}
 
-/** True if it is there now and was not before. */
-export async function makeDirectory(path: string): Promise<boolean> {
-  try {
-    await mkdir(path);
-    return true;
-  } catch (error) {
-    if (isErrno(error, 'EEXIST')) return false;
-    throw error;
+  /** Leftovers cost room, nothing else: whoever cannot delete them goes on. True if it was there and is gone. */
+  async discard(path: string): Promise<boolean> {
+    try {
+      await this.calls.unlink(path);
+      return true;
+    } catch {
+      // Somebody else has done it, or may.
+      return false;
+    }
   }
-}
 
-/** Leftovers cost room, nothing else: whoever cannot delete them goes on. True if it was there and is gone. */
-export async function discard(path: string): Promise<boolean> {
-  try {
-    await unlink(path);
-    return true;
-  } catch {
-    // Somebody else has done it, or may.
-    return false;
+  async discardTree(path: string): Promise<void> {
+    try {
+      await this.calls.removeTree(path);
+    } catch {
+      // As above.
+    }
   }
-}
 
-export async function discardTree(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true, force: true });
-  } catch {
-    // As above.
-  }
-}
-
-/** Only if nothing is in it. */
-export async function discardEmpty(directory: string): Promise<void> {
-  try {
-    await rmdir(directory);
-  } catch {
-    // Something is in it again, or it is gone.
+  /** Only if nothing is in it. */
+  async discardEmpty(directory: string): Promise<void> {
+    try {
+      await this.calls.rmdir(directory);
+    } catch {
+      // Something is in it again, or it is gone.
+    }
   }
 }

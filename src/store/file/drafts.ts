@@ -6,15 +6,15 @@
  * one name, and then, its own name is there. Nobody but this process adds names, so its own was the only one when they were counted. A sweeper that takes
  * the own name away in between cannot make a version look like a draft.
  */
-import { open, stat, type FileHandle } from 'node:fs/promises';
-import { discard, type DurableFiles } from './disk.ts';
+import type { OpenFile } from './calls.ts';
+import type { DurableFiles } from './disk.ts';
 import { isErrno } from './errno.ts';
 import type { Layout } from './layout.ts';
 
 export interface Draft {
   readonly path: string;
   /** Null if it is not used again. */
-  readonly file: FileHandle | null;
+  readonly file: OpenFile | null;
   length: number;
   /** Its second name; null if it has none, undefined if that is not known. */
   version: string | null | undefined;
@@ -42,7 +42,7 @@ export class Drafts {
     const draft = this.#disk.isSynced ? this.#named(null) : ((await this.#free()) ?? (await this.#made()));
     try {
       if (draft.file === null) await this.#disk.put(draft.path, bytes);
-      else await fill(draft.file, bytes, draft.length);
+      else await this.#fill(draft.file, bytes, draft.length);
       draft.length = bytes.length;
       // Until somebody says otherwise: it is about to get another name.
       draft.version = undefined;
@@ -53,18 +53,18 @@ export class Drafts {
     }
   }
 
-  #named(file: FileHandle | null, path: string = this.#layout.unique()): Draft {
+  #named(file: OpenFile | null, path: string = this.#layout.unique()): Draft {
     return { path, file, length: 0, version: undefined };
   }
 
   async #made(): Promise<Draft> {
     const path = this.#layout.unique();
-    return this.#named(await open(path, 'wx', 0o666), path);
+    return this.#named(await this.#disk.calls.open(path, 'wx'), path);
   }
 
   /** Nobody writes to it any more. It may be a version by now. */
   async done(draft: Draft): Promise<void> {
-    if (draft.file && draft.length <= KEPT_BYTES_MAX && !this.#isClosed) this.#kept.push(draft);
+    if (draft.file !== null && draft.length <= KEPT_BYTES_MAX && !this.#isClosed) this.#kept.push(draft);
     else await this.#drop(draft);
     const oldest = this.#kept.length > KEPT_MAX ? this.#kept.shift() : undefined;
     if (oldest) await this.#drop(oldest);
@@ -87,7 +87,7 @@ export class Drafts {
     const looked: Draft[] = [];
     try {
       for (let draft = this.#kept.shift(); draft; draft = this.#kept.shift()) {
-        const state = await stateOf(draft);
+        const state = await this.#stateOf(draft);
         if (state === 'free') return draft;
         if (state === 'version') looked.push(draft);
         else await this.#drop(draft);
@@ -99,24 +99,26 @@ export class Drafts {
   }
 
   async #drop({ path, file }: Draft): Promise<void> {
-    await Promise.all([discard(path), file?.close().catch(() => undefined)]);
+    const { calls } = this.#disk;
+    await Promise.all([this.#disk.discard(path), file === null ? undefined : calls.close(file).catch(() => undefined)]);
   }
-}
 
-async function stateOf({ path, file }: Draft): Promise<'free' | 'version' | 'gone'> {
-  if (file === null) return 'gone';
-  try {
-    const { nlink, ino } = await file.stat();
-    if (nlink > 1) return 'version';
-    return nlink === 1 && (await stat(path)).ino === ino ? 'free' : 'gone';
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return 'gone';
-    throw error;
+  async #stateOf({ path, file }: Draft): Promise<'free' | 'version' | 'gone'> {
+    if (file === null) return 'gone';
+    const { calls } = this.#disk;
+    try {
+      const { nlink, ino } = await calls.statOpen(file);
+      if (nlink > 1) return 'version';
+      return nlink === 1 && (await calls.stat(path)).ino === ino ? 'free' : 'gone';
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return 'gone';
+      throw error;
+    }
   }
-}
 
-/** `before` is how long it was. */
-async function fill(file: FileHandle, bytes: Uint8Array, before: number): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at, bytes.length - at, at)).bytesWritten;
-  if (before > bytes.length) await file.truncate(bytes.length);
+  /** `before` is how long it was. */
+  async #fill(file: OpenFile, bytes: Uint8Array, before: number): Promise<void> {
+    await this.#disk.calls.write(file, bytes);
+    if (before > bytes.length) await this.#disk.calls.truncate(file, bytes.length);
+  }
 }

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
 import { conflicting, storeReplaced, unfit, storeUnreachable } from '../failures.ts';
 import { corrupt, laterFormat, openJson, sealJson } from '../record.ts';
-import { contentOf, discard, DurableFiles, makeDirectory, namesIn } from './disk.ts';
+import { DurableFiles } from './disk.ts';
 import type { Layout } from './layout.ts';
 
 export interface DirectoryIdentity {
@@ -30,16 +30,24 @@ const SHARED_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x6969, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 0x00c36400, 0x0bd00bd0, 0x01161970, 0x7461636f, 0x5346414f, 0x65735546,
 ]);
 
+/** Of which no other machine is behind, on Linux: ext, XFS, Btrfs, ZFS, F2FS, bcachefs, tmpfs, ramfs, overlay. What is in neither list is not trusted to answer soon. */
+const OWN_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x01021994, 0x858458f6, 0x794c7630,
+]);
+
+/** Before it is known what is behind a directory, no call to it is waited for on the thread of the caller. */
+export const UNKNOWN_DISK: DurableFiles = new DurableFiles({ isSynced: true, isOfThisMachine: false });
+
 /** Null if there is none yet. */
-export async function readIdentity(url: string, layout: Layout): Promise<DirectoryIdentity | null> {
-  const bytes = await contentOf(layout.identity);
+export async function readIdentity(url: string, layout: Layout, disk: DurableFiles = UNKNOWN_DISK): Promise<DirectoryIdentity | null> {
+  const bytes = await disk.content(layout.identity);
   if (bytes !== null) return parse(bytes);
-  const names = await namesIn(layout.root);
+  const names = await disk.namesIn(layout.root);
   if (names === null) throw storeUnreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
-  const kept = await namesIn(layout.keys);
+  const kept = await disk.namesIn(layout.keys);
   if (kept === null || kept.length === 0) return null;
   // Somebody else may have set it up since, and used it.
-  const since = await contentOf(layout.identity);
+  const since = await disk.content(layout.identity);
   if (since === null) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
   return parse(since);
 }
@@ -51,7 +59,7 @@ export async function createIdentity(
   wishes: DirectoryWishes,
   isExplicit: boolean,
 ): Promise<DirectoryIdentity> {
-  const names = (await namesIn(layout.root)) ?? [];
+  const names = (await UNKNOWN_DISK.namesIn(layout.root)) ?? [];
   const theirs = names.includes(KEY) ? await readIdentity(url, layout) : null;
   if (theirs) return theirs;
   const others = names.filter((name) => !['keys', 'new', 'lost+found'].includes(name));
@@ -62,16 +70,16 @@ export async function createIdentity(
     throw conflicting(url, `nobody has set it up, and plain registers cannot be created exclusively: run tenure store init ${url} once`);
   }
   const identity: DirectoryIdentity = { id: randomUUID(), keeping, isSynced: wishes.sync ?? true };
-  const disk = new DurableFiles(identity.isSynced);
-  await makeDirectory(layout.keys);
-  await makeDirectory(layout.fresh);
+  const disk = new DurableFiles({ isSynced: identity.isSynced, isOfThisMachine: false });
+  await disk.makeDirectory(layout.keys);
+  await disk.makeDirectory(layout.fresh);
   const draft = layout.unique();
   try {
     await disk.put(draft, sealJson(KEY, 'identity', { format: FORMAT, ...identity }));
     await disk.name(draft, layout.identity);
     await disk.syncDirectory(layout.root);
   } finally {
-    await discard(draft);
+    await disk.discard(draft);
   }
   const made = await readIdentity(url, layout);
   if (!made) throw storeReplaced(url, 'the directory was emptied while it was set up');
@@ -111,6 +119,11 @@ export async function bootId(url: string): Promise<string> {
 
 async function isSharedFileSystem(path: string): Promise<boolean> {
   return SHARED_FILE_SYSTEMS.has((await statfs(path)).type);
+}
+
+/** Whether it is certain that no other machine is behind a directory. */
+export async function isOfThisMachine(path: string): Promise<boolean> {
+  return process.platform === 'linux' && OWN_FILE_SYSTEMS.has((await statfs(path)).type);
 }
 
 function parse(bytes: Buffer): DirectoryIdentity {

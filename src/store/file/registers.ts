@@ -3,11 +3,9 @@
  * not at all, and cannot land twice, because the name is gone after the first time. Reads open the register by its
  * one name, which file servers answer afresh (close-to-open); nothing here trusts a listing or an exclusive creation.
  */
-import { rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
-import { contentOf, discard, namesIn } from './disk.ts';
 import { afterTheFact, isErrno } from './errno.ts';
 import { fileNameOf, isHashed, keyOfFileName } from './layout.ts';
 import type { Place } from './place.ts';
@@ -21,7 +19,7 @@ export class FileRegisters {
   }
 
   async read(key: string): Promise<Uint8Array | null> {
-    const bytes = await contentOf(this.#place.layout.of(key));
+    const bytes = await this.#place.disk.content(this.#place.layout.of(key));
     if (bytes !== null) return decodeVersion(fileNameOf(key), bytes).value;
     await this.#place.assure();
     return null;
@@ -31,23 +29,23 @@ export class FileRegisters {
     const register = this.#place.layout.of(key);
     if (value === null) {
       call.leave();
-      await this.#landing(async () => await unlinkIfThere(register));
+      await this.#landing(async () => await this.#unlinkIfThere(register));
       return 'done';
     }
     const draft = this.#place.layout.unique();
     try {
       await this.#place.disk.put(draft, encodeVersion(fileNameOf(key), nextVersion(key, null, value)));
       call.leave();
-      await this.#landing(() => rename(draft, register));
+      await this.#landing(() => this.#place.disk.calls.rename(draft, register));
       return 'done';
     } finally {
-      await discard(draft);
+      await this.#place.disk.discard(draft);
     }
   }
 
   async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
     const keys: string[] = [];
-    for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
+    for (const fileName of (await this.#place.disk.namesIn(this.#place.layout.keys)) ?? []) {
       call.goOn();
       const key = isHashed(fileName) ? await this.#keyInside(fileName) : keyOfFileName(fileName);
       if (key !== null && wanted(key)) keys.push(key);
@@ -56,7 +54,7 @@ export class FileRegisters {
   }
 
   async #keyInside(fileName: string): Promise<string | null> {
-    const bytes = await contentOf(join(this.#place.layout.keys, fileName));
+    const bytes = await this.#place.disk.content(join(this.#place.layout.keys, fileName));
     return bytes === null ? null : decodeVersion(fileName, bytes).key;
   }
 
@@ -74,13 +72,13 @@ export class FileRegisters {
       throw new Unanswered(storeUnreachable(this.#place.url, error));
     }
   }
-}
 
-/** Gone is gone, also if a file server has done it twice. */
-async function unlinkIfThere(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error;
+  /** Gone is gone, also if a file server has done it twice. */
+  async #unlinkIfThere(path: string): Promise<void> {
+    try {
+      await this.#place.disk.calls.unlink(path);
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) throw error;
+    }
   }
 }

@@ -18,9 +18,18 @@ import {
 } from '../contract.ts';
 import { conflicting, storeReplaced, unsupportedByStore } from '../failures.ts';
 import { Gate } from '../gate.ts';
-import { discardTree, DurableFiles, namesIn } from './disk.ts';
+import { DurableFiles } from './disk.ts';
 import { fileFailure } from './errno.ts';
-import { bootId, checkIdentity, createIdentity, readIdentity, type DirectoryIdentity, type DirectoryWishes } from './identity.ts';
+import {
+  bootId,
+  checkIdentity,
+  createIdentity,
+  isOfThisMachine,
+  readIdentity,
+  UNKNOWN_DISK,
+  type DirectoryIdentity,
+  type DirectoryWishes,
+} from './identity.ts';
 import { Layout, stampOf } from './layout.ts';
 import type { Place } from './place.ts';
 import { FileRegisters } from './registers.ts';
@@ -44,16 +53,18 @@ export class FileStore implements Store {
   /** Synced, it loses nothing. Not synced, it loses what it lost with all the processes that relied on it. */
   readonly mayForget: boolean = false;
   readonly #layout: Layout;
+  readonly #disk: DurableFiles;
   readonly #identity: DirectoryIdentity;
   readonly #gate: Gate;
   readonly #keeping: VersionFiles | FileRegisters;
   readonly #epoch: string;
 
-  private constructor(url: string, layout: Layout, identity: DirectoryIdentity, epoch: string) {
-    const place: Place = { url, layout, disk: new DurableFiles(identity.isSynced), assure: async () => await this.#assure() };
+  private constructor(url: string, layout: Layout, disk: DurableFiles, identity: DirectoryIdentity, epoch: string) {
+    const place: Place = { url, layout, disk, assure: async () => await this.#assure() };
     this.url = url;
     this.can = { swap: identity.keeping === 'versions', list: true, watch: false };
     this.#layout = layout;
+    this.#disk = disk;
     this.#identity = identity;
     this.#gate = new Gate(url);
     this.#keeping = identity.keeping === 'versions' ? new VersionFiles(place) : new FileRegisters(place);
@@ -72,7 +83,8 @@ export class FileStore implements Store {
         const identity = found ?? (await createIdentity(url, layout, wishes, create === 'init'));
         await checkIdentity(url, layout, identity, wishes);
         await sweep(layout);
-        return new FileStore(url, layout, identity, await epochOf(url, identity));
+        const disk = new DurableFiles({ isSynced: identity.isSynced, isOfThisMachine: await isOfThisMachine(path) });
+        return new FileStore(url, layout, disk, identity, await epochOf(url, identity));
       } catch (error) {
         throw fileFailure(url, error);
       }
@@ -154,7 +166,7 @@ export class FileStore implements Store {
 
   /** Throws if the directory is no longer the store: what is missing in it is then not known to be missing. A mount may have gone from over it. */
   async #assure(): Promise<void> {
-    const found = await readIdentity(this.url, this.#layout);
+    const found = await readIdentity(this.url, this.#layout, this.#disk);
     if (found?.id !== this.#identity.id) throw storeReplaced(this.url, found ? 'another store is in its place' : 'the directory is empty');
   }
 
@@ -177,11 +189,11 @@ async function epochOf(url: string, { id, isSynced }: DirectoryIdentity): Promis
  * renamed before it is deleted: a writer that wakes up now finds it whole, or not at all, but never half of it.
  */
 async function sweep(layout: Layout): Promise<void> {
-  const names = (await namesIn(layout.fresh)) ?? [];
+  const disk = UNKNOWN_DISK;
+  const names = (await disk.namesIn(layout.fresh)) ?? [];
   const old = names.filter((name) => Math.abs(Date.now() - (stampOf(name) ?? Date.now())) > LEFTOVER_MS);
-  const disk = new DurableFiles(false);
   for (const name of old) {
     const grave = layout.unique();
-    if (await disk.move(join(layout.fresh, name), grave)) await discardTree(grave);
+    if (await disk.move(join(layout.fresh, name), grave)) await disk.discardTree(grave);
   }
 }

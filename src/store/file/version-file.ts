@@ -17,6 +17,15 @@ const KEY_LENGTH_AT = 9;
 const MARKS_AT = 10;
 const FLAG_ERASED = 1;
 
+/** Random bytes are made many at a time: each call takes as long as the rest of a mark. */
+const random = { bytes: Buffer.alloc(0), at: 0 };
+const RANDOM_BYTES = 256 * MARK_BYTES;
+
+function newMark(): string {
+  if (random.at >= random.bytes.length) Object.assign(random, { bytes: randomBytes(RANDOM_BYTES), at: 0 });
+  return random.bytes.toString('hex', random.at, (random.at += MARK_BYTES));
+}
+
 export interface FileVersion {
   readonly key: string;
   readonly number: number;
@@ -32,7 +41,7 @@ export function nextVersion(key: string, last: FileVersion | null, value: Uint8A
   return {
     key,
     number: (last?.number ?? 0) + 1,
-    mark: randomBytes(MARK_BYTES).toString('hex'),
+    mark: newMark(),
     marks: last ? [last.mark, ...last.marks].slice(0, MARKS_MAX) : [],
     value,
   };

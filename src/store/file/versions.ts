@@ -14,13 +14,11 @@
  * - *What is known* need not be read again. The highest version of a life is the one it was when it was read, if it still is the highest: it was never
  *   deleted. So a read looks at the names only, and a swap on what is known is tried at once, like that of a sleeper.
  */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { equalValues } from '../contract.ts';
 import { storeUnreachable } from '../failures.ts';
 import { Unanswered, type Call } from '../gate.ts';
-import { corrupt } from '../record.ts';
-import { discard, discardEmpty, discardTree, makeDirectory, namesIn } from './disk.ts';
+import { corrupt, isUnreadableRecord } from '../record.ts';
 import { Drafts } from './drafts.ts';
 import { afterTheFact } from './errno.ts';
 import { fileNameOf, isHashed, keyOfFileName, uniqueName } from './layout.ts';
@@ -93,13 +91,24 @@ export class VersionFiles {
   /** Keys of the directory that `wanted` picks, in no order; erased ones are left out. */
   async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
     const keys: string[] = [];
-    for (const fileName of (await namesIn(this.#place.layout.keys)) ?? []) {
+    for (const fileName of (await this.#place.disk.namesIn(this.#place.layout.keys)) ?? []) {
       const told = keyOfFileName(fileName);
       if (told === null ? !isHashed(fileName) : !wanted(told)) continue;
-      const found = await this.#find(fileName, call);
-      if (found?.version.value && wanted(found.version.key)) keys.push(found.version.key);
+      const key = await this.#keyIn(fileName, told, call);
+      if (key !== null && wanted(key)) keys.push(key);
     }
     return keys;
+  }
+
+  /** The key of a directory, null if it was erased. One that is damaged is there: whoever reads it is told so. */
+  async #keyIn(fileName: string, told: string | null, call: Call): Promise<string | null> {
+    try {
+      const found = await this.#find(fileName, call);
+      return found?.version.value ? found.version.key : null;
+    } catch (error) {
+      if (told === null || !isUnreadableRecord(error)) throw error;
+      return told;
+    }
   }
 
   /** What is known of a key, if it is still so. */
@@ -107,7 +116,7 @@ export class VersionFiles {
     const known = this.#known.get(fileName);
     if (!known) return null;
     call.goOn();
-    const highest = highestOf((await namesIn(known.life)) ?? []);
+    const highest = highestOf((await this.#place.disk.namesIn(known.life)) ?? []);
     return highest === nameOf(known.version.number) ? known : null;
   }
 
@@ -141,7 +150,7 @@ export class VersionFiles {
     const directory = join(this.#place.layout.keys, fileName);
     for (let looks = 0; looks < LOOKS_MAX; looks++) {
       call.goOn();
-      const lives = ((await namesIn(directory)) ?? []).filter((name) => LIFE_NAME.test(name));
+      const lives = ((await this.#place.disk.namesIn(directory)) ?? []).filter((name) => LIFE_NAME.test(name));
       if (lives.length === 0) return null;
       if (lives.length > 1) throw corrupt(fileName, `there are ${lives.length} lives of it, and one is the rule`);
       const life = join(directory, lives[0] ?? '');
@@ -154,7 +163,7 @@ export class VersionFiles {
 
   /** The highest version in the directory of a life; none if it was deleted while it was looked at, null if nothing is there. */
   async #newest(fileName: string, life: string): Promise<{ version: FileVersion | null } | null> {
-    const highest = highestOf((await namesIn(life)) ?? []);
+    const highest = highestOf((await this.#place.disk.namesIn(life)) ?? []);
     if (highest === null) return null;
     const bytes = await this.#place.disk.content(join(life, highest));
     // A file that is no version any more may be written again while it is read. What is still the highest was the same all the time.
@@ -165,7 +174,7 @@ export class VersionFiles {
   }
 
   async #isHighest(life: string, name: string): Promise<boolean> {
-    return this.#place.disk.isSynced || highestOf((await namesIn(life)) ?? []) === name;
+    return this.#place.disk.isSynced || highestOf((await this.#place.disk.namesIn(life)) ?? []) === name;
   }
 
   /** A version on top of the one that was found. */
@@ -203,7 +212,7 @@ export class VersionFiles {
   async #standing(fileName: string, life: string, linked: FileVersion): Promise<Standing> {
     try {
       await this.#place.disk.syncDirectory(life);
-      const names = await readdir(life);
+      const names = await this.#place.disk.calls.readdir(life);
       if (highestOf(names) === nameOf(linked.number)) return { standing: 'highest', names };
       const later = await this.#later(fileName, life);
       const isPart = later && isPartOf(later, linked);
@@ -227,22 +236,25 @@ export class VersionFiles {
   /** The first version of a new life. */
   async #begin(key: string, value: Uint8Array | null, call: Call): Promise<Try> {
     const fileName = fileNameOf(key);
-    const draft = this.#place.layout.unique();
-    const life = join(draft, uniqueName());
+    const { disk, layout } = this.#place;
+    const [draft, directory, name] = [layout.unique(), join(layout.keys, fileName), uniqueName()];
+    const life = join(draft, name);
     const first = nextVersion(key, null, value);
+    let isMoved = false;
     try {
-      await makeDirectory(draft);
-      await makeDirectory(life);
-      await this.#place.disk.put(join(life, nameOf(first.number)), encodeVersion(fileName, first));
-      await this.#place.disk.syncDirectory(life);
-      await this.#place.disk.syncDirectory(draft);
+      await disk.makeDirectory(draft);
+      await disk.makeDirectory(life);
+      await disk.put(join(life, nameOf(first.number)), encodeVersion(fileName, first));
+      await disk.syncDirectory(life);
+      await disk.syncDirectory(draft);
       call.leave();
-      if (!(await this.#moved(draft, join(this.#place.layout.keys, fileName)))) return 'taken';
+      isMoved = await this.#moved(draft, directory);
+      if (!isMoved) return 'taken';
     } finally {
-      // Where it was moved, nothing is there.
-      await discardTree(draft);
+      if (!isMoved) await disk.discardTree(draft);
     }
-    await this.#syncDirectory(this.#place.layout.keys);
+    this.#know(fileName, { life: join(directory, name), version: first });
+    await this.#syncDirectory(layout.keys);
     return 'landed';
   }
 
@@ -266,7 +278,7 @@ export class VersionFiles {
   async #clean(life: string, names: readonly string[], below: number): Promise<void> {
     for (const name of names.filter((each) => VERSION_NAME.test(each) && Number(each) < below).sort()) {
       const path = join(life, name);
-      if (await discard(path)) this.#drafts.freed(path);
+      if (await this.#place.disk.discard(path)) this.#drafts.freed(path);
     }
   }
 
@@ -274,8 +286,8 @@ export class VersionFiles {
   async #bury(fileName: string, life: string): Promise<void> {
     const grave = this.#place.layout.unique();
     await this.#place.disk.move(life, grave);
-    await discardEmpty(join(this.#place.layout.keys, fileName));
-    await discardTree(grave);
+    await this.#place.disk.discardEmpty(join(this.#place.layout.keys, fileName));
+    await this.#place.disk.discardTree(grave);
   }
 }
 

@@ -11,10 +11,10 @@ export function isTableName(text: string): boolean {
   return TABLE.test(text);
 }
 
-/** How many rows `here` and `changed` have; each access names them alike. */
-export interface Changed {
-  readonly here: number;
-  readonly changed: number;
+/** By its name the server keeps what it has made of a statement: reading and planning takes longer than the access. */
+export interface SqlStatement {
+  readonly name: string;
+  readonly text: string;
 }
 
 export interface Statements {
@@ -22,18 +22,21 @@ export interface Statements {
   /** $1 identity. */
   readonly claim: string;
   readonly identity: string;
-  /** $1 identity, $2 key. */
-  readonly read: string;
-  readonly erase: string;
+  /** $1 identity. A row, or none if the table is not the store. */
+  readonly here: SqlStatement;
+  /** $1 identity, $2 key. `here` and `value`. */
+  readonly read: SqlStatement;
+  /** $1 identity, $2 key. Changes tell how many rows they have changed; none, too, if the table is not the store. */
+  readonly erase: SqlStatement;
   /** $1 identity, $2 key, $3 next. */
-  readonly write: string;
-  readonly insert: string;
+  readonly write: SqlStatement;
+  readonly insert: SqlStatement;
   /** $1 identity, $2 key, $3 seen. */
-  readonly eraseSeen: string;
+  readonly eraseSeen: SqlStatement;
   /** $1 identity, $2 key, $3 seen, $4 next. */
-  readonly update: string;
-  /** $1 identity, $2 from, $3 after, $4 before, $5 limit. */
-  readonly list: string;
+  readonly update: SqlStatement;
+  /** $1 identity, $2 from, $3 after, $4 before, $5 limit. `here` and `keys`. */
+  readonly list: SqlStatement;
 }
 
 /** $1 the name of the table. `p` is a table that survives a crash. */
@@ -57,21 +60,24 @@ export function statementsFor(table: string): Statements {
     .split('.')
     .map((part) => `"${part}"`)
     .join('.');
-  const here = `here AS (SELECT 1 FROM ${name} WHERE key = ''::bytea AND value = $1)`;
-  const changed = (change: string): string =>
-    `WITH ${here}, changed AS (${change} RETURNING 1) SELECT (SELECT count(*) FROM here)::int AS here, (SELECT count(*) FROM changed)::int AS changed`;
+  const here = `SELECT 1 FROM ${name} WHERE key = ''::bytea AND value = $1`;
+  const isHere = `EXISTS (${here})`;
+  const listed = `SELECT key FROM ${name} WHERE key >= $2 AND key > $3 AND key < $4 ORDER BY key LIMIT $5`;
+  const prepared = (as: string, text: string): SqlStatement => ({ name: `tenure_${as}`, text });
   return {
     create: `CREATE TABLE IF NOT EXISTS ${name} (key bytea PRIMARY KEY, value bytea NOT NULL)`,
     claim: `INSERT INTO ${name} (key, value) VALUES (''::bytea, $1) ON CONFLICT (key) DO NOTHING`,
     identity: `SELECT value FROM ${name} WHERE key = ''::bytea`,
-    read: `WITH ${here} SELECT (SELECT count(*) FROM here)::int AS here, (SELECT value FROM ${name} WHERE key = $2) AS value`,
-    erase: changed(`DELETE FROM ${name} WHERE key = $2 AND EXISTS (SELECT 1 FROM here)`),
-    write: changed(`INSERT INTO ${name} (key, value) SELECT $2, $3 FROM here ON CONFLICT (key) DO UPDATE SET value = excluded.value`),
-    insert: changed(`INSERT INTO ${name} (key, value) SELECT $2, $3 FROM here ON CONFLICT (key) DO NOTHING`),
-    eraseSeen: changed(`DELETE FROM ${name} WHERE key = $2 AND value = $3 AND EXISTS (SELECT 1 FROM here)`),
-    update: changed(`UPDATE ${name} SET value = $4 WHERE key = $2 AND value = $3 AND EXISTS (SELECT 1 FROM here)`),
-    list: `WITH ${here}, listed AS (
-      SELECT key FROM ${name} WHERE key >= $2 AND key > $3 AND key < $4 ORDER BY key LIMIT $5
-    ) SELECT (SELECT count(*) FROM here)::int AS here, ARRAY(SELECT key FROM listed ORDER BY key) AS keys`,
+    here: prepared('here', here),
+    read: prepared('read', `SELECT ${isHere} AS here, (SELECT value FROM ${name} WHERE key = $2) AS value`),
+    erase: prepared('erase', `DELETE FROM ${name} WHERE key = $2 AND ${isHere}`),
+    write: prepared(
+      'write',
+      `INSERT INTO ${name} (key, value) SELECT $2, $3 WHERE ${isHere} ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    ),
+    insert: prepared('insert', `INSERT INTO ${name} (key, value) SELECT $2, $3 WHERE ${isHere} ON CONFLICT (key) DO NOTHING`),
+    eraseSeen: prepared('erase_seen', `DELETE FROM ${name} WHERE key = $2 AND value = $3 AND ${isHere}`),
+    update: prepared('update', `UPDATE ${name} SET value = $4 WHERE key = $2 AND value = $3 AND ${isHere}`),
+    list: prepared('list', `SELECT ${isHere} AS here, ARRAY(${listed}) AS keys`),
   };
 }

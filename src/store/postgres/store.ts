@@ -2,7 +2,7 @@
  * A store in a table of PostgreSQL: `postgres://user@host/database?table=NAME`. An access is one statement that commits
  * by itself; nothing is ever sent twice. The epoch is the cluster and its timeline: a standby that took over has another.
  */
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { encodeName, type TenureError } from '../../kernel/index.ts';
 import {
   ACCESS_TIMEOUT_MS,
@@ -21,7 +21,7 @@ import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
 import { loadPg } from '../packages.ts';
 import { postgresFailure, postgresConnectFailure } from './failures.ts';
-import { FIND_TABLE, MEET, statementsFor, type Changed, type Statements } from './statements.ts';
+import { FIND_TABLE, MEET, statementsFor, type SqlStatement, type Statements } from './statements.ts';
 
 export interface PostgresStoreOptions {
   /** For the driver: with its password, without settings of ours. */
@@ -97,7 +97,7 @@ export class PostgresStore implements Store {
 
   async read(key: string, options?: AccessOptions): Promise<Uint8Array | null> {
     checkAccess(key);
-    const { value } = await this.#ask<{ here: number; value: Buffer | null }>(options, this.#statements.read, [encodeKey(key)]);
+    const { value } = await this.#ask<{ here: boolean; value: Buffer | null }>(options, this.#statements.read, [encodeKey(key)]);
     return value === null ? null : Uint8Array.from(value);
   }
 
@@ -125,7 +125,7 @@ export class PostgresStore implements Store {
     // No byte of UTF-8 is 0xff: everything that begins with the prefix comes before this.
     const before = Buffer.concat([from, Buffer.of(0xff)]);
     const values = [from, Buffer.from(after ?? ''), before, limit];
-    const { keys } = await this.#ask<{ here: number; keys: Buffer[] }>(options, this.#statements.list, values);
+    const { keys } = await this.#ask<{ here: boolean; keys: Buffer[] }>(options, this.#statements.list, values);
     return keys.map((key) => key.toString('utf8'));
   }
 
@@ -184,36 +184,43 @@ export class PostgresStore implements Store {
     );
   }
 
-  async #ask<Row extends { here: number }>(
+  async #ask<Row extends { here: boolean }>(
     options: AccessOptions | undefined,
-    statement: string,
+    statement: SqlStatement,
     values: readonly unknown[],
   ): Promise<Row> {
     return await this.#gate.ask(options, async (call) => {
-      const [row] = await this.#with(call, async (client, epoch) => {
+      const { rows } = await this.#with(call, async (client, epoch) => {
         this.#same(epoch);
-        return await rowsOf<Row>(client, statement, [this.#identity, ...values], this.#nameOf(statement));
+        return await this.#prepared<Row>(client, statement, values);
       });
-      if (!row || row.here !== 1) throw this.#gone();
+      const [row] = rows;
+      if (!row?.here) throw this.#gone();
       return row;
     });
   }
 
-  async #change(options: AccessOptions | undefined, statement: string, values: readonly unknown[]): Promise<SwapOutcome> {
+  async #change(options: AccessOptions | undefined, statement: SqlStatement, values: readonly unknown[]): Promise<SwapOutcome> {
     return await this.#gate.change(options, async (call) => {
-      const [row] = await this.#with(call, async (client, epoch) => {
+      const isHere = await this.#with(call, async (client, epoch) => {
         this.#same(epoch);
         call.leave();
-        return await rowsOf<Changed>(client, statement, [this.#identity, ...values], this.#nameOf(statement));
+        if ((await this.#prepared(client, statement, values)).rowCount === 1) return null;
+        // It has changed nothing. Why not is asked only then: where it has, the table was the store.
+        call.returned();
+        return (await this.#prepared(client, this.#statements.here, [])).rowCount === 1;
       });
-      if (!row || row.here !== 1) throw this.#gone();
-      return row.changed === 1 ? 'won' : 'lost';
+      if (isHere === false) throw this.#gone();
+      return isHere === null ? 'won' : 'lost';
     });
   }
 
-  /** By a name, the server keeps what it has made of a statement: reading and planning takes longer than the access. */
-  #nameOf(statement: string): string {
-    return `tenure_${Object.values<string>({ ...this.#statements }).indexOf(statement)}`;
+  async #prepared<Row extends QueryResultRow>(
+    client: PoolClient,
+    { name, text }: SqlStatement,
+    values: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    return await client.query<Row>({ name, text, values: [this.#identity, ...values] });
   }
 
   /** Does something on a connection that nobody else uses meanwhile. */
@@ -264,13 +271,8 @@ export class PostgresStore implements Store {
   }
 }
 
-async function rowsOf<Row extends QueryResultRow>(
-  client: PoolClient,
-  text: string,
-  values: readonly unknown[],
-  name?: string,
-): Promise<Row[]> {
-  return (await client.query<Row>({ text, values: [...values], ...(name === undefined ? {} : { name }) })).rows;
+async function rowsOf<Row extends QueryResultRow>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Row[]> {
+  return (await client.query<Row>(text, [...values])).rows;
 }
 
 function encodeKey(key: string): Buffer {

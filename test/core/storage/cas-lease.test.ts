@@ -1,12 +1,30 @@
 /** Leases where the store can compare and set, rule by rule, on virtual time and scripted registers. */
 import { describe, expect, test } from 'vitest';
-import { decodeFloorRecord, decodeLeaseRecord, FLOOR_KEY, type StorageEvent } from '../../../src/core/index.ts';
-import { encodeName } from '../../../src/kernel/index.ts';
+import {
+  decodeFloorRecord,
+  decodeLeaseRecord,
+  encodeLeaseRecord,
+  FLOOR_KEY,
+  type LeaseRecord,
+  type StorageEvent,
+} from '../../../src/core/index.ts';
+import { encodeName, incarnation } from '../../../src/kernel/index.ts';
 import { ACCESS_US, DELTA_US, of, R, ScriptedStore, TERM_US, TIMING, type Client } from './kit.ts';
 
 /** A record that is there and free is taken in so long: read, swap. One that is not there needs a look at the floor. */
 const TAKE_US = 2 * ACCESS_US;
 const CREATE_US = 3 * ACCESS_US;
+
+const FREE: LeaseRecord = {
+  owner: incarnation(99),
+  lease: 1,
+  seq: 1,
+  token: 1,
+  termUs: TERM_US,
+  meta: null,
+  isHeld: false,
+  isGrounded: true,
+};
 
 function tokenOf({ events }: Client): number {
   const granted = events.filter((event): event is Extract<StorageEvent, { kind: 'granted' }> => event.kind === 'granted').at(-1);
@@ -131,6 +149,118 @@ describe('acquire and release', () => {
     store.run(2 * CREATE_US);
     expect(q.said()).toEqual(['epoch-waited', 'granted 1']);
   });
+});
+
+describe('a record that this process has set free', () => {
+  /** It was held by the client, and given back. */
+  function givenBack(store: ScriptedStore, p: Client): void {
+    p.acquire(1);
+    store.run(CREATE_US);
+    p.release(1);
+    store.run(ACCESS_US);
+    store.log = [];
+  }
+
+  test('is taken by one swap, without a look', () => {
+    const store = new ScriptedStore();
+    const p = store.cas();
+    givenBack(store, p);
+    const before = tokenOf(p);
+    p.acquire(2);
+    store.run(ACCESS_US);
+    expect(store.log).toEqual(['swap r']);
+    expect(p.said().at(-1)).toBe('granted 2');
+    p.wallOffUs = -TERM_US;
+    p.release(2);
+    p.acquire(3);
+    store.run(2 * ACCESS_US);
+    expect(tokenOf(p)).toBeGreaterThan(before);
+  });
+
+  test('is read once another has had it: the swap loses, and the token is above the other’s', () => {
+    const store = new ScriptedStore();
+    const [p, q] = [store.cas(), store.cas()];
+    givenBack(store, p);
+    q.wallOffUs = TERM_US;
+    q.acquire(1);
+    store.run(TAKE_US);
+    q.release(1);
+    store.run(ACCESS_US);
+    store.log = [];
+    p.acquire(2);
+    store.run(ACCESS_US + TAKE_US);
+    expect(store.log).toEqual(['swap r', 'read r', 'swap r']);
+    expect(p.said().at(-1)).toBe('granted 2');
+    expect(recordOf(store)).toMatchObject({ owner: 1, isHeld: true });
+    p.release(2);
+    store.run(ACCESS_US);
+    p.acquire(3);
+    store.run(ACCESS_US);
+    expect(tokenOf(p)).toBeGreaterThan(tokenOf(q));
+  });
+
+  test('is watched by a try that lost its swap, though another has written since: it may be dead', () => {
+    const store = new ScriptedStore();
+    const [p, q] = [store.cas(), store.cas()];
+    givenBack(store, p);
+    q.acquire(1, { termUs: TERM_US / 10 });
+    store.run(TAKE_US);
+    store.crash(q);
+    p.said();
+    p.acquire(2, { waitUs: 0 });
+    store.run(TERM_US / 10);
+    expect(p.said()).toEqual([]);
+    store.run(TERM_US / 10);
+    expect(p.said()).toEqual(['granted 2']);
+  });
+
+  test('is taken under a new epoch no sooner than any other', () => {
+    for (const isFreedInIt of [false, true]) {
+      const store = new ScriptedStore();
+      const p = store.cas();
+      if (!isFreedInIt) givenBack(store, p);
+      else {
+        p.acquire(1);
+        store.run(CREATE_US);
+      }
+      p.command({ kind: 'epoch', isWaitedOut: false });
+      if (isFreedInIt) p.release(1);
+      store.run(ACCESS_US);
+      p.said();
+      p.acquire(2, { waitUs: 0 });
+      store.run(TIMING.observationUs - ACCESS_US - 1);
+      expect(p.said()).toEqual([]);
+      store.run(2 * TAKE_US);
+      expect(p.said()).toEqual(['epoch-waited', 'granted 2']);
+    }
+  });
+
+  test('is read where the answer to its release was lost', () => {
+    const store = new ScriptedStore();
+    const p = store.cas();
+    p.acquire(1);
+    store.run(CREATE_US);
+    store.next({ landsAfterUs: ACCESS_US }, of(p, 'swap'));
+    p.release(1);
+    store.run(TIMING.patienceUs + ACCESS_US);
+    expect(p.said()).toEqual(['granted 1', 'stopped 1', 'released 1']);
+    store.log = [];
+    p.acquire(2);
+    store.run(TAKE_US);
+    expect(store.log).toEqual(['read r', 'swap r']);
+  });
+});
+
+test('one that always finds another faster waits no longer than it was told', () => {
+  const store = new ScriptedStore();
+  const p = store.cas();
+  p.acquire(1, { waitUs: 10 * ACCESS_US });
+  for (let seq = 1; seq < 20; seq++) {
+    store.registers.set('r', encodeLeaseRecord('r', { ...FREE, seq }));
+    store.run(ACCESS_US);
+  }
+  expect(p.said()).toEqual(['refused 1 timeout']);
+  expect(store.log.length).toBeLessThan(14);
 });
 
 describe('renew', () => {

@@ -60,6 +60,7 @@ export const CAS_MUTANTS: readonly Mutant[] = [
   { name: 'no-rate-margin', rule: 'rateMargin', tweak: { ...CALM, processes: 4 }, seed: 1 },
   { name: 'cas-lost-ack-is-loss', rule: 'lostAnswerIsRead', tweak: { ...CALM, lostPpm: 100_000 }, seed: 1 },
   { name: 'corrupt-is-free', rule: 'unreadableIsRefused', tweak: { corruptPpm: 20_000 }, seed: 1 },
+  { name: 'memory-unchecked', rule: 'memoryIsChecked', seed: 1 },
 ];
 
 /** The core of a kind, with one rule switched off or none. */

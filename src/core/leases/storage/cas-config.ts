@@ -30,7 +30,7 @@ export type CasDoing =
   | Does<'checking-floor'>
   | (Does<'renewing'> & WithNext)
   /** The own record is set free. */
-  | Does<'freeing'>
+  | (Does<'freeing'> & WithNext)
   | (Does<'looking'> & { readonly readMono: MonoUs })
   /** Compaction: the record, the floor under it, and its end. */
   | Does<'finding'>

@@ -7,7 +7,7 @@ import { ballotTime, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../..
 import type { Boot, Version } from '../../contract.ts';
 import type { StorageClaim, KnownRecord, Start } from './claim.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
-import { Compaction } from './compaction.ts';
+import { CasQuestions } from './cas-questions.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import {
   decodeFloorRecord,
@@ -29,6 +29,7 @@ type CasClaim = StorageClaim<CasDoing>;
 
 const IDLE: CasDoing = { kind: 'idle', ops: [] };
 const RESTING: CasDoing = { kind: 'resting', ops: [] };
+const UNANSWERED: Answer = { op: 0, ok: false, isLost: false, value: null, version: null };
 
 export class CasLeaseCore extends StorageCore<CasDoing> {
   constructor(config: StorageConfig, boot: Boot, rules: CasRules = ALL_CAS_RULES) {
@@ -42,13 +43,13 @@ class CasLease implements StorageProtocol<CasDoing> {
   readonly #config: StorageConfig;
   readonly #rules: CasRules;
   readonly #leases: StorageLeases<CasDoing>;
-  readonly #compaction: Compaction;
+  readonly #questions: CasQuestions;
 
   constructor(config: StorageConfig, rules: CasRules, leases: StorageLeases<CasDoing>) {
     this.#config = config;
     this.#rules = rules;
     this.#leases = leases;
-    this.#compaction = new Compaction(config, leases.ground.desk);
+    this.#questions = new CasQuestions(config, leases, (seen) => this.observationUs(seen));
   }
 
   /** A write that was not answered may have landed, or may yet. */
@@ -74,14 +75,38 @@ class CasLease implements StorageProtocol<CasDoing> {
   // ── Acquire ────────────────────────────────────────────────────────────────────────────────────────
 
   contend(claim: CasClaim, step: StorageStep): void {
-    if (claim.isCalledOff && claim.starts.length === 0) this.#leases.end(claim, step);
-    else this.#readRecord(claim, 'reading', step);
+    const { isCalledOff, starts, name } = claim;
+    // What this process knows of the record is of use as long as no write of this request may be in it.
+    const freed = starts.length === 0 && !isCalledOff ? this.#leases.ground.freed.take(name) : undefined;
+    if (isCalledOff && starts.length === 0) this.#leases.end(claim, step);
+    else if (freed === undefined) this.#readRecord(claim, 'reading', step);
+    else this.#takeRemembered(claim, freed, step);
   }
 
-  #readRecord(claim: CasClaim, kind: 'reading' | 'rereading' | 'reading-own' | 'looking', step: StorageStep): void {
+  /** As if the record had been read just now: the swap tells whether it is still so. */
+  #takeRemembered(claim: CasClaim, { record, version }: KnownRecord, step: StorageStep): void {
+    const { takesFrom } = this.#leases.ground;
+    const { memoryIsOfEpoch, memoryIsChecked, conditionalTake } = this.#rules;
+    if (memoryIsOfEpoch && step.monoUs < takesFrom()) {
+      this.#restUntil(claim, takesFrom(), step);
+      return;
+    }
+    const token = this.#tokenAfter(record, 0, step);
+    this.#put(claim, 'taking', { version, token, isGrounded: true, isBlind: !(conditionalTake && memoryIsChecked) }, step);
+  }
+
+  enterEpoch(): void {
+    if (this.#rules.memoryIsOfEpoch) this.#leases.ground.freed.clear();
+  }
+
+  #restUntil(claim: CasClaim, at: MonoUs, step: StorageStep): void {
+    this.#leases.rest(claim, monoUs(Math.min(this.#leases.later(this.#config.timing.pollUs, step), at)), step);
+  }
+
+  #readRecord(claim: CasClaim, kind: 'reading' | 'rereading' | 'reading-own', step: StorageStep): void {
     const op = this.#leases.ground.desk.nextOp();
     step.read(this.#config.unit, nameKeyOf(claim.name), op);
-    this.#go(claim, kind === 'looking' ? { kind, ops: [op], readMono: step.monoUs } : { kind, ops: [op] }, step);
+    this.#go(claim, { kind, ops: [op] }, step);
   }
 
   #judge(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
@@ -108,13 +133,12 @@ class CasLease implements StorageProtocol<CasDoing> {
     const isAlive = isHeld && sightings.note(claim.name, record, step.monoUs) && record.owner !== owner;
     if (!isHeld) sightings.forget(claim.name);
     const freeAt = sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
-    const again = this.#leases.later(this.#config.timing.pollUs, step);
     if (isHeld && step.monoUs < freeAt) {
       // One that was beaten to it need not watch: whoever did so is alive.
-      if (!claim.waits && (isAlive || (claim.trips > 0 && record.owner !== owner))) this.#leases.refuse(claim, 'held', step);
-      else this.#leases.rest(claim, monoUs(Math.min(again, freeAt)), step);
+      if (!claim.waits && (isAlive || (claim.hasTried && record.owner !== owner))) this.#leases.refuse(claim, 'held', step);
+      else this.#restUntil(claim, freeAt, step);
     } else if (step.monoUs < takesFrom()) {
-      this.#leases.rest(claim, monoUs(Math.min(again, takesFrom())), step);
+      this.#restUntil(claim, takesFrom(), step);
     } else if (record !== null && !record.isGrounded && this.#rules.tokenAboveFloor) {
       this.#readFloor(claim, { record, version }, step);
     } else {
@@ -130,10 +154,15 @@ class CasLease implements StorageProtocol<CasDoing> {
   }
 
   #take(claim: CasClaim, record: LeaseRecord | null, version: Version | null, floor: number, step: StorageStep): void {
-    const wall = tokenAt(step);
-    const token = this.#rules.tokenAboveRecord ? Math.max((record?.token ?? 0) + 1, floor + 1, wall) : wall;
+    const token = this.#tokenAfter(record, floor, step);
     const isGrounded = record !== null || floor > 0;
+    claim.hasTried = true;
     this.#put(claim, 'taking', { version, token, isGrounded, isBlind: !this.#rules.conditionalTake }, step);
+  }
+
+  #tokenAfter(record: LeaseRecord | null, floor: number, step: StorageStep): number {
+    const wall = tokenAt(step);
+    return this.#rules.tokenAboveRecord ? Math.max((record?.token ?? 0) + 1, floor + 1, wall) : wall;
   }
 
   /** Puts an own record of a fresh uid in the place of what was seen. */
@@ -177,7 +206,9 @@ class CasLease implements StorageProtocol<CasDoing> {
     }
     // A write that lost never lands; one of which nothing is known may have won: the next read tells.
     if (ok || !this.#rules.lostAnswerIsRead) claim.starts = claim.starts.filter(({ seq }) => seq !== next.seq);
-    this.contend(claim, step);
+    // Others may win for ever: its caller does not wait as long.
+    if (claim.waits && step.monoUs >= claim.waitUntil && claim.starts.length === 0) this.#leases.rest(claim, NEVER, step);
+    else this.contend(claim, step);
   }
 
   #won(claim: CasClaim, start: Start, mine: KnownRecord, step: StorageStep): void {
@@ -302,15 +333,20 @@ class CasLease implements StorageProtocol<CasDoing> {
   #free(claim: CasClaim, step: StorageStep): void {
     if (claim.mine === null) return;
     const { record, version } = claim.mine;
-    const bytes = encodeLeaseRecord(claim.name, { ...record, isHeld: false, meta: null });
-    const op = this.#change(claim.name, version, bytes, !this.#rules.conditionalRelease, step);
-    this.#go(claim, { kind: 'freeing', ops: [op] }, step);
+    const next: LeaseRecord = { ...record, isHeld: false, meta: null };
+    const op = this.#change(claim.name, version, encodeLeaseRecord(claim.name, next), !this.#rules.conditionalRelease, step);
+    this.#go(claim, { kind: 'freeing', ops: [op], next }, step);
   }
 
-  #freed(claim: CasClaim, { ok, isLost }: Pick<Answer, 'ok' | 'isLost'>, step: StorageStep): void {
-    if (ok && !isLost) this.#letGo(claim, true, step);
-    // An own write whose answer was lost may have landed since.
-    else this.#readRecord(claim, 'reading-own', step);
+  #freed(claim: CasClaim, { next }: CasDoingOf<'freeing'>, { ok, isLost, version }: Answer, step: StorageStep): void {
+    if (!ok || isLost) {
+      // An own write whose answer was lost may have landed since.
+      this.#readRecord(claim, 'reading-own', step);
+      return;
+    }
+    // Of one that is not grounded the floor would have to be read.
+    if (next.isGrounded) this.#leases.ground.freed.keep(claim.name, { record: next, version });
+    this.#letGo(claim, true, step);
   }
 
   #readOwn(claim: CasClaim, found: Found<LeaseRecord>, version: Version | null, step: StorageStep): void {
@@ -336,38 +372,7 @@ class CasLease implements StorageProtocol<CasDoing> {
   // ── Questions ──────────────────────────────────────────────────────────────────────────────────────
 
   ask(claim: CasClaim, step: StorageStep): void {
-    if (claim.wants === 'erasure') {
-      this.#compaction.begin(claim, step);
-      return;
-    }
-    const own = this.#leases.ownHolder(claim.name, step);
-    if (own === null) {
-      this.#readRecord(claim, 'looking', step);
-      return;
-    }
-    const remainingUsMax = this.#leases.remainingUs(own, step.monoUs, step.wallUs);
-    this.#leases.answer(claim, { owner: this.#leases.ground.owner, token: own.token, remainingUsMax }, true, own.meta, step);
-  }
-
-  /**
-   * A read is certain. Where the record is free nobody held the lease at that instant: a holder's record stays until the holder has
-   * stopped, or its deadline has passed for whoever watched it. Where it is held, nobody but its owner did. Not so while an epoch
-   * is waited out: the store may have lost what a holder wrote.
-   */
-  #looked(claim: CasClaim, readMono: MonoUs, found: Found<LeaseRecord>, step: StorageStep): void {
-    if (isUnreadable(found)) {
-      this.#tellUnreadable(claim, nameKeyOf(claim.name), found, step);
-      this.#leases.answer(claim, null, false, null, step);
-      return;
-    }
-    const isHeld = found !== null && found.isHeld;
-    if (isHeld) this.#leases.ground.sightings.note(claim.name, found, step.monoUs);
-    const { sightings, takesFrom } = this.#leases.ground;
-    // The read says nothing of what was there after it began: the record may have been renewed before the answer came.
-    const isFree = !isHeld || readMono >= sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
-    const holder = isFree ? null : this.#leases.hint(claim.name, step);
-    const certain = (isFree || holder !== null) && readMono >= takesFrom();
-    this.#leases.answer(claim, holder, certain, found?.meta ?? null, step);
+    this.#questions.ask(claim, step);
   }
 
   // ── Answers and instants ───────────────────────────────────────────────────────────────────────────
@@ -382,7 +387,7 @@ class CasLease implements StorageProtocol<CasDoing> {
         this.#renewed(claim, doing, answer, step);
         return;
       case 'freeing':
-        this.#freed(claim, answer, step);
+        this.#freed(claim, doing, answer, step);
         return;
       case 'checking-floor':
         this.#floorChecked(claim, answer, step);
@@ -390,11 +395,12 @@ class CasLease implements StorageProtocol<CasDoing> {
       case 'reading-floor':
         this.#floorRead(claim, doing, answer, step);
         return;
+      case 'looking':
       case 'finding':
       case 'finding-floor':
       case 'raising-floor':
       case 'erasing':
-        this.#compaction.answered(claim, doing, answer, step);
+        this.#questions.answered(claim, doing, answer, step);
         return;
       case 'idle':
       case 'resting':
@@ -407,7 +413,7 @@ class CasLease implements StorageProtocol<CasDoing> {
 
   #readAnswered(
     claim: CasClaim,
-    doing: CasDoingOf<'reading' | 'rereading' | 'reading-own' | 'looking'>,
+    doing: CasDoingOf<'reading' | 'rereading' | 'reading-own'>,
     { value, version }: Answer,
     step: StorageStep,
   ): void {
@@ -421,9 +427,6 @@ class CasLease implements StorageProtocol<CasDoing> {
         return;
       case 'reading-own':
         this.#readOwn(claim, found, version, step);
-        return;
-      case 'looking':
-        this.#looked(claim, doing.readMono, found, step);
         return;
     }
   }
@@ -445,16 +448,16 @@ class CasLease implements StorageProtocol<CasDoing> {
     const { doing } = claim;
     switch (doing.kind) {
       case 'taking':
-        this.#taken(claim, doing, { op: 0, ok: false, isLost: false, value: null, version: null }, step);
+        this.#taken(claim, doing, UNANSWERED, step);
         return;
       case 'renewing':
-        this.#renewed(claim, doing, { op: 0, ok: false, isLost: false, value: null, version: null }, step);
+        this.#renewed(claim, doing, UNANSWERED, step);
         return;
       case 'rereading':
         this.#leases.failRenewal(claim, step);
         return;
       case 'freeing':
-        this.#freed(claim, { ok: false, isLost: false }, step);
+        this.#freed(claim, doing, UNANSWERED, step);
         return;
       case 'reading-own':
         // A release that finds no answer is given up when the lease is over; until then the record is looked at again.
@@ -465,13 +468,11 @@ class CasLease implements StorageProtocol<CasDoing> {
         this.#floorUnknown(claim, 'unanswered', step);
         return;
       case 'looking':
-        this.#leases.answer(claim, this.#leases.hint(claim.name, step), false, null, step);
-        return;
       case 'finding':
       case 'finding-floor':
       case 'raising-floor':
       case 'erasing':
-        this.#compaction.due(claim, step);
+        this.#questions.due(claim, step);
         return;
       case 'reading':
       case 'reading-floor':

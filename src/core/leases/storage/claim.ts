@@ -61,6 +61,8 @@ export interface StorageClaim<Does extends Doing> {
   /** Compare and set only: own writes that may be in the record, and the record as this process knows it. */
   starts: readonly Start[];
   mine: KnownRecord | null;
+  /** Compare and set only: a write left for it on a record that it had read itself. */
+  hasTried: boolean;
 }
 
 export interface KnownRecord {
@@ -97,6 +99,7 @@ export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: Storage
     proclaiming: 0,
     starts: [],
     mine: null,
+    hasTried: false,
   };
 }
 

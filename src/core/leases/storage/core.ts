@@ -9,6 +9,7 @@ import { META_BYTES_MAX } from '../limits.ts';
 import { newClaim, type Doing, type WantedClaim } from './claim.ts';
 import type { FigureState, StorageCommand, StorageConfig, StorageEvent, StorageStep } from './config.ts';
 import { ClaimDesk } from './desk.ts';
+import { FreedRecords } from './freed.ts';
 import { StorageLeases, type StorageProtocol } from './leases.ts';
 import type { StorageRules } from './rules.ts';
 import { Sightings } from './sightings.ts';
@@ -18,6 +19,7 @@ type Of<Kind extends StorageCommand['kind']> = Extract<StorageCommand, { kind: K
 interface CoreSnapshot {
   readonly desk: Snapshot;
   readonly sightings: Snapshot;
+  readonly freed: Snapshot;
   readonly takesFrom: MonoUs;
   readonly isWaiting: boolean;
 }
@@ -27,6 +29,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
   readonly #rules: StorageRules;
   readonly #desk = new ClaimDesk<Does>();
   readonly #sightings: Sightings;
+  readonly #freed = new FreedRecords();
   readonly #leases: StorageLeases<Does>;
   readonly #protocol: StorageProtocol<Does>;
   /** Under a new epoch nothing is taken before this. */
@@ -43,6 +46,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       rules,
       desk: this.#desk,
       sightings: this.#sightings,
+      freed: this.#freed,
       takesFrom: () => this.#takesFrom,
     };
     this.#leases = new StorageLeases(ground, () => this.#protocol);
@@ -239,6 +243,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
    */
   #enterEpoch(isWaitedOut: boolean, step: StorageStep): void {
     this.#sightings.clear();
+    this.#protocol.enterEpoch?.();
     this.#isWaiting = this.#rules.epochWait && !isWaitedOut;
     this.#takesFrom = this.#isWaiting ? monoAfter(step.monoUs, this.#config.timing.observationUs) : step.monoUs;
     for (const claim of this.#desk.all()) {
@@ -267,13 +272,14 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
 
   snapshot(): Snapshot {
     const { takesFrom, isWaiting } = { takesFrom: this.#takesFrom, isWaiting: this.#isWaiting };
-    return { desk: this.#desk.snapshot(), sightings: this.#sightings.snapshot(), takesFrom, isWaiting };
+    return { desk: this.#desk.snapshot(), sightings: this.#sightings.snapshot(), freed: this.#freed.snapshot(), takesFrom, isWaiting };
   }
 
   restore(snapshot: Snapshot): void {
-    const { desk, sightings, takesFrom, isWaiting } = snapshot as unknown as CoreSnapshot;
+    const { desk, sightings, freed, takesFrom, isWaiting } = snapshot as unknown as CoreSnapshot;
     this.#desk.restore(desk);
     this.#sightings.restore(sightings);
+    this.#freed.restore(freed);
     this.#takesFrom = takesFrom;
     this.#isWaiting = isWaiting;
   }

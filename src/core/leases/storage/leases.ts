@@ -8,6 +8,7 @@ import { renewAfterUs } from '../timing.ts';
 import type { StorageClaim, Doing } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import type { ClaimDesk } from './desk.ts';
+import type { FreedRecords } from './freed.ts';
 import type { StorageRules } from './rules.ts';
 import type { Sighting, Sightings } from './sightings.ts';
 
@@ -33,6 +34,8 @@ export interface StorageProtocol<Does extends Doing> {
   answered(claim: StorageClaim<Does>, completion: Answer, step: StorageStep): void;
   /** Its time has come: an answer did not, or a rest or a pause is over. */
   due(claim: StorageClaim<Does>, step: StorageStep): void;
+  /** What was known of the store may be no longer so. */
+  enterEpoch?(): void;
   /** How long a record that was seen must stay as it is before it is free. */
   observationUs(seen: Sighting): number;
 }
@@ -58,6 +61,8 @@ export interface LeasesGround<Does extends Doing> {
   readonly rules: StorageRules;
   readonly desk: ClaimDesk<Does>;
   readonly sightings: Sightings;
+  /** Compare and set only. */
+  readonly freed: FreedRecords;
   /** Since when something may be taken in this epoch. */
   readonly takesFrom: () => MonoUs;
 }

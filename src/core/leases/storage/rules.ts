@@ -57,6 +57,10 @@ export interface CasRules extends StorageRules {
   readonly tokenAboveFloor: boolean;
   /** A write whose answer was lost may have won: the next read tells. */
   readonly lostAnswerIsRead: boolean;
+  /** A record that this process remembers to have set free is taken on the condition that it is still so. */
+  readonly memoryIsChecked: boolean;
+  /** Rule 23: what is remembered of another epoch is forgotten, and a new one is waited out whatever is remembered. */
+  readonly memoryIsOfEpoch: boolean;
 }
 
 const ALL_STORAGE_RULES: StorageRules = {
@@ -100,4 +104,6 @@ export const ALL_CAS_RULES: CasRules = {
   tokenAboveRecord: true,
   tokenAboveFloor: true,
   lostAnswerIsRead: true,
+  memoryIsChecked: true,
+  memoryIsOfEpoch: true,
 };

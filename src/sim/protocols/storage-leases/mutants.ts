@@ -216,6 +216,19 @@ export const CAS_MUTANTS: readonly StorageMutant[] = [
     shape: 'unanswered',
     breaksLiveness: true,
   },
+  {
+    name: 'memory-unchecked',
+    rule: 'compare-and-set',
+    how: 'A record that this process has set free is written over without a look: another has taken it since.',
+    without: 'memoryIsChecked',
+  },
+  {
+    name: 'memory-of-another-epoch',
+    rule: 'rule 23',
+    how: 'The store has lost the name of a holder, and whoever set the record free before remembers it so.',
+    without: 'memoryIsOfEpoch',
+    shape: 'restored',
+  },
 ];
 
 export function deltaRules(mutant: StorageMutant | undefined, isLiteral: boolean): DeltaRules {

@@ -1,0 +1,82 @@
+/** Who holds a lease, where the store can compare and set; and the end of records that nobody needs. Neither is a request for the lease. */
+import { monoAfter, type MonoUs } from '../../../kernel/index.ts';
+import type { CasDoing, CasDoingOf } from './cas-config.ts';
+import type { StorageClaim } from './claim.ts';
+import { Compaction } from './compaction.ts';
+import type { StorageConfig, StorageStep } from './config.ts';
+import { decodeLeaseRecord, isUnreadable, type Found, type LeaseRecord } from './contents.ts';
+import { nameKeyOf } from './keys.ts';
+import type { Answer, StorageLeases } from './leases.ts';
+import type { Sighting } from './sightings.ts';
+
+type CasClaim = StorageClaim<CasDoing>;
+
+export class CasQuestions {
+  readonly #config: StorageConfig;
+  readonly #leases: StorageLeases<CasDoing>;
+  readonly #compaction: Compaction;
+  readonly #observationUs: (seen: Sighting) => number;
+
+  constructor(config: StorageConfig, leases: StorageLeases<CasDoing>, observationUs: (seen: Sighting) => number) {
+    this.#config = config;
+    this.#leases = leases;
+    this.#compaction = new Compaction(config, leases.ground.desk);
+    this.#observationUs = observationUs;
+  }
+
+  ask(claim: CasClaim, step: StorageStep): void {
+    if (claim.wants === 'erasure') {
+      this.#compaction.begin(claim, step);
+      return;
+    }
+    const { desk, owner } = this.#leases.ground;
+    const own = this.#leases.ownHolder(claim.name, step);
+    if (own === null) {
+      const op = desk.nextOp();
+      step.read(this.#config.unit, nameKeyOf(claim.name), op);
+      const until = monoAfter(step.monoUs, this.#config.timing.patienceUs);
+      desk.turn(claim, { kind: 'looking', ops: [op], readMono: step.monoUs }, until);
+      return;
+    }
+    const remainingUsMax = this.#leases.remainingUs(own, step.monoUs, step.wallUs);
+    this.#leases.answer(claim, { owner, token: own.token, remainingUsMax }, true, own.meta, step);
+  }
+
+  answered(
+    claim: CasClaim,
+    doing: CasDoingOf<'looking' | 'finding' | 'finding-floor' | 'raising-floor' | 'erasing'>,
+    answer: Answer,
+    step: StorageStep,
+  ): void {
+    if (doing.kind !== 'looking') this.#compaction.answered(claim, doing, answer, step);
+    else if (answer.ok) this.#looked(claim, doing.readMono, decodeLeaseRecord(claim.name, answer.value), step);
+    else this.due(claim, step);
+  }
+
+  /** No answer came. */
+  due(claim: CasClaim, step: StorageStep): void {
+    if (claim.wants === 'erasure') this.#compaction.due(claim, step);
+    else this.#leases.answer(claim, this.#leases.hint(claim.name, step), false, null, step);
+  }
+
+  /**
+   * A read is certain. Where the record is free nobody held the lease at that instant: a holder's record stays until the holder has
+   * stopped, or its deadline has passed for whoever watched it. Where it is held, nobody but its owner did. Not so while an epoch
+   * is waited out: the store may have lost what a holder wrote.
+   */
+  #looked(claim: CasClaim, readMono: MonoUs, found: Found<LeaseRecord>, step: StorageStep): void {
+    if (isUnreadable(found)) {
+      step.emit({ kind: 'unreadable', lease: claim.lease, key: nameKeyOf(claim.name), why: found });
+      this.#leases.answer(claim, null, false, null, step);
+      return;
+    }
+    const { sightings, takesFrom } = this.#leases.ground;
+    const isHeld = found !== null && found.isHeld;
+    if (isHeld) sightings.note(claim.name, found, step.monoUs);
+    // The read says nothing of what was there after it began: the record may have been renewed before the answer came.
+    const isFree = !isHeld || readMono >= sightings.freeAt(claim.name, this.#observationUs);
+    const holder = isFree ? null : this.#leases.hint(claim.name, step);
+    const certain = (isFree || holder !== null) && readMono >= takesFrom();
+    this.#leases.answer(claim, holder, certain, found?.meta ?? null, step);
+  }
+}
