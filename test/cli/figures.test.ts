@@ -40,6 +40,13 @@ describe('tenure figures', () => {
     expect(tenure(FIG8)).toEqual(ended);
   });
 
+  test('fig5 has the numbers of the paper, exactly', () => {
+    const ended = tenure(['figures', '--only', 'fig5', '--json']);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const { fig5 } = JSON.parse(ended.stdout) as { fig5: object };
+    expect(fig5).toMatchObject({ lambda: [1, 10, 20, 50, 100], fastct: [500, 320, 310, 304, 302], ct96: [400, 400, 400, 400, 400] });
+  });
+
   test('--out draws into a directory that it makes', () => {
     const out = join(directory, 'new', 'pictures');
     const ended = tenure([...FIG8, '--out', out]);
@@ -51,11 +58,12 @@ describe('tenure figures', () => {
   test('--help lists the figures', () => {
     const { code, stdout } = tenure(['figures', '--help']);
     expect(code).toBe(0);
-    for (const word of ['fig8', 'fig9', '--only', '--runs', '--seed', '--out', '--json', 'Exit codes']) expect(stdout).toContain(word);
+    for (const word of ['fig5', 'fig8', 'fig9', '--only', '--runs', '--seed', '--out', '--json', 'Exit codes'])
+      expect(stdout).toContain(word);
   });
 
   test.each([
-    ['a figure that is not there', ['--only', 'fig10'], /there is no figure 'fig10'.*there are fig8, fig9/],
+    ['a figure that is not there', ['--only', 'fig10'], /there is no figure 'fig10'.*there are fig5, fig8, fig9/],
     ['a figure that is mistyped', ['--only', 'fig8,fgi9'], /did you mean fig9/],
     ['one run, which has no interval', ['--runs', '1'], /whole number from 2 on/],
     ['a seed that is no number', ['--seed', 'x'], /whole number from 0 on/],

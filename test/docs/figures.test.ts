@@ -16,9 +16,19 @@ test.each(figures.map(({ name }) => name))(
   10 * MINUTES,
 );
 
-test.each(figures.map(({ name }) => name))('docs/research/papers.md tells the fits of %s', (name) => {
+test.each(['fig8', 'fig9'])('docs/research/papers.md tells the fits of %s', (name) => {
   const texts = elementsOf(readPage(`docs/research/figures/${name}.svg`)).map(({ text }) => text);
   const fits = texts.flatMap((text) => /^[^:]+: (.*R² = [\d.]+)$/.exec(text)?.[1] ?? []);
   expect(fits.length).toBe(2);
   for (const fit of fits) expect(readPage('docs/research/papers.md')).toContain(`| ${fit} |`);
+});
+
+test('docs/research/papers.md tells the counts of fig5', () => {
+  const page = readPage('docs/research/papers.md');
+  const { lines } = figures.find(({ name }) => name === 'fig5')?.measure({ runs: 1, seed: 1, onProgress: () => undefined }) ?? {
+    lines: [],
+  };
+  const counts = lines.flatMap((line) => /^(?:FastCT|\[CT96\]).*?((?: +\d+){5})$/.exec(line)?.[1]?.trim().split(/ +/) ?? []);
+  expect(counts.length).toBe(8 * 5);
+  for (let row = 0; row < 8; row++) expect(page).toContain(` | ${counts.slice(5 * row, 5 * row + 5).join(' | ')} |`);
 });

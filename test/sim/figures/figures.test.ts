@@ -55,7 +55,7 @@ test('the same seed gives the same figure, another gives another', () => {
 
 test('progress goes from nothing to everything and never back', () => {
   const parts: number[] = [];
-  figures[0]?.measure({ runs: 2, seed: 1, onProgress: (part) => parts.push(part) });
+  figures.find(({ name }) => name === 'fig8')?.measure({ runs: 2, seed: 1, onProgress: (part) => parts.push(part) });
   expect(parts.length).toBeGreaterThan(20);
   expect(parts.toSorted((a, b) => a - b)).toEqual(parts);
   expect(parts.at(-1)).toBeCloseTo(1, 9);

@@ -1,0 +1,498 @@
+/**
+ * Consensus, instance after instance: [CT96], or FastCT where an outer core sees to the leases. The core knows which instances are open, tells each message to the one it is for,
+ * and has what all of them share: the failure detector, the leader, the decisions, the disk. What is done in a round is in `rounds.ts`.
+ */
+import { monoAfter, NEVER, quorumOf, TenureError, type Incarnation, type MonoUs, type NodeId } from '../../kernel/index.ts';
+import type { Boot, Completion, Core, Sender, Snapshot, Step } from '../contract.ts';
+import { checkConsensusConfig, type ConsensusConfig } from './config.ts';
+import { Decisions, type Decision } from './decisions.ts';
+import { EarlyMessages } from './early-messages.ts';
+import { Instance } from './instance.ts';
+import { ConsensusLedger, type LedgerAnswer, type LedgerContents } from './ledger.ts';
+import { LostMemory } from './lost-memory.ts';
+import { OpenInstances } from './open-instances.ts';
+import { ConsensusOutbox } from './outbox.ts';
+import { NEVER_VOTES, Pulse, type Heartbeat } from './pulse.ts';
+import type { ConsensusCommand, ConsensusEvent, ConsensusMessage, InstanceMessage, Standing } from './messages.ts';
+import { ReliableBroadcast } from './reliable-broadcast.ts';
+import { Rounds } from './rounds.ts';
+import { ALL_CONSENSUS_RULES, type ConsensusRules } from './rules.ts';
+
+export type ConsensusStep = Step<ConsensusMessage, ConsensusEvent>;
+
+export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, ConsensusEvent> {
+  readonly #config: ConsensusConfig;
+  readonly #self: number;
+  readonly #life: Incarnation;
+  readonly #rules: ConsensusRules;
+  readonly #boot: Boot;
+  readonly #pulse: Pulse;
+  readonly #decisions: Decisions;
+  readonly #broadcast: ReliableBroadcast<Decision, ConsensusStep>;
+  readonly #rounds: Rounds<ConsensusStep>;
+  readonly #ledger: ConsensusLedger<ConsensusStep>;
+  readonly #memory: LostMemory;
+  readonly #instances = new OpenInstances();
+  readonly #early: EarlyMessages;
+  /** So far beyond the window messages are kept and decisions believed: without end where nothing is said twice. */
+  readonly #reach: number;
+  readonly #outbox: ConsensusOutbox;
+  #isStopped = false;
+  #standing: Standing = 'voting';
+  /** It takes no part up to here: an earlier life may have voted there. */
+  #bound = 0;
+  /** The highest instance it has taken part in. */
+  #highest = 0;
+  #retryAt: MonoUs = NEVER;
+  /** What was decided when it last looked whether it is behind. */
+  #decidedThen = -1;
+
+  constructor(config: ConsensusConfig, boot: Boot, rules: ConsensusRules = ALL_CONSENSUS_RULES) {
+    checkConsensusConfig(config);
+    const { members, window, kept, detector } = config;
+    this.#config = config;
+    this.#self = boot.self;
+    this.#life = boot.incarnation;
+    this.#rules = rules;
+    this.#boot = boot;
+    this.#outbox = new ConsensusOutbox(members, boot.self);
+    this.#pulse = new Pulse(members, boot, detector);
+    this.#decisions = new Decisions(kept);
+    this.#memory = new LostMemory(quorumOf(members));
+    this.#reach = config.retryUs === null ? Infinity : window;
+    this.#early = new EarlyMessages(this.#reach * members * 4);
+    this.#ledger = new ConsensusLedger(window + kept, (answer, step) => this.#stored(answer, step));
+    this.#broadcast = new ReliableBroadcast<Decision, ConsensusStep>({
+      members,
+      self: boot.self,
+      relays: rules.relays,
+      send: (to, instance, { round, value }, step) => this.#outbox.send(to, { kind: 'decide', instance, round, value }, step),
+      deliver: (instance, decision, step) => this.#learn(instance, decision, step),
+    });
+    this.#rounds = new Rounds<ConsensusStep>({
+      config,
+      self: boot.self,
+      isRestarted: boot.restarted,
+      rules,
+      send: (to, message, step) => this.#outbox.send(to, message, step),
+      store: (instance, answer, step) => this.#store(instance, answer, step),
+      suspects: (member) => this.#pulse.suspects(member),
+      decide: ({ number, round }, value, step) => this.#broadcast.broadcast(number, { round, value }, step),
+      askLease: ({ number }, step) => step.emit({ kind: 'wantsLease', instance: number }),
+    });
+  }
+
+  get standing(): Standing {
+    return this.#standing;
+  }
+
+  /** So many members have lost their memory that nothing can be decided. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** All instances up to here are decided. */
+  get decidedUpTo(): number {
+    return this.#decisions.upTo;
+  }
+
+  /** The highest instance that it may propose in now. */
+  get openUpTo(): number {
+    return this.#decisions.upTo + this.#config.window;
+  }
+
+  get leader(): number {
+    return this.#pulse.leader;
+  }
+
+  get suspected(): readonly number[] {
+    return this.#pulse.suspected;
+  }
+
+  /** Instances that are under way here. */
+  get openInstances(): number {
+    return this.#instances.size;
+  }
+
+  get wakeAt(): MonoUs {
+    if (!this.#isUp) return NEVER;
+    const { wakeAt } = this.#pulse;
+    return wakeAt < this.#retryAt ? wakeAt : this.#retryAt;
+  }
+
+  /** A member that is not up says nothing at all, and is suspected. */
+  get #isUp(): boolean {
+    return this.#standing !== 'silent' && this.#standing !== 'failed';
+  }
+
+  start(step: ConsensusStep): void {
+    const { keeps } = this.#config;
+    const { restarted, diskKept } = this.#boot;
+    if (keeps === 'crash-stop' && restarted) return this.#stand('silent', step);
+    this.#pulse.start(step.monoUs);
+    this.#planRetry(step);
+    if (!restarted) {
+      if (keeps === 'disk') this.#ledger.writeMember(0, step);
+      return this.#stand('voting', step);
+    }
+    if (keeps !== 'disk' || !diskKept) return this.#forgot(step);
+    this.#standing = 'reading';
+    this.#ledger.read(step);
+  }
+
+  /** Members trust each other; nobody else is heard. */
+  admits({ node, isAdmin }: Sender, _message: ConsensusMessage): boolean {
+    return (node < this.#config.members && isAdmin) || !this.#rules.membersOnly;
+  }
+
+  receive(from: NodeId, message: ConsensusMessage, step: ConsensusStep): void {
+    if (!this.#isUp) return;
+    this.#receive(from, message, step);
+    this.#settle(step);
+  }
+
+  command(command: ConsensusCommand, step: ConsensusStep): void {
+    const instance = this.#instances.get(command.instance);
+    if (command.kind === 'propose') this.#propose(command.instance, command.value, step);
+    else if (instance) this.#rounds.leased(instance, command.granted, step);
+    this.#settle(step);
+  }
+
+  wake(step: ConsensusStep): void {
+    if (!this.#isUp) return;
+    const { beats, suspected } = this.#pulse.run(step.monoUs);
+    if (beats) this.#beat(step);
+    if (suspected.length > 0) for (const instance of this.#instances.inOrder()) this.#rounds.suspected(instance, step);
+    if (step.monoUs >= this.#retryAt) this.#retry(step);
+    this.#settle(step);
+  }
+
+  completed(completion: Completion, step: ConsensusStep): void {
+    if (!this.#isUp) return;
+    const contents = this.#ledger.completed(completion, step);
+    if (this.#ledger.hasFailed) return this.#stand('failed', step);
+    if (contents) this.#recover(contents, step);
+    this.#settle(step);
+  }
+
+  // ── Messages ───────────────────────────────────────────────────────────────────────────────────────
+
+  #receive(from: number, message: ConsensusMessage, step: ConsensusStep): void {
+    switch (message.kind) {
+      case 'heartbeat':
+        return this.#heartbeat(from, message, step);
+      case 'ask':
+        return this.#answerAsk(from, message.life, step);
+      case 'told':
+        return this.#recollect(from, message, step);
+      case 'gone':
+        return this.#skip(message.instance - 1, step);
+      case 'decide':
+        return this.#decided(from, message, step);
+      default:
+        return this.#ofInstance(from, message, step);
+    }
+  }
+
+  #heartbeat(from: number, message: Heartbeat, step: ConsensusStep): void {
+    if (this.#pulse.hear(from, message, step.monoUs)) this.#beat(step);
+    const without = this.#pulse.missing(this.#decisions.upTo);
+    if (without.length > 0 === this.#isStopped) return;
+    this.#isStopped = !this.#isStopped;
+    step.emit({ kind: 'stopped', without });
+  }
+
+  #beat(step: ConsensusStep): void {
+    const votesFrom = this.#standing === 'asking' ? NEVER_VOTES : this.#bound + 1;
+    this.#outbox.sendOthers(this.#pulse.heartbeat(this.#decisions.upTo, votesFrom), step);
+  }
+
+  #ofInstance(from: number, message: InstanceMessage, step: ConsensusStep): void {
+    const { instance: number, kind } = message;
+    if (this.#decisions.isDecided(number)) {
+      if (from !== this.#self) for (const answer of this.#decisions.answersTo(message)) this.#outbox.send(from, answer, step);
+      return;
+    }
+    if (number > this.openUpTo && number <= this.openUpTo + this.#reach) return this.#early.keep(from, message);
+    if (number > this.openUpTo || !this.#takesPartIn(number)) {
+      // Whoever waits for this member as its coordinator would wait in vain, or until it has caught up.
+      const waits = kind === 'estimate' || kind === 'ack' || (kind === 'begin' && message.round % this.#config.members === this.#self);
+      if (waits) this.#outbox.send(from, { kind: 'abort', instance: number, round: message.round }, step);
+      return;
+    }
+    const instance = this.#instances.get(number) ?? this.#open(number, step);
+    switch (kind) {
+      case 'estimate':
+        return this.#rounds.estimate(instance, from, message, step);
+      case 'newestimate':
+        return this.#rounds.newEstimate(instance, from, message, step);
+      case 'ack':
+        return this.#rounds.ack(instance, from, message.round, step);
+      case 'nack':
+        return this.#rounds.nack(instance, from, message.round, step);
+      case 'abort':
+        return this.#rounds.abort(instance, message.round, step);
+      case 'round':
+        return this.#rounds.round(instance, from, message.round, step);
+      default:
+        return this.#rounds.asked(instance, from, step);
+    }
+  }
+
+  // ── Instances ──────────────────────────────────────────────────────────────────────────────────────
+
+  #propose(number: number, value: Uint8Array, step: ConsensusStep): void {
+    if (this.#decisions.isDecided(number) || !this.#isUp) return;
+    if (!Number.isSafeInteger(number) || number < 1 || number > this.openUpTo + this.#config.window)
+      throw new TenureError('TENURE_LIMIT', `instance ${number} is beyond the window: ${this.openUpTo} is the last that is open`);
+    const instance = this.#instances.get(number);
+    if (instance) {
+      if (instance.hasValue) return;
+      instance.estimate = value.slice();
+      instance.hasValue = true;
+      return this.#rounds.valueCame(instance, step);
+    }
+    this.#instances.propose(number, value.slice());
+    this.#openWindow(step);
+  }
+
+  #takesPartIn(number: number): boolean {
+    return (this.#standing === 'voting' || this.#standing === 'abstaining') && number > this.#bound;
+  }
+
+  #open(number: number, step: ConsensusStep): Instance {
+    const value = this.#instances.takeProposal(number);
+    const instance = new Instance(number, -1, this.#rules.tsBelowRounds ? -1 : 0, value);
+    this.#instances.add(instance);
+    this.#highest = Math.max(this.#highest, number);
+    this.#rounds.begin(instance, this.#pulse.leader, step);
+    return instance;
+  }
+
+  /** Opens what was proposed and is in the window now, and hears what came early. */
+  #openWindow(step: ConsensusStep): void {
+    const last = this.openUpTo;
+    for (const number of this.#instances.proposedFor) {
+      if (number <= last && this.#takesPartIn(number) && !this.#decisions.isDecided(number) && !this.#instances.get(number))
+        this.#open(number, step);
+    }
+    for (const { from, message } of this.#early.take(last)) this.#ofInstance(from, message, step);
+  }
+
+  // ── Decisions ──────────────────────────────────────────────────────────────────────────────────────
+
+  #decided(from: number, { instance, round, value }: Extract<ConsensusMessage, { kind: 'decide' }>, step: ConsensusStep): void {
+    const isReady = this.#standing === 'voting' || this.#standing === 'abstaining';
+    if (!isReady || instance > this.openUpTo + this.#reach) return;
+    this.#broadcast.receive(from, instance, { round, value: value.slice() }, step);
+    // Far behind: the rest is asked for at once.
+    const theirs = this.#pulse.decidedBy(from);
+    if (instance === this.#decisions.upTo && theirs > instance + this.#config.window && this.#config.retryUs !== null)
+      this.#outbox.send(from, { kind: 'begin', instance: instance + 1, round: -1 }, step);
+  }
+
+  #learn(number: number, decision: Decision, step: ConsensusStep): void {
+    const { round, value } = decision;
+    const instance = this.#instances.close(number);
+    const isFast = this.#rounds.isFast(round);
+    this.#decisions.add(number, decision);
+    this.#broadcast.forgetUpTo(this.#decisions.upTo);
+    if (this.#config.keeps === 'disk') {
+      const ts = instance?.ts ?? -1;
+      this.#ledger.write({ instance: number, round: Math.max(round, instance?.round ?? -1), ts, isDecided: true, value }, null, step);
+    }
+    step.emit({ kind: 'decided', instance: number, value, round, isFast, afterFast: !isFast && (instance?.hasAckedFast ?? false) });
+    this.#moved(step);
+  }
+
+  /** Instances up to here are decided, and their decisions are gone where they were asked for. */
+  #skip(upTo: number, step: ConsensusStep): void {
+    if (upTo <= this.#decisions.upTo || (this.#standing !== 'voting' && this.#standing !== 'abstaining')) return;
+    this.#instances.closeUpTo(upTo);
+    this.#decisions.skipTo(upTo);
+    this.#broadcast.forgetUpTo(this.#decisions.upTo);
+    step.emit({ kind: 'skipped', upTo });
+    this.#moved(step);
+  }
+
+  /** More is decided than before. */
+  #moved(step: ConsensusStep): void {
+    if (this.#standing === 'abstaining' && this.#decisions.upTo >= this.#bound) this.#stand('voting', step);
+    this.#openWindow(step);
+  }
+
+  // ── Disk and memory ────────────────────────────────────────────────────────────────────────────────
+
+  #store(instance: Instance, answer: LedgerAnswer & { kind: 'estimate' | 'ack' }, step: ConsensusStep): void {
+    const { number, round, ts, estimate } = instance;
+    const waits = answer.kind === 'ack' ? this.#rules.storesBeforeAck : this.#rules.storesBeforeEstimate;
+    const isKept = this.#config.keeps === 'disk';
+    if (isKept) this.#ledger.write({ instance: number, round, ts, isDecided: false, value: estimate }, waits ? answer : null, step);
+    if (!isKept || !waits) this.#rounds.stored(instance, answer, step);
+  }
+
+  #stored(answer: LedgerAnswer, step: ConsensusStep): void {
+    if (answer.kind === 'member') {
+      if (this.#standing === 'asking') this.#remember(step);
+      return;
+    }
+    const instance = this.#instances.get(answer.instance);
+    if (instance) this.#rounds.stored(instance, answer, step);
+  }
+
+  /** The disk was read: instances that are not decided go on, in rounds above the stored ones. */
+  #recover({ bound, records }: LedgerContents, step: ConsensusStep): void {
+    if (bound === null) return this.#forgot(step);
+    this.#bound = bound;
+    const { window } = this.#config;
+    this.#highest = records.at(-1)?.instance ?? 0;
+    // It took part there, so it knew what was decided a window before.
+    const upTo = Math.max(0, this.#highest - window);
+    this.#decisions.skipTo(upTo);
+    if (upTo > 0) step.emit({ kind: 'skipped', upTo });
+    for (const { instance, isDecided, round, value } of records) {
+      if (!isDecided) continue;
+      this.#decisions.recall(instance, { round, value });
+      this.#broadcast.note(instance);
+      if (instance > upTo) step.emit({ kind: 'decided', instance, value, round, isFast: this.#rounds.isFast(round), afterFast: false });
+    }
+    this.#broadcast.forgetUpTo(this.#decisions.upTo);
+    this.#stand(this.#decisions.upTo >= bound ? 'voting' : 'abstaining', step);
+    for (const { instance: number, round, ts, value } of records) {
+      if (this.#decisions.isDecided(number) || !this.#takesPartIn(number)) continue;
+      const instance = new Instance(number, round, ts, value);
+      this.#instances.add(instance);
+      this.#rounds.recover(instance, step);
+    }
+    this.#openWindow(step);
+  }
+
+  /** Nothing is known of earlier lives. */
+  #forgot(step: ConsensusStep): void {
+    this.#stand('asking', step);
+    if (this.#rules.abstains) return this.#outbox.sendOthers({ kind: 'ask', life: this.#life }, step);
+    this.#stand('voting', step);
+  }
+
+  #answerAsk(from: number, life: Incarnation, step: ConsensusStep): void {
+    if (this.#standing === 'reading' || this.#standing === 'asking') return;
+    const bound = this.#rules.tellsOwnBound ? Math.max(this.#highest, this.#bound, this.#decisions.upTo) : this.#highest;
+    this.#outbox.send(from, { kind: 'told', life, bound }, step);
+  }
+
+  #recollect(from: number, { life, bound }: Extract<ConsensusMessage, { kind: 'told' }>, step: ConsensusStep): void {
+    if (this.#standing !== 'asking' || life !== this.#life || this.#bound > 0) return;
+    this.#memory.hear(from, bound);
+    const { highest } = this.#memory;
+    if (highest === null) return;
+    this.#bound = highest + this.#config.window;
+    // The next life must know that it has forgotten as well.
+    if (this.#config.keeps === 'disk') this.#ledger.writeMember(this.#bound, step);
+    else this.#remember(step);
+  }
+
+  /** From here on it answers for what it may have voted in: it knows the bound. */
+  #remember(step: ConsensusStep): void {
+    this.#stand('abstaining', step);
+    this.#openWindow(step);
+    this.#beginEmpty(step);
+  }
+
+  // ── What is said again ─────────────────────────────────────────────────────────────────────────────
+
+  #planRetry(step: ConsensusStep): void {
+    const { retryUs } = this.#config;
+    this.#retryAt = retryUs === null ? NEVER : monoAfter(step.monoUs, retryUs);
+  }
+
+  #retry(step: ConsensusStep): void {
+    this.#planRetry(step);
+    for (const instance of this.#instances.inOrder()) {
+      if (instance.isStale) this.#rounds.repeat(instance, step);
+      instance.isStale = true;
+    }
+    if (this.#standing === 'asking') this.#outbox.sendOthers({ kind: 'ask', life: this.#life }, step);
+    if (this.#standing === 'abstaining') this.#beginEmpty(step);
+    this.#catchUp(step);
+  }
+
+  /** A member that abstains asks for instances, empty or not, until it is past those in which it may have voted. */
+  #beginEmpty(step: ConsensusStep): void {
+    const last = Math.min(this.#bound, this.openUpTo);
+    for (let instance = this.#decisions.upTo + 1; instance <= last; instance++) {
+      if (!this.#decisions.isDecided(instance)) this.#outbox.sendOthers({ kind: 'begin', instance, round: -1 }, step);
+    }
+  }
+
+  /** Asks a member that knows more for the next decisions, unless they seem to come anyway. */
+  #catchUp(step: ConsensusStep): void {
+    const { upTo } = this.#decisions;
+    const hasMoved = upTo !== this.#decidedThen;
+    this.#decidedThen = upTo;
+    if (this.#standing !== 'voting' && this.#standing !== 'abstaining') return;
+    const { most, members } = this.#pulse.ahead(upTo);
+    if (members.length === 0 || (hasMoved && most <= this.openUpTo)) return;
+    this.#outbox.send(members[step.choose(members.length)] as number, { kind: 'begin', instance: upTo + 1, round: -1 }, step);
+  }
+
+  /** What this member says to itself costs no message. */
+  #settle(step: ConsensusStep): void {
+    for (let message = this.#outbox.nextOwn(); message; message = this.#outbox.nextOwn()) this.#ofInstance(this.#self, message, step);
+  }
+
+  #stand(standing: Standing, step: ConsensusStep): void {
+    this.#standing = standing;
+    step.emit({ kind: 'standing', standing, bound: this.#bound });
+  }
+
+  snapshot(): Snapshot {
+    return {
+      pulse: this.#pulse.snapshot(),
+      decisions: this.#decisions.snapshot(),
+      broadcast: this.#broadcast.snapshot(),
+      ledger: this.#ledger.snapshot(),
+      memory: this.#memory.snapshot(),
+      instances: this.#instances.snapshot(),
+      early: this.#early.snapshot(),
+      isStopped: this.#isStopped,
+      standing: this.#standing,
+      bound: this.#bound,
+      highest: this.#highest,
+      retryAt: this.#retryAt,
+      decidedThen: this.#decidedThen,
+    };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const told = snapshot as unknown as CoreSnapshot;
+    this.#pulse.restore(told.pulse);
+    this.#decisions.restore(told.decisions);
+    this.#broadcast.restore(told.broadcast);
+    this.#ledger.restore(told.ledger);
+    this.#memory.restore(told.memory);
+    this.#early.restore(told.early);
+    this.#instances.restore(told.instances);
+    this.#isStopped = told.isStopped;
+    this.#standing = told.standing;
+    this.#bound = told.bound;
+    this.#highest = told.highest;
+    this.#retryAt = told.retryAt;
+    this.#decidedThen = told.decidedThen;
+  }
+}
+
+interface CoreSnapshot {
+  readonly pulse: Snapshot;
+  readonly decisions: Snapshot;
+  readonly broadcast: Snapshot;
+  readonly ledger: Snapshot;
+  readonly memory: Snapshot;
+  readonly instances: Snapshot;
+  readonly early: Snapshot;
+  readonly isStopped: boolean;
+  readonly standing: Standing;
+  readonly bound: number;
+  readonly highest: number;
+  readonly retryAt: MonoUs;
+  readonly decidedThen: number;
+}

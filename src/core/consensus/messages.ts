@@ -1,0 +1,65 @@
+/** What members of a consensus say to each other, and what callers say to a member. Values are bytes; an empty value is proposed by whoever has nothing to propose. */
+import type { Incarnation } from '../../kernel/index.ts';
+
+/** All of them are about one instance but heartbeats, and the questions of members that have lost their memory. */
+export type ConsensusMessage =
+  /** Phase 1, to the coordinator. In a NORMAL round it is a promise: the sender takes part in no lower one any more. */
+  | { readonly kind: 'estimate'; readonly instance: number; readonly round: number; readonly ts: number; readonly value: Uint8Array }
+  /** Phase 2, from the coordinator. */
+  | { readonly kind: 'newestimate'; readonly instance: number; readonly round: number; readonly value: Uint8Array }
+  /**
+   * Phase 3: `ack` is a vote; `nack` says that the sender is not, or no more, in this round; `abort` that the coordinator will not lead it; `round` that the sender is in this
+   * round, which is higher than that of the one who hears it.
+   */
+  | { readonly kind: 'ack' | 'nack' | 'abort' | 'round'; readonly instance: number; readonly round: number }
+  /** Decided in this round. */
+  | { readonly kind: 'decide'; readonly instance: number; readonly round: number; readonly value: Uint8Array }
+  /** Take part; if it is decided, tell; if this round is over, too. The round is -1 if the sender is in none. */
+  | { readonly kind: 'begin'; readonly instance: number; readonly round: number }
+  /** Decisions below this instance are kept no more. */
+  | { readonly kind: 'gone'; readonly instance: number }
+  /** The sender is up. It knows all decisions up to `decided`, takes no part below `votesFrom`, and knows of these accusations. */
+  | {
+      readonly kind: 'heartbeat';
+      readonly life: Incarnation;
+      readonly decided: number;
+      readonly votesFrom: number;
+      readonly counts: readonly number[];
+    }
+  /** The sender has lost its memory: up to where did you take part? */
+  | { readonly kind: 'ask'; readonly life: Incarnation }
+  /** The answer to that life, of a member that does not ask itself. */
+  | { readonly kind: 'told'; readonly life: Incarnation; readonly bound: number };
+
+export type InstanceMessage = Extract<ConsensusMessage, { readonly instance: number }>;
+
+export type ConsensusCommand =
+  /** `instance` is above what is decided, and at most two windows above it. */
+  | { readonly kind: 'propose'; readonly instance: number; readonly value: Uint8Array }
+  /** FAST only: the answer to `wantsLease`. */
+  | { readonly kind: 'leased'; readonly instance: number; readonly granted: boolean };
+
+/**
+ * `reading`: its disk. `asking`: it has lost its memory and asks the others what it may have voted in. `abstaining`: it takes no part in those instances. `voting`: it takes
+ * part in all. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
+ */
+export type Standing = 'reading' | 'asking' | 'abstaining' | 'voting' | 'failed' | 'silent';
+
+export type ConsensusEvent =
+  /** Once for each instance that this life learns of. In a FAST round or not; `afterFast`: in a NORMAL one though this member had acknowledged a FAST one. */
+  | {
+      readonly kind: 'decided';
+      readonly instance: number;
+      readonly value: Uint8Array;
+      readonly round: number;
+      readonly isFast: boolean;
+      readonly afterFast: boolean;
+    }
+  /** Instances up to this one are decided, and nobody tells how any more. */
+  | { readonly kind: 'skipped'; readonly upTo: number }
+  /** FAST only: whether this member has the lease of the instance. */
+  | { readonly kind: 'wantsLease'; readonly instance: number }
+  /** These members have lost their memory and take no part in the next instance; without them there is no majority, and only another epoch begins the group anew. Nobody: it goes on after all. */
+  | { readonly kind: 'stopped'; readonly without: readonly number[] }
+  /** Up to `bound` it takes no part. */
+  | { readonly kind: 'standing'; readonly standing: Standing; readonly bound: number };
