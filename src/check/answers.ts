@@ -166,6 +166,8 @@ export class AnswerReferee implements Referee {
     const key = keyOf(resource, incarnation, token);
     if (before !== undefined && before !== key && !this.#succeeded.has(before)) this.#succeeded.set(before, this.#records);
     this.#newest.set(resource, key);
+    // Where a store has lost what was written, a token can come again: this lease has no successor yet.
+    this.#succeeded.delete(key);
     const tenures = this.#tenures.get(resource) ?? [];
     // What no question that is open can have met is over.
     const kept = this.#open > 0 ? tenures : tenures.filter(({ closed }) => closed === Infinity);

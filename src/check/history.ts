@@ -152,6 +152,50 @@ export interface Delivered extends Happened {
   message: string;
 }
 
+/** Interval leases. A claim is known by node, incarnation and `claim`; intervals include both ends. */
+export interface Claimed extends Happened {
+  kind: 'claimed';
+  space: string;
+  claim: number;
+  /** The interval that is asked for; absent where any block will do. */
+  from?: number;
+  to?: number;
+  /** How many integers the block has that is asked for; absent where an interval is. */
+  size?: number;
+}
+/** These integers are the claimant's, for ever. */
+export interface Allotted extends Happened {
+  kind: 'allotted';
+  space: string;
+  claim: number;
+  from: number;
+  to: number;
+}
+export interface DeniedClaim extends Happened {
+  kind: 'denied';
+  space: string;
+  claim: number;
+  why: 'overlap' | 'limit' | 'exhausted';
+}
+/** The claimant gave its claim up before it was answered. */
+export interface Recalled extends Happened {
+  kind: 'recalled';
+  space: string;
+  claim: number;
+}
+/** Nothing of the claim is left anywhere but what was allotted. */
+export interface Cleared extends Happened {
+  kind: 'cleared';
+  space: string;
+  claim: number;
+}
+
+/** A member whose disk was lost is in use again: what it copied from others is taken for good, claims under way included. */
+export interface Rejoined extends Happened {
+  kind: 'rejoined';
+  generation: number;
+}
+
 /** The node stopped: everything it held or had under way is over. */
 export interface Crashed extends Happened {
   kind: 'crashed';
@@ -178,6 +222,12 @@ export type HistoryRecord =
   | Decided
   | Broadcast
   | Delivered
+  | Claimed
+  | Allotted
+  | DeniedClaim
+  | Recalled
+  | Cleared
+  | Rejoined
   | Crashed;
 
 export type RecordKind = HistoryRecord['kind'];

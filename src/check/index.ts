@@ -2,6 +2,7 @@
 export * from './agreement.ts';
 export * from './answers.ts';
 export * from './belief.ts';
+export * from './claims.ts';
 export * from './deadline.ts';
 export * from './exclusion.ts';
 export * from './fencing.ts';
@@ -9,6 +10,7 @@ export * from './gather.ts';
 export * from './history.ts';
 export * from './jsonl.ts';
 export * from './lemmas.ts';
+export * from './mandatory.ts';
 export * from './memory.ts';
 export * from './order.ts';
 export * from './panel.ts';

@@ -74,8 +74,16 @@ export function parseRecord(line: string, lineNumber: number): HistoryRecord {
   if ((kind === 'invoked' || kind === 'asked') && (record['action'] === 'write') !== (record['value'] !== undefined)) {
     throw refusal(lineNumber, 'value', 'belongs to a write and only to a write');
   }
+  if (kind === 'claimed') checkClaimed(record, lineNumber);
+  if ((record['from'] as number) > (record['to'] as number)) throw refusal(lineNumber, 'to', 'is before "from"');
   // Every field was held against the table, and the compiler holds the table against HistoryRecord.
   return record as unknown as HistoryRecord;
+}
+
+/** An interval has both ends, a block a size. */
+function checkClaimed({ from, to, size }: Record<string, unknown>, lineNumber: number): void {
+  if ((from === undefined) !== (to === undefined)) throw refusal(lineNumber, 'to', 'belongs to "from"');
+  if ((size === undefined) === (from === undefined)) throw refusal(lineNumber, 'size', 'is there, or else an interval is');
 }
 
 /** The same text without its last line, if whoever wrote that stopped in the middle of it. */

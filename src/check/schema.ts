@@ -75,6 +75,13 @@ const op: FieldOf<number, false> = {
 const instance: FieldOf<number, false> = { accepts: 'count', optional: false, means: 'which instance of consensus' };
 const message: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'the message, unique in the history' };
 
+const space: FieldOf<string, false> = { accepts: 'name', optional: false, means: 'whose integers' };
+const claim: FieldOf<number, false> = {
+  accepts: 'count',
+  optional: false,
+  means: 'the number of the claim, unique within the incarnation',
+};
+
 export const HISTORY_SCHEMA: HistorySchema = {
   requested: { means: 'a lease was asked for', fields: { resource, request } },
   queued: { means: 'the request stands in line at a majority', fields: { resource, request } },
@@ -185,5 +192,49 @@ export const HISTORY_SCHEMA: HistorySchema = {
   decided: { means: 'a value was decided', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
   broadcast: { means: 'a message was broadcast', fields: { message } },
   delivered: { means: 'a message was delivered', fields: { message } },
+  claimed: {
+    means: 'integers were claimed: this interval, or any block of this size',
+    fields: {
+      space,
+      claim,
+      from: { accepts: 'count', optional: true, means: 'the first of the interval; absent where any block will do' },
+      to: { accepts: 'count', optional: true, means: 'the last of the interval; absent where any block will do' },
+      size: { accepts: 'count', optional: true, means: 'how many integers; absent where an interval is claimed' },
+    },
+  },
+  allotted: {
+    means: "these integers are the claimant's, for ever",
+    fields: {
+      space,
+      claim,
+      from: { accepts: 'count', optional: false, means: 'the first' },
+      to: { accepts: 'count', optional: false, means: 'the last' },
+    },
+  },
+  denied: {
+    means: 'a claim was refused',
+    fields: {
+      space,
+      claim,
+      why: {
+        accepts: {
+          overlap: 'some of its integers were not free',
+          limit: 'members keep no more claims',
+          exhausted: 'there are no so many integers in a row',
+        },
+        optional: false,
+        means: 'why',
+      },
+    },
+  },
+  recalled: { means: 'a claim was given up before it was answered', fields: { space, claim } },
+  cleared: {
+    means: 'nothing is left of a claim but what was allotted: it stands in no other claim’s way any more',
+    fields: { space, claim },
+  },
+  rejoined: {
+    means: 'a member whose disk was lost is in use again: what it copied from others is taken for good',
+    fields: { generation: { accepts: 'count', optional: false, means: 'of its disk' } },
+  },
   crashed: { means: 'the node stopped: everything it held or had under way is over', fields: {} },
 };

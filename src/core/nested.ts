@@ -88,7 +88,8 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
   completed(completion: Completion, step: Step<OuterMessage, OuterEvent>): boolean {
     const { lane, lanes, prefix } = this.#options;
     const { op, keys } = completion;
-    if (op % lanes !== lane) return false;
+    // Op numbers may be negative.
+    if ((op - lane) % lanes !== 0) return false;
     this.#enter(step);
     const own = keys && keys.map((key) => key.slice(prefix.length));
     this.core.completed({ ...completion, op: (op - lane) / lanes, keys: own }, this);

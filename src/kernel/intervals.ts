@@ -96,9 +96,51 @@ export class IntervalSet implements Iterable<Interval> {
     return end === Number.MAX_SAFE_INTEGER ? null : end + 1;
   }
 
+  /**
+   * The first integer from `from` on that begins `size` integers in a row that are not in the set; null if there is none up to the last safe integer.
+   * Only so many pieces are looked at: after them it is the end of the set, which has more gaps before it, or if there is no room the place where
+   * the search ended, which may be too small.
+   */
+  firstRun(from: number, size: number, piecesMax: number = Infinity): number | null {
+    check(from, from);
+    let start = from;
+    const first = this.#firstEndingAtOrAfter(from);
+    for (let i = first; i < this.#starts.length; i++) {
+      if (i - first >= piecesMax) {
+        const behind = at(this.#ends, this.#ends.length - 1) + 1;
+        if (behind <= Number.MAX_SAFE_INTEGER - size + 1) start = behind;
+        break;
+      }
+      if (at(this.#starts, i) - start >= size) return start;
+      start = at(this.#ends, i) + 1;
+    }
+    return start <= Number.MAX_SAFE_INTEGER - size + 1 ? start : null;
+  }
+
+  /** The first interval of the set that has integers of [start, end]; null if none has. */
+  firstOverlap(start: number, end: number): Interval | null {
+    check(start, end);
+    const i = this.#firstEndingAtOrAfter(start);
+    return i < this.#starts.length && at(this.#starts, i) <= end ? [at(this.#starts, i), at(this.#ends, i)] : null;
+  }
+
+  /** The intervals of the set that would be one with [start, end]. */
+  touching(start: number, end: number): Interval[] {
+    check(start, end);
+    const found: Interval[] = [];
+    const to = this.#firstStartingAfter(end + 1);
+    for (let i = this.#firstEndingAtOrAfter(start - 1); i < to; i++) found.push([at(this.#starts, i), at(this.#ends, i)]);
+    return found;
+  }
+
   /** The intervals, merged and rising. The set must not change meanwhile. */
-  *[Symbol.iterator](): Generator<Interval, void, undefined> {
-    for (let i = 0; i < this.#starts.length; i++) yield [at(this.#starts, i), at(this.#ends, i)];
+  [Symbol.iterator](): Generator<Interval, void, undefined> {
+    return this.endingFrom(-Infinity);
+  }
+
+  /** Those of them that end at this integer or later. */
+  *endingFrom(integer: number): Generator<Interval, void, undefined> {
+    for (let i = this.#firstEndingAtOrAfter(integer); i < this.#starts.length; i++) yield [at(this.#starts, i), at(this.#ends, i)];
   }
 
   #firstEndingAtOrAfter(integer: number): number {

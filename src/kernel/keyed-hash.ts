@@ -13,10 +13,13 @@ export interface HashKey {
 /** For tables that only their own process fills, and for worlds that must be the same every time. */
 export const NO_KEY: HashKey = { k0: 0, k1: 0 };
 
+/** The engine keeps whole numbers up to this in place. One bit more, and half of all hashes would be objects on the heap. */
+export const HASH_MAX = 0x7fff_ffff;
+
 const COMPRESSION_ROUNDS = 1;
 const FINAL_ROUNDS = 3;
 
-/** A uint32 of bytes `start` to `end`. Allocates nothing. */
+/** 31 bits of the hash of bytes `start` to `end`. Allocates nothing. */
 export function keyedHash({ k0, k1 }: HashKey, bytes: Uint8Array, start: number, end: number): number {
   let v0 = k0 | 0;
   let v1 = k1 | 0;
@@ -51,7 +54,7 @@ export function keyedHash({ k0, k1 }: HashKey, bytes: Uint8Array, start: number,
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
   }
-  return (v1 ^ v3) >>> 0;
+  return (v1 ^ v3) & HASH_MAX;
 }
 
 /** The same of a whole number from 0 to 2^53 - 1, as eight bytes, little endian. */
@@ -78,7 +81,7 @@ export function keyedHashOf({ k0, k1 }: HashKey, number: number): number {
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
   }
-  return (v1 ^ v3) >>> 0;
+  return (v1 ^ v3) & HASH_MAX;
 }
 
 /** Inside a checked range; the type system cannot know. */

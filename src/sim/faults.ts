@@ -53,6 +53,8 @@ export interface FaultPlan {
   /** A machine that comes up again has its wall clock set a moment later. */
   wallSetAtBootPpm: number;
   keepDiskPpm: number;
+  /** Only nodes below this ever lose their disks. */
+  losableDisks: number;
   /** A "crash" in which the old process is only stalled and lives on beside the new one. */
   twinPpm: number;
   /** A member is taken for dead and lives on: some nodes go on talking to it, the others talk to its successor. One at a time. */
@@ -133,6 +135,7 @@ export function noFaults(): FaultPlan {
     wallSetAtBootPpm: 0,
     midStepPpm: 0,
     keepDiskPpm: 0,
+    losableDisks: Infinity,
     twinPpm: 0,
     outliveEveryUs: 0,
     outlivedNodes: 0,

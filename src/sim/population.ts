@@ -70,9 +70,9 @@ export class Population<Message, Command, Event, Config> {
     world.tape?.did(process, { kind: 'crash', node });
     if (this.current[node] !== process) return;
     this.current[node] = null;
-    const { downUsMax, keepDiskPpm } = world.faults;
+    const { downUsMax, keepDiskPpm, losableDisks } = world.faults;
     const downUs = world.chooser.below((comesBackSoon ? Math.ceil(downUsMax / 20) : downUsMax) + 1);
-    this.#disksKept[node] = world.chooser.below(MILLION) < keepDiskPpm;
+    this.#disksKept[node] = world.chooser.below(MILLION) < keepDiskPpm || node >= losableDisks;
     world.at(world.nowUs + downUs, () => this.#restart(node));
   }
 

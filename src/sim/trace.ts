@@ -191,6 +191,18 @@ function describeRecord(record: HistoryRecord): string {
     case 'responded':
     case 'committed':
       return `${record.value === undefined ? 'has written' : `has read ${record.value === null ? 'nothing' : `"${record.value}"`}`} (operation ${record.op})`;
+    case 'claimed':
+      return `claims ${record.size === undefined ? `[${record.from}, ${record.to}]` : `a block of ${record.size}`} of ${record.space} (claim ${record.claim})`;
+    case 'allotted':
+      return `HAS [${record.from}, ${record.to}] of ${record.space} (claim ${record.claim})`;
+    case 'denied':
+      return `is refused its claim ${record.claim} of ${record.space}: ${record.why}`;
+    case 'recalled':
+      return `gives up its claim ${record.claim} of ${record.space}`;
+    case 'cleared':
+      return `has nothing of its claim ${record.claim} of ${record.space} left anywhere but what it was given`;
+    case 'rejoined':
+      return `is in use again with another disk, of generation ${record.generation}`;
     case 'aborted':
       return `is aborted (operation ${record.op})`;
     default:

@@ -150,7 +150,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
 
   #written(record: HistoryRecord): void {
     this.trace?.recorded(record);
-    if (record.kind === 'granted') this.grants++;
+    if (record.kind === 'granted' || record.kind === 'allotted') this.grants++;
   }
 
   // ── Step: what a core may do ───────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@
 import { TenureError } from '../kernel/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 
+/** A message of the lease service; those of others have kinds of their own (`services.ts`). */
 export const MESSAGE = 1;
 export const PING = 2;
 export const PONG = 3;

@@ -6,9 +6,11 @@
  *
  * A reader takes the fields it knows and leaves what follows unread: a newer version may add fields at the end.
  */
-import { decodeName, encodeName, ERROR_CODES, incarnation, type ErrorCode, type Incarnation } from '../kernel/index.ts';
+import { ERROR_CODES, incarnation, type ErrorCode, type Incarnation } from '../kernel/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import { beginFrame, CHALLENGE, endFrame, HANDSHAKE_BYTES_MAX, HELLO, PROOF, REFUSAL, WELCOME } from './frames.ts';
+import { readServices, VERSION_OF_SERVICES, writeServices, type StatedService } from './services.ts';
+import { readText, writeText } from './text.ts';
 
 /** "TNUR": a web browser or a port scanner is told apart from a peer by its first bytes. */
 const MAGIC = 0x52554e54;
@@ -21,8 +23,11 @@ export interface VersionRange {
   readonly max: number;
 }
 
-/** The versions of the protocol that this code speaks. Votes of version 1 do not say which life gave them, so its peers are refused. */
-export const VERSIONS: VersionRange = { min: 2, max: 2 };
+/**
+ * The versions of the protocol that this code speaks. Votes of version 1 do not say which life gave them, so its peers are refused. Version 2 has
+ * leases only: its peers state no services, and are sent nothing of any.
+ */
+export const VERSIONS: VersionRange = { min: 2, max: VERSION_OF_SERVICES };
 
 /** The highest version both speak, or null if there is none. */
 export function agreeVersion(a: VersionRange, b: VersionRange): number | null {
@@ -84,6 +89,8 @@ export interface Hello {
   /** The member that was dialled: an address that leads to another one is noticed. */
   readonly to: string;
   readonly config: StatedConfig;
+  /** Beside leases. */
+  readonly services: readonly StatedService[];
 }
 
 export interface Challenge {
@@ -96,6 +103,8 @@ export interface Welcome {
   readonly incarnation: Incarnation;
   readonly key: Uint8Array;
   readonly config: StatedConfig;
+  /** Beside leases. */
+  readonly services: readonly StatedService[];
 }
 
 export interface Proof {
@@ -120,6 +129,7 @@ export function writeHello(out: ByteWriter, hello: Hello): void {
   out.raw(hello.key, 0, KEY_BYTES);
   writeText(out, hello.to);
   writeConfig(out, hello.config);
+  writeServices(out, hello.services);
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
 
@@ -135,9 +145,10 @@ export function readHello(input: ByteReader): Hello | VersionRange | null {
   const key = readRaw(input, KEY_BYTES);
   const to = readText(input);
   const config = readConfig(input);
-  if (input.failed || cell === null || id === null || key === null || to === null || config === null) return null;
+  const services = servicesOf(opening.versions.max, input);
+  if (input.failed || cell === null || id === null || key === null || to === null || config === null || services === null) return null;
   if (who === 0 || (role !== 1 && role !== 2)) return null;
-  return { ...opening, cell, role: role === 1 ? 'member' : 'client', id, incarnation: incarnation(who), key, to, config };
+  return { ...opening, cell, role: role === 1 ? 'member' : 'client', id, incarnation: incarnation(who), key, to, config, services };
 }
 
 export function writeChallenge(out: ByteWriter, challenge: Challenge): void {
@@ -170,16 +181,19 @@ export function writeWelcome(out: ByteWriter, welcome: Welcome): void {
   out.u53(welcome.incarnation);
   out.raw(welcome.key, 0, KEY_BYTES);
   writeConfig(out, welcome.config);
+  writeServices(out, welcome.services);
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
 
-export function readWelcome(input: ByteReader): Welcome | null {
+/** `version` is the one that both sides speak. */
+export function readWelcome(input: ByteReader, version: number): Welcome | null {
   const id = readText(input);
   const who = input.u53();
   const key = readRaw(input, KEY_BYTES);
   const config = readConfig(input);
-  if (input.failed || id === null || who === 0 || key === null || config === null) return null;
-  return { id, incarnation: incarnation(who), key, config };
+  const services = servicesOf(version, input);
+  if (input.failed || id === null || who === 0 || key === null || config === null || services === null) return null;
+  return { id, incarnation: incarnation(who), key, config, services };
 }
 
 /** Facts that are no name, or longer than one, are cut: they are for a person to read. */
@@ -205,6 +219,11 @@ export function readRefusal(input: ByteReader): Refusal | null {
   }
   if (input.failed || code === null || !Object.hasOwn(ERROR_CODES, code)) return null;
   return { code: code as ErrorCode, facts };
+}
+
+/** A side of an earlier version ends with its configuration. */
+function servicesOf(version: number, input: ByteReader): StatedService[] | null {
+  return version >= VERSION_OF_SERVICES ? readServices(input) : [];
 }
 
 function writeOpening(out: ByteWriter, { versions, nonce }: Challenge): void {
@@ -264,18 +283,6 @@ function readConfig(input: ByteReader): StatedConfig | null {
     input.at = end;
   }
   return config;
-}
-
-function writeText(out: ByteWriter, text: string): void {
-  const bytes = encodeName(text);
-  out.u8(bytes.length);
-  out.raw(bytes, 0, bytes.length);
-}
-
-function readText(input: ByteReader): string | null {
-  const length = input.u8();
-  const start = input.skip(length);
-  return input.failed ? null : decodeName(input.bytes, start, start + length);
 }
 
 function readRaw(input: ByteReader, length: number): Uint8Array | null {

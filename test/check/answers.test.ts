@@ -50,6 +50,14 @@ describe('the referee of answers', () => {
     expect(judged([...passed, asker.asks(1, 'r'), asker.answered(1, 'r', [2, 2])])).toEqual([]);
   });
 
+  it('accepts one that was granted again, with the token it had before another', () => {
+    const again = [a.granted('r', 1), a.ended('r', 1), b.granted('r', 2), b.ended('r', 2), a.granted('r', 1)];
+    expect(judged([...again, a.asks(1, 'r'), a.answered(1, 'r', [1, 1])])).toEqual([]);
+    expect(judged([...again, a.ended('r', 1), b.granted('r', 3), asker.asks(1, 'r'), asker.answered(1, 'r', [1, 1])])).toEqual([
+      'certain-answers@90',
+    ]);
+  });
+
   it('rejects a list that lacks what was held throughout, of names with its prefix', () => {
     const held = [a.granted('r/1', 1), b.granted('s', 2), asker.lists(1, 'r/')];
     expect(judged([...held, asker.listed(1)])).toEqual(['certain-answers@40']);

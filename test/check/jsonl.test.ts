@@ -42,12 +42,23 @@ function valueOf(accepts: FieldAccepts): fc.Arbitrary<unknown> {
   }
 }
 
+/** An interval has both ends, in order; a block that may be anywhere has a size instead. */
+function orderEnds(record: Record<string, unknown>): void {
+  const { from = 0, to = 0, size } = record as { from?: number; to?: number; size?: number };
+  record['from'] = Math.min(from, to);
+  record['to'] = Math.max(from, to);
+  if (size === undefined) return;
+  delete record['from'];
+  delete record['to'];
+}
+
 function recordsOf(kind: HistoryRecord['kind']): fc.Arbitrary<HistoryRecord> {
   const fields: [string, Field][] = Object.entries<Field>({ ...COMMON_FIELDS, ...HISTORY_SCHEMA[kind].fields });
   const values = Object.fromEntries(fields.map(([name, { accepts }]) => [name, valueOf(accepts)]));
   const requiredKeys = fields.filter(([, { optional }]) => !optional).map(([name]) => name);
   return fc.record(values, { requiredKeys, noNullPrototype: true }).map((row): HistoryRecord => {
     const record: Record<string, unknown> = { ...row, kind };
+    if (kind === 'claimed' || kind === 'allotted') orderEnds(record);
     if (kind === 'invoked' || kind === 'asked') {
       if (record['action'] === 'read') delete record['value'];
       else record['value'] ??= '';
@@ -180,6 +191,15 @@ describe('reading a history', () => {
     }
     const { kind: _, ...rest } = record as unknown as Record<string, unknown>;
     expect(() => parseRecord(JSON.stringify(rest), 3)).toThrow(refused(3, 'kind'));
+  });
+
+  it('refuses a claim of neither an interval nor a size, or of both, and an interval that ends before it begins', () => {
+    const claimed = { at: 0, node: 0, incarnation: 1, kind: 'claimed', space: 's', claim: 1 };
+    expect(() => parseRecord(JSON.stringify(claimed), 1)).toThrow(refused(1, 'size'));
+    expect(() => parseRecord(JSON.stringify({ ...claimed, from: 1 }), 1)).toThrow(refused(1, 'to'));
+    expect(() => parseRecord(JSON.stringify({ ...claimed, from: 1, to: 2, size: 2 }), 1)).toThrow(refused(1, 'size'));
+    expect(() => parseRecord(JSON.stringify({ ...claimed, from: 2, to: 1 }), 1)).toThrow(refused(1, 'to'));
+    expect(parseRecord(JSON.stringify({ ...claimed, from: 1, to: 2 }), 1)).toMatchObject({ from: 1, to: 2 });
   });
 
   it('refuses an unknown reason or action, a write without a value and a read with one', () => {

@@ -4,12 +4,15 @@ import { Random, stateHash } from '../../src/kernel/index.ts';
 import {
   AgreementReferee,
   AnswerReferee,
+  AtMostOnceReferee,
   asItIs,
   BeliefReferee,
+  ClaimReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
   lemmaReferees,
+  MandatoryReferee,
   OrderReferee,
   Panel,
   RegularityReferee,
@@ -40,6 +43,10 @@ const REFEREES: readonly (readonly [name: string, build: () => Referee])[] = [
   ['regularity', () => new RegularityReferee()],
   ['regularity that gives up', () => new RegularityReferee(1)],
   ['certain answers', () => new AnswerReferee()],
+  ['at most once', () => new AtMostOnceReferee()],
+  ['claims', () => new ClaimReferee()],
+  ['mandatory', () => new MandatoryReferee('granted-or-open')],
+  ['mandatory as in the paper', () => new MandatoryReferee('ever-claimed')],
   ['wall clocks', () => new WallClockReferee(5)],
   ...lemmaReferees().map(({ property }, index) => [property, () => lemmaReferees()[index] as Referee] as const),
 ];
@@ -58,6 +65,7 @@ class Writer {
   #requests: { node: number; incarnation: number; resource: string; request: number }[] = [];
   #operations: { node: number; incarnation: number; op: number; register: string; action: 'read' | 'write' }[] = [];
 
+  #claims: { node: number; incarnation: number; space: string; claim: number; from: number; to: number }[] = [];
   #questions: { node: number; incarnation: number; query: number }[] = [];
 
   constructor(random: Random) {
@@ -141,12 +149,29 @@ class Writer {
         return { ...who, kind, message: `m${++this.#values}` };
       case 'delivered':
         return { ...who, kind, message: `m${Math.max(1, this.#values - this.#below(2))}` };
+      case 'claimed': {
+        const from = this.#below(30);
+        const made = { ...who, space: resource, claim: ++this.#op, from, to: from + this.#below(4) };
+        this.#claims.push(made);
+        return { ...made, kind };
+      }
+      case 'allotted':
+      case 'denied':
+      case 'recalled':
+      case 'cleared': {
+        const { from, to, ...about } = this.#pick(this.#claims) ?? { ...who, space: resource, claim: 0, from: 0, to: 0 };
+        if (kind === 'allotted') return { ...about, kind, from, to };
+        return kind === 'denied' ? { ...about, kind, why: 'overlap' } : { ...about, kind };
+      }
+      case 'rejoined':
+        return { ...who, kind, generation: 2 };
       default:
         this.#lives[node] = (this.#lives[node] as number) + 1;
         this.#requests = this.#requests.filter((one) => one.node !== node);
         this.#grants = this.#grants.filter((one) => one.node !== node);
         this.#operations = this.#operations.filter((one) => one.node !== node);
         this.#questions = this.#questions.filter((one) => one.node !== node);
+        this.#claims = this.#claims.filter((one) => one.node !== node);
         return { ...who, kind };
     }
   }

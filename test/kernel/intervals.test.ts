@@ -161,4 +161,35 @@ describe('an interval set', () => {
     }
     expect(set.pieces).toBe(0);
   });
+
+  it('finds the first run of free integers, the first overlap, what touches, and what ends later', () => {
+    fc.assert(
+      fc.property(steps, interval, fc.integer({ min: 1, max: 9 }), (all, [start, end], size) => {
+        const { set, model } = build(all);
+        const runs = runsOf(model);
+        let free = start;
+        while (Array.from({ length: size }, (_, i) => free + i).some((integer) => model.has(integer))) free++;
+        expect(set.firstRun(start, size)).toBe(free);
+        expect(set.firstOverlap(start, end)).toEqual(runs.find(([from, to]) => from <= end && start <= to) ?? null);
+        expect(set.touching(start, end)).toEqual(runs.filter(([from, to]) => from <= end + 1 && start <= to + 1));
+        expect([...set.endingFrom(start)]).toEqual(runs.filter(([, to]) => to >= start));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('looks no further than it is told for a run, and then takes the end', () => {
+    const set = new IntervalSet(Array.from({ length: 100 }, (_, i) => [i * 3, i * 3] as const));
+    expect(set.firstRun(0, 2)).toBe(1);
+    expect(set.firstRun(0, 3)).toBe(298);
+    set.remove(150, 150);
+    expect(set.firstRun(0, 3)).toBe(148);
+    expect(set.firstRun(0, 3, 10)).toBe(298);
+  });
+
+  it('has no run behind the last safe integer', () => {
+    const set = new IntervalSet([[Number.MAX_SAFE_INTEGER - 3, Number.MAX_SAFE_INTEGER]]);
+    expect(set.firstRun(Number.MAX_SAFE_INTEGER - 10, 8)).toBe(null);
+    expect(set.firstRun(Number.MAX_SAFE_INTEGER - 10, 7)).toBe(Number.MAX_SAFE_INTEGER - 10);
+  });
 });

@@ -1,6 +1,6 @@
 /** Hashes with a key: the function that others published, and that no keys can be chosen to collide without knowing the key. */
 import { describe, expect, it } from 'vitest';
-import { keyedHash, keyedHashOf } from '../../src/kernel/index.ts';
+import { HASH_MAX, keyedHash, keyedHashOf } from '../../src/kernel/index.ts';
 
 /** Key and inputs as in the Linux kernel's test of `hsiphash` for words of 32 bits. */
 const KEY = { k0: 0x03020100, k1: 0x07060504 };
@@ -9,9 +9,9 @@ const PUBLISHED = [
 ];
 
 describe('the hash with a key', () => {
-  it('is HalfSipHash-1-3', () => {
+  it('is 31 bits of HalfSipHash-1-3', () => {
     const bytes = Uint8Array.from({ length: PUBLISHED.length }, (_, i) => i);
-    expect(PUBLISHED.map((_, length) => keyedHash(KEY, bytes, 0, length))).toEqual(PUBLISHED);
+    expect(PUBLISHED.map((_, length) => keyedHash(KEY, bytes, 0, length))).toEqual(PUBLISHED.map((hash) => hash & HASH_MAX));
   });
 
   it('of a number is that of its eight bytes', () => {

@@ -9,8 +9,9 @@ test('every kind of fault is drawn in some worlds and left out in others', () =>
   const calm = noFaults();
   const always = new Set<keyof FaultPlan>(['latencyUsMin', 'latencyUsSpread', 'storageUsMin', 'storageUsSpread', 'offsetUsMax']);
   for (const kind of Object.keys(calm) as (keyof FaultPlan)[]) {
-    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, and members live on, in worlds of a shape; own disks and damage are drawn apart.
+    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, members live on, and some disks are safe, in worlds of a shape; own disks and damage are drawn apart.
     const shaped = [
+      'losable',
       'wallSway',
       'outlive',
       'slew',

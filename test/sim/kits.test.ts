@@ -14,6 +14,8 @@ import {
   type SimProtocol,
   type Settings,
 } from '../../src/sim/index.ts';
+import { intervalProtocol } from '../../src/sim/protocols/interval-lease/protocol.ts';
+import { intervalStaging, intervalTapeToScript } from '../../src/sim/protocols/interval-lease/staging.ts';
 import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumStaging, quorumTapeToScript } from '../../src/sim/protocols/quorum/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
@@ -152,6 +154,7 @@ const BOTH_WAYS: readonly BothWays[] = [
   ...STORAGE_VARIANTS.map((variant) =>
     bothWays({ protocol: storageLeaseProtocol(variant), staging: storageStaging(variant), tapeToScript: storageTapeToScript }),
   ),
+  bothWays({ protocol: intervalProtocol, staging: intervalStaging, tapeToScript: intervalTapeToScript }),
   bothWays({ protocol: toy, staging: toyStaging, tapeToScript: toyTapeToScript }),
 ];
 

@@ -147,6 +147,17 @@ describe('a nested core', () => {
     expect(step.sent[0]).toBe(step.sent[1]);
   });
 
+  test('may use numbers below 0 for its accesses', () => {
+    const step = new Outer();
+    const answered: number[] = [];
+    const inner = nested({ command: (_command, own) => own.read(0, 'k', -2), completed: ({ op }) => void answered.push(op) });
+    inner.command('read', step);
+    const op = step.asked[0]?.[3] as number;
+    expect(inner.completed({ ...ANSWER, op }, step)).toBe(true);
+    expect(inner.completed({ ...ANSWER, op: op + 1 }, step)).toBe(false);
+    expect(answered).toEqual([-2]);
+  });
+
   test('asks storage under its prefix, and knows its own answers by their numbers', () => {
     const step = new Outer();
     const answers: Completion[] = [];

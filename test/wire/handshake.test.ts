@@ -6,15 +6,28 @@ import {
   agreeVersion,
   ByteReader,
   ByteWriter,
+  CHALLENGE,
   disagreement,
+  GOODBYE,
+  HELLO as HELLO_KIND,
   KEY_BYTES,
+  kindOfService,
+  LEASE_SERVICE,
+  MESSAGE,
   NONCE_BYTES,
+  PING,
+  PONG,
+  PROOF,
   readChallenge,
   readHello,
   readProof,
   readRefusal,
   readWelcome,
+  REFUSAL,
+  SERVICE_NUMBER_MAX,
+  serviceOfKind,
   VERSIONS,
+  WELCOME,
   writeChallenge,
   writeHello,
   writeProof,
@@ -43,6 +56,10 @@ const HELLO: Hello = {
   key: new Uint8Array(KEY_BYTES).fill(9),
   to: 'b',
   config: CONFIG,
+  services: [
+    { number: 1, text: 'claims:literal' },
+    { number: 63, text: 'broadcast' },
+  ],
 };
 
 const PROVED = { proof: Uint8Array.of(1, 2, 3), signature: Uint8Array.of(4, 5) };
@@ -78,8 +95,8 @@ const MESSAGES = [
   {
     name: 'welcome',
     write: (out: ByteWriter) => writeWelcome(out, HELLO),
-    read: readWelcome,
-    value: { id: 'a', incarnation: HELLO.incarnation, key: HELLO.key, config: CONFIG },
+    read: (input: ByteReader) => readWelcome(input, VERSIONS.max),
+    value: { id: 'a', incarnation: HELLO.incarnation, key: HELLO.key, config: CONFIG, services: HELLO.services },
   },
   {
     name: 'refusal',
@@ -137,6 +154,58 @@ describe('versions', () => {
   });
 });
 
+describe('services', () => {
+  it.each([
+    ['the number of leases', [{ number: 0, text: 'leases' }]],
+    ['a number above all', [{ number: 64, text: 'claims' }]],
+    [
+      'a number twice',
+      [
+        { number: 1, text: 'claims' },
+        { number: 1, text: 'broadcast' },
+      ],
+    ],
+  ])('with %s are refused, with the hello that states them', (_what, services) => {
+    expect(
+      read(
+        body((out) => writeHello(out, { ...HELLO, services })),
+        readHello,
+      ),
+    ).toBeNull();
+  });
+
+  it('are addressed by the kind of a frame, and leases by the kind that all messages had', () => {
+    expect(kindOfService(LEASE_SERVICE)).toBe(MESSAGE);
+    for (let service = LEASE_SERVICE; service <= SERVICE_NUMBER_MAX; service++) expect(serviceOfKind(kindOfService(service))).toBe(service);
+    const kinds = Array.from({ length: 256 }, (_, kind) => kind);
+    expect(kinds.filter((kind) => serviceOfKind(kind) !== null)).toHaveLength(SERVICE_NUMBER_MAX + 1);
+    for (const kind of [PING, PONG, GOODBYE, HELLO_KIND, CHALLENGE, PROOF, WELCOME, REFUSAL]) expect(serviceOfKind(kind)).toBeNull();
+  });
+});
+
+/** As the code of version 2 wrote `HELLO`, and as it wrote the welcome of the same member. */
+const OPENING_2 = `544e555202000200${'07'.repeat(32)}`;
+const WHO_2 = `01610000000000001000${'09'.repeat(32)}`;
+const CONFIG_2 =
+  '0606656e67696e6507000671756f72756d096d61785465726d5573080080969800000000000c726174654572726f7250706d0800e8030000000000000b7265706c69636174696f6e' +
+  '08000300000000000000076d656d626572730600016101620163047669657708000100000000000000';
+
+describe('version 2', () => {
+  it('is read as it was written, and states no services', () => {
+    const hello = Buffer.from(`${OPENING_2}066f726465727301${WHO_2}0162${CONFIG_2}`, 'hex');
+    expect(read(hello, readHello)).toEqual({ ...HELLO, versions: { min: 2, max: 2 }, services: [] });
+    const welcome = Buffer.from(`${WHO_2}${CONFIG_2}`, 'hex');
+    expect(read(welcome, (input) => readWelcome(input, 2))).toMatchObject({ id: 'a', config: CONFIG, services: [] });
+  });
+
+  it('finds in what is written now all that it read, in the same places', () => {
+    const hello = Buffer.from(body((out) => writeHello(out, { ...HELLO, versions: { min: 2, max: 2 } }))).toString('hex');
+    expect(hello.startsWith(`${OPENING_2}066f726465727301${WHO_2}0162${CONFIG_2}`)).toBe(true);
+    const welcome = Buffer.from(body((out) => writeWelcome(out, HELLO))).toString('hex');
+    expect(welcome.startsWith(`${WHO_2}${CONFIG_2}`)).toBe(true);
+  });
+});
+
 describe('configurations', () => {
   it.each([
     ['engine', { engine: 'flease/3' }, 'quorum', 'flease/3'],
@@ -156,18 +225,19 @@ describe('configurations', () => {
   });
 
   it('with fields of a newer version are read without them', () => {
-    const out = new ByteWriter();
-    writeWelcome(out, HELLO);
-    const bytes = body((writer) => writeWelcome(writer, HELLO));
+    const bytes = body((out) => writeWelcome(out, { ...HELLO, services: [] }));
     // The count of fields stands after id, incarnation and key; one more field follows the known ones.
     const count = 1 + HELLO.id.length + 8 + KEY_BYTES;
     bytes[count] = (bytes[count] ?? 0) + 1;
     const more = [4, ...Buffer.from('next'), 2, 0, 9, 9];
-    expect(read(Uint8Array.from([...bytes, ...more]), readWelcome)).toEqual({
+    // The services, of which there are none, are the last byte.
+    const whole = Uint8Array.from([...bytes.slice(0, -1), ...more, 0]);
+    expect(read(whole, (input) => readWelcome(input, VERSIONS.max))).toEqual({
       id: 'a',
       incarnation: HELLO.incarnation,
       key: HELLO.key,
       config: CONFIG,
+      services: [],
     });
   });
 });

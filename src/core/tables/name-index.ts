@@ -4,6 +4,7 @@
  * step touches more than a few thousand entries; each shard does so at sizes of its own, so that the memory
  * of all together is near the average at every number of names.
  */
+import { HASH_MAX } from '../../kernel/index.ts';
 import type { U32Column } from './columns.ts';
 
 /** An entry is an id plus one, and five bits of its hash: most strangers met while probing need not be looked up. */
@@ -59,7 +60,7 @@ class Shard {
 
 /** Where probing begins: the hash as a fraction of the length. */
 export function homeOf(hash: number, length: number): number {
-  return Math.floor((hash * length) / 0x1_0000_0000);
+  return Math.floor((hash * length) / (HASH_MAX + 1));
 }
 
 function entryOf(hash: number, id: number): number {

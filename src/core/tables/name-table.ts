@@ -3,7 +3,7 @@
  * other tables at the name's id. A name lives while one of up to eight roles uses it; then its id, its place in
  * the index and its bytes are used again. Looking up and interning allocate nothing but room for more.
  */
-import { equalBytes, hashName, invariant, keyedHash, NAME_BYTES_MAX, NO_KEY, type HashKey } from '../../kernel/index.ts';
+import { equalBytes, HASH_MAX, hashName, invariant, keyedHash, NAME_BYTES_MAX, NO_KEY, type HashKey } from '../../kernel/index.ts';
 import { Rows, type U32Column, type U8Column } from './columns.ts';
 import { LowestSet } from './lowest-set.ts';
 import { NameArena, NOWHERE } from './name-arena.ts';
@@ -14,7 +14,7 @@ export const LEASE_ROLE = 1;
 export const HOLD_ROLE = 2;
 export const LEARN_ROLE = 4;
 
-/** A uint32 of bytes `start` to `end`. */
+/** A whole number of bytes `start` to `end`, of which a table uses 31 bits. */
 export type NameHash = (bytes: Uint8Array, start: number, end: number) => number;
 
 /**
@@ -39,7 +39,10 @@ export class NameTable {
   /** A table open to strangers has a secret key, or they can choose names that collide. Tests bring hashes that do. */
   constructor(hash: HashKey | NameHash = NO_KEY) {
     this.key = typeof hash === 'function' ? NO_KEY : hash;
-    this.#hashName = typeof hash === 'function' ? hash : (bytes, start, end) => keyedHash(hash, bytes, start, end);
+    this.#hashName =
+      typeof hash === 'function'
+        ? (bytes, start, end) => hash(bytes, start, end) & HASH_MAX
+        : (bytes, start, end) => keyedHash(hash, bytes, start, end);
   }
 
   /** A name's hash by this table's function: it means nothing to any other table or process. */

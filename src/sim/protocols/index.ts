@@ -1,5 +1,7 @@
 /** Every protocol that can be simulated, scripted, shrunk or explored: a new one is a folder beside this and a line here. */
 import type { Kit } from '../kit.ts';
+import { consensusKits } from './consensus/index.ts';
+import { intervalKit } from './interval-lease/index.ts';
 import { quorumKit } from './quorum/index.ts';
 import { registerKit } from './register/index.ts';
 import { roundKits } from './rounds/index.ts';
@@ -7,4 +9,13 @@ import { roundsRegisterKit } from './rounds-register/index.ts';
 import { storageLeaseKits } from './storage-leases/index.ts';
 import { toyKit } from './toy/index.ts';
 
-export const kits: readonly Kit[] = [quorumKit, ...roundKits, registerKit, roundsRegisterKit, ...storageLeaseKits, toyKit];
+export const kits: readonly Kit[] = [
+  quorumKit,
+  ...roundKits,
+  registerKit,
+  roundsRegisterKit,
+  ...storageLeaseKits,
+  intervalKit,
+  ...consensusKits,
+  toyKit,
+];

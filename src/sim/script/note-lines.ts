@@ -11,7 +11,7 @@ type Note<Kind> = Extract<StageNote, { kind: Kind }>;
 export function noteLines(notes: readonly StageNote[], stage: AnyStage): string[] {
   const lines: string[] = [];
   const asked: Note<'asked'>[] = [];
-  const isRecorded = notes.some((note) => note.kind === 'recorded' && note.record.kind !== 'requested');
+  const isRecorded = notes.some((note) => note.kind === 'recorded' && note.record.kind !== 'requested' && note.record.kind !== 'claimed');
   for (const note of notes) {
     switch (note.kind) {
       case 'sent':
@@ -101,6 +101,14 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
       return record.value === undefined
         ? `${who} is committed: it has written`
         : `${who} is committed: it read ${record.value ?? 'nothing'}`;
+    case 'allotted':
+      return `${who} HAS [${record.from}, ${record.to}] of ${record.space}`;
+    case 'denied':
+      return `${who} is refused its claim ${record.claim} of ${record.space}: ${record.why}`;
+    case 'recalled':
+      return `${who} gave up its claim ${record.claim} of ${record.space}`;
+    case 'cleared':
+      return `nothing of claim ${record.claim} of ${who} is left but what it has`;
     case 'aborted':
       return `${who} is aborted`;
     default:

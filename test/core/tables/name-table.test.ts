@@ -1,7 +1,7 @@
 /** The table of names, against a Map: under good hashes and bad, small and large, while names come and go. */
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
-import { hashName, keyedHash } from '../../../src/kernel/index.ts';
+import { HASH_MAX, hashName, keyedHash } from '../../../src/kernel/index.ts';
 import { type NameHash, NameTable } from '../../../src/core/tables/index.ts';
 import { collidingNames } from '../../../bench/parts/colliding-names.mjs';
 
@@ -85,7 +85,7 @@ describe.each(Object.entries(HASHES))('a table of names with %s', (_, hash) => {
           expect(id).toBeLessThan(table.idLimit);
           expect(table.toBytes(id)).toEqual(bytes);
           expect(table.lengthOf(id)).toBe(bytes.length);
-          expect(table.hashOf(id)).toBe(hash(bytes, 0, bytes.length));
+          expect(table.hashOf(id)).toBe(hash(bytes, 0, bytes.length) & HASH_MAX);
           expect(table.equals(id, bytes, 0, bytes.length)).toBe(true);
           expect(table.equals(id, bytes, 0, bytes.length - 1)).toBe(false);
           for (const role of [1, 2, 4, 8, 128]) expect(table.isUsed(id, role)).toBe((roles & role) !== 0);

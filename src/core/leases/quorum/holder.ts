@@ -25,9 +25,9 @@ import { LEARN, LET_GO, PROPOSE, QUIET, RENEWS, WATCHED, type QuorumMessage } fr
 import type { QuorumOutbox } from './outbox.ts';
 import { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
-import { internText, namesInOrder, textOf, voterSet } from '../snapshots.ts';
+import { internText, namesInOrder, voterSet } from '../snapshots.ts';
 import { renewAfterUs, renewalPatienceUs } from '../timing.ts';
-import type { HolderSnapshot, Releasing, Renewal } from './under-way.ts';
+import { releasingSnapshot, renewalSnapshot, type HolderSnapshot, type Releasing, type Renewal } from './under-way.ts';
 
 /** Flags of a hold. */
 const KEEP = 1;
@@ -85,13 +85,14 @@ export class Holder {
   /** A quorum voted: from here on it is ours. */
   hold(pursuit: Pursuit, deadlineMono: MonoUs, deadlineWall: WallUs, step: QuorumStep): void {
     const { lease, name, ballot, termUs, keep, watched, trips, ticket } = pursuit;
+    const hash = this.#names.hash(name, 0, name.length);
     // An earlier lease of this process on the same name has run out; it just was not looked at since.
-    const earlier = this.#names.find(name, 0, name.length);
+    const earlier = this.#names.find(name, 0, name.length, hash);
     if (earlier >= 0 && this.#holds.has(earlier)) {
       invariant(ballot > this.#holds.token(earlier), 'a lease was granted with a token that is not above the last one of its name');
       this.#lose(earlier, step);
     }
-    const id = this.#names.intern(name, 0, name.length);
+    const id = this.#names.intern(name, 0, name.length, hash);
     const flags = (keep ? KEEP : 0) | (watched ? IS_WATCHED : 0);
     this.#holds.add(id, lease, ballot, ballot, deadlineMono, deadlineWall, Math.ceil(termUs / 1000), flags);
     this.#published.begin(lease, pursuit.meta, ballot);
@@ -341,7 +342,7 @@ export class Holder {
 
   #endRelease(releasing: Releasing, byQuorum: boolean, step: QuorumStep): void {
     this.#releases.delete(releasing.lease);
-    const id = this.#find(releasing.lease, releasing.name);
+    const id = this.#out.rules.stopBeforeRelease ? -1 : this.#find(releasing.lease, releasing.name);
     if (id >= 0) this.#stop(id, step);
     step.emit({ kind: 'released', lease: releasing.lease, byQuorum });
   }
@@ -458,21 +459,8 @@ export class Holder {
       holds.termMs(id),
       holds.flags(id),
     ]);
-    const renewals = this.#renewals.values().map(({ id, accepted, refused, ...rest }) => ({
-      ...rest,
-      name: textOf(this.#names.toBytes(id)),
-      accepted: accepted.toArray(),
-      refused: refused.toArray(),
-    }));
-    const releases = this.#releases.values().map(({ lease, name, ballot, answered, overAt, until, gapUs }) => ({
-      lease,
-      name: textOf(name),
-      ballot,
-      answered: answered.toArray(),
-      overAt,
-      until,
-      gapUs,
-    }));
+    const renewals = this.#renewals.values().map((renewal) => renewalSnapshot(renewal, this.#names));
+    const releases = this.#releases.values().map(releasingSnapshot);
     return { rows, renewals, releases, published: this.#published.snapshot() };
   }
 

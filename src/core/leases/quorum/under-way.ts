@@ -1,5 +1,7 @@
 /** What a holder has under way: renewals and releases that wait for answers. */
 import type { BallotTime, MonoUs, NodeId, VoterSet, WallUs } from '../../../kernel/index.ts';
+import type { NameTable } from '../../tables/index.ts';
+import { textOf } from '../snapshots.ts';
 import type { PublicationsSnapshot } from './publications.ts';
 
 export interface Renewal {
@@ -36,4 +38,13 @@ export interface HolderSnapshot {
   readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
   readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];
+}
+
+export function renewalSnapshot({ id, accepted, refused, ...rest }: Renewal, names: NameTable): HolderSnapshot['renewals'][number] {
+  return { ...rest, name: textOf(names.toBytes(id)), accepted: accepted.toArray(), refused: refused.toArray() };
+}
+
+export function releasingSnapshot(releasing: Releasing): HolderSnapshot['releases'][number] {
+  const { lease, name, ballot, answered, overAt, until, gapUs } = releasing;
+  return { lease, name: textOf(name), ballot, answered: answered.toArray(), overAt, until, gapUs };
 }
