@@ -47,7 +47,7 @@ async function echo(id, ports) {
     up() {},
     down() {},
     refused: (who, error) => process.stderr.write(`${who}: ${error.message}\n`),
-    message(peer, bytes, start, end) {
+    message(peer, _service, bytes, start, end) {
       const out = transport.begin(peer);
       if (out === null) return;
       out.raw(bytes, start, end);
@@ -128,7 +128,7 @@ async function compare() {
         up: () => ++ups === 2 && resolve(undefined),
         down() {},
         refused: (_who, error) => reject(error),
-        message: (_peer, bytes, start) => onEcho(readRound(bytes, start)),
+        message: (_peer, _service, bytes, start) => onEcho(readRound(bytes, start)),
       })
       .catch(reject);
   });

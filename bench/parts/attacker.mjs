@@ -77,7 +77,7 @@ class RawClient {
         if (++this.#up === MEMBERS) this.#ready();
       },
       down: (_peer, why, error) => count(error !== null && 'code' in error ? String(error.code) : `connection ended: ${why}`),
-      message: (_peer, bytes, start, end) => {
+      message: (_peer, _service, bytes, start, end) => {
         this.#reader.reset(bytes, start, end);
         const message = this.#codec.decode(this.#reader);
         if (message?.kind === REFUSED) count(REASONS[message.reason] ?? '');

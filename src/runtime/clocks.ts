@@ -13,6 +13,8 @@ export interface Clocks {
   cancel(): void;
   /** Runs `act` once, after so long; what it returns calls that off. Keeps no process alive. */
   after(delayUs: number, act: () => void): () => void;
+  /** The same two clocks, with a `wakeAt` of its own: one for each driver of a process. */
+  apart(): Clocks;
 }
 
 /** Longer delays make `setTimeout` fire at once. */
@@ -51,6 +53,10 @@ export class SystemClocks implements Clocks {
     const timer = setTimeout(act, Math.min(DELAY_MS_MAX, Math.ceil(delayUs / 1000)));
     timer.unref();
     return () => clearTimeout(timer);
+  }
+
+  apart(): Clocks {
+    return new SystemClocks();
   }
 
   #arm(): void {

@@ -1,13 +1,13 @@
 /**
  * A member's data directory: an LMDB environment with who it belongs to, the incarnation of its last start, and
- * what the core writes. Writes of one turn are one transaction, flushed before anyone is told. `lmdb` is an
- * optional package and loaded here, when a directory is opened.
+ * what the cores write, each service in a part of its own. Writes of one turn, of all services together, are one transaction,
+ * flushed before anyone is told. `lmdb` is an optional package and loaded here, when a directory is opened.
  */
 import { mkdirSync, realpathSync } from 'node:fs';
 import type * as Lmdb from 'lmdb';
-import { TenureError, type Incarnation } from '../kernel/index.ts';
+import { invariant, TenureError, type Incarnation } from '../kernel/index.ts';
 import { busy, DirLock } from './dir-lock.ts';
-import type { Disk, DiskAnswer } from './disk.ts';
+import type { Disk, DiskAnswer, DiskSection } from './disk.ts';
 import { damageOf } from './lmdb-file.ts';
 import { freeBytes, ROOM_BYTES, written } from './lmdb-write.ts';
 
@@ -17,6 +17,8 @@ export interface DataDirOptions {
   readonly member: string;
   /** Of this start, and of no other. */
   readonly incarnation: Incarnation;
+  /** The services beside leases that have a part of it. */
+  readonly sections?: readonly string[];
   /** How much room there is; tests bring a disk that is full. */
   readonly freeBytes?: (path: string) => number;
 }
@@ -24,8 +26,12 @@ export interface DataDirOptions {
 const FORMAT = 1;
 const IDENTITY = '_identity';
 const INCARNATION = '_incarnation';
-/** Everything the core writes is under this. */
-const CORE = 'core/';
+/** Everything that leases write is under this, as it was before there were other services. */
+const LEASES = 'core/';
+/** What another service writes is under this, its name and a slash. */
+const SERVICES = 'service/';
+/** Followed by the name of a service: it has a part of this directory. */
+const SECTION = '_section/';
 const INSTALL = 'npm install lmdb';
 
 interface Identity {
@@ -37,30 +43,28 @@ interface Identity {
 /** Directories that this process has open: a second handle would share the first one's environment, and close it. */
 const openHere = new Set<string>();
 
+/** As a disk, the directory is the part that leases have. */
 export class DataDir implements Disk {
   /** Whether an earlier life of this member has left something. */
   readonly isKept: boolean;
+  readonly #sections: ReadonlyMap<string, boolean>;
   readonly #db: Lmdb.RootDatabase<Uint8Array, string>;
   readonly #lock: DirLock;
   readonly #path: string;
   readonly #freeBytes: (path: string) => number;
   #closing: Promise<void> | null = null;
 
-  private constructor(
-    db: Lmdb.RootDatabase<Uint8Array, string>,
-    lock: DirLock,
-    path: string,
-    isKept: boolean,
-    free: (path: string) => number,
-  ) {
+  private constructor(db: Lmdb.RootDatabase<Uint8Array, string>, lock: DirLock, path: string, past: Past, free: (path: string) => number) {
     this.#path = path;
     this.#freeBytes = free;
     this.#db = db;
     this.#lock = lock;
-    this.isKept = isKept;
+    this.isKept = past.isKept;
+    this.#sections = past.sections;
   }
 
-  static async open({ path, cell, member, incarnation, freeBytes: free = freeBytes }: DataDirOptions): Promise<DataDir> {
+  static async open(options: DataDirOptions): Promise<DataDir> {
+    const { path, freeBytes: free = freeBytes } = options;
     const lmdb = await loadLmdb();
     const full = makeDir(path);
     if (openHere.has(full)) throw busy(full);
@@ -75,8 +79,7 @@ export class DataDir implements Disk {
       const unbatched = { overlappingSync: false, eventTurnBatching: false };
       db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...unbatched });
       lock = await DirLock.take(db, full);
-      const isKept = await beBorn(db, full, cell, member, incarnation);
-      return new DataDir(db, lock, full, isKept, free);
+      return new DataDir(db, lock, full, await beBorn(db, full, options), free);
     } catch (error) {
       await lock?.release();
       await db?.close();
@@ -85,24 +88,49 @@ export class DataDir implements Disk {
     }
   }
 
+  /** The part of a service that was named when the directory was opened. */
+  section(name: string): DiskSection {
+    const isKept = this.#sections.get(name);
+    invariant(isKept !== undefined, `the data directory was opened without a part for ${name}`);
+    const prefix = `${SERVICES}${name}/`;
+    const disk: Disk = {
+      read: (key, done) => this.#read(prefix + key, done),
+      write: (key, value, done) => this.#write(prefix + key, value, done),
+      erase: (key, done) => this.#erase(prefix + key, done),
+    };
+    return { disk, isKept };
+  }
+
   read(key: string, done: DiskAnswer): void {
+    this.#read(LEASES + key, done);
+  }
+
+  write(key: string, value: Uint8Array, done: DiskAnswer): void {
+    this.#write(LEASES + key, value, done);
+  }
+
+  erase(key: string, done: DiskAnswer): void {
+    this.#erase(LEASES + key, done);
+  }
+
+  #read(key: string, done: DiskAnswer): void {
     let value: Uint8Array | null = null;
     let ok = true;
     if (this.#closing) return;
     try {
-      value = this.#db.get(CORE + key) ?? null;
+      value = this.#db.get(key) ?? null;
     } catch {
       ok = false;
     }
     setImmediate(done, ok, value);
   }
 
-  write(key: string, value: Uint8Array, done: DiskAnswer): void {
-    this.#change(() => this.#db.put(CORE + key, Buffer.from(value)), done);
+  #write(key: string, value: Uint8Array, done: DiskAnswer): void {
+    this.#change(() => this.#db.put(key, Buffer.from(value)), done);
   }
 
-  erase(key: string, done: DiskAnswer): void {
-    this.#change(() => this.#db.remove(CORE + key), done);
+  #erase(key: string, done: DiskAnswer): void {
+    this.#change(() => this.#db.remove(key), done);
   }
 
   /** An erasure needs room, too: pages are written anew. */
@@ -143,25 +171,32 @@ function makeDir(path: string): string {
   }
 }
 
-/** Writes down the incarnation of this start before it is used. True if there was one before. */
+/** What earlier lives have left in a directory. */
+interface Past {
+  readonly isKept: boolean;
+  /** Which services have a part of it now: whether each had one before. */
+  readonly sections: ReadonlyMap<string, boolean>;
+}
+
+/** Writes down the incarnation of this start, and which services have a part, before either is used. */
 async function beBorn(
   db: Lmdb.RootDatabase<Uint8Array, string>,
   path: string,
-  cell: string,
-  member: string,
-  born: Incarnation,
-): Promise<boolean> {
+  { cell, member, incarnation: born, sections: names = [] }: DataDirOptions,
+): Promise<Past> {
   const found = textAt(db, IDENTITY);
   const identity = found === null ? null : readIdentity(path, found);
   if (identity && (identity.cell !== cell || identity.member !== member)) throw foreign(path, identity, cell, member);
   if (textAt(db, INCARNATION) === String(born)) throw corrupt(path, 'this very start is in it already');
+  const sections = new Map(names.map((name) => [name, textAt(db, SECTION + name) !== null]));
   await written(
     db.transaction(() => {
       void db.put(IDENTITY, Buffer.from(JSON.stringify({ format: FORMAT, cell, member } satisfies Identity)));
       void db.put(INCARNATION, Buffer.from(String(born)));
+      for (const [name, isKept] of sections) if (!isKept) void db.put(SECTION + name, Buffer.from(String(born)));
     }),
   );
-  return identity !== null;
+  return { isKept: identity !== null, sections };
 }
 
 async function tellWhenWritten(writing: Promise<boolean>, done: DiskAnswer): Promise<void> {

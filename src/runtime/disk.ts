@@ -8,4 +8,11 @@ export interface Disk {
   erase(key: string, done: DiskAnswer): void;
 }
 
+/** The part of a disk that one service has to itself: no key of it is a key of another part. */
+export interface DiskSection {
+  readonly disk: Disk;
+  /** Whether an earlier life of this node had this part already. */
+  readonly isKept: boolean;
+}
+
 export type DiskAnswer = (ok: boolean, value: Uint8Array | null) => void;

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { incarnation, nodeId, TenureError, type Incarnation, type NodeId } from '../kernel/index.ts';
-import type { Role } from '../wire/index.ts';
+import { LEASE_SERVICE, SERVICE_NUMBER_MAX, type Role } from '../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, Transport } from './contract.ts';
 
 export interface TransportSurroundings {
@@ -21,7 +21,7 @@ export type TestFunction = (name: string, body: () => Promise<void>) => void;
 type Event =
   | { kind: 'up'; peer: NodeId; info: PeerInfo }
   | { kind: 'down'; peer: NodeId; why: DownReason; error: Error | null }
-  | { kind: 'message'; peer: NodeId; bytes: Uint8Array }
+  | { kind: 'message'; peer: NodeId; service: number; bytes: Uint8Array }
   | { kind: 'refused'; who: string; error: TenureError };
 
 /** A node that writes down what happens to it. */
@@ -50,10 +50,10 @@ export class Witness implements Handlers {
     this.#note({ kind: 'down', peer, why, error });
   }
 
-  message(peer: NodeId, bytes: Uint8Array, start: number, end: number): void {
+  message(peer: NodeId, service: number, bytes: Uint8Array, start: number, end: number): void {
     const copy = Uint8Array.from(bytes.subarray(start, end));
     this.onMessage(Buffer.from(copy).toString());
-    this.#note({ kind: 'message', peer, bytes: copy });
+    this.#note({ kind: 'message', peer, service, bytes: copy });
   }
 
   refused(who: string, error: TenureError): void {
@@ -94,8 +94,8 @@ export class Witness implements Handlers {
   }
 
   /** False when the transport did not take it. */
-  send(to: NodeId, text: string | Uint8Array): boolean {
-    const out = this.transport.begin(to);
+  send(to: NodeId, text: string | Uint8Array, service?: number): boolean {
+    const out = this.transport.begin(to, service);
     if (out === null) return false;
     const bytes = Buffer.from(text as string);
     out.raw(bytes, 0, bytes.length);
@@ -206,6 +206,18 @@ function claimMessages(claim: TransportClaim): void {
     assert.equal(b.transport.peerStats(A)?.messagesIn, 51);
   });
 
+  claim('a message says which service it is for, and all of them come in the order they were sent', async ({ members }, enter) => {
+    const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
+    await Promise.all([a.connected(B), b.connected(A)]);
+    const services = [LEASE_SERVICE, 1, SERVICE_NUMBER_MAX, LEASE_SERVICE, 2];
+    for (const [index, service] of services.entries()) a.send(B, `${index}`, service);
+    a.send(B, 'last');
+    await b.received('last');
+    const heard = b.events.flatMap((event) => (event.kind === 'message' ? [event.service] : []));
+    assert.deepEqual(heard, [...services, LEASE_SERVICE]);
+    assert.deepEqual(b.messages(A), ['0', '1', '2', '3', '4', 'last']);
+  });
+
   claim('there is no way to oneself, to a stranger, or to a member that is not there', async ({ members }, enter) => {
     const a = await enter('member', members[0] ?? '');
     for (const number of [0, 1, 2, 99]) assert.equal(a.transport.begin(nodeId(number)), null);
@@ -233,6 +245,15 @@ function claimBounds(claim: TransportClaim): void {
     while (!a.send(B, 'after')) await TURN();
     await b.received('after');
     assert.equal(b.messages(A).length, taken + 1);
+  });
+
+  claim('other services fill half a queue, so that leases have room in the rest', async ({ members, queueBytesMax }, enter) => {
+    const [a, b] = [await enter('member', members[0] ?? ''), await enter('member', members[1] ?? '')];
+    await Promise.all([a.connected(B), b.connected(A)]);
+    const text = 'x'.repeat(500);
+    while (a.send(B, text, 1)) assert.ok((a.transport.peerStats(B)?.queuedBytes ?? 0) <= queueBytesMax / 2 + 600);
+    assert.ok(a.send(B, 'a lease'));
+    await b.received('a lease');
   });
 
   claim('a message beyond the limit is refused where it is written, and disturbs no other', async (place, enter) => {

@@ -9,7 +9,7 @@
  */
 import type { ClockReading } from '../core/index.ts';
 import type { Incarnation, NodeId, TenureError } from '../kernel/index.ts';
-import type { ByteWriter, Role, StatedConfig } from '../wire/index.ts';
+import type { ByteWriter, Role, StatedConfig, StatedService } from '../wire/index.ts';
 
 /** Who is at the other end. Where there is a secret, the other end has proved all of it. */
 export interface PeerInfo {
@@ -21,6 +21,8 @@ export interface PeerInfo {
   readonly version: number;
   /** What the peer states; a client learns the cell's parameters from it. */
   readonly config: StatedConfig;
+  /** The services that the peer states, beside leases; none for a peer of a version that knows of leases only. */
+  readonly services: readonly StatedService[];
   /** A client that has proved the members' secret, or any where there are no secrets: it may ask for what only members may. */
   readonly isAdmin?: boolean;
 }
@@ -50,8 +52,11 @@ export interface Handlers {
   judge?(info: PeerInfo): TenureError | null;
   up(peer: NodeId, info: PeerInfo): void;
   down(peer: NodeId, why: DownReason, error: Error | null): void;
-  /** Bytes `start` to `end` are one message; they are valid during the call only. */
-  message(peer: NodeId, bytes: Uint8Array, start: number, end: number): void;
+  /**
+   * Bytes `start` to `end` are one message; they are valid during the call only. `service` is the number that the sender has put on it: whether
+   * the sender has stated that service, and whether this side has it, is for the handler to judge.
+   */
+  message(peer: NodeId, service: number, bytes: Uint8Array, start: number, end: number): void;
   /**
    * A peer that could be reached but not be trusted or understood, here or there; the transport goes on and a
    * dialling side tries again. `who` is the id of the member dialled, or the address a connection came from.
@@ -87,9 +92,10 @@ export interface Transport {
   /**
    * Where the next message for `to` is to be written, or null: not connected, or its queue is full (the oldest
    * stay, the newest is dropped: protocols repeat what matters). Every `begin` is followed by its `end` before
-   * anything else is sent to that peer; one without is taken back. Allocates nothing.
+   * anything else is sent to that peer; one without is taken back. Allocates nothing. The message is for the service of this number, leases unless
+   * told otherwise; other services may fill half a queue, so that there is room for leases.
    */
-  begin(to: NodeId): ByteWriter | null;
+  begin(to: NodeId, service?: number): ByteWriter | null;
   /** The message is complete. It leaves with all others of this turn of the event loop. Throws `TENURE_FRAME_TOO_LARGE`. */
   end(to: NodeId): void;
   /** Sends now what would leave at the end of the turn. */

@@ -11,10 +11,13 @@ import {
   endFrame,
   FRAME_BYTES_MAX,
   FrameSplitter,
-  MESSAGE,
+  kindOfService,
+  LEASE_SERVICE,
+  serviceOfKind,
   VERSIONS,
   type Role,
   type StatedConfig,
+  type StatedService,
 } from '../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, PeerStats, Transport } from './contract.ts';
 import { takenOver } from './tcp/refusals.ts';
@@ -33,6 +36,8 @@ export interface MemoryNode {
   readonly role: Role;
   readonly id: string;
   readonly incarnation: Incarnation;
+  /** What it has beside leases, or may ask for. */
+  readonly services?: readonly StatedService[];
   /** Runs this node's own tasks, among them what arrives at it, if not the hub: a node that stands still runs none. */
   readonly schedule?: (task: () => void) => void;
   /** Its monotonic clock, where rates are to be compared. */
@@ -193,12 +198,13 @@ class MemoryTransport implements Transport {
     return this.#closing;
   }
 
-  begin(to: NodeId): ByteWriter | null {
+  begin(to: NodeId, service: number = LEASE_SERVICE): ByteWriter | null {
     const link = this.#links.get(to);
     if (link === undefined || this.#state !== 'open') return null;
     const { out } = link;
     if (link.frameAt >= 0) out.length = link.frameAt;
-    if (out.length >= this.hub.queueBytesMax) {
+    const { queueBytesMax } = this.hub;
+    if (out.length >= (service === LEASE_SERVICE ? queueBytesMax : queueBytesMax / 2)) {
       link.dropped++;
       return null;
     }
@@ -206,7 +212,7 @@ class MemoryTransport implements Transport {
       this.#scheduled = true;
       this.schedule(() => this.flush());
     }
-    link.frameAt = beginFrame(out, MESSAGE);
+    link.frameAt = beginFrame(out, kindOfService(service));
     return out;
   }
 
@@ -286,7 +292,8 @@ class MemoryTransport implements Transport {
   }
 
   get info(): PeerInfo {
-    return { ...this.node, version: VERSIONS.max, config: this.hub.config, isAdmin: true };
+    const { role, id, incarnation, services = [] } = this.node;
+    return { role, id, incarnation, services, version: VERSIONS.max, config: this.hub.config, isAdmin: true };
   }
 
   greet(link: Link): void {
@@ -312,9 +319,9 @@ class MemoryTransport implements Transport {
     if (link === null || from === undefined || this.#links.get(from) !== link) return;
     this.#attempt(link, () => {
       link.splitter.push(batch, {
-        frame: (_kind, bytes, start, end) => {
+        frame: (kind, bytes, start, end) => {
           link.messagesIn++;
-          this.handlers?.message(from, bytes, start, end);
+          this.handlers?.message(from, serviceOfKind(kind) ?? LEASE_SERVICE, bytes, start, end);
           bytes.fill(0xdd, start, end);
           return this.#links.get(from) === link;
         },

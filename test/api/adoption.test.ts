@@ -33,6 +33,7 @@ class Play {
         this.#due = act;
         return () => (this.#due = null);
       },
+      apart: () => clocks,
     };
     this.adoption = new Adoption({
       memberIds,
@@ -53,7 +54,7 @@ class Play {
   }
 
   states(id: string, config: StatedConfig): TenureError | null {
-    const error = this.adoption.judge({ role: 'member', id, incarnation: incarnation(1), version: 1, config });
+    const error = this.adoption.judge({ role: 'member', id, incarnation: incarnation(1), version: 1, config, services: [] });
     if (!error) this.adoption.reached();
     return error;
   }

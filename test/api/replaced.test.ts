@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { Cell, JoinOptions } from '../../src/api/index.ts';
+import { nodeOf } from '../../src/api/cell/cell.ts';
 import type { TenureError } from '../../src/kernel/index.ts';
+import { RUMOURS } from './notes-service.ts';
 import { freePorts, realCell } from './real-cell.ts';
 
 const TRIES = 40;
@@ -54,6 +56,8 @@ describe.each(['majority', 'strict'] as const)('a member that lives on beside it
     expect(error.message).toMatch(/another process has been started as member c/);
     await expect(old.ready()).rejects.toMatchObject({ code: 'TENURE_REPLACED' });
     expect(successor.silentForMs).toBe(0);
+    // So do its other services: nobody would hear them.
+    expect(() => nodeOf(old).services.of(RUMOURS)).toThrow(expect.objectContaining({ code: 'TENURE_REPLACED' }));
   });
 });
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { incarnation, type Incarnation } from '../../src/kernel/index.ts';
-import { DataDir } from '../../src/runtime/index.ts';
+import { incarnation } from '../../src/kernel/index.ts';
+import { DataDir, type DataDirOptions, type Disk } from '../../src/runtime/index.ts';
 import { written } from '../../src/runtime/lmdb-write.ts';
 import { ROOT } from '../support/tree.ts';
 
@@ -18,18 +18,18 @@ function freshDir(): string {
 
 let starts = 0;
 
-async function open(path: string, more: { cell?: string; member?: string; incarnation?: Incarnation } = {}): Promise<DataDir> {
+async function open(path: string, more: Partial<DataDirOptions> = {}): Promise<DataDir> {
   const dir = await DataDir.open({ path, cell: 'test', member: 'a', incarnation: incarnation(1000 + starts++), ...more });
   onTestFinished(() => dir.close().catch(() => undefined));
   return dir;
 }
 
-const write = (dir: DataDir, key: string, text: string): Promise<boolean> =>
+const write = (dir: Disk, key: string, text: string): Promise<boolean> =>
   new Promise((resolve) => {
     dir.write(key, Buffer.from(text), resolve);
   });
 
-const read = (dir: DataDir, key: string): Promise<string | null> =>
+const read = (dir: Disk, key: string): Promise<string | null> =>
   new Promise((resolve) => {
     dir.read(key, (_ok, value) => resolve(value === null ? null : Buffer.from(value).toString()));
   });
@@ -72,6 +72,28 @@ describe('a data directory', () => {
     const second = await open(path);
     expect(second.isKept).toBe(true);
     expect(await read(second, 'head')).toBe('one');
+  });
+
+  test('gives each service a part of its own, and tells which of them earlier lives had', async () => {
+    const path = freshDir();
+    const before = await open(path);
+    await write(before, 'x', 'of leases');
+    await before.close();
+    const first = await open(path, { sections: ['notes'] });
+    const notes = first.section('notes');
+    expect([first.isKept, notes.isKept]).toEqual([true, false]);
+    expect([await read(first, 'x'), await read(notes.disk, 'x')]).toEqual(['of leases', null]);
+    await write(notes.disk, 'x', 'of notes');
+    await write(first, 'y', 'of leases, too');
+    expect(() => first.section('rumours')).toThrow(expect.objectContaining({ code: 'TENURE_INTERNAL' }));
+    await first.close();
+    const second = await open(path, { sections: ['notes', 'rumours'] });
+    const [again, rumours] = [second.section('notes'), second.section('rumours')];
+    expect([again.isKept, rumours.isKept]).toEqual([true, false]);
+    expect([await read(second, 'x'), await read(again.disk, 'x'), await read(rumours.disk, 'x')]).toEqual(['of leases', 'of notes', null]);
+    expect([await read(second, 'y'), await read(again.disk, 'y')]).toEqual(['of leases, too', null]);
+    await new Promise((resolve) => again.disk.erase('x', resolve));
+    expect([await read(second, 'x'), await read(again.disk, 'x')]).toEqual(['of leases', null]);
   });
 
   test('serves each start once', async () => {

@@ -98,6 +98,7 @@ class Stage {
         this.plannedAt = NEVER;
       },
       after: () => () => undefined,
+      apart: () => clocks,
     };
     const out = new ByteWriter();
     const keep = (_key: string, done: DiskAnswer): void => void this.answers.push(done);

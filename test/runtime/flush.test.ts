@@ -81,15 +81,22 @@ test.skipIf(!canTrace && !process.env['CI'])(
     const lines = readFileSync(log, 'utf8').split('\n');
     // What is written to a file opened like that is on the disk when the call returns.
     const [, synchronous = 'none'] = lines.map((line) => /data\.mdb".*O_DSYNC.*= (\d+)$/.exec(line)).find((found) => found !== null) ?? [];
-    for (let i = 0; i < 3; i++) {
-      const between = lines.slice(
-        lines.findIndex((line) => line.includes(`"ASKED ${i}"`)),
-        lines.findIndex((line) => line.includes(`"TOLD ${i}"`)),
+    const isFlush = (line: string): boolean => /\b(?:fdatasync|fsync|msync)(?:\(| resumed>).*= 0$/.test(line);
+    const betweenMarks = (which: string): string[] =>
+      lines.slice(
+        lines.findIndex((line) => line.includes(`"ASKED ${which}"`)),
+        lines.findIndex((line) => line.includes(`"TOLD ${which}"`)),
       );
-      const flushed = between.findIndex((line) => /\b(?:fdatasync|fsync|msync)(?:\(| resumed>).*= 0$/.test(line));
+    for (let i = 0; i < 3; i++) {
+      const between = betweenMarks(String(i));
+      const flushed = between.findIndex(isFlush);
       const counts = between.findIndex((line) => line.includes(`pwrite64(${synchronous},`));
       expect(flushed).toBeGreaterThan(0);
       expect(counts).toBeGreaterThan(flushed);
     }
+    // Two hundred records of two services: the first may leave alone, the others leave together.
+    const flushes = betweenMarks('MANY').filter(isFlush).length;
+    expect(flushes).toBeGreaterThan(0);
+    expect(flushes).toBeLessThan(20);
   },
 );

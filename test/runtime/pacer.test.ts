@@ -15,6 +15,7 @@ function stage(roundTripsUs: readonly (number | null)[], quorum: number): { told
       planned.push(act);
       return () => void planned.splice(planned.indexOf(act), 1);
     },
+    apart: () => clocks,
   };
   const pacer = new Pacer({ clocks, quorum, roundTripsUs: () => roundTripsUs, onRoundTrip: (rttUs) => void told.push(rttUs) });
   return { told, planned, pacer };

@@ -114,7 +114,7 @@ describe('a secret', () => {
       const out = new ByteWriter();
       writeChallenge(out, { versions: VERSIONS, nonce: new Uint8Array(32) });
       const { key, incarnation } = new Identity();
-      writeWelcome(out, { key, incarnation, id: 'a', config: CONFIG });
+      writeWelcome(out, { key, incarnation, id: 'a', config: CONFIG, services: [] });
       writeProof(out, { proof: new Uint8Array(32), signature: new Uint8Array(64) });
       socket
         .on('error', () => {})
@@ -266,7 +266,7 @@ describe('whoever is configured otherwise', () => {
       const raw = new RawPeer(at.port);
       raw.hello({ versions: { min: VERSIONS.max + 1, max: VERSIONS.max + 3 } });
       await raw.closed;
-      expect(raw.refusals).toEqual([{ code: 'TENURE_VERSION_MISMATCH', facts: { here: '2 to 2', there: '3 to 5' } }]);
+      expect(raw.refusals).toEqual([{ code: 'TENURE_VERSION_MISMATCH', facts: { here: '2 to 3', there: '4 to 6' } }]);
       expect((await at.a.refusal('TENURE_VERSION_MISMATCH')).message).toMatch(/upgrade the older one/);
     });
   });

@@ -57,7 +57,7 @@ describe('a hub', () => {
     const [a, b] = [enter('a'), enter('b')];
     run();
     let kept: Uint8Array | null = null;
-    b.message = (_peer, bytes, start, end) => (kept = bytes.subarray(start, end));
+    b.message = (_peer, _service, bytes, start, end) => (kept = bytes.subarray(start, end));
     a.send(B, 'kept too long');
     run();
     expect(Buffer.from(kept ?? []).toString()).not.toContain('kept');

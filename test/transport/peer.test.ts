@@ -7,7 +7,7 @@ import { Peer } from '../../src/transport/tcp/peer.ts';
 import { ByteWriter, PING, PONG } from '../../src/wire/index.ts';
 
 const WALL_US = 1_800_000_000_000_000;
-const INFO: PeerInfo = { role: 'member', id: 'b', incarnation: incarnation(2), version: 1, config: {}, isAdmin: false };
+const INFO: PeerInfo = { role: 'member', id: 'b', incarnation: incarnation(2), version: 1, config: {}, services: [], isAdmin: false };
 
 /** What a peer uses of its connection. */
 class Line {

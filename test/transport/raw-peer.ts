@@ -9,6 +9,8 @@ import {
   CHALLENGE,
   endFrame,
   FrameSplitter,
+  kindOfService,
+  LEASE_SERVICE,
   MESSAGE,
   NONCE_BYTES,
   PROOF,
@@ -32,6 +34,8 @@ export class RawPeer {
   /** By kind, the last frame that came, header and all. */
   readonly #frames = new Map<number, Uint8Array>();
   #wake: () => void = () => {};
+  /** Called for every frame. */
+  onFrame: (kind: number, bytes: Uint8Array, start: number, end: number) => void = () => {};
 
   constructor(port: number, identity: Identity = new Identity()) {
     this.identity = identity;
@@ -54,6 +58,7 @@ export class RawPeer {
           if (refusal) this.refusals.push(refusal);
           this.#frames.set(kind, Uint8Array.from([...header(end - start + 1), kind, ...bytes.subarray(start, end)]));
           this.#wake();
+          this.onFrame(kind, bytes, start, end);
           return true;
         },
       });
@@ -92,6 +97,7 @@ export class RawPeer {
         key: this.identity.key,
         to: 'a',
         config: {},
+        services: [],
         ...changes,
       }),
     );
@@ -112,9 +118,10 @@ export class RawPeer {
     this.say((out) => writeProof(out, { proof, signature: this.identity.sign(transcript.toSign('dial')) }));
   }
 
-  message(body: Uint8Array): Uint8Array {
+  /** A message of leases, or of another service. */
+  message(body: Uint8Array, service: number = LEASE_SERVICE): Uint8Array {
     const out = new ByteWriter();
-    const start = beginFrame(out, MESSAGE);
+    const start = beginFrame(out, kindOfService(service));
     out.raw(body, 0, body.length);
     endFrame(out, start);
     return out.bytes.slice(0, out.length);

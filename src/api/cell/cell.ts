@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
+import { ClaimSpace } from '../claims/claim-space.ts';
 import { Election, type ElectionOptions } from '../elections/election.ts';
 import type { LeaseClient } from '../leases/client.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
@@ -11,6 +12,7 @@ import type { AcquireOptions, TryResult } from '../leases/requests.ts';
 import type { CellCounters } from '../observing/counters.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
+import { beginClaims, claimDisks, withDisks, type BootstrapOptions } from './claim-calls.ts';
 import type { MemberReach } from './clock-skew.ts';
 import { closed } from './failures.ts';
 import type { MemberStatus } from './member-calls.ts';
@@ -19,8 +21,15 @@ import type { CellEvents, CellState } from './state.ts';
 
 type Work<T> = (lease: Lease) => Promise<T> | T;
 
+/** What does the work behind a cell, for services that are mounted on it, and for Tenure's own tests. */
+export let nodeOf: (cell: Cell) => CellNode;
+
 export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   readonly #node: CellNode;
+
+  static {
+    nodeOf = (cell) => cell.#node;
+  }
 
   /** Cells are made by `joinCell` and `connect`. */
   constructor(node: CellNode) {
@@ -64,24 +73,35 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   /** Asks every member how it stands. Where the engine has no such question, tells who is connected. */
   async status(): Promise<MemberStatus[]> {
     const run = this.#node.open();
-    if (run.engine.can.status) return this.#node.alive.during(run.calls.status());
-    return run.calls.connections((member) => ({
+    const disks = claimDisks(this.#node);
+    if (run.engine.can.status) return withDisks(await this.#node.alive.during(run.calls.status()), await disks);
+    const connections = run.calls.connections((member) => ({
       incarnation: this.#node.lifeOf(member),
       silentForUs: this.#node.isSelf(member) ? run.silentForUs() : null,
     }));
+    return withDisks(connections, await disks);
   }
 
   /**
-   * Ends the silence of a brand-new cell at once. Every member must be present and silent, and nobody may have
-   * used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise.
+   * Begins a brand-new cell: ends the silence of its members at once, and begins its claims if every member can keep them. Every member must be present and silent,
+   * and nobody may have used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise. With
+   * `only: 'claims'` it begins the claims of a cell whose leases are in use; the disk of every member must be blank.
    */
-  async bootstrap({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async bootstrap({ signal, only }: BootstrapOptions = {}): Promise<void> {
     const { calls, engine } = this.#node.open();
-    if (!engine.can.bootstrap) throw unsupportedByEngine(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
+    if (only !== 'claims' && !engine.can.bootstrap)
+      throw unsupportedByEngine(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
     if (!this.#node.mayBootstrap) {
       throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
     }
-    return this.#node.alive.during(calls.bootstrap(signal));
+    if (only !== 'claims') await this.#node.alive.during(calls.bootstrap(signal));
+    if (only !== 'leases') await beginClaims(this.#node, only === 'claims', signal);
+  }
+
+  /** The integers of a space, to claim some of them for ever. Throws TENURE_BAD_NAME. */
+  claims(space: string): ClaimSpace {
+    if (!this.#node.isOpen) throw closed();
+    return new ClaimSpace(space, this.#node.services, this.#node.alive);
   }
 
   acquire(name: string, options?: AcquireOptions): Promise<Lease> {

@@ -11,17 +11,25 @@ import { makeEngine } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
+import { SERVICES } from '../services/index.ts';
+import type { ServiceKind } from '../services/service.ts';
+import { statedServices } from '../services/services.ts';
 import { Cell } from './cell.ts';
 import { cellUnreachable } from './failures.ts';
 import { CellNode } from './node.ts';
 import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
-import type { CellSurroundings } from './surroundings.ts';
+import type { CellSurroundings, Kept } from './surroundings.ts';
 
 /** Longer timers fire at once. */
 const TIMEOUT_MS_MAX = 2 ** 30;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
-export async function joinCell(options: JoinOptions): Promise<Cell> {
+export function joinCell(options: JoinOptions): Promise<Cell> {
+  return joinWith(options, SERVICES);
+}
+
+/** The same with services of the caller's own: Tenure's tests bring some. */
+export async function joinWith(options: JoinOptions, services: readonly ServiceKind[]): Promise<Cell> {
   const ids = idsOf(options.members);
   const self = ids.indexOf(options.self);
   const { maxTermUs, rateErrorPpm } = termOptions(options);
@@ -41,7 +49,7 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
   }
   const identity = new Identity();
   const born = identity.incarnation;
-  const dir = await openDataDir(options, born);
+  const dir = await openDataDir(options, born, services);
   try {
     const transport = new TcpTransport({
       cell: options.cell,
@@ -50,16 +58,17 @@ export async function joinCell(options: JoinOptions): Promise<Cell> {
       identity,
       members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
       config: { engine: engine.text, maxTermUs, rateErrorPpm, replication, view: VIEW },
+      services: statedServices(services, 'member', dir !== null),
       secrets: secretsOf(options.secret, options.clientSecret),
       ...(options.listen === undefined ? {} : { listen: options.listen }),
     });
-    const kept = dir ? { disk: dir, keeps: options.keepVotes ? ('votes' as const) : ('floor' as const), isKept: dir.isKept } : undefined;
+    const kept = dir && keptIn(dir, options);
     const { cell: name, self: node, logger, history } = options;
     const observer = new Observer({ cell: name, node, incarnation: born, logger, history });
-    const surroundings = { ...realSurroundings(), kept, succession: successionOf(options) };
-    const member = new CellNode({ transport, memberIds: ids, self, incarnation: born, surroundings, observer });
-    member.begin(engine, replication);
+    const surroundings = { ...realSurroundings(), kept: kept ?? undefined, succession: successionOf(options) };
+    const member = new CellNode({ transport, memberIds: ids, self, incarnation: born, surroundings, observer, services });
     try {
+      member.begin(engine, replication);
       await member.connect();
     } catch (error) {
       await member.close();
@@ -77,17 +86,35 @@ function successionOf({ succession = SUCCESSION }: JoinOptions): SuccessionMode 
   throw new TenureError('TENURE_BAD_ARGUMENT', `succession is 'majority' or 'strict', not '${String(succession)}'`);
 }
 
-async function openDataDir({ cell, self, members, dataDir }: JoinOptions, born: Incarnation): Promise<DataDir | null> {
+function keptIn(dir: DataDir, { keepVotes }: JoinOptions): Kept {
+  return { disk: dir, keeps: keepVotes ? 'votes' : 'floor', isKept: dir.isKept, section: (name) => dir.section(name) };
+}
+
+async function openDataDir(
+  { cell, self, members, dataDir }: JoinOptions,
+  born: Incarnation,
+  services: readonly ServiceKind[],
+): Promise<DataDir | null> {
   // Whoever is no member leaves no trace.
   if (dataDir === undefined || !Object.hasOwn(members, self)) return null;
-  return DataDir.open({ path: dataDir, cell, member: self, incarnation: born });
+  const sections = services.filter(({ isDurable }) => isDurable).map(({ name }) => name);
+  return DataDir.open({ path: dataDir, cell, member: self, incarnation: born, sections });
 }
 
 /**
  * Be a client: acquire and learn, but never vote. Resolves once a majority of the members tells the same engine and
  * timing, or with what those tell that were reached, if that takes too long.
  */
-export async function connect(options: ConnectOptions, { signal }: { signal?: AbortSignal } = {}): Promise<Cell> {
+export function connect(options: ConnectOptions, waiting: { signal?: AbortSignal } = {}): Promise<Cell> {
+  return connectWith(options, SERVICES, waiting);
+}
+
+/** The same with services of the caller's own: Tenure's tests bring some. */
+export async function connectWith(
+  options: ConnectOptions,
+  services: readonly ServiceKind[],
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<Cell> {
   const ids = idsOf(options.members);
   const identity = new Identity();
   const born = identity.incarnation;
@@ -100,13 +127,14 @@ export async function connect(options: ConnectOptions, { signal }: { signal?: Ab
     identity,
     members: ids.map((id) => ({ id, address: options.members[id] ?? '' })),
     config: { ...statedByClient(options), view: VIEW },
+    services: statedServices(services, 'client', false),
     secrets: secretsOf(undefined, options.secret ?? options.clientSecret),
   });
   // A client is numbered after the members; its peers know it by the number they gave its connection.
   const observer = new Observer({ cell: cellName, node, incarnation: born, logger, history });
   const mayBootstrap = options.secret !== undefined || options.clientSecret === undefined;
   const surroundings = { ...realSurroundings(), mayBootstrap };
-  const client = new CellNode({ transport, memberIds: ids, self: ids.length, incarnation: born, surroundings, observer });
+  const client = new CellNode({ transport, memberIds: ids, self: ids.length, incarnation: born, surroundings, observer, services });
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), Math.min(TIMEOUT_MS_MAX, timeoutUs / 1000));
   try {

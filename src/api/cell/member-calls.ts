@@ -1,5 +1,5 @@
 /** Calls that ask every member: how each stands, and the bootstrap of a brand-new cell. */
-import type { LeaseEvent, MemberStanding, PeerPace, Timing } from '../../core/index.ts';
+import type { DiskStanding, LeaseEvent, MemberStanding, PeerPace, Timing } from '../../core/index.ts';
 import { nodeId, TenureError } from '../../kernel/index.ts';
 import type { Transport } from '../../transport/index.ts';
 import type { LeaseDriver } from '../leases/engine.ts';
@@ -21,7 +21,12 @@ export interface MemberStatus {
   readonly pace: PeerPace;
   /** Which start of the member it is; null if it was not reached. */
   readonly incarnation: number | null;
+  /** How far the disk is that it answers claims from; null if it has none, or did not say. */
+  readonly claims: DiskStanding | null;
 }
+
+/** What leases alone tell of a member. */
+type LeaseStatus = Omit<MemberStatus, 'claims'>;
 
 /** What is known of a member besides its connection. */
 interface Known {
@@ -69,7 +74,7 @@ export class MemberCalls {
     return this.#calls.size > 0;
   }
 
-  async status(): Promise<MemberStatus[]> {
+  async status(): Promise<LeaseStatus[]> {
     const answer = await this.#ask('status', STATUS_ATTEMPTS * this.#ground.timing.attemptUs, undefined);
     const standings = answer.kind === 'status-told' ? answer.members : [];
     return this.connections((member) => {
@@ -82,7 +87,7 @@ export class MemberCalls {
   }
 
   /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
-  connections(known: (member: number) => Known): MemberStatus[] {
+  connections(known: (member: number) => Known): LeaseStatus[] {
     return this.#ground.memberIds.map((id, member) => {
       const { incarnation, silentForUs, isNoting = false } = known(member);
       const stats = this.#ground.transport.peerStats(nodeId(member));

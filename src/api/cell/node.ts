@@ -8,10 +8,12 @@ import type { DiskFailure, LeaseEvent } from '../../core/index.ts';
 import { nodeId, quorumOf, type Incarnation, type TenureError } from '../../kernel/index.ts';
 import { KeepAlive } from '../../runtime/index.ts';
 import type { Handlers } from '../../transport/index.ts';
+import { LEASE_SERVICE } from '../../wire/index.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { CellCounters } from '../observing/counters.ts';
 import { Observer } from '../observing/observer.ts';
+import { Services } from '../services/services.ts';
 import { nextEvent } from '../signals.ts';
 import { Adoption } from './adoption.ts';
 import type { MemberReach } from './clock-skew.ts';
@@ -41,6 +43,8 @@ const SILENT: Health = { kind: 'silent' };
 
 export class CellNode {
   readonly alive: KeepAlive = new KeepAlive();
+  /** Beside leases. */
+  readonly services: Services;
   readonly #options: NodeOptions;
   readonly #observer: Observer;
   readonly #peers: Peers;
@@ -68,6 +72,19 @@ export class CellNode {
       nowUs: surroundings.clocks.mono(),
       peers: this.members().filter((member) => !member.self),
     }));
+    this.services = new Services({
+      ...options,
+      kinds: options.services ?? [],
+      senderOf: (peer) => this.#peers.senderOf(peer),
+      alive: this.alive,
+      observer: this.#observer,
+      news: (signal) => nextEvent(this.#news, 'news', signal),
+      failed: (error) => {
+        this.#observer.partFailed(error);
+        announce(() => this.#listeners.emit('failure', error));
+      },
+      refused: (who, error) => this.#refused(who, error),
+    });
     this.#adoption = new Adoption({
       memberIds,
       clocks: surroundings.clocks,
@@ -79,6 +96,7 @@ export class CellNode {
       contradicted: (error) => {
         if (this.#phase.kind === 'leaving') return;
         this.run?.stop();
+        this.services.fail(error);
         this.#fail(error);
       },
     });
@@ -186,6 +204,7 @@ export class CellNode {
     this.#phase = { kind: 'running', run };
     if (this.#health === SILENT) this.#observer.silenceBegan(engine.timing.silenceUs, surroundings.clocks.mono());
     run.start();
+    this.services.begin();
     this.#updateState();
   }
 
@@ -197,6 +216,7 @@ export class CellNode {
       const isMember = this.#peers.isMember(peer);
       this.#peers.add(peer, info);
       this.#observer.peer(info.id, true, null, isMember);
+      this.services.met(peer, info);
       if (this.#phase.kind === 'reaching') this.#adoption.reached();
       this.#news.emit('news');
       if (isMember) this.run?.leases.noteGap();
@@ -207,21 +227,29 @@ export class CellNode {
       const isMember = this.#peers.isMember(peer);
       this.#observer.peer(this.#peers.nameOf(peer), false, why, isMember);
       this.#peers.delete(peer);
+      this.services.lost(peer);
       if (isMember) this.run?.leases.noteGap();
       this.#updateState();
     },
-    message: (peer, bytes, start, end) => {
-      const isHeard = this.run?.driver.receive(peer, bytes, start, end) ?? true;
+    message: (peer, service, bytes, start, end) => {
+      const isHeard =
+        service === LEASE_SERVICE
+          ? (this.run?.driver.receive(peer, bytes, start, end) ?? true)
+          : this.services.receive(peer, service, bytes, start, end);
       // A member's message is left unheard; a peer that is sure not to be a member is closed.
       if (!isHeard && !this.#peers.isMember(peer)) this.#options.transport.expel(peer, forged(this.#peers.nameOf(peer)));
     },
     refused: (who, error) => {
       if (this.#options.memberIds.includes(who)) this.#refusals.set(who, error);
       this.#news.emit('news');
-      this.#observer.peerRefused(who, error);
-      announce(() => this.#listeners.emit('refused', who, error));
+      this.#refused(who, error);
     },
   };
+
+  #refused(who: string, error: TenureError): void {
+    this.#observer.peerRefused(who, error);
+    announce(() => this.#listeners.emit('refused', who, error));
+  }
 
   /** A member that states something else than what this client adopted. */
   #turnAway(peer: number): void {
@@ -256,8 +284,10 @@ export class CellNode {
     const { transport } = this.#options;
     const id = this.#peers.nameOf(member);
     if (!this.isSelf(member)) return transport.turnAway(nodeId(member), talksToReplaced(id));
+    const error = memberReplaced(id);
     this.run?.stop();
-    this.#fail(memberReplaced(id));
+    this.services.fail(error);
+    this.#fail(error);
     void transport.close();
   }
 
@@ -267,7 +297,7 @@ export class CellNode {
     if (!run) return;
     const error = diskFailureError(why, run.engine.timing.aheadUsMax);
     if (this.#health.kind !== 'failed') this.#health = { kind: 'voteless', error };
-    this.#observer.diskFailed(error);
+    this.#observer.partFailed(error);
     this.#hasFailure(error);
   }
 
@@ -319,7 +349,7 @@ export class CellNode {
 
   async #leave(run: Running | null, timeoutUs: number | undefined): Promise<void> {
     this.#adoption.stop();
-    await run?.leases.close(closed(), timeoutUs);
+    await Promise.all([run?.leases.close(closed(), timeoutUs), this.services.close(closed())]);
     run?.calls.fail(closed());
     await this.#options.transport.close();
     run?.stop();
@@ -331,7 +361,7 @@ export class CellNode {
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
 
   get isAsked(): boolean {
-    return this.run?.isAsked ?? false;
+    return this.services.isAsked || (this.run?.isAsked ?? false);
   }
 
   /** Takes a lease from its holder here; false if it is not held here. */
@@ -346,6 +376,7 @@ export class CellNode {
     if (this.#phase.kind !== 'leaving') this.#phase = { kind: 'leaving', run, left: Promise.resolve() };
     run?.stop();
     run?.fail(closed());
+    this.services.fail(closed());
     this.#peers.clear();
     this.#updateState();
   }

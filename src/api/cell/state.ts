@@ -13,7 +13,10 @@ export interface CellEvents {
   refused: [who: string, error: TenureError];
   /** Something will go wrong unless it is changed; its code says what. */
   warning: [warning: TenureError];
-  /** It fell silent: it broke one of its own rules, its disk failed, another process has taken its place, or a majority keeps to something else than what this client was told. */
+  /**
+   * It fell silent: it broke one of its own rules, its disk failed, another process has taken its place, or a majority keeps to something else than
+   * what this client was told. Where `details.service` names a service, only that one did, and leases and the others go on.
+   */
   failure: [error: TenureError];
 }
 

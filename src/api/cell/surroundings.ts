@@ -1,9 +1,10 @@
 /** What a node of a cell is given: which it is, its transport, clocks, chance, and what a member keeps. The testing kit brings its own. */
 import type { Keeps, MemberLimits, SuccessionMode } from '../../core/index.ts';
 import type { Chooser, HashKey, Incarnation } from '../../kernel/index.ts';
-import type { Clocks, Disk } from '../../runtime/index.ts';
+import type { Clocks, Disk, DiskSection } from '../../runtime/index.ts';
 import type { Transport } from '../../transport/index.ts';
 import type { Observer } from '../observing/observer.ts';
+import type { ServiceKind } from '../services/service.ts';
 
 export interface NodeOptions {
   readonly transport: Transport;
@@ -13,6 +14,8 @@ export interface NodeOptions {
   readonly incarnation: Incarnation;
   readonly surroundings: CellSurroundings;
   readonly observer?: Observer;
+  /** The services that it can have beside leases, if the transport states them. */
+  readonly services?: readonly ServiceKind[];
 }
 
 export interface CellSurroundings {
@@ -39,4 +42,6 @@ export interface Kept {
   readonly keeps: Keeps;
   /** Whether an earlier life has left something there. */
   readonly isKept: boolean;
+  /** The part of a service beside leases. */
+  section?(name: string): DiskSection;
 }

@@ -58,6 +58,10 @@ export interface CellCounters {
   readonly waitMs: HistogramSnapshot;
   /** From the grant to the release or the loss. */
   readonly holdMs: HistogramSnapshot;
+  /** Claims asked for, of `next` and `ids` as well; those that were granted; and those that were refused. */
+  readonly claims: number;
+  readonly claimsGranted: number;
+  readonly claimsRefused: number;
   /** Right now. */
   readonly held: number;
   readonly waiting: number;

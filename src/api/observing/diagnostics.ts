@@ -4,7 +4,7 @@
  * nobody does, nothing is made to be published.
  */
 import { channel, subscribe, unsubscribe, type Channel } from 'node:diagnostics_channel';
-import type { RefusalReason } from '../../core/index.ts';
+import type { ClaimRefusal, DiskStanding, RefusalReason } from '../../core/index.ts';
 import type { TenureError } from '../../kernel/index.ts';
 import type { CellState } from '../cell/state.ts';
 
@@ -20,6 +20,12 @@ export interface Origin {
 interface OfLease extends Origin {
   readonly name: string;
   readonly token: number;
+}
+
+/** A claim of this process by its space and number. */
+interface OfClaim extends Origin {
+  readonly space: string;
+  readonly claim: number;
 }
 
 /** Every channel, and what is published on it. */
@@ -45,6 +51,10 @@ export interface TenureEvents {
   'tenure:lease:lost': OfLease & { readonly holdMs: number; readonly error: TenureError };
   /** Its holder has stopped; the others hear of it next. */
   'tenure:lease:released': OfLease & { readonly holdMs: number };
+  'tenure:claim:granted': OfClaim & { readonly from: number; readonly to: number; readonly attempts: number; readonly waitMs: number };
+  'tenure:claim:refused': OfClaim & { readonly reason: ClaimRefusal; readonly waitMs: number };
+  /** How far the disk is that this member answers claims from. */
+  'tenure:claim:disk': Origin & DiskStanding;
   'tenure:cell:state': Origin & { readonly state: CellState; readonly before: CellState };
   'tenure:cell:peer': Origin & { readonly peer: string; readonly connected: boolean; readonly reason: string | null };
   /** A peer that could not be trusted or understood: at every attempt. */
@@ -74,6 +84,9 @@ export const CHANNELS: { readonly [K in TenureChannel]: Channel } = {
   'tenure:lease:renewal-failed': channel('tenure:lease:renewal-failed'),
   'tenure:lease:lost': channel('tenure:lease:lost'),
   'tenure:lease:released': channel('tenure:lease:released'),
+  'tenure:claim:granted': channel('tenure:claim:granted'),
+  'tenure:claim:refused': channel('tenure:claim:refused'),
+  'tenure:claim:disk': channel('tenure:claim:disk'),
   'tenure:cell:state': channel('tenure:cell:state'),
   'tenure:cell:peer': channel('tenure:cell:peer'),
   'tenure:cell:refused': channel('tenure:cell:refused'),

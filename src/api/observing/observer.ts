@@ -6,6 +6,7 @@ import type { ErrorCode, TenureError } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
 import type { MemberReach } from '../cell/clock-skew.ts';
 import type { CellState } from '../cell/state.ts';
+import { ClaimObserver } from './claim-observer.ts';
 import type { CellCounters } from './counters.ts';
 import type { openHistory } from './history-file.ts';
 import { LeaseObserver } from './lease-observer.ts';
@@ -24,6 +25,7 @@ export interface Observed {
 
 export class Observer {
   readonly leases: LeaseObserver;
+  readonly claims: ClaimObserver;
   readonly #outlets: Outlets;
   readonly #peersRefused = new Map<ErrorCode, number>();
   #look: () => Observed = () => NOTHING;
@@ -35,6 +37,7 @@ export class Observer {
   constructor(options: OutletOptions, open?: typeof openHistory) {
     this.#outlets = new Outlets(options, open);
     this.leases = new LeaseObserver(this.#outlets);
+    this.claims = new ClaimObserver(this.#outlets);
   }
 
   /** Whom it observes. */
@@ -117,11 +120,11 @@ export class Observer {
   /** It is over: the history says so. */
   failed(error: TenureError): void {
     this.#outlets.history?.append({ kind: 'crashed' });
-    this.diskFailed(error);
+    this.partFailed(error);
   }
 
-  /** It votes no more, and lives on: what it holds is told of as before. */
-  diskFailed(error: TenureError): void {
+  /** It votes no more, or a service beside leases is over, and it lives on: what it holds is told of as before. */
+  partFailed(error: TenureError): void {
     this.#outlets.publish('tenure:cell:failure', { error });
     this.#outlets.log.say('error', { code: error.code }, error.message);
   }
@@ -134,6 +137,7 @@ export class Observer {
       ...origin,
       state,
       ...tally,
+      ...this.claims.tally,
       refusals: { ...refusals },
       waitMs: waitMs.snapshot(),
       holdMs: holdMs.snapshot(),

@@ -8,12 +8,14 @@ import { MemoryHub, type Transport } from '../../transport/index.ts';
 import { Cell } from '../cell/cell.ts';
 import { CellNode } from '../cell/node.ts';
 import { VIEW } from '../cell/options.ts';
-import type { Kept, CellSurroundings } from '../cell/surroundings.ts';
+import type { Kept, CellSurroundings, NodeOptions } from '../cell/surroundings.ts';
 import type { Engine } from '../engines/engine.ts';
 import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
+import { SERVICES } from '../services/index.ts';
+import { statedServices } from '../services/services.ts';
 import { VirtualDisk } from './virtual-disk.ts';
 import { VirtualProcess, VirtualClocks, VirtualTime } from './virtual-time.ts';
 
@@ -24,7 +26,7 @@ export interface TestCellOptions {
   readonly maxTerm?: Duration;
   /** Whether the members begin with their silence, as real ones do: no. */
   readonly silent?: boolean;
-  /** Whether the members keep their votes on disks, as with a data directory and \`keepVotes\`: no. A restart is then not silent. */
+  /** Whether the members keep their votes on disks, as with a data directory and \`keepVotes\`: no. A restart is then not silent, and the members have claims. */
   readonly keepVotes?: boolean;
   /** Which protocol grants leases: 'quorum'. */
   readonly engine?: EngineOptions;
@@ -49,7 +51,7 @@ interface TestNode {
 }
 
 /** What only Tenure's own tests play with. */
-export type TestInternals = Pick<CellSurroundings, 'firstNumber' | 'limits' | 'succession'>;
+export type TestInternals = Pick<CellSurroundings, 'firstNumber' | 'limits' | 'succession'> & Pick<NodeOptions, 'services'>;
 
 /** All members are up when it resolves. */
 export let openTestCell: (options: TestCellOptions, internals?: TestInternals) => Promise<TestCell>;
@@ -199,10 +201,12 @@ export class TestCell {
     const role = self < this.memberIds.length ? 'member' : 'client';
     const clocks = new VirtualClocks(this.#time, actor, triesUs(this.#engine.timing));
     const schedule = (task: () => void): void => this.#hop(actor, task);
-    const transport = this.#hub.transport({ role, id, incarnation: born, schedule, monoUs: () => clocks.mono() });
     const kept = role === 'member' ? this.#keptBy(id, actor) : undefined;
-    const surroundings = { ...this.#internals, clocks, chooser: this.#chooser, hashKey: NO_KEY, restarted, kept };
-    const node = new CellNode({ transport, memberIds: this.memberIds, self, incarnation: born, surroundings });
+    const { services = SERVICES, ...internals } = this.#internals;
+    const stated = statedServices(services, role, kept !== undefined);
+    const transport = this.#hub.transport({ role, id, incarnation: born, services: stated, schedule, monoUs: () => clocks.mono() });
+    const surroundings = { ...internals, clocks, chooser: this.#chooser, hashKey: NO_KEY, restarted, kept };
+    const node = new CellNode({ transport, memberIds: this.memberIds, self, incarnation: born, surroundings, services });
     const cell = new Cell(node);
     this.#nodes.set(id, { id, node, cell, transport, actor, clocks });
     node.begin(this.#engine, this.memberIds.length);
@@ -219,7 +223,7 @@ export class TestCell {
     const before = this.#disks.get(id);
     const disk = new VirtualDisk((task) => this.#hop(actor, task), before);
     this.#disks.set(id, disk);
-    return { disk, keeps: 'votes', isKept: before !== undefined };
+    return { disk, keeps: 'votes', isKept: before !== undefined, section: (name) => disk.section(name) };
   }
 
   /** A task of a node, or of the network, a little later. */

@@ -1,14 +1,23 @@
 /** A disk for the testing kit: what was written and answered is there after a crash; what was under way at the crash is not. */
-import type { Disk, DiskAnswer } from '../../runtime/index.ts';
+import type { Disk, DiskAnswer, DiskSection } from '../../runtime/index.ts';
 
 export class VirtualDisk implements Disk {
   readonly #values: Map<string, Uint8Array>;
+  readonly #sections: Map<string, VirtualDisk>;
   readonly #schedule: (task: () => void) => void;
 
   /** `before` is the same disk in an earlier life of its member. */
   constructor(schedule: (task: () => void) => void, before?: VirtualDisk) {
     this.#schedule = schedule;
     this.#values = before ? before.#values : new Map();
+    this.#sections = before ? before.#sections : new Map();
+  }
+
+  section(name: string): DiskSection {
+    const before = this.#sections.get(name);
+    const disk = new VirtualDisk(this.#schedule, before);
+    this.#sections.set(name, disk);
+    return { disk, isKept: before !== undefined };
   }
 
   read(key: string, done: DiskAnswer): void {

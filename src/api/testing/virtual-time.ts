@@ -173,26 +173,33 @@ function isBefore(one: Happening, other: Happening | undefined): boolean {
   return other !== undefined && (one.atUs < other.atUs || (one.atUs === other.atUs && one.order < other.order));
 }
 
+/** How the clocks of one process run. */
+interface ClockPace {
+  /** What the monotonic clock showed when its rate was last set, and when that was. */
+  shownUs: number;
+  sinceUs: number;
+  rate: number;
+}
+
 /** The clocks of one process in virtual time. */
 export class VirtualClocks implements Clocks {
   readonly #time: VirtualTime;
   readonly #actor: VirtualProcess;
   /** How long a call of the code under test is given to be answered by itself. */
   readonly #answerUs: number;
+  readonly #pace: ClockPace;
   #cancel: (() => void) | undefined;
-  /** What the monotonic clock showed when its rate was last set, and when that was. */
-  #shownUs = 0;
-  #sinceUs = 0;
-  #rate = 1;
 
-  constructor(time: VirtualTime, actor: VirtualProcess, answerUs: number) {
+  constructor(time: VirtualTime, actor: VirtualProcess, answerUs: number, pace: ClockPace = { shownUs: 0, sinceUs: 0, rate: 1 }) {
     this.#time = time;
     this.#actor = actor;
     this.#answerUs = answerUs;
+    this.#pace = pace;
   }
 
   mono(): MonoUs {
-    return monoUs(this.#shownUs + Math.floor((this.#time.nowUs - this.#sinceUs) * this.#rate));
+    const { shownUs, sinceUs, rate } = this.#pace;
+    return monoUs(shownUs + Math.floor((this.#time.nowUs - sinceUs) * rate));
   }
 
   wall(): WallUs {
@@ -201,9 +208,13 @@ export class VirtualClocks implements Clocks {
 
   /** Both clocks run so much faster, or slower, from here on. What is planned already comes when it was planned for. */
   setRate(rate: number): void {
-    this.#shownUs = this.mono();
-    this.#sinceUs = this.#time.nowUs;
-    this.#rate = rate;
+    this.#pace.shownUs = this.mono();
+    this.#pace.sinceUs = this.#time.nowUs;
+    this.#pace.rate = rate;
+  }
+
+  apart(): VirtualClocks {
+    return new VirtualClocks(this.#time, this.#actor, this.#answerUs, this.#pace);
   }
 
   wakeAt(at: MonoUs, act: () => void): void {
@@ -218,6 +229,6 @@ export class VirtualClocks implements Clocks {
   }
 
   after(delayUs: number, act: () => void): () => void {
-    return this.#time.plan(this.#time.nowUs + Math.ceil(delayUs / this.#rate), this.#actor, act);
+    return this.#time.plan(this.#time.nowUs + Math.ceil(delayUs / this.#pace.rate), this.#actor, act);
   }
 }

@@ -157,9 +157,9 @@ export class Dialling extends Greeting {
 
   /** The socket is connected. */
   begin(): void {
-    const { cell, role, id, incarnation, key, config } = this.settings;
+    const { cell, role, id, incarnation, key, config, services } = this.settings;
     const nonce = randomBytes(NONCE_BYTES);
-    this.say((out) => writeHello(out, { versions: VERSIONS, nonce, cell, role, id, incarnation, key, to: this.#to, config }));
+    this.say((out) => writeHello(out, { versions: VERSIONS, nonce, cell, role, id, incarnation, key, to: this.#to, config, services }));
     this.connection.flush();
   }
 
@@ -173,7 +173,7 @@ export class Dialling extends Greeting {
     if (kind === GOODBYE) return this.quit(`it left: ${readGoodbye(this.input)}`);
     if (kind === CHALLENGE && this.#version === 0) return this.#challenged(bytes, start, end);
     if (kind === WELCOME && this.#version > 0 && this.#welcome === null) {
-      this.#welcome = readWelcome(this.input);
+      this.#welcome = readWelcome(this.input, this.#version);
       this.isWelcomed = true;
       this.transcript.addReceived(kind, bytes, start, end);
       return this.#welcome !== null || this.refuse(refusals.notOurs(remote));
@@ -276,7 +276,8 @@ export class Accepting extends Greeting {
     const difference = disagreement(settings.config, hello.config, hello.role === 'member');
     if (difference) return this.refuse(refusals.otherConfig(remote, hello.id, difference));
     const version = agreeVersion(VERSIONS, hello.versions) ?? VERSIONS.max;
-    const info: PeerInfo = { role: hello.role, id: hello.id, incarnation: hello.incarnation, version, config: hello.config, isAdmin };
+    const { role, id, incarnation, config, services } = hello;
+    const info: PeerInfo = { role, id, incarnation, version, config, services, isAdmin };
     if (!this.judged(info)) return false;
     this.transcript.addReceived(PROOF, bytes, start, end);
     this.say((out) => writeWelcome(out, settings));

@@ -4,7 +4,14 @@
  */
 import type { Socket } from 'node:net';
 import { encodeName, TenureError, type Incarnation } from '../../kernel/index.ts';
-import { FRAME_BYTES_MAX, type CellConfig, type Role, type StatedConfig } from '../../wire/index.ts';
+import {
+  FRAME_BYTES_MAX,
+  SERVICE_NUMBER_MAX,
+  type CellConfig,
+  type Role,
+  type StatedConfig,
+  type StatedService,
+} from '../../wire/index.ts';
 import { parseAddress, type Address } from './address.ts';
 import type { Identity } from './identity.ts';
 
@@ -75,6 +82,8 @@ export interface TcpOptions {
   readonly listen?: string;
   /** Of a member the whole; of a client what it knows. The ids of the members are added. */
   readonly config: Omit<StatedConfig, 'members'>;
+  /** What this side has beside leases, or may ask for. */
+  readonly services?: readonly StatedService[];
   readonly secrets?: TcpSecrets;
   readonly secure?: Secure;
   readonly limits?: Partial<TcpLimits>;
@@ -93,6 +102,7 @@ export interface TcpSettings {
   readonly self: number;
   readonly listen: Address | null;
   readonly config: StatedConfig;
+  readonly services: readonly StatedService[];
   readonly secrets: Readonly<Partial<Record<Role, Uint8Array>>>;
   /** Neither secret nor TLS: nothing may leave this machine. */
   readonly insecure: boolean;
@@ -104,9 +114,11 @@ export const SECRET_BYTES_MIN = 16;
 export const MEMBERS_MAX = 64;
 /** The ids of all members travel in one frame of the handshake. */
 export const MEMBER_IDS_BYTES_MAX: number = 8 * 1024;
+/** So do the services, in the same frame. */
+const SERVICES_BYTES_MAX = 4 * 1024;
 
 export function checkOptions(options: TcpOptions): TcpSettings {
-  const { cell, role, id, identity, members, config } = options;
+  const { cell, role, id, identity, members, config, services = [] } = options;
   checkText('cell', cell);
   checkText('id', id);
   for (const member of members) checkText('member id', member.id);
@@ -124,6 +136,7 @@ export function checkOptions(options: TcpOptions): TcpSettings {
     }
   }
   if (role === 'member' && config.engine === undefined) throw bad('a member states its config.engine');
+  checkServices(services);
 
   const known = members.map((member) => ({ id: member.id, address: parseAddress(member.address) }));
   const self = role === 'member' ? ids.indexOf(id) : -1;
@@ -165,11 +178,24 @@ export function checkOptions(options: TcpOptions): TcpSettings {
     self,
     listen: listen ?? null,
     config: { ...config, members: ids },
+    services,
     secrets,
     insecure: secrets[role] === undefined && secure === null,
     secure,
     limits,
   };
+}
+
+function checkServices(services: readonly StatedService[]): void {
+  for (const { number, text } of services) {
+    checkText('service', text);
+    if (!Number.isInteger(number) || number < 1 || number > SERVICE_NUMBER_MAX) {
+      throw bad(`the number of a service is from 1 to ${SERVICE_NUMBER_MAX}, not ${number}`);
+    }
+    if (services.filter((one) => one.number === number).length > 1) throw bad(`two services have the number ${number}`);
+  }
+  const bytes = services.reduce((sum, { text }) => sum + encodeName(text).length, 0);
+  if (bytes > SERVICES_BYTES_MAX) throw bad(`all services are stated in ${bytes} bytes, and ${SERVICES_BYTES_MAX} are the limit`);
 }
 
 function checkText(what: string, text: string): void {

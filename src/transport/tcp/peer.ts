@@ -4,13 +4,26 @@
  * transport decides.
  */
 import { TenureError, type NodeId } from '../../kernel/index.ts';
-import { ByteReader, GOODBYE, MESSAGE, PING, PONG, readGoodbye, readPong, writePing, writePong, type Farewell } from '../../wire/index.ts';
+import {
+  ByteReader,
+  GOODBYE,
+  LEASE_SERVICE,
+  MESSAGE,
+  PING,
+  PONG,
+  readGoodbye,
+  readPong,
+  serviceOfKind,
+  writePing,
+  writePong,
+  type Farewell,
+} from '../../wire/index.ts';
 import type { DownReason, PeerInfo, PeerStats } from '../contract.ts';
 import type { Connection, Owner } from './connection.ts';
 import { RoundTrip } from './round-trip.ts';
 
 export interface PeerEvents {
-  message(peer: NodeId, bytes: Uint8Array, start: number, end: number): void;
+  message(peer: NodeId, service: number, bytes: Uint8Array, start: number, end: number): void;
   /** The connection is over and no longer the peer's. */
   parted(peer: Peer, why: DownReason, error: Error | null, farewell: Farewell | null): void;
 }
@@ -51,9 +64,10 @@ export class Peer implements Owner {
   }
 
   frame(kind: number, bytes: Uint8Array, start: number, end: number): boolean {
-    if (kind === MESSAGE) {
+    const service = kind === MESSAGE ? LEASE_SERVICE : serviceOfKind(kind);
+    if (service !== null) {
       this.#messagesIn++;
-      this.#events.message(this.number, bytes, start, end);
+      this.#events.message(this.number, service, bytes, start, end);
       return true;
     }
     const { connection } = this;

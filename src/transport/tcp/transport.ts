@@ -9,7 +9,7 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { nodeId, TenureError, type NodeId } from '../../kernel/index.ts';
-import { HANDSHAKE_BYTES_MAX, MESSAGE, type ByteWriter, type Farewell } from '../../wire/index.ts';
+import { HANDSHAKE_BYTES_MAX, kindOfService, LEASE_SERVICE, type ByteWriter, type Farewell } from '../../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, PeerStats, Transport } from '../contract.ts';
 import { isLoopback, type Address } from './address.ts';
 import { Connection } from './connection.ts';
@@ -84,11 +84,11 @@ export class TcpTransport implements Transport {
     return this.#closing;
   }
 
-  begin(to: NodeId): ByteWriter | null {
+  begin(to: NodeId, service: number = LEASE_SERVICE): ByteWriter | null {
     const peer = this.#peer(to);
     const connection = peer?.connection;
     if (peer === undefined || connection === null || connection === undefined) return null;
-    if (connection.queuedBytes >= this.#queueBytesMax(to)) {
+    if (connection.queuedBytes >= this.#queueBytesMax(to, service)) {
       peer.dropped++;
       return null;
     }
@@ -97,12 +97,13 @@ export class TcpTransport implements Transport {
       // The end of this turn: after all that has come in by now, from every peer, was worked on.
       if (this.#dirty.push(connection) === 1) setImmediate(this.#flush);
     }
-    return connection.begin(MESSAGE);
+    return connection.begin(kindOfService(service));
   }
 
-  #queueBytesMax(to: NodeId): number {
+  #queueBytesMax(to: NodeId, service: number): number {
     const { queueBytesMax, clientQueuesBytesMax } = this.#settings.limits;
-    return to < this.#members.length ? queueBytesMax : Math.min(queueBytesMax, clientQueuesBytesMax / this.#clients.size);
+    const bytesMax = to < this.#members.length ? queueBytesMax : Math.min(queueBytesMax, clientQueuesBytesMax / this.#clients.size);
+    return service === LEASE_SERVICE ? bytesMax : bytesMax / 2;
   }
 
   end(to: NodeId): void {
@@ -315,7 +316,7 @@ export class TcpTransport implements Transport {
   }
 
   readonly #peerEvents: PeerEvents = {
-    message: (number, bytes, start, end) => this.#handlers?.message(number, bytes, start, end),
+    message: (number, service, bytes, start, end) => this.#handlers?.message(number, service, bytes, start, end),
     parted: (peer, why, error, farewell) => this.#parted(peer, why, error, farewell),
   };
 

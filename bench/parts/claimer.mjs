@@ -1,0 +1,121 @@
+/** A process that claims: everything through the public API. */
+import { performance } from 'node:perf_hooks';
+import { connect, observe } from '../../dist/api/index.js';
+import { quantile, serve } from './processes.mjs';
+
+/** @type {import('../../dist/api/index.js').Cell} */
+let cell;
+/** Requests that the grants so far took. @type {number[]} */
+const attempts = [];
+observe('tenure:claim:granted', (granted) => attempts.push(granted.attempts));
+
+serve({
+  async connect(options) {
+    cell = await connect(options);
+  },
+
+  /**
+   * Claims blocks, ids and ranges, until told to stop. Ranges overlap those of other processes.
+   * @param {{ space: string, seconds: number, seed: number }} details
+   */
+  async claimForLong({ space, seconds, seed }) {
+    const claims = cell.claims(space);
+    const until = performance.now() + seconds * 1000;
+    let [random, granted, refused, calledOff, ids] = [seed, 0, 0, 0, 0];
+    const draw = (/** @type {number} */ bound) => (random = (random * 48_271) % 2_147_483_647) % bound;
+    const source = cell.claims(`${space}-ids`).ids({ blockMax: 64 });
+    while (performance.now() < until) {
+      const what = draw(4);
+      if (what === 0) {
+        await claims.next(1 + draw(100));
+        granted++;
+      } else if (what === 1) {
+        for (let i = 0; i < 20; i++) await source.next();
+        ids += 20;
+      } else {
+        const from = 1_000_000 + draw(5000) * 10;
+        const signal = what === 2 ? AbortSignal.timeout(1 + draw(20)) : undefined;
+        try {
+          const { ok } = await claims.claim(from, from + draw(50), signal ? { signal } : {});
+          if (ok) granted++;
+          else refused++;
+        } catch (error) {
+          if (!signal?.aborted) throw error;
+          calledOff++;
+        }
+      }
+    }
+    await source.return();
+    return { granted, refused, calledOff, ids };
+  },
+
+  /** One block, and how long and how many requests it took. @param {{ space: string, size: number }} details */
+  async next({ space, size }) {
+    const began = performance.now();
+    const block = await cell.claims(space).next(size);
+    return { ...block, attempts: attempts.at(-1), ms: performance.now() - began };
+  },
+
+  /** Which of these another can still claim: none, if nothing was forgotten. @param {{ space: string, blocks: { from: number, to: number }[] }} details */
+  async forgotten({ space, blocks }) {
+    const claims = cell.claims(space);
+    const lost = [];
+    for (let at = 0; at < blocks.length; at += 256) {
+      const answers = await Promise.all(blocks.slice(at, at + 256).map(({ from, to }) => claims.claim(from, to)));
+      lost.push(...answers.filter(({ ok }) => ok));
+    }
+    return lost;
+  },
+
+  /** `atOnce` workers, each claims ranges of its own, one after the other. @param {{ space: string, atOnce: number, size: number, seconds: number }} details */
+  async ranges({ space, atOnce, size, seconds }) {
+    const claims = cell.claims(space);
+    /** @type {number[]} */
+    const latencies = [];
+    const base = Math.floor(performance.timeOrigin + performance.now()) * 1000;
+    const began = performance.now();
+    const until = began + seconds * 1000;
+    let next = 0;
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        for (let now = performance.now(); now < until; now = performance.now()) {
+          const from = base + size * next++;
+          const { ok } = await claims.claim(from, from + size - 1);
+          if (!ok) throw new Error('a range of its own was refused');
+          latencies.push(performance.now() - now);
+        }
+      }),
+    );
+    const tookMs = performance.now() - began;
+    return {
+      perSecond: (latencies.length / tookMs) * 1000,
+      p50Us: quantile(latencies, 0.5) * 1000,
+      p99Us: quantile(latencies, 0.99) * 1000,
+    };
+  },
+
+  /** Unique ids, one after the other. @param {{ space: string, seconds: number, how: 'for await' | 'take' }} details */
+  async ids({ space, seconds, how }) {
+    const source = cell.claims(space).ids();
+    await source.next();
+    const began = performance.now();
+    const until = began + seconds * 1000;
+    let [count, highest] = [0, 0];
+    if (how === 'for await') {
+      for await (const id of source) {
+        highest = Math.max(highest, id);
+        if (++count % 1024 === 0 && performance.now() >= until) break;
+      }
+    } else {
+      while (count % 1024 !== 0 || performance.now() < until) {
+        if (source.take() === undefined) await source.next();
+        count++;
+      }
+    }
+    const tookMs = performance.now() - began;
+    await source.return();
+    return { perSecond: (count / tookMs) * 1000, highest };
+  },
+
+  close: () => cell.close(),
+});

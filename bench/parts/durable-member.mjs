@@ -1,0 +1,19 @@
+/** A member with a data directory, which does not wait until it votes: it may be killed before. */
+import { joinCell } from '../../dist/api/index.js';
+import { serve } from './processes.mjs';
+
+/** @type {import('../../dist/api/index.js').Cell} */
+let cell;
+
+serve({
+  async join(options) {
+    cell = await joinCell(options);
+  },
+  ready: () => cell.ready(),
+  /** How far its disk for claims is, and those of the others. */
+  disks: async () => (await cell.status()).map(({ id, claims }) => ({ id, claims })),
+  cpuUs() {
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  },
+});
