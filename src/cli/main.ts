@@ -29,9 +29,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   elect: { summary: 'lead, or see who leads', load: async () => (await import('./commands/elect.ts')).electCommand },
   ls: { summary: 'list the leases that are held', load: async () => (await import('./commands/ls.ts')).lsCommand },
   watch: { summary: 'tell of changes of leases', load: async () => (await import('./commands/watch.ts')).watchCommand },
+  claim: { summary: 'claim integers that nobody else will ever get', load: async () => (await import('./commands/claim.ts')).claimCommand },
   status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
   bootstrap: {
-    summary: 'end the silence of a brand-new cell',
+    summary: 'begin a brand-new cell, or its claims',
     load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
   },
   store: { summary: 'set up, examine and clear a store', load: async () => (await import('./commands/store.ts')).storeCommand },

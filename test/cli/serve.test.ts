@@ -56,7 +56,10 @@ describe('a member that is served', () => {
       await c.says(/keeps its restart silence/);
       const { members } = JSON.parse(tenure(['status', '--json'], '', fresh.env).stdout) as { members: { silentForMs: number }[] };
       expect(members.every(({ silentForMs }) => silentForMs > 60_000)).toBe(true);
-      expect(tenure(['bootstrap', '--yes', '--json'], '', fresh.env)).toMatchObject({ code: 0, stdout: '{"bootstrapped":true}\n' });
+      expect(tenure(['bootstrap', '--yes', '--json'], '', fresh.env)).toMatchObject({
+        code: 0,
+        stdout: '{"bootstrapped":true,"claims":false}\n',
+      });
       expect(tenure(['acquire', 'x'], '', fresh.env).code).toBe(0);
     } finally {
       await fresh.end();

@@ -48,10 +48,11 @@ export class ServedCell {
     return this;
   }
 
-  /** Starts all members and waits until they vote. */
-  async start(): Promise<this> {
+  /** Starts all members, with data directories if they are to have disks, and waits until they vote. */
+  async start(hasDisks = false): Promise<this> {
     await this.prepare();
-    await Promise.all(this.ids.map((id) => this.serve(id).says(/all members are connected/)));
+    const args = (id: string): string[] => (hasDisks ? ['--data-dir', join(this.folder, `data-${id}`)] : []);
+    await Promise.all(this.ids.map((id) => this.serve(id, args(id)).says(/all members are connected/)));
     return this;
   }
 

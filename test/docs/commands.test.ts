@@ -17,12 +17,12 @@ function patternOf(output: string): RegExp {
   return new RegExp(`^${patterns.join('')}$`);
 }
 
-type Surroundings = 'nothing' | 'a cell' | 'free ports';
+type Surroundings = 'nothing' | 'a cell' | 'a cell with disks' | 'free ports';
 
 /** What a page's commands find around them. Its own cell a page starts on free ports, with short terms. */
 const PAGES: Readonly<Record<string, Surroundings>> = {
   'README.md': 'nothing',
-  'docs/cli.md': 'a cell',
+  'docs/cli.md': 'a cell with disks',
   'docs/errors.md': 'nothing',
   'docs/research/explorer.md': 'nothing',
   'docs/operations.md': 'a cell',
@@ -37,12 +37,13 @@ describe.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
     .filter(({ language }) => language === 'console')
     .map(({ text, line }) => ({ line, shown: shownIn(text) }));
   const session = new Session();
-  const cell = around === 'a cell' ? new ServedCell() : null;
+  const hasDisks = around === 'a cell with disks';
+  const cell = around === 'a cell' || hasDisks ? new ServedCell() : null;
   const printed: string[] = [];
 
   beforeAll(async () => {
     const env: Record<string, string> = {};
-    if (cell) Object.assign(env, (await cell.start()).env);
+    if (cell) Object.assign(env, (await cell.start(hasDisks)).env);
     if (around === 'free ports') {
       const [a, b, c] = await freePorts(3);
       Object.assign(env, { TENURE_MEMBERS: `a=127.0.0.1:${a},b=127.0.0.1:${b},c=127.0.0.1:${c}`, TENURE_MAX_TERM: '2s' });

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GRACE_US } from '../../src/api/cell/adoption.ts';
+import { BLOCK_MAX } from '../../src/api/claims/claim-space.ts';
+import { BLOCK_MIN } from '../../src/api/claims/ids.ts';
 import { CONNECT_TIMEOUT } from '../../src/api/cell/options.ts';
 import { MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/engines/terms.ts';
 import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/observing/history-file.ts';
@@ -19,7 +21,10 @@ import { openTestCell } from '../../src/api/testing/test-cell.ts';
 import { BACKLOG_MAX, WatchFeed } from '../../src/api/watches/feed.ts';
 import {
   ALL_RULES,
+  CLAIMS_MAX,
   deriveTiming,
+  INTEGER_MAX,
+  INTERVAL_LIMITS,
   MEMBER_LIMITS,
   META_BYTES_MAX,
   MAX_TERM_US_MAX,
@@ -54,6 +59,7 @@ import { DataDir, KeepAlive, ROOM_BYTES } from '../../src/runtime/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { MEMBER_IDS_BYTES_MAX, MEMBERS_MAX, SECRET_BYTES_MIN, TCP_LIMITS, type TcpLimits } from '../../src/transport/index.ts';
 import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
+import { IntervalCell } from '../core/intervals/cell.ts';
 import { TcpCell } from '../transport/cell.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
@@ -222,6 +228,63 @@ const LIMITS: Record<string, Limit> = {
       const names = Array.from({ length: ACQUIRE_ALL_MAX + 1 }, (_, i) => `n${i}`);
       await refused(client.acquireAll(names), 'TENURE_LIMIT');
       expect(await client.acquireAll([])).toEqual([]);
+    },
+  },
+  'an integer that is claimed, the size of a block': {
+    value: `0 to ${INTEGER_MAX}; of a block from 1 on`,
+    standard: '',
+    async cross() {
+      await using disks = await openTestCell({ keepVotes: true });
+      const claims = disks.member('a').claims('x');
+      await refused(claims.claim(0, INTEGER_MAX + 1), 'TENURE_BAD_INTERVAL');
+      await refused(claims.claim(-1, 0), 'TENURE_BAD_INTERVAL');
+      await refused(claims.next(0), 'TENURE_BAD_INTERVAL');
+      expect(await claims.claim(0, INTEGER_MAX)).toMatchObject({ ok: true });
+    },
+  },
+  'claims of a process that are under way': {
+    value: String(CLAIMS_MAX),
+    standard: '',
+    async cross() {
+      await using disks = await openTestCell({ keepVotes: true });
+      for (const id of ['b', 'c']) disks.crash(disks.member(id));
+      const claims = disks.member('a').claims('x');
+      const waiting = Array.from({ length: CLAIMS_MAX }, (_, i) => claims.claim(i, i).catch(() => undefined));
+      await refused(claims.claim(CLAIMS_MAX, CLAIMS_MAX), 'TENURE_LIMIT');
+      await disks.close();
+      await Promise.all(waiting);
+    },
+  },
+  'spaces, and intervals that are taken or claimed, that a member keeps': {
+    value: `${INTERVAL_LIMITS.spaces} spaces, ${INTERVAL_LIMITS.entries} intervals`,
+    standard: '',
+    async cross() {
+      for (const limits of [
+        { ...INTERVAL_LIMITS, spaces: 1 },
+        { ...INTERVAL_LIMITS, entries: 1 },
+      ]) {
+        const cores = new IntervalCell({ members: 1, rttUs: 1000, limits }, 2);
+        cores.bootstrap();
+        for (const [i, space] of ['s', 't'].entries()) {
+          cores.command(1, { kind: 'claim', claim: i + 1, space, from: 0, to: 9 });
+          cores.deliver();
+        }
+        expect(cores.last(1, 'granted')?.claim).toBe(1);
+        expect(cores.last(1, 'refused')).toMatchObject({ claim: 2, why: 'limit' });
+      }
+    },
+  },
+  'ids that are claimed at once': {
+    value: `${BLOCK_MIN} to ${BLOCK_MAX}`,
+    standard: String(BLOCK_MAX),
+    async cross() {
+      await using disks = await openTestCell({ keepVotes: true });
+      const claims = disks.member('a').claims('x');
+      await claims.ids().next();
+      expect(await claims.next(1)).toEqual({ from: BLOCK_MIN, to: BLOCK_MIN });
+      await claims.ids({ blockMax: 3 }).next();
+      expect(await claims.next(1)).toEqual({ from: BLOCK_MIN + 4, to: BLOCK_MIN + 4 });
+      expect(() => claims.ids({ blockMax: 0 })).toThrow(coded('TENURE_BAD_INTERVAL'));
     },
   },
   'leases and questions of a process, from its start on': {

@@ -4,12 +4,15 @@ import { Command } from 'commander';
 import {
   AgreementReferee,
   AnswerReferee,
+  AtMostOnceReferee,
   BeliefReferee,
+  ClaimReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
   gatherHistories,
   lemmaReferees,
+  MandatoryReferee,
   Panel,
   parseHistory,
   RegularityReferee,
@@ -81,18 +84,26 @@ const ONE_CLOCK_KINDS: readonly RecordKind[] = [
   'delivered',
 ];
 
+const CLAIMS_BY_WALL = 'whether a claim was refused for a reason (who was first, and who else claims, no history of one process says)';
+
 /** What is judged in true time, and what is left of it when each record has the clock of its own machine. What a history has and nobody judges is named. */
 function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<RecordKind>): { referees: Referee[]; notJudged: string[] } {
   const referees: Referee[] = [new DeadlineReferee(), new RequestReferee(), new Unjudged(['queued'], WAITERS)];
   const notJudged = kinds.has('queued') ? [`the order of waiters (${WAITERS})`] : [];
+  // Exclusion of integers needs no clock.
+  referees.push(new AtMostOnceReferee(), new ClaimReferee());
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
     // Liars ask for leases and tell nobody.
     referees.push(new AnswerReferee(false), new BeliefReferee(false), ...lemmaReferees());
+    // As the paper has it: whether refused requests are recorded no history says.
+    referees.push(new MandatoryReferee('ever-claimed'));
     return { referees, notJudged };
   }
   referees.push(new Unjudged(ONE_CLOCK_KINDS, 'their order is the order of clocks'));
   notJudged.push(...(kinds.has('believed') ? ['belief'] : []), 'certain answers', 'regularity', 'agreement', 'total-order', 'R1 to R5');
+  referees.push(new Unjudged(['recalled', 'cleared', 'denied'], CLAIMS_BY_WALL));
+  if (kinds.has('denied')) notJudged.push(CLAIMS_BY_WALL);
   if (clockBoundUs === undefined) {
     notJudged.unshift('exclusion and fencing (the header states no clockBoundUs)');
   } else {

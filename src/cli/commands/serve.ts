@@ -117,7 +117,10 @@ function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logg
     if (state === 'ready' || state === 'degraded') ready.write();
     else ready.remove();
   });
-  cell.on('failure', () => failed.abort());
+  // A service beside leases that has failed is logged; leases go on.
+  cell.on('failure', ({ details }) => {
+    if (details['service'] === undefined) failed.abort();
+  });
   cell.on('warning', ({ code, message }) => {
     if (code === 'TENURE_CLOCK_SKEW' || code === 'TENURE_CLOCK_AHEAD') log.warn({ code }, message);
   });

@@ -47,6 +47,7 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
         rttMs: milliseconds(stats?.rttUs),
         offsetMs: milliseconds(stats?.offsetUs),
         pace,
+        claims: standings[member]?.claims ?? null,
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
       }));
       const { engine } = cell;
@@ -59,7 +60,8 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
     });
 }
 
-type Standing = Pick<Awaited<ReturnType<Cell['status']>>[number], 'id' | 'reached' | 'silentForMs'>;
+type CellStatus = Awaited<ReturnType<Cell['status']>>[number];
+type Standing = Pick<CellStatus, 'id' | 'reached' | 'silentForMs'>;
 
 interface MemberStatus {
   readonly id: string;
@@ -72,6 +74,8 @@ interface MemberStatus {
   readonly rttMs: number | null;
   readonly offsetMs: number | null;
   readonly pace: 'unknown' | 'alike' | 'faster' | 'slower';
+  /** How far the disk is that it answers claims from. */
+  readonly claims: CellStatus['claims'];
   readonly error: string | null;
 }
 
@@ -99,8 +103,9 @@ function print(
   process.stdout.write(
     `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`,
   );
-  const head = ['MEMBER', 'ADDRESS', 'STATE', 'ROUND TRIP', 'CLOCK'].map(dim);
-  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, pace, error }) => [
+  const hasClaims = members.some(({ claims }) => claims !== null);
+  const head = ['MEMBER', 'ADDRESS', 'STATE', ...(hasClaims ? ['CLAIMS'] : []), 'ROUND TRIP', 'CLOCK'].map(dim);
+  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, pace, claims, error }) => [
     bold(id),
     address,
     !connected
@@ -114,10 +119,21 @@ function print(
             : isTold && answered.has(id)
               ? yellow('silent')
               : green('reached'),
+    ...(hasClaims ? [claimsText(claims)] : []),
     rttMs === null ? '-' : glance(rttMs),
     connected ? clockText(offsetMs, pace) : dim(error ?? ''),
   ]);
   process.stdout.write(table([head, ...rows]));
+}
+
+/** What a member that joins has of the others. */
+function claimsText(claims: MemberStatus['claims']): string {
+  const { green, yellow, red } = paletteFor(process.stdout);
+  if (claims === null) return '-';
+  const { phase, noted, copied, needed } = claims;
+  if (phase === 'ready') return green(phase);
+  if (phase === 'failed') return red(phase);
+  return yellow(phase === 'joining' ? `joining, noted ${noted} and copied ${copied} of ${needed}` : phase);
 }
 
 function clockText(offsetMs: number | null, pace: MemberStatus['pace']): string {
