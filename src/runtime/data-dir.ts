@@ -34,6 +34,12 @@ const SERVICES = 'service/';
 const SECTION = '_section/';
 const INSTALL = 'npm install lmdb';
 
+/**
+ * A transaction begins at the end of a turn, however much the turn writes: by default the library begins one with the sixth write, and
+ * the rest of the turn waits for another flush. Its own batches of a turn are off: each has a promise that rejects where nobody waits for it.
+ */
+const TURN_BY_TURN = { overlappingSync: false, eventTurnBatching: false, txnStartThreshold: 2 ** 30 };
+
 interface Identity {
   readonly format: number;
   readonly cell: string;
@@ -53,6 +59,7 @@ export class DataDir implements Disk {
   readonly #path: string;
   readonly #freeBytes: (path: string) => number;
   #closing: Promise<void> | null = null;
+  #isRoomKnown = false;
 
   private constructor(db: Lmdb.RootDatabase<Uint8Array, string>, lock: DirLock, path: string, past: Past, free: (path: string) => number) {
     this.#path = path;
@@ -75,9 +82,7 @@ export class DataDir implements Disk {
       const damage = damageOf(full);
       if (damage !== null) throw corrupt(full, damage);
       if (free(full) < ROOM_BYTES) throw unusable(full, `less than ${ROOM_BYTES} bytes are free`);
-      // Its own batches would have a promise that nobody could wait for; writes of one turn are one transaction without them.
-      const unbatched = { overlappingSync: false, eventTurnBatching: false };
-      db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...unbatched });
+      db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...TURN_BY_TURN });
       lock = await DirLock.take(db, full);
       return new DataDir(db, lock, full, await beBorn(db, full, options), free);
     } catch (error) {
@@ -138,13 +143,22 @@ export class DataDir implements Disk {
     let writing: Promise<boolean>;
     if (this.#closing) return;
     try {
-      if (this.#freeBytes(this.#path) < ROOM_BYTES) throw new Error('no room');
+      if (!this.#hasRoom()) throw new Error('no room');
       writing = begin();
     } catch {
       setImmediate(done, false, null);
       return;
     }
     void tellWhenWritten(writing, done);
+  }
+
+  /** Asked once a turn: {@link ROOM_BYTES} is for all that a turn writes, and asking costs as much as a write. */
+  #hasRoom(): boolean {
+    if (this.#isRoomKnown) return true;
+    if (this.#freeBytes(this.#path) < ROOM_BYTES) return false;
+    this.#isRoomKnown = true;
+    setImmediate(() => (this.#isRoomKnown = false));
+    return true;
   }
 
   close(): Promise<void> {
