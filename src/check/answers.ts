@@ -1,9 +1,9 @@
 /**
  * Certain answers: what is told for certain was so at some instant between question and answer. Of a name: that nobody holds
- * it; or that nobody else does, and the one that is named has asked for it and nobody was granted it since. Of a list: every lease that one process held from its
+ * it; or that nobody else does but readers beside a reader, and the one that is named has asked for it and nobody was granted it since. Of a list: every lease that one process held from its
  * beginning to its end is on it. Needs records in true time. An instant is what lies between two records.
  */
-import type { Json } from '../kernel/index.ts';
+import type { Json, LeaseMode } from '../kernel/index.ts';
 import type { Answered, Granted, Happened, HistoryRecord, Listed, Queried, RecordKind } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
 import { inOrder, whoSeen, type Perspective, type WhoMemory } from './memory.ts';
@@ -11,6 +11,7 @@ import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
 interface Tenure extends Pick<Granted, 'node' | 'incarnation' | 'token'> {
+  readonly mode: LeaseMode;
   /** Numbers of records: it lasts from the one that opened it up to the one that closed it. */
   readonly opened: number;
   closed: number;
@@ -34,7 +35,14 @@ interface AnswerMemory {
     scope: string,
     resource: string,
   ])[];
-  readonly tenures: readonly (readonly [resource: string, who: WhoMemory, token: number, opened: number, closed: number | null])[];
+  readonly tenures: readonly (readonly [
+    resource: string,
+    who: WhoMemory,
+    token: number,
+    mode: LeaseMode,
+    opened: number,
+    closed: number | null,
+  ])[];
   readonly askers: readonly (readonly [resource: string, incarnation: number])[];
   readonly newest: readonly (readonly [resource: string, incarnation: number, token: number])[];
   readonly succeeded: readonly (readonly [resource: string, incarnation: number, token: number, at: number])[];
@@ -50,7 +58,7 @@ export class AnswerReferee implements Referee {
   readonly #tenures = new Map<string, Tenure[]>();
   /** Which incarnations have ever asked for a resource. */
   readonly #askers = new Map<string, Set<number>>();
-  /** The newest grant of each resource; and by resource, incarnation and token the number of the record that granted the next. */
+  /** The newest exclusive grant of each resource; and by resource, incarnation and token the number of the record that granted the next. */
   readonly #newest = new Map<string, string>();
   readonly #succeeded = new Map<string, number>();
   #open = 0;
@@ -114,6 +122,7 @@ export class AnswerReferee implements Referee {
           resource,
           whoSeen(one, seen),
           one.token,
+          one.mode,
           back(one.opened),
           one.closed === Infinity ? null : back(one.closed),
         ]),
@@ -144,10 +153,11 @@ export class AnswerReferee implements Referee {
       open.set(query, { record, began: this.#records - began, listed: new Set(listed) });
       this.#open++;
     }
-    for (const [resource, [node, incarnation], token, opened, closed] of tenures) {
+    for (const [resource, [node, incarnation], token, mode, opened, closed] of tenures) {
       const all = this.#tenures.get(resource) ?? [];
       this.#tenures.set(resource, all);
-      all.push({ node, incarnation, token, opened: this.#records - opened, closed: closed === null ? Infinity : this.#records - closed });
+      const [from, to] = [this.#records - opened, closed === null ? Infinity : this.#records - closed];
+      all.push({ node, incarnation, token, mode, opened: from, closed: to });
     }
     for (const [resource, incarnation] of askers) this.#asksFor(resource, incarnation);
     for (const [resource, incarnation, token] of newest) this.#newest.set(resource, keyOf(resource, incarnation, token));
@@ -161,17 +171,18 @@ export class AnswerReferee implements Referee {
     else this.#askers.set(resource, new Set([incarnation]));
   }
 
-  #grant({ resource, node, incarnation, token }: Granted): void {
+  #grant({ resource, node, incarnation, token, mode = 'exclusive' }: Granted): void {
     const before = this.#newest.get(resource);
     const key = keyOf(resource, incarnation, token);
     if (before !== undefined && before !== key && !this.#succeeded.has(before)) this.#succeeded.set(before, this.#records);
-    this.#newest.set(resource, key);
+    // Readers come beside each other, not after each other.
+    if (mode === 'exclusive') this.#newest.set(resource, key);
     // Where a store has lost what was written, a token can come again: this lease has no successor yet.
     this.#succeeded.delete(key);
     const tenures = this.#tenures.get(resource) ?? [];
     // What no question that is open can have met is over.
     const kept = this.#open > 0 ? tenures : tenures.filter(({ closed }) => closed === Infinity);
-    kept.push({ node, incarnation, token, opened: this.#records, closed: Infinity });
+    kept.push({ node, incarnation, token, mode, opened: this.#records, closed: Infinity });
     this.#tenures.set(resource, kept);
   }
 
@@ -203,7 +214,11 @@ export class AnswerReferee implements Referee {
         question,
         `is held by #${holder} with token ${token}, though it was granted to another before the question`,
       );
-    const others = (this.#tenures.get(resource) ?? []).filter((one) => one.incarnation !== holder || one.token !== token);
+    const tenures = this.#tenures.get(resource) ?? [];
+    const isNamed = (one: Tenure): boolean => one.incarnation === holder && one.token === token;
+    // One that is over by now was perhaps a reader.
+    const mayRead = holder !== undefined && !tenures.some((one) => isNamed(one) && one.mode === 'exclusive');
+    const others = tenures.filter((one) => !isNamed(one) && !(mayRead && one.mode === 'shared'));
     if (!covers(others, question.began, this.#records)) return null;
     const other = others.findLast(({ opened }) => opened < this.#records) as Tenure;
     const said = holder === undefined ? 'is free' : `is held by #${holder} with token ${token}`;

@@ -1,9 +1,9 @@
 /**
- * Belief (P6): a learner does not believe in a lease after the next one was granted. A `believed` record is one look
+ * Belief (P6): a learner does not believe in a lease after the next one was granted; of readers beside each other none is the next. A `believed` record is one look
  * at what a learner believes at that instant, by its own clocks. Over links that lose messages nobody can promise that
  * a release was heard of: where `releasesHeard` is false, a lease that was given back before its end is not judged.
  */
-import type { Json } from '../kernel/index.ts';
+import { modesClash, type Json, type LeaseMode } from '../kernel/index.ts';
 import type { HistoryRecord, RecordKind } from './history.ts';
 import { inOrder } from './memory.ts';
 import type { Referee, Violation } from './referee.ts';
@@ -11,13 +11,14 @@ import { instant, party, quoted } from './wording.ts';
 
 interface Grants {
   newest: number;
+  mode: LeaseMode;
   /** Tokens granted before the newest; true where the lease was given back before its end, and nobody promised that this is heard. */
   readonly past: Map<number, boolean>;
 }
 
 interface BeliefMemory {
   /** With the tokens of before that are judged. */
-  readonly grants: readonly (readonly [resource: string, newest: number, judged: readonly number[]])[];
+  readonly grants: readonly (readonly [resource: string, newest: number, mode: LeaseMode, judged: readonly number[]])[];
   readonly released: readonly string[];
 }
 
@@ -38,11 +39,13 @@ export class BeliefReferee implements Referee {
     switch (record.kind) {
       case 'granted': {
         const grants = this.#grants.get(record.resource);
+        const { token, mode = 'exclusive' } = record;
         if (grants === undefined) {
-          this.#grants.set(record.resource, { newest: record.token, past: new Map() });
-        } else if (grants.newest !== record.token) {
+          this.#grants.set(record.resource, { newest: token, mode, past: new Map() });
+        } else if (grants.newest !== token && modesClash(mode, grants.mode)) {
           grants.past.set(grants.newest, this.#released.has(keyOf(record.resource, grants.newest)));
-          grants.newest = record.token;
+          grants.newest = token;
+          grants.mode = mode;
         }
         return null;
       }
@@ -68,9 +71,10 @@ export class BeliefReferee implements Referee {
   }
 
   snapshot(): Json {
-    const grants = [...this.#grants].map(([resource, { newest, past }]): BeliefMemory['grants'][number] => [
+    const grants = [...this.#grants].map(([resource, { newest, mode, past }]): BeliefMemory['grants'][number] => [
       resource,
       newest,
+      mode,
       inOrder([...past].filter(([, wasReleased]) => !wasReleased).map(([token]) => token)),
     ]);
     return { grants: inOrder(grants), released: inOrder(this.#released) };
@@ -78,8 +82,8 @@ export class BeliefReferee implements Referee {
 
   restore(memory: Json): void {
     const { grants, released } = memory as unknown as BeliefMemory;
-    for (const [resource, newest, judged] of grants)
-      this.#grants.set(resource, { newest, past: new Map(judged.map((token) => [token, false])) });
+    for (const [resource, newest, mode, judged] of grants)
+      this.#grants.set(resource, { newest, mode, past: new Map(judged.map((token) => [token, false])) });
     for (const key of released) this.#released.add(key);
   }
 }

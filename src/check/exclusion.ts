@@ -1,11 +1,11 @@
 /**
- * Exclusion: at most one hold of a resource is open at any instant. A hold opens with `granted` and
+ * Exclusion: at most one hold of a resource is open at any instant, or any number that are all shared. A hold opens with `granted` and
  * closes with `ended` or with the crash of its incarnation.
  * The writer of the history guarantees: a hold whose own clocks have passed its deadline is closed by
  * an `ended` record (reason `deadline`) before any other record of that resource. So this referee
  * reads no clocks, and a hold that is open in the history is one its holder believes in.
  */
-import type { Json } from '../kernel/index.ts';
+import { modesClash, type Json } from '../kernel/index.ts';
 import type { Granted, HistoryRecord, RecordKind, Renewed, Used } from './history.ts';
 import { OpenHolds } from './holds.ts';
 import type { Perspective } from './memory.ts';
@@ -52,8 +52,10 @@ export class ExclusionReferee implements Referee {
   }
 
   #overlap(act: Granted | Renewed | Used, did: string): Violation | null {
-    const other = this.#holds.newest(act.resource);
-    if (other === undefined) return null;
+    const { mode = 'exclusive' } = act;
+    let other = this.#holds.newest(act.resource) ?? null;
+    while (other !== null && !modesClash(mode, other.mode)) other = other.next;
+    if (other === null) return null;
     const message =
       `${party(act)} ${did} ${quoted(act.resource)} with token ${act.token} at ${instant(act.at)}, ` +
       `while ${party(other)} holds it with token ${other.token}${other.since === null ? '' : ` since ${instant(other.since)}`}`;

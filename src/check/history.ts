@@ -3,6 +3,7 @@
  * time; real processes write it by their own wall clocks. Referees read nothing else.
  * The schema is documented in `docs/research/simulator.md`; `parseHistory` refuses what does not fit it.
  */
+import type { LeaseMode } from '../kernel/index.ts';
 
 /** What every record says. */
 export interface Happened {
@@ -39,12 +40,16 @@ export interface Granted extends Happened {
   token: number;
   /** How much longer the holder may act, by its own clock, when the lease was handed to it. */
   remainingUs: number;
+  /** `exclusive` where it is absent. */
+  mode?: LeaseMode;
 }
 export interface Renewed extends Happened {
   kind: 'renewed';
   resource: string;
   token: number;
   remainingUs: number;
+  /** `exclusive` where it is absent. */
+  mode?: LeaseMode;
 }
 /** The holder acted under the lease. `remainingUs` by its own clocks: negative is past its deadline. */
 export interface Used extends Happened {
@@ -52,6 +57,8 @@ export interface Used extends Happened {
   resource: string;
   token: number;
   remainingUs: number;
+  /** `exclusive` where it is absent. */
+  mode?: LeaseMode;
 }
 export interface Ended extends Happened {
   kind: 'ended';
@@ -231,6 +238,11 @@ export type HistoryRecord =
   | Crashed;
 
 export type RecordKind = HistoryRecord['kind'];
+
+/** What a record says of a mode: nothing where the lease is exclusive. */
+export function modeWords(mode: LeaseMode | undefined): { mode?: LeaseMode } {
+  return mode === undefined || mode === 'exclusive' ? {} : { mode };
+}
 
 /** Whether it is about a question, and so about everything that is held at that instant. */
 export function isOfQuestion(kind: RecordKind): boolean {

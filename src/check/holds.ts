@@ -2,20 +2,21 @@
  * The holds open now, by resource: opened by `granted`, closed by `ended` or by the crash of their
  * incarnation. A closed hold leaves nothing behind. What an overlap means is for the referees.
  */
-import type { Json } from '../kernel/index.ts';
+import type { Json, LeaseMode } from '../kernel/index.ts';
 import type { Granted } from './history.ts';
 import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
 
 export interface Hold extends Pick<Granted, 'node' | 'incarnation' | 'token'> {
   /** `at` of its grant, for messages; null where that was not remembered. */
   readonly since: number | null;
-  /** The next older hold of the same resource; null in every correct history. */
+  readonly mode: LeaseMode;
+  /** The next older hold of the same resource; in a correct history both are shared. */
   next: Hold | null;
 }
 
-type HoldMemory = readonly [resource: string, who: WhoMemory, token: number];
+type HoldMemory = readonly [resource: string, who: WhoMemory, token: number, mode: LeaseMode];
 
-type Holding = Pick<Granted, 'node' | 'incarnation' | 'resource' | 'token'>;
+type Holding = Pick<Granted, 'node' | 'incarnation' | 'resource' | 'token' | 'mode'>;
 
 function isOf(hold: Hold, act: Holding): boolean {
   return hold.token === act.token && hold.node === act.node && hold.incarnation === act.incarnation;
@@ -74,18 +75,20 @@ export class OpenHolds {
   snapshot(seen: Perspective): Json {
     const holds: HoldMemory[] = [];
     for (const [resource, newest] of this.#newest) {
-      for (let hold: Hold | null = newest; hold !== null; hold = hold.next) holds.push([resource, whoSeen(hold, seen), hold.token]);
+      for (let hold: Hold | null = newest; hold !== null; hold = hold.next) {
+        holds.push([resource, whoSeen(hold, seen), hold.token, hold.mode]);
+      }
     }
     return inOrder(holds);
   }
 
   restore(memory: Json): void {
-    for (const [resource, [node, incarnation], token] of memory as readonly HoldMemory[])
-      this.#open({ node, incarnation, resource, token }, null);
+    for (const [resource, [node, incarnation], token, mode] of memory as readonly HoldMemory[])
+      this.#open({ node, incarnation, resource, token, mode }, null);
   }
 
-  #open({ node, incarnation, token, resource }: Holding, since: number | null): void {
-    this.#newest.set(resource, { node, incarnation, token, since, next: this.#newest.get(resource) ?? null });
+  #open({ node, incarnation, token, resource, mode = 'exclusive' }: Holding, since: number | null): void {
+    this.#newest.set(resource, { node, incarnation, token, mode, since, next: this.#newest.get(resource) ?? null });
   }
 
   #replaceNewest(resource: string, hold: Hold | null): void {

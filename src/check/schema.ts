@@ -3,6 +3,7 @@
  * they are written, what a field accepts and what it means. Reader, writer and documentation all work
  * from this table, and the compiler holds it against the interfaces in `history.ts`.
  */
+import type { LeaseMode } from '../kernel/index.ts';
 import type { Happened, HistoryRecord } from './history.ts';
 
 /**
@@ -56,6 +57,11 @@ const request: FieldOf<number, false> = {
   means: 'the number of the request, unique within the incarnation',
 };
 const token: FieldOf<number, false> = { accepts: 'number', optional: false, means: 'the fencing token' };
+const mode: FieldOf<LeaseMode, true> = {
+  accepts: { exclusive: 'nobody else holds it', shared: 'others may hold it too, in this mode' },
+  optional: true,
+  means: 'how it is held; exclusive if absent',
+};
 const query: FieldOf<number, false> = {
   accepts: 'count',
   optional: false,
@@ -97,6 +103,7 @@ export const HISTORY_SCHEMA: HistorySchema = {
         optional: false,
         means: 'how much longer the holder may act, by its own clocks, at the hand-over',
       },
+      mode,
     },
   },
   renewed: {
@@ -105,6 +112,7 @@ export const HISTORY_SCHEMA: HistorySchema = {
       resource,
       token,
       remainingUs: { accepts: 'integer', optional: false, means: 'how much longer it may act now, by its own clocks' },
+      mode,
     },
   },
   used: {
@@ -113,6 +121,7 @@ export const HISTORY_SCHEMA: HistorySchema = {
       resource,
       token,
       remainingUs: { accepts: 'integer', optional: false, means: 'time left by its own clocks; 0 or less is past its deadline' },
+      mode,
     },
   },
   ended: {

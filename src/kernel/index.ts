@@ -6,6 +6,7 @@ export * from './errors.ts';
 export * from './ids.ts';
 export * from './intervals.ts';
 export * from './keyed-hash.ts';
+export * from './lease-mode.ts';
 export * from './names.ts';
 export * from './number-map.ts';
 export * from './prefix-tree.ts';

@@ -2,10 +2,11 @@
  * Turns what users and actors tell into a history, and shows it to the referees: the same in worlds and on stages. A hold is closed
  * when its holder's own clocks have passed, before anything else is written down of the resource.
  */
-import { wallUs, type Json, type MonoUs, type WallUs } from '../kernel/index.ts';
+import { wallUs, type Json, type LeaseMode, type MonoUs, type WallUs } from '../kernel/index.ts';
 import {
   inOrder,
   isOfQuestion,
+  modeWords,
   Panel,
   whoSeen,
   type HistoryRecord,
@@ -24,6 +25,7 @@ export type ApplicationReport =
       readonly request: number;
       readonly token: number;
       readonly deadline: HoldDeadline;
+      readonly mode?: LeaseMode | undefined;
     }
   | { readonly kind: 'renewed'; readonly resource: string; readonly token: number; readonly deadline: HoldDeadline }
   | { readonly kind: 'used'; readonly resource: string; readonly token: number }
@@ -46,8 +48,8 @@ export abstract class Teller {
     this.record({ kind: 'abandoned', resource, request });
   }
 
-  granted(resource: string, request: number, token: number, deadline: HoldDeadline): void {
-    this.report({ kind: 'granted', resource, request, token, deadline });
+  granted(resource: string, request: number, token: number, deadline: HoldDeadline, mode?: LeaseMode): void {
+    this.report({ kind: 'granted', resource, request, token, deadline, mode });
   }
 
   renewed(resource: string, token: number, deadline: HoldDeadline): void {
@@ -87,7 +89,7 @@ type Written = (record: HistoryRecord) => void;
 
 interface ChronicleMemory {
   readonly panel: Json;
-  readonly holds: readonly (readonly [resource: string, who: WhoMemory, token: number, monoUs: number, wallUs: number])[];
+  readonly holds: readonly (readonly [resource: string, who: WhoMemory, token: number, mode: LeaseMode, monoUs: number, wallUs: number])[];
 }
 
 export class Chronicle {
@@ -124,20 +126,22 @@ export class Chronicle {
     this.closePassed(resource);
     switch (told.kind) {
       case 'granted': {
-        const { request, deadline } = told;
-        this.#write({ at, node, incarnation, kind: 'granted', resource, request, token, remainingUs: this.#remainingUs(node, deadline) });
-        this.#ledger.open(resource, { node, incarnation, token, deadline });
+        const { request, deadline, mode } = told;
+        const remainingUs = this.#remainingUs(node, deadline);
+        this.#write({ at, node, incarnation, kind: 'granted', resource, request, token, remainingUs, ...modeWords(mode) });
+        this.#ledger.open(resource, { node, incarnation, token, deadline, mode });
         return;
       }
       case 'renewed': {
         const { deadline } = told;
-        this.#write({ at, node, incarnation, kind: 'renewed', resource, token, remainingUs: this.#remainingUs(node, deadline) });
+        const remainingUs = this.#remainingUs(node, deadline);
+        this.#write({ at, node, incarnation, kind: 'renewed', resource, token, remainingUs, ...modeWords(hold?.mode) });
         if (hold) hold.deadline = deadline;
         return;
       }
       case 'used': {
         const remainingUs = hold ? this.#remainingUs(node, hold.deadline) : 0;
-        this.#write({ at, node, incarnation, kind: 'used', resource, token, remainingUs });
+        this.#write({ at, node, incarnation, kind: 'used', resource, token, remainingUs, ...modeWords(hold?.mode) });
         return;
       }
       case 'ended':
@@ -172,10 +176,11 @@ export class Chronicle {
   /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
   snapshot(seen: Perspective): Json {
     const holds = [...this.#ledger.entries()].map(
-      ([resource, { node, incarnation, token, deadline }]): ChronicleMemory['holds'][number] => [
+      ([resource, { node, incarnation, token, mode, deadline }]): ChronicleMemory['holds'][number] => [
         resource,
         whoSeen({ node, incarnation }, seen),
         token,
+        mode ?? 'exclusive',
         deadline.monoUs,
         deadline.wallUs,
       ],
@@ -187,9 +192,9 @@ export class Chronicle {
   restore(memory: Json): void {
     const { panel, holds } = memory as unknown as ChronicleMemory;
     this.panel.restore(panel, this.#clocks.now());
-    for (const [resource, [node, incarnation], token, monoUs, wall] of holds) {
+    for (const [resource, [node, incarnation], token, mode, monoUs, wall] of holds) {
       const deadline = { monoUs: monoUs as MonoUs, wallUs: wall as WallUs };
-      this.#ledger.open(resource, { node: Number(node), incarnation, token, deadline });
+      this.#ledger.open(resource, { node: Number(node), incarnation, token, mode, deadline });
     }
   }
 

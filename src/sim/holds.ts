@@ -2,12 +2,15 @@
  * The open holds: which processes believe to hold which resource. A hold ends when its holder's own clocks say so, and no record of the
  * resource may come before that is written down: so what has passed is closed before each record.
  */
+import type { LeaseMode } from '../kernel/index.ts';
 import type { HoldDeadline } from './protocol.ts';
 
 export interface LedgerHold {
   readonly node: number;
   readonly incarnation: number;
   readonly token: number;
+  /** Shared, or else exclusive. */
+  readonly mode?: LeaseMode | undefined;
   deadline: HoldDeadline;
 }
 

@@ -165,7 +165,7 @@ function describeRecord(record: HistoryRecord): string {
     case 'abandoned':
       return `gives up its request ${record.request} for ${record.resource}`;
     case 'granted':
-      return `HOLDS ${record.resource} with token ${record.token} for ${formatDuration(spanUs(record.remainingUs))}`;
+      return `HOLDS ${record.resource}${record.mode === 'shared' ? ' with others' : ''} with token ${record.token} for ${formatDuration(spanUs(record.remainingUs))}`;
     case 'renewed':
       return `holds ${record.resource} (token ${record.token}) for ${formatDuration(spanUs(record.remainingUs))} from here`;
     case 'used':

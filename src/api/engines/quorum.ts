@@ -8,6 +8,7 @@ const ABILITIES: CellAbilities = {
   ordered: true,
   renew: true,
   releaseLater: false,
+  shared: false,
   watch: 'prefix',
   list: true,
   status: true,

@@ -11,6 +11,7 @@ export const ROUND_ABILITIES: CellAbilities = {
   ordered: false,
   renew: true,
   releaseLater: true,
+  shared: false,
   watch: 'none',
   list: false,
   status: false,

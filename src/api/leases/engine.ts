@@ -13,6 +13,8 @@ export interface LeaseAbilities {
   readonly renew: boolean;
   /** Leases are given back as of a later time. */
   readonly releaseLater: boolean;
+  /** Any number of readers may hold a name together. */
+  readonly shared: boolean;
   /** Of any prefix, of one name only, or not at all. */
   readonly watch: 'prefix' | 'name' | 'none';
   readonly list: boolean;
@@ -42,7 +44,7 @@ export interface LeaseCore {
 }
 
 /** What a caller may miss in an engine. Commands have words of their own for what to do instead. */
-type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater';
+type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater' | 'shared';
 
 /** `what` is what it cannot do, `instead` what to do. */
 export function unsupportedByEngine(

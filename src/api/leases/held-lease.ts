@@ -4,7 +4,7 @@
  * question, whatever timers did. Callers have a `Lease`, which shows of this only what they may use.
  */
 import { abortMarginUs } from '../../core/index.ts';
-import { parseDuration, type Duration, type TenureError } from '../../kernel/index.ts';
+import { parseDuration, type Duration, type LeaseMode, type TenureError } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
 import { lost } from './errors.ts';
 
@@ -26,6 +26,7 @@ export interface Grant {
   /** Its name as the core knows it. */
   readonly nameBytes: Uint8Array;
   readonly token: number;
+  readonly mode: LeaseMode;
   readonly termUs: number;
   /** On the monotonic clock. */
   readonly grantedUs: number;
@@ -65,6 +66,10 @@ export class HeldLease {
 
   get token(): number {
     return this.grant.token;
+  }
+
+  get mode(): LeaseMode {
+    return this.grant.mode;
   }
 
   get number(): number {

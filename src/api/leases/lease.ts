@@ -1,5 +1,5 @@
 /** A lease as its holder sees it: what may be asked of it and done with it, and no way to anything else. */
-import type { Duration } from '../../kernel/index.ts';
+import type { Duration, LeaseMode } from '../../kernel/index.ts';
 import type { HeldLease } from './held-lease.ts';
 
 /** For this package only: the lease behind what a caller has. */
@@ -9,6 +9,8 @@ export class Lease {
   readonly name: string;
   /** The fencing token: a positive safe integer that rises with every grant of this name, for ever. Pass it to whatever the lease protects. */
   readonly token: number;
+  /** Whether others may hold it too. */
+  readonly mode: LeaseMode;
   readonly #held: HeldLease;
 
   static {
@@ -19,6 +21,7 @@ export class Lease {
   constructor(held: HeldLease) {
     this.name = held.name;
     this.token = held.token;
+    this.mode = held.mode;
     this.#held = held;
   }
 

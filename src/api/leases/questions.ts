@@ -2,8 +2,8 @@
  * Questions to a quorum that wait for their answer: who holds this, what is held under a prefix. Each can be
  * given up by its signal, and all end with the service.
  */
-import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
-import { compareNames, decodeName, encodeName, encodePrefix, TenureError, type Incarnation } from '../../kernel/index.ts';
+import type { HolderHint, LeaseCommand, LeaseEvent } from '../../core/index.ts';
+import { compareNames, decodeName, encodeName, encodePrefix, TenureError, type LeaseMode } from '../../kernel/index.ts';
 import { onAbort } from '../signals.ts';
 
 export interface HolderInfo {
@@ -12,6 +12,8 @@ export interface HolderInfo {
   readonly token: number;
   /** It cannot last longer than this unless it is renewed. */
   readonly remainingMsMax: number;
+  /** `shared` if readers hold it: this is one of them. */
+  readonly mode?: LeaseMode;
 }
 
 export interface HolderAnswer {
@@ -142,6 +144,7 @@ export function tellName(name: Uint8Array): string {
   return decodeName(name, 0, name.length) ?? '';
 }
 
-export function tellHolder({ owner, token, remainingUsMax }: { owner: Incarnation; token: number; remainingUsMax: number }): HolderInfo {
-  return { incarnation: owner, token, remainingMsMax: remainingUsMax / 1000 };
+export function tellHolder({ owner, token, remainingUsMax, mode }: HolderHint): HolderInfo {
+  const told = { incarnation: owner, token, remainingMsMax: remainingUsMax / 1000 };
+  return mode === undefined ? told : { ...told, mode };
 }

@@ -3,10 +3,11 @@
  * The lease that comes of one is the lease service's.
  */
 import type { LeaseCommand, LeaseEvent, RefusalReason } from '../../core/index.ts';
-import { checkName, encodeName, NumberMap, parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
+import { checkName, encodeName, NumberMap, parseDuration, TenureError, type Duration, type LeaseMode } from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
 import type { Lease } from './lease.ts';
 import type { LeaseObserver } from '../observing/lease-observer.ts';
+import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
 import { tellHolder, type HolderInfo } from './questions.ts';
 
 export interface AcquireOptions {
@@ -17,6 +18,8 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
   /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. Only by engines that serve in order. */
   readonly onQueued?: () => void;
+  /** `shared`: any number of readers hold it together, and no writer beside them; `exclusive` unless told otherwise. Not every engine can: TENURE_UNSUPPORTED. */
+  readonly mode?: LeaseMode;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
 }
@@ -37,6 +40,7 @@ export interface PendingRequest {
   readonly name: string;
   readonly nameBytes: Uint8Array;
   readonly termUs: number;
+  readonly mode: LeaseMode;
   readonly askedUs: number;
   /** It does not wait, and is told why rather than refused. */
   readonly isTry: boolean;
@@ -55,7 +59,7 @@ interface RequestGround {
   readonly command: (command: LeaseCommand) => void;
   readonly nextNumber: () => number;
   readonly clocks: Clocks;
-  readonly maxTermUs: number;
+  readonly engine: LeaseEngine;
   readonly alive: KeepAlive;
   readonly observer: LeaseObserver;
   /** Why a request came to nothing, and what to do next, in the words of whatever grants leases. */
@@ -78,7 +82,7 @@ export class Requests {
 
   /** Of all terms asked for; the longest there is before any was. */
   get shortestTermUs(): number {
-    return Math.min(this.#shortestTermUs, this.#ground.maxTermUs);
+    return Math.min(this.#shortestTermUs, this.#ground.engine.timing.maxTermUs);
   }
 
   /** Throws what is wrong with the arguments: within the executor of a promise, that is its rejection. */
@@ -90,24 +94,31 @@ export class Requests {
     answered: PendingRequest['answered'],
     failed: PendingRequest['failed'],
   ): void {
-    const { signal, meta, onQueued } = options;
+    const { signal, meta, onQueued, mode = 'exclusive' } = options;
+    if (mode !== 'exclusive') this.#checkMode(mode);
     const nameBytes = this.#nameBytes(name);
-    const termUs = options.term === undefined ? this.#ground.maxTermUs : wholeMs(parseDuration(options.term));
+    const termUs = options.term === undefined ? this.#ground.engine.timing.maxTermUs : wholeMs(parseDuration(options.term));
     signal?.throwIfAborted();
     const number = this.#ground.nextNumber();
     const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
     if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
     this.#ground.alive.hold();
     const askedUs = this.#ground.clocks.mono();
-    this.#asking.set(number, { name, nameBytes, termUs, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
+    this.#asking.set(number, { name, nameBytes, termUs, mode, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
     this.#ground.observer.requested(name, number);
     try {
       const copy = meta === undefined ? undefined : copyMeta(meta);
-      this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy });
+      this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy, mode });
       if (termUs < this.#shortestTermUs) this.#shortestTermUs = termUs;
     } catch (error) {
       this.#cameToNothing(number, 'cancelled')?.failed(error);
     }
+  }
+
+  #checkMode(mode: string): void {
+    const { engine } = this.#ground;
+    if (mode !== 'shared') throw new TenureError('TENURE_BAD_ARGUMENT', `mode is 'exclusive' or 'shared', not '${mode}'`);
+    if (!engine.can.shared) throw unsupportedByEngine(engine, 'shared', 'has no shared leases', 'hold it exclusively');
   }
 
   /** Every one of them comes to nothing. */

@@ -62,9 +62,9 @@ export class LeaseService implements LeaseSource {
     this.clocks = clocks;
     const command = (one: LeaseCommand): void => driver.command(one);
     const nextNumber = (): number => this.#number();
-    const { maxTermUs, attemptUs } = engine.timing;
+    const { attemptUs } = engine.timing;
     this.#questions = new Questions(command, nextNumber);
-    this.#requests = new Requests({ command, nextNumber, clocks, maxTermUs, alive, observer, explain });
+    this.#requests = new Requests({ command, nextNumber, clocks, engine, alive, observer, explain });
     this.#releases = new Releases({ command, clocks, alive, attemptUs });
     this.#works = new Works(this.#releases);
     this.#watches = new Watches({
@@ -249,9 +249,9 @@ export class LeaseService implements LeaseSource {
     const asking = this.#requests.take(event.lease);
     if (!asking) return;
     const { driver, observer } = this.#ground;
-    const { name, nameBytes, termUs, askedUs } = asking;
+    const { name, nameBytes, termUs, mode, askedUs } = asking;
     const grantedUs = driver.monoUs;
-    const held = new HeldLease(this, { number: event.lease, name, nameBytes, token: event.token, termUs, grantedUs });
+    const held = new HeldLease(this, { number: event.lease, name, nameBytes, token: event.token, mode, termUs, grantedUs });
     this.#held.set(event.lease, held);
     observer.granted(held, termUs, grantedUs - askedUs, event.waited);
     const lease = new Lease(held);

@@ -2,8 +2,9 @@
  * All that is told about the leases of one process while it works. The lease service says what happened; who hears of
  * it is decided here. On the way of a lease this costs a few additions.
  */
+import { modeWords } from '../../check/index.ts';
 import type { RefusalReason } from '../../core/index.ts';
-import type { TenureError } from '../../kernel/index.ts';
+import type { LeaseMode, TenureError } from '../../kernel/index.ts';
 import { LeaseTally } from './counters.ts';
 import type { Outlets } from './outlets.ts';
 
@@ -11,6 +12,7 @@ import type { Outlets } from './outlets.ts';
 export interface ObservedLease {
   readonly name: string;
   readonly token: number;
+  readonly mode: LeaseMode;
   /** Of the request that it came of. */
   readonly number: number;
   remainingMs(): number;
@@ -43,12 +45,12 @@ export class LeaseObserver {
     this.tally.waitMs.add(waitUs);
     const isLogged = log.wants('debug');
     if (!history && !this.#outlets.hears('tenure:lease:granted') && !isLogged) return;
-    const { name, token, number: request } = lease;
+    const { name, token, number: request, mode } = lease;
     const remainingMs = lease.remainingMs();
     const remainingUs = Math.floor(remainingMs * 1000);
     const [termMs, waitMs] = [termUs / 1000, waitUs / 1000];
     // One that had run out before it could be handed over was never had.
-    if (remainingUs > 0) history?.append({ kind: 'granted', resource: name, request, token, remainingUs });
+    if (remainingUs > 0) history?.append({ kind: 'granted', resource: name, request, token, remainingUs, ...modeWords(mode) });
     else history?.append({ kind: 'abandoned', resource: name, request });
     this.#outlets.publish('tenure:lease:granted', { name, request, token, termMs, remainingMs, waitMs, queued });
     if (isLogged) log.say('debug', { name, token, waitMs }, 'lease granted');
@@ -68,10 +70,10 @@ export class LeaseObserver {
     const { history } = this.#outlets;
     this.tally.renewals++;
     if (!history && !this.#outlets.hears('tenure:lease:renewed')) return;
-    const { name, token } = lease;
+    const { name, token, mode } = lease;
     const remainingMs = lease.remainingMs();
     const remainingUs = Math.floor(remainingMs * 1000);
-    if (remainingUs > 0) history?.append({ kind: 'renewed', resource: name, token, remainingUs });
+    if (remainingUs > 0) history?.append({ kind: 'renewed', resource: name, token, remainingUs, ...modeWords(mode) });
     this.#outlets.publish('tenure:lease:renewed', { name, token, remainingMs });
   }
 

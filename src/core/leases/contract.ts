@@ -2,7 +2,7 @@
  * What any lease engine can be told to do, and what it says: the commands and events that its caller knows. An engine
  * refuses the commands it has no means for (`TENURE_UNSUPPORTED`).
  */
-import type { BallotTime, Incarnation, MonoUs, WallUs } from '../../kernel/index.ts';
+import type { BallotTime, Incarnation, LeaseMode, MonoUs, WallUs } from '../../kernel/index.ts';
 import type { OwnPace } from '../rate-watch.ts';
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
@@ -17,6 +17,8 @@ export type LeaseCommand =
       /** Renew it until it is released. */
       readonly keep: boolean;
       readonly meta?: Uint8Array | undefined;
+      /** Exclusive unless told otherwise. Most engines know nothing else, and are not asked. */
+      readonly mode?: LeaseMode | undefined;
     }
   /** Gives up an acquire that was not answered yet: no lease comes of it any more. */
   | { readonly kind: 'cancel'; readonly lease: number }
@@ -75,6 +77,8 @@ export interface HolderHint {
   readonly token: number;
   /** It cannot last longer than this. */
   readonly remainingUsMax: number;
+  /** Exclusive where it is absent. Of several readers one is named. */
+  readonly mode?: LeaseMode;
 }
 
 export interface ListedName {
