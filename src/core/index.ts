@@ -8,6 +8,7 @@ export * from './registers/round-based.ts';
 export { TELLS_LIVES } from './leases/census.ts';
 export type { SuccessionMode } from './leases/succession.ts';
 export type { NamedMessage } from './leases/named-message.ts';
+export * from './broadcast/index.ts';
 export * from './consensus/index.ts';
 export * from './intervals/index.ts';
 export * from './leases/contract.ts';

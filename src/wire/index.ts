@@ -1,4 +1,5 @@
 /** The codecs of the cores' messages. */
+export * from './broadcast.ts';
 export * from './bytes.ts';
 export * from './codec.ts';
 export * from './consensus.ts';

@@ -1,0 +1,102 @@
+/**
+ * What callers of atomic broadcast say to its cores, and hear from them. Members (`BroadcastCore`) and clients (`BroadcastClientCore`) have the same commands and events, so that a
+ * caller need not know which of the two it drives.
+ *
+ * The log is one sequence of messages. The position of a message is the count of messages up to and including it: the first is at 1, and 0 is before all. Messages of one process are
+ * delivered in the order in which it published them, each once: the log knows them by the incarnation of that process and by their numbers in it. A process counts its messages from
+ * 1 on, in the order of its `publish` commands; the events about them use these numbers, and callers count along.
+ */
+import type { Incarnation } from '../../kernel/index.ts';
+
+/** What is published. Bytes are copied by the command. */
+export interface Publication {
+  /** Of the log's names, in UTF-8; at most 255 bytes, and it may be empty. */
+  readonly name: Uint8Array;
+  readonly message: Uint8Array;
+}
+
+/** A message of the log. Its bytes are the log's: whoever keeps them longer than the next turn of the event loop, or changes them, copies them. */
+export interface LogEntry {
+  readonly position: number;
+  /** The publisher's process, its name, and the number of the message there. */
+  readonly origin: Incarnation;
+  readonly from: string;
+  readonly number: number;
+  readonly name: Uint8Array;
+  readonly message: Uint8Array;
+}
+
+/** A copy of the application's state: what the messages up to `position` have made of it. */
+export interface LogSnapshot {
+  readonly position: number;
+  readonly bytes: Uint8Array;
+}
+
+export type BroadcastCommand =
+  /**
+   * Publishes these messages, in this order. Give those of one turn of the event loop together: they travel together. Throws `TENURE_LIMIT` for one that is too large, or when there is
+   * no `room`; then none of them is published. Anything up to `room` bytes is taken; a core without anything under way takes any message of a legal size.
+   */
+  | { readonly kind: 'publish'; readonly messages: readonly Publication[] }
+  /**
+   * Asks for messages after this position: of one name, or of all if it is null. It is answered once, by `page`, `gone` or nothing before `forget`: at once if there are such messages,
+   * else when there are. `bytesMax` bounds the page, though it has at least one message. Readers are numbered by the caller; each has one question at a time.
+   */
+  | {
+      readonly kind: 'read';
+      readonly reader: number;
+      readonly after: number;
+      readonly name: Uint8Array | null;
+      readonly bytesMax: number;
+    }
+  /** This reader waits no more. */
+  | { readonly kind: 'forget'; readonly reader: number }
+  /** Where does the log end now? Answered by `end`; a client asks a member. */
+  | { readonly kind: 'look' }
+  /** Members only: keeps this copy of the application's state for readers that are too far behind; it replaces an older one. Throws `TENURE_LIMIT` if it is too large. */
+  | { readonly kind: 'offer'; readonly snapshot: LogSnapshot }
+  /** Asks for the newest copy that the asked members have, if it is after this position. Answered by `snapshot`. */
+  | { readonly kind: 'fetch'; readonly after: number }
+  /**
+   * Members only, and once: fewer than a majority remember what was decided (`stopped`), and the operator knows it. All members must be there. The group goes on with the longest log
+   * that any of them has, in another epoch; what only the forgetful ones knew is lost, acknowledged or not. Answered by `renewed`.
+   */
+  | { readonly kind: 'renew' };
+
+/**
+ * `reading`: the member's disk. `asking`: it has lost its memory and asks the others what it may have voted in. `abstaining`: it takes no part in those instances. `behind`: it votes, and
+ * copies what it lacks of the log. `ready`: it votes in all and has the log. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
+ */
+export type BroadcastStanding = 'reading' | 'asking' | 'abstaining' | 'behind' | 'ready' | 'failed' | 'silent';
+
+export type BroadcastEvent =
+  /** This process's messages `first` to `last` are decided: they are at `position` and the positions after it. */
+  | { readonly kind: 'published'; readonly first: number; readonly last: number; readonly position: number }
+  /**
+   * It is not known any more whether these messages of this process are in the log, or where: they were under way while so much was published that the log has dropped the place where they would be.
+   * They are not sent again.
+   */
+  | { readonly kind: 'uncertain'; readonly first: number; readonly last: number }
+  /** Publishing was refused for want of room, and there is room again. */
+  | { readonly kind: 'room' }
+  /** The answer to `read`: these messages, in order. All positions up to `upTo` are looked at; the next question asks after that. */
+  | { readonly kind: 'page'; readonly reader: number; readonly entries: readonly LogEntry[]; readonly upTo: number }
+  /** The answer to `read`: the message after that position is kept no more. `first` is the first position that is. */
+  | { readonly kind: 'gone'; readonly reader: number; readonly first: number }
+  /** The answer to `look`: the first position that is kept (one more than the last if none is), and the last. */
+  | { readonly kind: 'end'; readonly first: number; readonly last: number }
+  /** The answer to `fetch`; null if no member that answered has one. */
+  | { readonly kind: 'snapshot'; readonly snapshot: LogSnapshot | null }
+  /** The log of this member ends at `last` now, and begins at `first`. Told once for each batch that has messages. */
+  | { readonly kind: 'delivered'; readonly first: number; readonly last: number }
+  | { readonly kind: 'standing'; readonly standing: BroadcastStanding }
+  /** These members have lost their memory, and without them there is no majority: nothing is decided until the group is begun anew (`renew`). Nobody: it goes on after all. */
+  | { readonly kind: 'stopped'; readonly without: readonly number[] }
+  /** The answer to `renew`. `absent` members have not answered; `barred` ones are in a group that goes on. `ok`: the group has begun anew. */
+  | {
+      readonly kind: 'renewed';
+      readonly ok: boolean;
+      readonly absent: readonly number[];
+      readonly barred: readonly number[];
+      readonly epoch: number;
+    };
