@@ -7,6 +7,8 @@ import { quantile, serve } from './processes.mjs';
 let cell;
 /** Requests that the grants so far took. @type {number[]} */
 const attempts = [];
+/** From here on this process has claimed no range of its own. */
+let unclaimed = 1;
 observe('tenure:claim:granted', (granted) => attempts.push(granted.attempts));
 
 serve({
@@ -72,14 +74,13 @@ serve({
     const claims = cell.claims(space);
     /** @type {number[]} */
     const latencies = [];
-    const base = Math.floor(performance.timeOrigin + performance.now()) * 1000;
     const began = performance.now();
     const until = began + seconds * 1000;
-    let next = 0;
     await Promise.all(
       Array.from({ length: atOnce }, async () => {
         for (let now = performance.now(); now < until; now = performance.now()) {
-          const from = base + size * next++;
+          const from = unclaimed;
+          unclaimed += size;
           const { ok } = await claims.claim(from, from + size - 1);
           if (!ok) throw new Error('a range of its own was refused');
           latencies.push(performance.now() - now);
