@@ -14,6 +14,7 @@ import {
   claimLeaseWatches,
 } from './conformance/elections.ts';
 import { type LeaseTestClaim, LeaseTestKit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
+import { claimTries } from './conformance/tries.ts';
 
 export type { LeasePlace } from './conformance/place.ts';
 export type { LeaseClient } from './leases/client.ts';
@@ -67,6 +68,7 @@ export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceCo
   claimUsing(claim);
   claimEnding(claim);
   claimClosing(claim);
+  claimTries(claim);
   claimRefusals(claim);
   claimElections(claim);
   if (renew) claimProclaims(claim);

@@ -1,5 +1,13 @@
 /** AbortSignals of callers. One rule everywhere: a call that is given up rejects with the reason of its signal, as it is. */
 import { once, type EventEmitter } from 'node:events';
+import type { OptionTable } from '../kernel/index.ts';
+
+/** The options of calls that can be given up, and nothing else. */
+export interface SignalOnly {
+  readonly signal?: AbortSignal;
+}
+
+export const SIGNAL_ONLY: OptionTable<SignalOnly> = { signal: 'signal' };
 
 /** Calls `act` when the signal aborts, at most once; what it returns takes that back. */
 export function onAbort(signal: AbortSignal | undefined, act: (reason: Error) => void): () => void {

@@ -5,9 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
-import { TenureError } from '../kernel/index.ts';
+import { didYouMean, TenureError } from '../kernel/index.ts';
 import { checkSetting, PATH_KEYS, SETTING_KEYS, type SettingKey, type CliSettings } from './settings.ts';
-import { didYouMean } from './suggest.ts';
 import { whyUnreadable } from './unreadable.ts';
 
 export interface FileSettings {

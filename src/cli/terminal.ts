@@ -47,6 +47,11 @@ export function metaText(meta: Uint8Array | null): string | null {
   return /[\x00-\x1f\x7f-\x9f\ufffd]/.test(text) ? `0x${Buffer.from(meta).toString('hex')}` : text;
 }
 
+/** Who holds a lease, for people: what the holder says of itself. An incarnation alone must not be taken for the id of a process. */
+export function holderText(meta: Uint8Array | null, { incarnation }: { readonly incarnation: number }): string {
+  return metaText(meta) ?? `a process that says nothing of itself (incarnation ${incarnation})`;
+}
+
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }

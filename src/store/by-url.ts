@@ -1,6 +1,6 @@
 /** What a URL means: which kind of store, where, with which settings. What comes out has not been probed yet. */
 import { fileURLToPath } from 'node:url';
-import { TenureError } from '../kernel/index.ts';
+import { TenureError, type OptionTable } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
 import { FileStore } from './file/store.ts';
 import { memorySpace, MemoryStore } from './memory.ts';
@@ -15,6 +15,8 @@ export interface OpenStoreOptions extends AccessOptions {
    */
   readonly create?: 'adopt' | 'init' | 'never';
 }
+
+export const OPEN_STORE_OPTIONS: OptionTable<OpenStoreOptions> = { create: 'any', timeoutMs: 'any', signal: 'signal' };
 
 type Opener = (url: URL, options: OpenStoreOptions) => Promise<Store>;
 

@@ -27,3 +27,16 @@ test('whoever is refused one of them keeps none', async () => {
   expect(await all).toMatchObject([{ status: 'rejected', reason: { code: 'TENURE_WAIT_TIMEOUT' } }]);
   expect((await other.list()).leases.map(({ name }) => name)).toEqual(['c']);
 });
+
+test('work under several leases is told to stop when any of them is lost, and the loss comes out with its result', async () => {
+  await using cell = await testCell({ maxTerm: '2s' });
+  const client = await cell.client();
+  const working = client.usingAll(['a', 'b', 'a'], async (leases, signal) => {
+    const [, second] = leases;
+    if (second) cell.loseLease(second);
+    return { count: leases.length, aborted: signal.aborted };
+  });
+  await expect(working).rejects.toMatchObject({ code: 'TENURE_LEASE_LOST', result: { count: 2, aborted: true } });
+  const other = await cell.client();
+  for (const name of ['a', 'b']) expect((await other.tryAcquire(name)).ok).toBe(true);
+});

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { asClient, asMember, clientConfig, findSettings, placeOfLeases, type CellFlags } from '../../src/cli/config.ts';
 import { parseConfig } from '../../src/cli/config-file.ts';
 import { SETTING_KEYS } from '../../src/cli/settings.ts';
-import { nearestWord } from '../../src/cli/suggest.ts';
+import { nearestWord } from '../../src/kernel/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tenure-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

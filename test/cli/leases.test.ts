@@ -60,9 +60,9 @@ describe('tenure acquire', () => {
     await held.line();
     const refused = run('acquire', '-n', 'taken');
     expect(refused).toMatchObject({ code: 75, stdout: '' });
-    expect(refused.stderr).toMatch(/^tenure: 'taken' is not free: process \d+ holds it, for .* at most unless renewed \(TENURE_HELD\)\n$/);
+    expect(refused.stderr).toMatch(/^tenure: 'taken' is not free: held by the first, for .* at most unless renewed \(TENURE_HELD\)\n$/);
     expect(run('acquire', '-w', '200ms', 'taken')).toMatchObject({ code: 76, stdout: '' });
-    expect(run('holder', 'taken').stdout).toMatch(/^taken held by the first \(process \d+\), token \d+, for \S+ at most unless renewed\n$/);
+    expect(run('holder', 'taken').stdout).toMatch(/^taken held by the first, token \d+, for \S+ at most unless renewed\n$/);
     held.child.stdin?.end();
     await held.ended;
   });

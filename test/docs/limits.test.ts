@@ -342,7 +342,7 @@ const LIMITS: Record<string, Limit> = {
       const watch = new WatchFeed('', {}, new KeepAlive(), nothing);
       watch.ask();
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'current' } });
-      for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ kind: 'change', name: `n${i}`, holder: null, meta: null });
+      for (let i = 0; i <= BACKLOG_MAX; i++) watch.hear({ kind: 'change', name: `n${i}`, holder: null, meta: null, text: null });
       expect(await watch.next()).toEqual({ done: false, value: { kind: 'gap' } });
     },
   },

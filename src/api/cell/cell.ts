@@ -1,25 +1,24 @@
 /** A cell as one process sees it: a client of leases, and what can be asked of the members and told of this process. */
 import { EventEmitter } from 'node:events';
-import { parseDuration, TenureError, type Duration } from '../../kernel/index.ts';
+import { checkOptions, parseDuration, TenureError } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
 import { ClaimSpace } from '../claims/claim-space.ts';
 import { Election, type ElectionOptions } from '../elections/election.ts';
-import type { LeaseClient } from '../leases/client.ts';
+import { CLOSE_OPTIONS, optionsBefore, type CloseOptions, type LeaseClient, type Work, type WorkUnderAll } from '../leases/client.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
 import type { AcquireOptions, TryResult } from '../leases/requests.ts';
 import type { CellCounters } from '../observing/counters.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
-import { beginClaims, claimDisks, withDisks, type BootstrapOptions } from './claim-calls.ts';
+import { beginClaims, BOOTSTRAP_OPTIONS, claimDisks, withDisks, type BootstrapOptions } from './claim-calls.ts';
 import type { MemberReach } from './clock-skew.ts';
 import { closed } from './failures.ts';
 import type { MemberStatus } from './member-calls.ts';
 import type { CellNode } from './node.ts';
 import type { CellEvents, CellState } from './state.ts';
-
-type Work<T> = (lease: Lease) => Promise<T> | T;
 
 /** What does the work behind a cell, for services that are mounted on it, and for Tenure's own tests. */
 export let nodeOf: (cell: Cell) => CellNode;
@@ -66,8 +65,8 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   }
 
   /** Waits until leases can be had: the silence is over and a majority is connected. */
-  ready({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    return this.#node.ready(signal);
+  async ready(options: SignalOnly = {}): Promise<void> {
+    return this.#node.ready(checkOptions('ready', options, SIGNAL_ONLY).signal);
   }
 
   /** Asks every member how it stands. Where the engine has no such question, tells who is connected. */
@@ -87,7 +86,8 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
    * and nobody may have used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise. With
    * `only: 'claims'` it begins the claims of a cell whose leases are in use; the disk of every member must be blank.
    */
-  async bootstrap({ signal, only }: BootstrapOptions = {}): Promise<void> {
+  async bootstrap(options: BootstrapOptions = {}): Promise<void> {
+    const { signal, only } = checkOptions('bootstrap', options, BOOTSTRAP_OPTIONS);
     const { calls, engine } = this.#node.open();
     if (only !== 'claims' && !engine.can.bootstrap)
       throw unsupportedByEngine(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
@@ -115,8 +115,13 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   using<T>(name: string, work: Work<T>): Promise<T>;
   using<T>(name: string, options: AcquireOptions, work: Work<T>): Promise<T>;
   async using<T>(name: string, ...rest: [Work<T>] | [AcquireOptions, Work<T>]): Promise<T> {
-    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
-    return this.#node.alive.during(this.#node.open().leases.using(name, options, work));
+    return this.#node.alive.during(this.#node.open().leases.using(name, ...optionsBefore(rest)));
+  }
+
+  usingAll<T>(names: readonly string[], work: WorkUnderAll<T>): Promise<T>;
+  usingAll<T>(names: readonly string[], options: AcquireOptions, work: WorkUnderAll<T>): Promise<T>;
+  async usingAll<T>(names: readonly string[], ...rest: [WorkUnderAll<T>] | [AcquireOptions, WorkUnderAll<T>]): Promise<T> {
+    return this.#node.alive.during(this.#node.open().leases.usingAll(names, ...optionsBefore(rest)));
   }
 
   async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
@@ -131,11 +136,11 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.open().leases.watch(prefix, options);
   }
 
-  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+  async holder(name: string, options?: SignalOnly): Promise<HolderAnswer> {
     return this.#node.alive.during(this.#node.open().leases.holder(name, options));
   }
 
-  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+  async list(prefix?: string, options?: SignalOnly): Promise<Listing> {
     return this.#node.alive.during(this.#node.open().leases.list(prefix, options));
   }
 
@@ -154,7 +159,8 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.run?.driver.clockCounts ?? null;
   }
 
-  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { timeout } = checkOptions('close', options, CLOSE_OPTIONS);
     return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
   }
 

@@ -1,6 +1,6 @@
 /** Calls to members about claims: how far their disks are, and the act by which the disks of a new cell begin. */
 import type { DiskStanding } from '../../core/index.ts';
-import { TenureError } from '../../kernel/index.ts';
+import { TenureError, type OptionTable } from '../../kernel/index.ts';
 import { CLAIMS } from '../claims/kind.ts';
 import { onAbort } from '../signals.ts';
 import type { MemberStatus } from './member-calls.ts';
@@ -11,6 +11,8 @@ export interface BootstrapOptions {
   /** Both unless told otherwise. */
   readonly only?: 'leases' | 'claims';
 }
+
+export const BOOTSTRAP_OPTIONS: OptionTable<BootstrapOptions> = { signal: 'signal', only: 'text' };
 
 /** By member; null where it has no claims, or did not say. */
 export async function claimDisks(node: CellNode): Promise<(DiskStanding | null)[]> {

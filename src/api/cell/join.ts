@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { MAX_TERM_US_MAX, type SuccessionMode } from '../../core/index.ts';
-import { compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
+import { checkOptions, compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { DataDir, SystemClocks } from '../../runtime/index.ts';
 import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
 import { makeEngine } from '../engines/index.ts';
@@ -12,12 +12,13 @@ import { termOptions } from '../engines/terms.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
 import { SERVICES } from '../services/index.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { ServiceKind } from '../services/service.ts';
 import { statedServices } from '../services/services.ts';
 import { Cell } from './cell.ts';
 import { cellUnreachable } from './failures.ts';
 import { CellNode } from './node.ts';
-import { CONNECT_TIMEOUT, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
+import { CONNECT_OPTIONS, CONNECT_TIMEOUT, JOIN_OPTIONS, SUCCESSION, VIEW, type ConnectOptions, type JoinOptions } from './options.ts';
 import type { CellSurroundings, Kept } from './surroundings.ts';
 
 /** Longer timers fire at once. */
@@ -30,6 +31,7 @@ export function joinCell(options: JoinOptions): Promise<Cell> {
 
 /** The same with services of the caller's own: Tenure's tests bring some. */
 export async function joinWith(options: JoinOptions, services: readonly ServiceKind[]): Promise<Cell> {
+  checkOptions('joinCell', options, JOIN_OPTIONS);
   const ids = idsOf(options.members);
   const self = ids.indexOf(options.self);
   const { maxTermUs, rateErrorPpm } = termOptions(options);
@@ -105,16 +107,14 @@ async function openDataDir(
  * Be a client: acquire and learn, but never vote. Resolves once a majority of the members tells the same engine and
  * timing, or with what those tell that were reached, if that takes too long.
  */
-export function connect(options: ConnectOptions, waiting: { signal?: AbortSignal } = {}): Promise<Cell> {
+export function connect(options: ConnectOptions, waiting: SignalOnly = {}): Promise<Cell> {
   return connectWith(options, SERVICES, waiting);
 }
 
 /** The same with services of the caller's own: Tenure's tests bring some. */
-export async function connectWith(
-  options: ConnectOptions,
-  services: readonly ServiceKind[],
-  { signal }: { signal?: AbortSignal } = {},
-): Promise<Cell> {
+export async function connectWith(options: ConnectOptions, services: readonly ServiceKind[], waiting: SignalOnly = {}): Promise<Cell> {
+  checkOptions('connect', options, CONNECT_OPTIONS);
+  const { signal } = checkOptions('connect', waiting, SIGNAL_ONLY);
   const ids = idsOf(options.members);
   const identity = new Identity();
   const born = identity.incarnation;

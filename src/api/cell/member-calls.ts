@@ -2,6 +2,7 @@
 import type { DiskStanding, LeaseEvent, MemberStanding, PeerPace, Timing } from '../../core/index.ts';
 import { nodeId, TenureError } from '../../kernel/index.ts';
 import type { Transport } from '../../transport/index.ts';
+import { atCaller } from '../call-stacks.ts';
 import type { LeaseDriver } from '../leases/engine.ts';
 import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
 import { onAbort } from '../signals.ts';
@@ -149,6 +150,8 @@ export class MemberCalls {
         this.#calls.set(number, { resolve, reject });
         this.#ground.driver.command({ kind, lease: number, waitUs });
       });
+    } catch (error) {
+      throw atCaller(error);
     } finally {
       calm();
     }

@@ -13,6 +13,7 @@ import type { Engine } from '../engines/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { CellCounters } from '../observing/counters.ts';
 import { Observer } from '../observing/observer.ts';
+import { atCaller } from '../call-stacks.ts';
 import { Services } from '../services/services.ts';
 import { nextEvent } from '../signals.ts';
 import { Adoption } from './adoption.ts';
@@ -160,7 +161,7 @@ export class CellNode {
 
   async ready(signal: AbortSignal | undefined): Promise<void> {
     while ((this.open(), this.#state !== 'ready' && this.#state !== 'degraded')) {
-      if ('error' in this.#health) throw this.#health.error;
+      if ('error' in this.#health) throw atCaller(this.#health.error);
       await this.alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
@@ -175,7 +176,7 @@ export class CellNode {
   async begun(signal: AbortSignal | undefined): Promise<void> {
     while (!this.run) {
       const [refusal] = this.#refusals.values();
-      if (refusal && this.#refusals.size >= quorumOf(this.#options.memberIds.length)) throw refusal;
+      if (refusal && this.#refusals.size >= quorumOf(this.#options.memberIds.length)) throw atCaller(refusal);
       await this.alive.during(nextEvent(this.#news, 'news', signal));
     }
   }

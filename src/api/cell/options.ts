@@ -1,5 +1,5 @@
 /** What `joinCell` and `connect` are told, and what holds where they are not. */
-import type { Duration } from '../../kernel/index.ts';
+import type { Duration, OptionTable } from '../../kernel/index.ts';
 import type { SuccessionMode } from '../../core/index.ts';
 import type { Secret } from '../../transport/index.ts';
 import type { EngineOptions } from '../engines/index.ts';
@@ -54,6 +54,30 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
   /** Keeps every vote in `dataDir` as well, before it is given: a restart then need not be silent. Costs a disk write for each new lease. */
   readonly keepVotes?: boolean;
 }
+
+const OF_BOTH: OptionTable<Omit<ConnectOptions, 'name' | 'timeout'>> = {
+  cell: 'any',
+  members: 'any',
+  clientSecret: 'bytes',
+  secret: 'bytes',
+  engine: 'any',
+  logger: 'object',
+  history: 'any',
+};
+
+export const CONNECT_OPTIONS: OptionTable<ConnectOptions> = { ...OF_BOTH, name: 'text', timeout: 'any' };
+
+export const JOIN_OPTIONS: OptionTable<JoinOptions> = {
+  ...OF_BOTH,
+  self: 'text',
+  listen: 'text',
+  maxTerm: 'any',
+  rateError: 'number',
+  replication: 'any',
+  succession: 'any',
+  dataDir: 'any',
+  keepVotes: 'boolean',
+};
 
 export const VIEW = 1;
 export const SUCCESSION: SuccessionMode = 'majority';

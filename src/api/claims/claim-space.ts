@@ -1,5 +1,7 @@
 /** The integers of one space, as one process claims them. What is granted is this process's for ever: no other claim gets any of it, and nothing is given back. */
 import { checkBlockSize, checkSpace } from '../../core/index.ts';
+import { checkOptions, type OptionTable } from '../../kernel/index.ts';
+import { atCaller } from '../call-stacks.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
 import type { Services } from '../services/services.ts';
 import type { Block } from './block-queue.ts';
@@ -17,6 +19,9 @@ export interface IdsOptions extends ClaimOptions {
   readonly blockMax?: number;
 }
 
+const CLAIM_OPTIONS: OptionTable<ClaimOptions> = { signal: 'signal' };
+const IDS_OPTIONS: OptionTable<IdsOptions> = { ...CLAIM_OPTIONS, blockMax: 'any' };
+
 export const BLOCK_MAX: number = 2 ** 20;
 
 export class ClaimSpace {
@@ -33,20 +38,31 @@ export class ClaimSpace {
   }
 
   /** Claims the integers from `from` to `to`, both included: all of them, or none if another has some of them or claims some at the same time. */
-  async claim(from: number, to: number, { signal }: ClaimOptions = {}): Promise<ClaimResult> {
+  async claim(from: number, to: number, options: ClaimOptions = {}): Promise<ClaimResult> {
+    const { signal } = checkOptions('claim', options, CLAIM_OPTIONS);
     const service = await this.#services.reach(CLAIMS, signal);
-    return this.#alive.during(service.claim(this.space, from, to, signal));
+    return this.#answerOf(service.claim(this.space, from, to, signal));
   }
 
   /** A block of so many integers in a row that nobody else has or will ever have, wherever they are. */
-  async next(size: number, { signal }: ClaimOptions = {}): Promise<Block> {
-    return this.#alive.during(this.#next(size, signal));
+  async next(size: number, options: ClaimOptions = {}): Promise<Block> {
+    const { signal } = checkOptions('next', options, CLAIM_OPTIONS);
+    return this.#answerOf(this.#next(size, signal));
   }
 
   /** Unique ids, from blocks whose size follows demand: in rising order within a block, and in no order across blocks and processes. */
-  ids({ signal, blockMax = BLOCK_MAX }: IdsOptions = {}): IdSource {
+  ids(options: IdsOptions = {}): IdSource {
+    const { signal, blockMax = BLOCK_MAX } = checkOptions('ids', options, IDS_OPTIONS);
     checkBlockSize(blockMax);
     return new IdSource({ next: (size, off) => this.#next(size, off), alive: this.#alive, signal, blockMax });
+  }
+
+  async #answerOf<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await this.#alive.during(asked);
+    } catch (error) {
+      throw atCaller(error);
+    }
   }
 
   async #next(size: number, signal: AbortSignal | undefined): Promise<Block> {

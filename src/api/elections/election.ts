@@ -3,17 +3,18 @@
  * itself is the lease's metadata. An election keeps no state; being the leader is a `Leadership`, which knows by
  * the clock whether it still is.
  */
-import { checkName, TenureError, type Duration } from '../../kernel/index.ts';
+import { checkName, checkOptions, TenureError, type Duration, type OptionTable } from '../../kernel/index.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer } from '../leases/questions.ts';
 import type { AcquireOptions } from '../leases/requests.ts';
 import { LeaderChanges, asLeader, type Leader } from './leader-changes.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { Change, WatchOptions } from '../watches/feed.ts';
 
 /** What an election is built on: these calls of a lease service, as they are. */
 export interface ElectionGround {
   acquire(name: string, options?: AcquireOptions): Promise<Lease>;
-  holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer>;
+  holder(name: string, options?: SignalOnly): Promise<HolderAnswer>;
   watch(name: string, options?: WatchOptions): AsyncIterableIterator<Change, undefined>;
 }
 
@@ -28,7 +29,12 @@ export interface CampaignOptions extends ElectionOptions {
   /** How long to stand; without it, until elected. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
+  /** Whether the process stays alive as long as it leads: no. */
+  readonly keepAlive?: boolean;
 }
+
+const ELECTION_OPTIONS: OptionTable<ElectionOptions> = { term: 'any' };
+const CAMPAIGN_OPTIONS: OptionTable<CampaignOptions> = { term: 'any', value: 'any', wait: 'any', signal: 'signal', keepAlive: 'boolean' };
 
 export class Election {
   readonly name: string;
@@ -39,6 +45,7 @@ export class Election {
   /** Elections are made by `elect`. `unsure` says why nobody knows who leads. */
   constructor(ground: ElectionGround, name: string, options: ElectionOptions = {}, unsure: (name: string) => TenureError = tooFewAnswers) {
     checkName(name);
+    checkOptions('elect', options, ELECTION_OPTIONS);
     this.name = name;
     this.#ground = ground;
     this.#options = options;
@@ -46,13 +53,14 @@ export class Election {
   }
 
   /** Stands, in line with the other candidates, and resolves when elected. Each call is a candidate of its own. */
-  async campaign({ value, ...options }: CampaignOptions = {}): Promise<Leadership> {
+  async campaign(campaign: CampaignOptions = {}): Promise<Leadership> {
+    const { value, ...options } = checkOptions('campaign', campaign, CAMPAIGN_OPTIONS);
     const meta = value === undefined ? {} : { meta: value };
     return new Leadership(await this.#ground.acquire(this.name, { ...this.#options, ...options, ...meta }));
   }
 
   /** Asks who leads: null if nobody. Throws TENURE_NO_QUORUM if too few members answered to know, TENURE_STORE_UNREACHABLE if a store did not. */
-  async leader(options: { signal?: AbortSignal } = {}): Promise<Leader | null> {
+  async leader(options: SignalOnly = {}): Promise<Leader | null> {
     const { holder, certain, meta } = await this.#ground.holder(this.name, options);
     if (certain) return holder && asLeader(holder, meta);
     throw this.#unsure(this.name);
@@ -62,7 +70,8 @@ export class Election {
    * Tells who leads, now and whenever it changes: another leader, another value, none. As with `watch`, changes
    * are hints, and where some may have been missed there is a gap.
    */
-  observe({ signal }: { signal?: AbortSignal } = {}): LeaderChanges {
+  observe(options: SignalOnly = {}): LeaderChanges {
+    const { signal } = checkOptions('observe', options, SIGNAL_ONLY);
     return new LeaderChanges(() => this.#ground.watch(this.name, { exact: true, ...(signal ? { signal } : {}) }));
   }
 }
@@ -111,7 +120,7 @@ export class Leadership {
   }
 
   /** Says something else of itself and stays the leader. Resolves when whoever asks from then on is told. */
-  proclaim(value: Uint8Array | string, options: { signal?: AbortSignal } = {}): Promise<void> {
+  proclaim(value: Uint8Array | string, options: SignalOnly = {}): Promise<void> {
     return this.#lease.proclaim(value, options);
   }
 

@@ -1,11 +1,29 @@
 /** What every client of leases can do, whatever grants them: a cell, or whatever else keeps them. */
-import type { Duration } from '../../kernel/index.ts';
+import type { Duration, OptionTable } from '../../kernel/index.ts';
 import type { Election, ElectionOptions } from '../elections/election.ts';
+import type { SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import type { Lease } from './lease.ts';
 import type { HolderAnswer, Listing } from './questions.ts';
 import type { AcquireOptions, TryResult } from './requests.ts';
+
+/** What is done under a lease. */
+export type Work<T> = (lease: Lease) => Promise<T> | T;
+/** What is done under several; `signal` aborts with the first of them. */
+export type WorkUnderAll<T> = (leases: readonly Lease[], signal: AbortSignal) => Promise<T> | T;
+
+export interface CloseOptions {
+  /** How long work under `using` is waited for; its deadline unless told otherwise. */
+  readonly timeout?: Duration;
+}
+
+export const CLOSE_OPTIONS: OptionTable<CloseOptions> = { timeout: 'any' };
+
+/** Options may be left out before a function. */
+export function optionsBefore<Last>(rest: readonly [Last] | readonly [AcquireOptions, Last]): [AcquireOptions, Last] {
+  return rest.length === 1 ? [{}, rest[0]] : [rest[0], rest[1]];
+}
 
 export interface LeaseClient extends AsyncDisposable {
   /** Changes with every start: what holds leases is this, not the process's name. */
@@ -18,8 +36,12 @@ export interface LeaseClient extends AsyncDisposable {
   tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult>;
 
   /** Runs `work` under the lease and gives the lease back. An error of `work` always comes out as it is; if the lease was lost though `work` succeeded, `TENURE_LEASE_LOST` with the `result`. */
-  using<T>(name: string, work: (lease: Lease) => Promise<T> | T): Promise<T>;
-  using<T>(name: string, options: AcquireOptions, work: (lease: Lease) => Promise<T> | T): Promise<T>;
+  using<T>(name: string, work: Work<T>): Promise<T>;
+  using<T>(name: string, options: AcquireOptions, work: Work<T>): Promise<T>;
+
+  /** Runs `work` under all of the leases, or under none, and gives them back. `signal` aborts when it is time to stop because of any of them; otherwise as `using`. */
+  usingAll<T>(names: readonly string[], work: WorkUnderAll<T>): Promise<T>;
+  usingAll<T>(names: readonly string[], options: AcquireOptions, work: WorkUnderAll<T>): Promise<T>;
 
   /** Takes all of them, or none: in one order everywhere, so that two processes that want the same names never wait for each other. */
   acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]>;
@@ -31,10 +53,10 @@ export interface LeaseClient extends AsyncDisposable {
   watch(prefix?: string, options?: WatchOptions): Watch;
 
   /** Asks who holds the lease; asks again if too few answered in time. */
-  holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer>;
+  holder(name: string, options?: SignalOnly): Promise<HolderAnswer>;
 
   /** Asks who holds what, under a prefix or at all. No snapshot: what begins or ends meanwhile may be on the list or not. */
-  list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing>;
+  list(prefix?: string, options?: SignalOnly): Promise<Listing>;
 
   /**
    * Ends every waiting call with TENURE_CLOSED, aborts the signals of what is held, gives it back and leaves. Work under
@@ -42,5 +64,5 @@ export interface LeaseClient extends AsyncDisposable {
    * out. What was acquired by hand is given back at once: you have stopped. If nobody answers it leaves after a
    * moment. Any number of calls.
    */
-  close(options?: { timeout?: Duration }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }

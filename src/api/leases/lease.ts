@@ -1,9 +1,17 @@
 /** A lease as its holder sees it: what may be asked of it and done with it, and no way to anything else. */
-import type { Duration, LeaseMode } from '../../kernel/index.ts';
+import { checkOptions, type Duration, type LeaseMode, type OptionTable } from '../../kernel/index.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { HeldLease } from './held-lease.ts';
 
 /** For this package only: the lease behind what a caller has. */
 export let heldBehind: (lease: Lease) => HeldLease;
+
+export interface ReleaseOptions {
+  /** Go on until then: as of a later time. */
+  readonly after?: Duration;
+}
+
+const RELEASE_OPTIONS: OptionTable<ReleaseOptions> = { after: 'any' };
 
 export class Lease {
   readonly name: string;
@@ -53,7 +61,12 @@ export class Lease {
    * With `after`, you may go on until then: the deadline is then at the latest, it is renewed no more, and others can have it without hearing from you
    * again. Resolves when that time has come. Not every engine can: TENURE_UNSUPPORTED.
    */
-  release({ after }: { after?: Duration } = {}): Promise<void> {
+  release(options?: ReleaseOptions): Promise<void> {
+    return options === undefined ? this.#held.release() : this.#releaseAs(options);
+  }
+
+  async #releaseAs(options: ReleaseOptions): Promise<void> {
+    const { after } = checkOptions('release', options, RELEASE_OPTIONS);
     return after === undefined ? this.#held.release() : this.#held.releaseLater(after);
   }
 
@@ -61,8 +74,8 @@ export class Lease {
    * Replaces the metadata, without giving the lease up. Resolves when whoever asks from then on
    * is told. If the lease ends first it rejects with TENURE_LEASE_LOST, and others may have been told or not.
    */
-  proclaim(meta: Uint8Array | string, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    return this.#held.proclaim(meta, signal);
+  async proclaim(meta: Uint8Array | string, options: SignalOnly = {}): Promise<void> {
+    return this.#held.proclaim(meta, checkOptions('proclaim', options, SIGNAL_ONLY).signal);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 /** Proclaims under way: holders that changed what they say of themselves and wait until it can be relied on that others are told. */
+import { atCaller } from '../call-stacks.ts';
 import { onAbort } from '../signals.ts';
 
 interface Proclaim {
@@ -24,6 +25,8 @@ export class Proclaims {
         calm = onAbort(signal, reject);
         send();
       });
+    } catch (error) {
+      throw atCaller(error);
     } finally {
       calm();
       this.#open.delete(number);

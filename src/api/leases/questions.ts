@@ -4,6 +4,7 @@
  */
 import type { HolderHint, LeaseCommand, LeaseEvent } from '../../core/index.ts';
 import { compareNames, decodeName, encodeName, encodePrefix, TenureError, type LeaseMode } from '../../kernel/index.ts';
+import { atCaller } from '../call-stacks.ts';
 import { onAbort } from '../signals.ts';
 
 export interface HolderInfo {
@@ -20,7 +21,10 @@ export interface HolderAnswer {
   readonly holder: HolderInfo | null;
   /** True if it was so at some instant between question and answer. False if too few members answered, or the lease changed hands meanwhile. */
   readonly certain: boolean;
+  /** What the holder says of itself, as bytes … */
   readonly meta: Uint8Array | null;
+  /** … and as text; null if it says nothing, or nothing that is text. */
+  readonly text: string | null;
 }
 
 export interface ListedLease {
@@ -29,6 +33,7 @@ export interface ListedLease {
   /** As of an answer to a question about this name alone. */
   readonly certain: boolean;
   readonly meta: Uint8Array | null;
+  readonly text: string | null;
 }
 
 export interface Listing {
@@ -69,11 +74,22 @@ export class Questions {
   async holder(name: string, signal: AbortSignal | undefined): Promise<HolderAnswer> {
     const nameBytes = encodeName(name);
     for (let again = QUESTIONS_AGAIN; ; again--) {
-      const answer = await this.#ask((lease) => ({ kind: 'query', lease, name: nameBytes }), signal);
-      if (answer.kind !== 'answered') throw new TenureError('TENURE_INTERNAL', 'the answer is to another question');
-      const { holder, certain, meta } = answer;
-      if (certain || again === 0) return { holder: holder && tellHolder(holder), certain, meta };
+      const answer = await this.#askHolder(nameBytes, signal);
+      if (answer.certain || again === 0) return answer;
     }
+  }
+
+  /** What the holder of that token says of itself; nothing if another holds the lease by now. Asked once. */
+  async note(name: string, token: number): Promise<Uint8Array | null> {
+    const { holder, meta } = await this.#askHolder(encodeName(name), undefined);
+    return holder?.token === token ? meta : null;
+  }
+
+  async #askHolder(name: Uint8Array, signal: AbortSignal | undefined): Promise<HolderAnswer> {
+    const answer = await this.#ask((lease) => ({ kind: 'query', lease, name }), signal);
+    if (answer.kind !== 'answered') throw new TenureError('TENURE_INTERNAL', 'the answer is to another question');
+    const { holder, certain, meta } = answer;
+    return { holder: holder && tellHolder(holder), certain, meta, text: asText(meta) };
   }
 
   async list(prefix: string, signal: AbortSignal | undefined): Promise<Listing> {
@@ -85,6 +101,7 @@ export class Questions {
       holder: tellHolder(holder),
       certain,
       meta,
+      text: asText(meta),
     }));
     const leases = await this.#makeSure(told, signal);
     leases.sort((a, b) => compareNames(a.name, b.name));
@@ -100,7 +117,8 @@ export class Questions {
     return told.flatMap((lease): ListedLease[] => {
       const answer = certain.get(lease.name);
       if (!answer) return [lease];
-      return answer.holder ? [{ name: lease.name, holder: answer.holder, certain: true, meta: answer.meta }] : [];
+      const { holder, meta, text } = answer;
+      return holder ? [{ name: lease.name, holder, certain: true, meta, text }] : [];
     });
   }
 
@@ -133,6 +151,8 @@ export class Questions {
         });
         this.#command(command);
       });
+    } catch (error) {
+      throw atCaller(error);
     } finally {
       calm();
       this.#open.delete(number);
@@ -142,6 +162,18 @@ export class Questions {
 
 export function tellName(name: Uint8Array): string {
   return decodeName(name, 0, name.length) ?? '';
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** What a holder says of itself, if that is text. */
+export function asText(meta: Uint8Array | null): string | null {
+  if (meta === null) return null;
+  try {
+    return utf8.decode(meta);
+  } catch {
+    return null;
+  }
 }
 
 export function tellHolder({ owner, token, remainingUsMax, mode }: HolderHint): HolderInfo {

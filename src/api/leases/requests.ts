@@ -3,7 +3,16 @@
  * The lease that comes of one is the lease service's.
  */
 import type { LeaseCommand, LeaseEvent, RefusalReason } from '../../core/index.ts';
-import { checkName, encodeName, NumberMap, parseDuration, TenureError, type Duration, type LeaseMode } from '../../kernel/index.ts';
+import {
+  checkName,
+  encodeName,
+  NumberMap,
+  parseDuration,
+  TenureError,
+  type Duration,
+  type LeaseMode,
+  type OptionTable,
+} from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
 import type { Lease } from './lease.ts';
 import type { LeaseObserver } from '../observing/lease-observer.ts';
@@ -13,7 +22,7 @@ import { tellHolder, type HolderInfo } from './questions.ts';
 export interface AcquireOptions {
   /** How long a grant lasts unless it is renewed; it is renewed until it is released. The longest term of the cell unless told otherwise. */
   readonly term?: Duration;
-  /** How long to wait while another holds it; without it, as long as it takes. */
+  /** How long to wait while another holds it; without it, as long as it takes. 0 asks once and, if another has it, fails with TENURE_HELD. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
   /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. Only by engines that serve in order. */
@@ -22,6 +31,8 @@ export interface AcquireOptions {
   readonly mode?: LeaseMode;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
+  /** Whether the process stays alive as long as the lease is held: no. A held lease alone does not keep a process that has nothing else to do. */
+  readonly keepAlive?: boolean;
 }
 
 export type TryResult =
@@ -31,7 +42,22 @@ export type TryResult =
       readonly reason: 'held' | 'queued' | 'contended';
       readonly holder: HolderInfo | null;
       readonly remainingMsMax: number;
+      /** What the holder says of itself, as bytes and, if it is text, as text. */
+      readonly meta: Uint8Array | null;
+      readonly text: string | null;
     };
+
+export type RefusedTry = Extract<TryResult, { ok: false }>;
+
+export const TRY_OPTIONS: OptionTable<Omit<AcquireOptions, 'wait'>> = {
+  term: 'any',
+  signal: 'signal',
+  onQueued: 'function',
+  mode: 'any',
+  meta: 'any',
+  keepAlive: 'boolean',
+};
+export const ACQUIRE_OPTIONS: OptionTable<AcquireOptions> = { wait: 'any', ...TRY_OPTIONS };
 
 export type Refused = Extract<LeaseEvent, { kind: 'refused' }>;
 
@@ -44,6 +70,8 @@ export interface PendingRequest {
   readonly askedUs: number;
   /** It does not wait, and is told why rather than refused. */
   readonly isTry: boolean;
+  /** The lease that comes of it keeps the process. */
+  readonly keepsAlive: boolean;
   readonly answered: (outcome: Lease | TryResult) => void;
   readonly failed: (error: unknown) => void;
   readonly onQueued: (() => void) | undefined;
@@ -94,7 +122,7 @@ export class Requests {
     answered: PendingRequest['answered'],
     failed: PendingRequest['failed'],
   ): void {
-    const { signal, meta, onQueued, mode = 'exclusive' } = options;
+    const { signal, meta, onQueued, mode = 'exclusive', keepAlive: keepsAlive = false } = options;
     if (mode !== 'exclusive') this.#checkMode(mode);
     const nameBytes = this.#nameBytes(name);
     const termUs = options.term === undefined ? this.#ground.engine.timing.maxTermUs : wholeMs(parseDuration(options.term));
@@ -104,7 +132,7 @@ export class Requests {
     if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
     this.#ground.alive.hold();
     const askedUs = this.#ground.clocks.mono();
-    this.#asking.set(number, { name, nameBytes, termUs, mode, askedUs, isTry, answered, failed, onQueued, signal, onAbort });
+    this.#asking.set(number, { name, nameBytes, termUs, mode, askedUs, isTry, keepsAlive, answered, failed, onQueued, signal, onAbort });
     this.#ground.observer.requested(name, number);
     try {
       const copy = meta === undefined ? undefined : copyMeta(meta);
@@ -140,7 +168,7 @@ export class Requests {
       return;
     }
     const holder = event.holder ? tellHolder(event.holder) : null;
-    asking.answered({ ok: false, reason, holder, remainingMsMax: holder?.remainingMsMax ?? 0 });
+    asking.answered({ ok: false, reason, holder, remainingMsMax: holder?.remainingMsMax ?? 0, meta: null, text: null });
   }
 
   queued(number: number): void {

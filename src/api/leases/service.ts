@@ -3,10 +3,12 @@
  * into leases, answers and errors. One per process; every waiting call takes an AbortSignal.
  */
 import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
-import { checkName, LEASE_NUMBER_MAX, NumberMap, parseDuration, TenureError } from '../../kernel/index.ts';
+import { checkFunction, checkName, checkOptions, LEASE_NUMBER_MAX, NumberMap, parseDuration, TenureError } from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
+import { failAtCaller } from '../call-stacks.ts';
 import type { LeaseObserver } from '../observing/lease-observer.ts';
-import type { WatchOptions } from '../watches/feed.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
+import { WATCH_OPTIONS, type WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import { Watches } from '../watches/watches.ts';
 import { acquireAll } from './acquire-all.ts';
@@ -15,9 +17,19 @@ import { lost } from './errors.ts';
 import { HeldLease, type LeaseSource } from './held-lease.ts';
 import { heldBehind, Lease } from './lease.ts';
 import { Proclaims } from './proclaims.ts';
-import { Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
+import { asText, Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
 import { Releases } from './releases.ts';
-import { copyMeta, Requests, type AcquireOptions, type PendingRequest, type Refused, type TryResult } from './requests.ts';
+import {
+  ACQUIRE_OPTIONS,
+  copyMeta,
+  Requests,
+  TRY_OPTIONS,
+  type AcquireOptions,
+  type PendingRequest,
+  type Refused,
+  type RefusedTry,
+  type TryResult,
+} from './requests.ts';
 import { Works } from './works.ts';
 
 /** A wait without limit: a year. The longest duration there is. */
@@ -47,6 +59,8 @@ export class LeaseService implements LeaseSource {
   readonly #ground: ServiceGround;
   readonly #requests: Requests;
   readonly #held = new NumberMap<HeldLease>();
+  /** Those that keep the process until they are over. */
+  readonly #keeping = new Set<HeldLease>();
   readonly #releases: Releases;
   readonly #works: Works;
   readonly #questions: Questions;
@@ -78,26 +92,54 @@ export class LeaseService implements LeaseSource {
   }
 
   acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
-    return new Promise((answered, failed) => {
-      const waitUs = options.wait === undefined ? WAIT_US_MAX : Math.max(1, parseDuration(options.wait));
-      // Only a try is answered with anything but a lease.
+    return new Promise((answered) => {
+      checkOptions('acquire', options, ACQUIRE_OPTIONS);
+      const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
       this.#checkOpen();
-      this.#requests.ask(name, options, waitUs, false, answered as PendingRequest['answered'], failed);
+      // Only a try is answered with anything but a lease.
+      this.#requests.ask(name, options, waitUs, false, answered as PendingRequest['answered'], (error) => failAtCaller(answered, error));
     });
   }
 
   tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
-    return new Promise((answered, failed) => {
+    return new Promise((answered) => {
+      checkOptions('tryAcquire', options, TRY_OPTIONS);
       this.#checkOpen();
-      this.#requests.ask(name, options, 0, true, answered as PendingRequest['answered'], failed);
+      const told = (result: TryResult): void => answered(result.ok ? result : this.#withNote(name, result));
+      this.#requests.ask(name, options, 0, true, told as PendingRequest['answered'], (error) => failAtCaller(answered, error));
     });
   }
 
+  /** What the holder says of itself is no part of a refusal: it is asked for. */
+  async #withNote(name: string, refused: RefusedTry): Promise<TryResult> {
+    if (refused.holder === null) return refused;
+    const asking = this.#questions.note(name, refused.holder.token);
+    const meta = await this.#ground.alive.during(asking).catch(() => null);
+    return { ...refused, meta, text: asText(meta) };
+  }
+
   async using<T>(name: string, options: AcquireOptions, work: (lease: Lease) => Promise<T> | T): Promise<T> {
+    checkFunction('using', 'the work', work);
     const lease = await this.acquire(name, options);
-    // Closed or over between the grant and this moment: the work does not begin.
-    if (!lease.valid) throw this.#closed ?? lost(lease, 'was over before the work could begin');
-    return this.#works.under(heldBehind(lease), () => work(lease));
+    this.#checkValid([lease]);
+    return this.#works.under([heldBehind(lease)], () => work(lease));
+  }
+
+  async usingAll<T>(
+    names: readonly string[],
+    options: AcquireOptions,
+    work: (leases: readonly Lease[], signal: AbortSignal) => Promise<T> | T,
+  ): Promise<T> {
+    checkFunction('usingAll', 'the work', work);
+    const leases = await this.acquireAll(names, options);
+    this.#checkValid(leases);
+    return this.#works.under(leases.map(heldBehind), () => work(leases, AbortSignal.any(leases.map(({ signal }) => signal))));
+  }
+
+  /** Closed or over between the grant and this moment: the work does not begin. */
+  #checkValid(leases: readonly Lease[]): void {
+    const over = leases.find(({ valid }) => !valid);
+    if (over) throw this.#closed ?? lost(over, 'was over before the work could begin');
   }
 
   acquireAll(names: readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease[]> {
@@ -108,13 +150,15 @@ export class LeaseService implements LeaseSource {
     });
   }
 
-  async holder(name: string, { signal }: { signal?: AbortSignal } = {}): Promise<HolderAnswer> {
+  async holder(name: string, options: SignalOnly = {}): Promise<HolderAnswer> {
+    const { signal } = checkOptions('holder', options, SIGNAL_ONLY);
     checkName(name);
     this.#checkOpen();
     return this.#questions.holder(name, signal);
   }
 
-  async list(prefix = '', { signal }: { signal?: AbortSignal } = {}): Promise<Listing> {
+  async list(prefix = '', options: SignalOnly = {}): Promise<Listing> {
+    const { signal } = checkOptions('list', options, SIGNAL_ONLY);
     this.#checkOpen();
     const { engine } = this.#ground;
     if (!engine.can.list) throw unsupportedByEngine(engine, 'list', 'has no list of what is held', 'ask holder() of a name');
@@ -122,6 +166,7 @@ export class LeaseService implements LeaseSource {
   }
 
   watch(prefix = '', options: WatchOptions = {}): Watch {
+    checkOptions('watch', options, WATCH_OPTIONS);
     this.#checkOpen();
     return this.#watches.open(prefix, options);
   }
@@ -228,7 +273,8 @@ export class LeaseService implements LeaseSource {
         return;
       case 'learned': {
         const holder = event.holder && tellHolder(event.holder);
-        this.#watches.hear(event.name, { kind: 'change', name: tellName(event.name), holder, meta: event.meta });
+        const { meta } = event;
+        this.#watches.hear(event.name, { kind: 'change', name: tellName(event.name), holder, meta, text: asText(meta) });
         return;
       }
       case 'watch-refused':
@@ -253,6 +299,10 @@ export class LeaseService implements LeaseSource {
     const grantedUs = driver.monoUs;
     const held = new HeldLease(this, { number: event.lease, name, nameBytes, token: event.token, mode, termUs, grantedUs });
     this.#held.set(event.lease, held);
+    if (asking.keepsAlive) {
+      this.#keeping.add(held);
+      this.#ground.alive.hold();
+    }
     observer.granted(held, termUs, grantedUs - askedUs, event.waited);
     const lease = new Lease(held);
     asking.answered(asking.isTry ? { ok: true, lease } : lease);
@@ -332,6 +382,7 @@ export class LeaseService implements LeaseSource {
   #endReleased(lease: HeldLease): void {
     const { observer, loss } = this.#ground;
     lease.endReleased();
+    this.#letProcessGo(lease);
     if (lease.isGivenBack) observer.released(lease, this.#heldUs(lease));
     else observer.lost(lease, this.#heldUs(lease), lost(lease, loss()));
     if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), lease.number);
@@ -341,7 +392,12 @@ export class LeaseService implements LeaseSource {
     // One that is being given back was told of already.
     if (!lease.isOver) this.#ground.observer.lost(lease, this.#heldUs(lease), why);
     lease.endLost(why);
+    this.#letProcessGo(lease);
     if (this.#proclaims.count > 0) this.#proclaims.reject(why, lease.number);
+  }
+
+  #letProcessGo(lease: HeldLease): void {
+    if (this.#keeping.delete(lease)) this.#ground.alive.letGo();
   }
 
   #heldUs({ grant }: HeldLease): number {

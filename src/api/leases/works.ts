@@ -19,29 +19,30 @@ export class Works {
     return this.#ends.keys();
   }
 
-  /** Does the work and gives the lease back. */
-  async under<T>(lease: HeldLease, work: () => Promise<T> | T): Promise<T> {
+  /** Does the work and gives its leases back. */
+  async under<T>(leases: readonly HeldLease[], work: () => Promise<T> | T): Promise<T> {
     let ended = (): void => {};
-    this.#ends.set(lease, new Promise((resolve) => (ended = resolve)));
+    const end = new Promise<void>((resolve) => (ended = resolve));
+    for (const lease of leases) this.#ends.set(lease, end);
     try {
-      return await this.#do(lease, work);
+      return await this.#do(leases, work);
     } finally {
-      this.#ends.delete(lease);
+      for (const lease of leases) this.#ends.delete(lease);
       ended();
     }
   }
 
-  async #do<T>(lease: HeldLease, work: () => Promise<T> | T): Promise<T> {
+  async #do<T>(leases: readonly HeldLease[], work: () => Promise<T> | T): Promise<T> {
     let result: T;
     try {
       result = await work();
     } catch (error) {
-      await this.#releases.giveBack([lease]);
+      await this.#releases.giveBack(leases);
       throw error;
     }
-    const wasLost = !lease.valid && !lease.isGivenBack;
-    await this.#releases.giveBack([lease]);
-    if (wasLost) throw new LeaseLostError(lease.name, result);
+    const lost = leases.find((lease) => !lease.valid && !lease.isGivenBack);
+    await this.#releases.giveBack(leases);
+    if (lost) throw new LeaseLostError(lost.name, result);
     return result;
   }
 

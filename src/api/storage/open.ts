@@ -1,13 +1,13 @@
 /** `openStorage`: a store, its parameters and its epoch become a client of leases. Whatever is wrong with the store is said before anything relies on it. */
 import { randomBytes } from 'node:crypto';
-import { incarnation, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
+import { checkOptions, incarnation, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { SystemClocks } from '../../runtime/index.ts';
 import { adoptParameters, openStore, qualify, type AccessOptions, type Parameters, type Store } from '../../store/index.ts';
 import { storageEngine } from './engine.ts';
 import { askEpoch } from './epochs.ts';
 import { StorageNode, type StorageSurroundings } from './node.ts';
 import { StorageObserver } from './observer.ts';
-import { wantedParameters, type StorageOptions } from './options.ts';
+import { STORAGE_OPTIONS, wantedParameters, type StorageOptions } from './options.ts';
 import { LeaseStorage } from './storage.ts';
 
 const MORE_BITS = 5;
@@ -18,8 +18,14 @@ const MORE_BITS = 5;
  * exclusively. A store that was handed over is not closed with the leases.
  */
 export async function openStorage(where: string | Store, options: StorageOptions = {}): Promise<LeaseStorage> {
+  checkOptions('openStorage', options, STORAGE_OPTIONS);
+  if (typeof where !== 'string' && typeof (where as Partial<Store> | undefined)?.epoch !== 'function') {
+    throw new TenureError('TENURE_BAD_ARGUMENT', "openStorage takes a URL, like 'file:///var/lib/leases', or a store");
+  }
   const wanted = wantedParameters(options);
-  const store = typeof where === 'string' ? await openStore(where, options) : where;
+  const { create } = options;
+  const storeOptions = { ...accessOf(options), ...(create === undefined ? {} : { create }) };
+  const store = typeof where === 'string' ? await openStore(where, storeOptions) : where;
   const isOwned = typeof where === 'string';
   try {
     if (!isOwned) {

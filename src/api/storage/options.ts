@@ -1,7 +1,7 @@
 /** What `openStorage` is told, and what follows from it for the parameters of the store. */
 import type { RenewalKind } from '../../core/index.ts';
-import { parseDuration, spanUs, TenureError, type Duration } from '../../kernel/index.ts';
-import type { OpenStoreOptions, Parameters } from '../../store/index.ts';
+import { parseDuration, spanUs, TenureError, type Duration, type OptionTable } from '../../kernel/index.ts';
+import { OPEN_STORE_OPTIONS, type OpenStoreOptions, type Parameters } from '../../store/index.ts';
 import type { HistoryOptions } from '../observing/history-file.ts';
 import type { Logger } from '../observing/logging.ts';
 
@@ -26,6 +26,20 @@ export interface StorageOptions extends OpenStoreOptions {
   /** A file for the history of this process, which `tenure check` judges; or a directory. */
   readonly history?: string | HistoryOptions;
 }
+
+/** What is left of them opens the store. */
+const OF_LEASES: OptionTable<Omit<StorageOptions, keyof OpenStoreOptions>> = {
+  delta: 'any',
+  maxTerm: 'any',
+  rateError: 'number',
+  engine: 'any',
+  renewal: 'any',
+  name: 'text',
+  logger: 'object',
+  history: 'any',
+};
+
+export const STORAGE_OPTIONS: OptionTable<StorageOptions> = { ...OF_LEASES, ...OPEN_STORE_OPTIONS };
 
 const RATE_PPM = 1_000_000;
 

@@ -1,11 +1,12 @@
 /** Leases on a store as one process sees them: a client of leases, and what can be told of the store. */
 import { EventEmitter } from 'node:events';
-import { parseDuration, type Duration, type TenureError } from '../../kernel/index.ts';
+import { checkOptions, parseDuration, type TenureError } from '../../kernel/index.ts';
 import { Election, type ElectionGround, type ElectionOptions } from '../elections/election.ts';
-import type { LeaseClient } from '../leases/client.ts';
+import { CLOSE_OPTIONS, optionsBefore, type CloseOptions, type LeaseClient, type Work, type WorkUnderAll } from '../leases/client.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
 import type { AcquireOptions, TryResult } from '../leases/requests.ts';
+import type { SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import { storageClosed, unsureOfHolder } from './failures.ts';
@@ -16,8 +17,6 @@ export interface StorageEvents {
   /** It broke one of its own rules, or the store lost its parameters and was set up differently since: it fell silent, and holds nothing any more. */
   failure: [error: TenureError];
 }
-
-type Work<T> = (lease: Lease) => Promise<T> | T;
 
 export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseClient {
   readonly #node: StorageNode;
@@ -77,8 +76,13 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
   using<T>(name: string, work: Work<T>): Promise<T>;
   using<T>(name: string, options: AcquireOptions, work: Work<T>): Promise<T>;
   async using<T>(name: string, ...rest: [Work<T>] | [AcquireOptions, Work<T>]): Promise<T> {
-    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
-    return this.#node.alive.during(this.#node.open().using(name, options, work));
+    return this.#node.alive.during(this.#node.open().using(name, ...optionsBefore(rest)));
+  }
+
+  usingAll<T>(names: readonly string[], work: WorkUnderAll<T>): Promise<T>;
+  usingAll<T>(names: readonly string[], options: AcquireOptions, work: WorkUnderAll<T>): Promise<T>;
+  async usingAll<T>(names: readonly string[], ...rest: [WorkUnderAll<T>] | [AcquireOptions, WorkUnderAll<T>]): Promise<T> {
+    return this.#node.alive.during(this.#node.open().usingAll(names, ...optionsBefore(rest)));
   }
 
   async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
@@ -107,15 +111,16 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
     return this.#node.open().watch(prefix, options);
   }
 
-  async holder(name: string, options?: { signal?: AbortSignal }): Promise<HolderAnswer> {
+  async holder(name: string, options?: SignalOnly): Promise<HolderAnswer> {
     return this.#node.alive.during(this.#node.open().holder(name, options));
   }
 
-  async list(prefix?: string, options?: { signal?: AbortSignal }): Promise<Listing> {
+  async list(prefix?: string, options?: SignalOnly): Promise<Listing> {
     return this.#node.alive.during(this.#node.open().list(prefix, options));
   }
 
-  async close({ timeout }: { timeout?: Duration } = {}): Promise<void> {
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { timeout } = checkOptions('close', options, CLOSE_OPTIONS);
     return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
   }
 

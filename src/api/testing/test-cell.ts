@@ -3,7 +3,17 @@
  * played.
  */
 import { patienceUs, type Timing } from '../../core/index.ts';
-import { incarnation, NO_KEY, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../../kernel/index.ts';
+import {
+  checkOptions,
+  incarnation,
+  NO_KEY,
+  parseDuration,
+  SeededChooser,
+  TenureError,
+  type Chooser,
+  type Duration,
+  type OptionTable,
+} from '../../kernel/index.ts';
 import { MemoryHub, type Transport } from '../../transport/index.ts';
 import { Cell } from '../cell/cell.ts';
 import { CellNode } from '../cell/node.ts';
@@ -33,6 +43,15 @@ export interface TestCellOptions {
   /** Where chance begins: 1. */
   readonly seed?: number;
 }
+
+const TEST_CELL_OPTIONS: OptionTable<TestCellOptions> = {
+  members: 'any',
+  maxTerm: 'any',
+  silent: 'boolean',
+  keepVotes: 'boolean',
+  engine: 'any',
+  seed: 'number',
+};
 
 /** A message is on its way for twice this long: once until it leaves, once until it arrives. */
 const HOP_US = 250;
@@ -82,7 +101,13 @@ export class TestCell {
 
   /** Test cells are made by `testCell`. */
   private constructor(options: TestCellOptions, internals: TestInternals) {
-    const { members = 3, silent = false, keepVotes = false, engine = 'quorum', seed = 1 } = options;
+    const {
+      members = 3,
+      silent = false,
+      keepVotes = false,
+      engine = 'quorum',
+      seed = 1,
+    } = checkOptions('testCell', options, TEST_CELL_OPTIONS);
     this.#internals = internals;
     if (!Number.isInteger(members) || members < 1 || members > MEMBERS_MAX) {
       throw new TenureError('TENURE_BAD_ARGUMENT', `a test cell has from 1 to ${MEMBERS_MAX} members, not ${members}`);

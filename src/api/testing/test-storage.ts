@@ -1,6 +1,15 @@
 /** A store and the processes that have leases on it, on virtual time. Cores, drivers and leases are the real ones; only store and clocks are played. */
 import { deriveStorageTiming, renewAfterUs } from '../../core/index.ts';
-import { incarnation, parseDuration, SeededChooser, TenureError, type Chooser, type Duration } from '../../kernel/index.ts';
+import {
+  checkOptions,
+  incarnation,
+  parseDuration,
+  SeededChooser,
+  TenureError,
+  type Chooser,
+  type Duration,
+  type OptionTable,
+} from '../../kernel/index.ts';
 import { defaultParameters, initParameters, MemorySpace, PARAMETERS_KEY } from '../../store/index.ts';
 import type { Lease } from '../leases/lease.ts';
 import { storageEngine } from '../storage/engine.ts';
@@ -15,6 +24,15 @@ export interface TestStorageOptions extends Pick<StorageOptions, 'engine' | 'del
   /** Where chance begins: 1. */
   readonly seed?: number;
 }
+
+const TEST_STORAGE_OPTIONS: OptionTable<TestStorageOptions> = {
+  engine: 'any',
+  delta: 'any',
+  maxTerm: 'any',
+  rateError: 'number',
+  renewal: 'any',
+  seed: 'number',
+};
 
 /** One process, and what it lives on. */
 interface TestProcess {
@@ -46,7 +64,7 @@ export class TestStorage {
 
   /** Test storages are made by `testStorage`. */
   private constructor(options: TestStorageOptions) {
-    this.#options = options;
+    this.#options = checkOptions('testStorage', options, TEST_STORAGE_OPTIONS);
     this.#parameters = { ...defaultParameters('memory'), ...wantedParameters(options) };
     // Said at once, not by the first client.
     deriveStorageTiming(this.#parameters);

@@ -3,13 +3,20 @@
  * by holders; whenever some may have been missed (a connection was lost, the reader was too slow) it says so, and
  * then tells anew what is held. Readers have a `Watch`, which shows of this only what they may use.
  */
+import type { OptionTable } from '../../kernel/index.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
 import type { HolderInfo, Listing } from '../leases/questions.ts';
 import { onAbort } from '../signals.ts';
 
 export type Change =
-  /** `holder` is null when the lease ended; `meta` is what the holder says of itself. The same holder is told again when that changes. */
-  | { readonly kind: 'change'; readonly name: string; readonly holder: HolderInfo | null; readonly meta: Uint8Array | null }
+  /** `holder` is null when the lease ended; `meta` is what the holder says of itself, `text` the same if it is text. The same holder is told again when that changes. */
+  | {
+      readonly kind: 'change';
+      readonly name: string;
+      readonly holder: HolderInfo | null;
+      readonly meta: Uint8Array | null;
+      readonly text: string | null;
+    }
   /** Something may have been missed: forget what you know. What is held is told anew, up to the next `current`. */
   | { readonly kind: 'gap' }
   /** All that was held when the watch began, or after a gap, has been told. Names not told of are free. */
@@ -20,6 +27,8 @@ export interface WatchOptions {
   readonly exact?: boolean;
   readonly signal?: AbortSignal;
 }
+
+export const WATCH_OPTIONS: OptionTable<WatchOptions> = { exact: 'boolean', signal: 'signal' };
 
 export type LeaseChange = Extract<Change, { kind: 'change' }>;
 export type ChangeResult = IteratorResult<Change, undefined>;
@@ -153,8 +162,8 @@ export class WatchFeed {
     const gap = this.#backlog.findIndex(({ kind }) => kind === 'gap');
     const present = this.#backlog.splice(0, gap < 0 ? Infinity : gap);
     for (const lease of leases) {
-      const { name, holder, meta } = lease;
-      if (lease.certain && !heard.has(name)) present.push({ kind: 'change', name, holder, meta });
+      const { name, holder, meta, text } = lease;
+      if (lease.certain && !heard.has(name)) present.push({ kind: 'change', name, holder, meta, text });
     }
     present.push({ kind: 'current' });
     this.#present = present;

@@ -88,8 +88,8 @@ export class Watches {
   }
 
   async #listOne(name: string): Promise<Listing> {
-    const { holder, certain, meta } = await this.#ground.holder(name);
-    return { leases: holder ? [{ name, holder, certain, meta }] : [], certain };
+    const { holder, certain, meta, text } = await this.#ground.holder(name);
+    return { leases: holder ? [{ name, holder, certain, meta, text }] : [], certain };
   }
 
   #add(prefix: Uint8Array, feed: WatchFeed): void {

@@ -6,7 +6,7 @@ import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
 import { StoppedBySignal, stopSignals } from '../stop-signals.ts';
-import { glance, paletteFor, printJson } from '../terminal.ts';
+import { glance, holderText, paletteFor, printJson } from '../terminal.ts';
 import { whoAmI } from '../who-am-i.ts';
 
 interface AcquireFlags extends CellFlags {
@@ -91,9 +91,9 @@ async function take(client: LeaseClient, name: string, flags: AcquireFlags, opti
   if (!flags.nonblock) return client.acquire(name, { ...options, ...(flags.wait === undefined ? {} : { wait: flags.wait }) });
   const outcome = await client.tryAcquire(name, options);
   if (outcome.ok) return outcome.lease;
-  const { holder, reason } = outcome;
+  const { holder, reason, meta } = outcome;
   const who = holder
-    ? `process ${holder.incarnation} holds it, for ${glance(holder.remainingMsMax)} at most unless renewed`
+    ? `held by ${holderText(meta, holder)}, for ${glance(holder.remainingMsMax)} at most unless renewed`
     : `it is ${reason}`;
   throw new TenureError('TENURE_HELD', `'${name}' is not free: ${who}`);
 }

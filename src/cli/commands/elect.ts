@@ -10,7 +10,7 @@ import type { OpenedLeases } from '../opened-leases.ts';
 import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
 import { stopSignals } from '../stop-signals.ts';
-import { metaText, paletteFor, printJson } from '../terminal.ts';
+import { holderText, metaText, paletteFor, printJson } from '../terminal.ts';
 import { whoAmI } from '../who-am-i.ts';
 
 interface ElectFlags extends CellFlags {
@@ -182,10 +182,9 @@ class Told {
     else {
       const { incarnation, token, value } = change.leader;
       const text = metaText(value);
-      const who = text ?? `process ${incarnation}`;
       this.#say(
         { event: 'leader', leader: { incarnation, token, value: text } },
-        `${who} leads ${bold(this.#name)} ${dim(`(token ${token})`)}`,
+        `${holderText(value, change.leader)} leads ${bold(this.#name)} ${dim(`(token ${token})`)}`,
       );
     }
   }

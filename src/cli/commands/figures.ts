@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { figures, type FigureKind, type MeasuredFigure } from '../../sim/figures/index.ts';
+import { didYouMean } from '../../kernel/index.ts';
 import { Progress } from '../progress.ts';
 import { orCannotWrite } from '../script-file.ts';
-import { didYouMean } from '../suggest.ts';
 import { printJson } from '../terminal.ts';
 import { wholeNumber } from '../whole-number.ts';
 

@@ -4,7 +4,7 @@ import type { HolderAnswer, LeaseClient } from '../../api/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
-import { glance, metaText, paletteFor, printJson } from '../terminal.ts';
+import { glance, holderText, metaText, paletteFor, printJson } from '../terminal.ts';
 
 interface HolderFlags extends CellFlags {
   readonly json?: boolean;
@@ -58,12 +58,10 @@ function stateOf({ holder, certain }: HolderAnswer): 'held' | 'free' | 'unknown'
 }
 
 function inWords(name: string, answer: HolderAnswer, unsure: string): string {
-  const { bold, dim, green, yellow } = paletteFor(process.stdout);
+  const { bold, green, yellow } = paletteFor(process.stdout);
   const { holder } = answer;
   if (holder === null) return answer.certain ? `${bold(name)} ${green('free')}` : `${bold(name)} ${yellow('unknown')}: ${unsure}`;
-  const meta = metaText(answer.meta);
-  const who = meta === null ? `process ${holder.incarnation}` : `${meta} ${dim(`(process ${holder.incarnation})`)}`;
-  const held = `held by ${who}, token ${holder.token}, for ${glance(holder.remainingMsMax)} at most unless renewed`;
+  const held = `held by ${holderText(answer.meta, holder)}, token ${holder.token}, for ${glance(holder.remainingMsMax)} at most unless renewed`;
   return answer.certain
     ? `${bold(name)} ${held.replace('held', yellow('held'))}`
     : `${bold(name)} ${yellow('unknown')}: ${unsure}; perhaps ${held}`;

@@ -5,7 +5,7 @@ import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
 import type { OpenedLeases } from '../opened-leases.ts';
-import { glance, metaText, paletteFor, printJson, table } from '../terminal.ts';
+import { glance, holderText, metaText, paletteFor, printJson, table } from '../terminal.ts';
 
 interface ListFlags extends CellFlags {
   readonly json?: boolean;
@@ -64,7 +64,7 @@ function print(prefix: string, { leases, certain }: Listing, place: OpenedLeases
     bold(name),
     String(holder.token),
     glance(holder.remainingMsMax),
-    (metaText(meta) ?? `process ${holder.incarnation}`) + (isSure ? '' : yellow(' (not sure)')),
+    holderText(meta, holder) + (isSure ? '' : yellow(' (not sure)')),
   ]);
   if (rows.length > 0) process.stdout.write(table([['NAME', 'TOKEN', 'AT MOST', 'HOLDER'].map(dim), ...rows]));
   else if (certain) process.stderr.write(prefix === '' ? 'nothing is held\n' : `nothing is held under '${prefix}'\n`);

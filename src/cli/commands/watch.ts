@@ -5,7 +5,7 @@ import { checkName } from '../../kernel/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { openLeases } from '../leases.ts';
 import { stopSignals } from '../stop-signals.ts';
-import { metaText, paletteFor, printJson } from '../terminal.ts';
+import { holderText, metaText, paletteFor, printJson } from '../terminal.ts';
 
 interface WatchFlags extends CellFlags {
   readonly exact?: boolean;
@@ -66,5 +66,5 @@ function inWords(change: Change): string {
   if (change.kind === 'current') return `${at}  ${dim('current: that is all that is held; changes follow')}`;
   const { name, holder, meta } = change;
   if (!holder) return `${at}  ${green('ended')}  ${bold(name)}`;
-  return `${at}  ${yellow('held')}   ${bold(name)}  token ${holder.token}  ${metaText(meta) ?? `process ${holder.incarnation}`}`;
+  return `${at}  ${yellow('held')}   ${bold(name)}  token ${holder.token}  ${holderText(meta, holder)}`;
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Cell } from '../../api/index.ts';
 import { TenureError } from '../../kernel/index.ts';
 import { asAdmin, asClient, findSettings } from '../config.ts';
-import { metaText } from '../terminal.ts';
+import { holderText } from '../terminal.ts';
 import type { Child, Children } from './children.ts';
 import type { DemoChronicle } from './chronicle.ts';
 import { configIn, historiesIn, MEMBERS, TERM_MS, type MemberId } from './parts.ts';
@@ -210,7 +210,7 @@ export class DemoCell {
       leases.map(({ name, holder, meta }) => [
         name,
         {
-          who: metaText(meta) ?? `process ${holder.incarnation}`,
+          who: holderText(meta, holder),
           token: holder.token,
           untilMs: nowMs + holder.remainingMsMax,
         },

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { LeaseClient } from '../../api/index.ts';
-import { metaText } from '../terminal.ts';
+import { holderText } from '../terminal.ts';
 
 const PATIENCE_MS = 2000;
 const STDERR = 2;
@@ -45,6 +45,5 @@ export class WaitingNote {
 export async function whoHas(client: LeaseClient, name: string): Promise<string> {
   const { holder, certain, meta } = await client.holder(name);
   if (!holder) return certain ? 'its holder has just left' : 'too few members answer to tell who holds it';
-  const who = metaText(meta) ?? `process ${holder.incarnation}`;
-  return `held by ${who}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
+  return `held by ${holderText(meta, holder)}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
 }

@@ -117,7 +117,7 @@ export const MEMBER_IDS_BYTES_MAX: number = 8 * 1024;
 /** So do the services, in the same frame. */
 const SERVICES_BYTES_MAX = 4 * 1024;
 
-export function checkOptions(options: TcpOptions): TcpSettings {
+export function checkTcpOptions(options: TcpOptions): TcpSettings {
   const { cell, role, id, identity, members, config, services = [] } = options;
   checkText('cell', cell);
   checkText('id', id);

@@ -15,7 +15,7 @@ import { isLoopback, type Address } from './address.ts';
 import { Connection } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { Accepting, type GreetingHandlers } from './greeting.ts';
-import { checkOptions, type TcpSettings, type TcpOptions } from './options.ts';
+import { checkTcpOptions, type TcpSettings, type TcpOptions } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
 import { cannotListen, crowdedOut, expelled, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
 import { Rota } from './rota.ts';
@@ -42,7 +42,7 @@ export class TcpTransport implements Transport {
 
   /** Throws what is wrong with the options: `TENURE_BAD_ARGUMENT`, `TENURE_UNKNOWN_MEMBER`. */
   constructor(options: TcpOptions) {
-    const settings = checkOptions(options);
+    const settings = checkTcpOptions(options);
     this.#settings = settings;
     this.#nextClient = settings.members.length;
     this.#members = settings.members.map(({ id }, index) =>
