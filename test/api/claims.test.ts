@@ -283,6 +283,6 @@ describe('disks of members', () => {
   });
 
   test('have a number of their own among the services', () => {
-    expect(CLAIMS).toMatchObject({ number: 1, name: 'claims', isDurable: true, isForClients: true });
+    expect(CLAIMS).toMatchObject({ number: 1, name: 'claims', disk: 'needed', isForClients: true });
   });
 });

@@ -170,12 +170,31 @@ export class NotesService implements RunningService {
 }
 
 function kindOf(parts: Omit<ServiceKind, 'run' | 'text'>, text: string = parts.name): ServiceKind<NotesService> {
-  return { ...parts, text, run: (ground) => new NotesService(ground, parts.isDurable && ground.disk !== undefined) };
+  return { ...parts, text, run: (ground) => new NotesService(ground, parts.disk !== 'none' && ground.disk !== undefined) };
 }
 
 /** Kept on disks, and for clients too. */
-export const NOTES: ServiceKind<NotesService> = kindOf({ number: 60, name: 'notes', isDurable: true, isForClients: true });
+export const NOTES: ServiceKind<NotesService> = kindOf({
+  number: 60,
+  name: 'notes',
+  disk: 'needed',
+  begins: 'at once',
+  isForClients: true,
+});
 /** Members among themselves; nothing is kept. */
-export const RUMOURS: ServiceKind<NotesService> = kindOf({ number: 61, name: 'rumours', isDurable: false, isForClients: false });
-
+export const RUMOURS: ServiceKind<NotesService> = kindOf({
+  number: 61,
+  name: 'rumours',
+  disk: 'none',
+  begins: 'at once',
+  isForClients: false,
+});
+/** Kept where there is a disk; it begins when it is asked for. */
+export const DIARY: ServiceKind<NotesService> = kindOf({
+  number: 62,
+  name: 'diary',
+  disk: 'used',
+  begins: 'asked',
+  isForClients: true,
+});
 export const notesSetAs = (how: string): ServiceKind<NotesService> => kindOf(NOTES, `notes:${how}`);

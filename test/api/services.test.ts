@@ -5,6 +5,7 @@ import { Cell, nodeOf } from '../../src/api/cell/cell.ts';
 import { CellNode } from '../../src/api/cell/node.ts';
 import { makeEngine } from '../../src/api/engines/index.ts';
 import type { TenureError } from '../../src/api/index.ts';
+import type { MountGround } from '../../src/api/services/service.ts';
 import { openTestCell } from '../../src/api/testing/test-cell.ts';
 import { VirtualDisk } from '../../src/api/testing/virtual-disk.ts';
 import { incarnation, NO_KEY, SeededChooser } from '../../src/kernel/index.ts';
@@ -12,7 +13,7 @@ import { SystemClocks, type Disk } from '../../src/runtime/index.ts';
 import { MemoryHub } from '../../src/transport/index.ts';
 import { ByteWriter, kindOfService, PROOF } from '../../src/wire/index.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
-import { NOTES, notesSetAs, RUMOURS } from './notes-service.ts';
+import { DIARY, NOTES, notesSetAs, RUMOURS } from './notes-service.ts';
 import { SECRETS, serviceAt, ServiceCell, serviceNow } from './service-cell.ts';
 
 const IDS = ['a', 'b', 'c'];
@@ -138,6 +139,43 @@ describe('a member that does not have a service', () => {
     expect(await (await serviceAt(client, NOTES)).get(5)).toBe(55);
     await Promise.all([a, b, c].map((member) => member.ready()));
     expect(c.state).toBe('ready');
+  });
+});
+
+describe('a service that begins when it is asked for', () => {
+  test('runs nowhere until then, and then wherever it is spoken of, with a disk or without', async () => {
+    const begun: string[] = [];
+    const kind = {
+      ...DIARY,
+      run: (ground: MountGround) => {
+        begun.push(ground.memberIds[ground.boot.self] ?? 'client');
+        return DIARY.run(ground);
+      },
+    };
+    const cell = await ServiceCell.of(IDS, [kind]);
+    const [a, b, c] = [await cell.join('a'), await cell.join('b'), await cell.join('c', [kind], false)];
+    await allConnected(a, b, c);
+    const client = await cell.client();
+    expect(begun).toEqual([]);
+    await (await serviceAt(client, kind)).put(1, 11);
+    expect(await serviceNow(c, kind).get(1)).toBe(11);
+    await serviceNow(a, kind).put(2, 22);
+    expect(new Set(begun)).toEqual(new Set(['client', ...IDS]));
+    expect(begun.length).toBe(4);
+    expect([a, b, c].map((member) => serviceNow(member, kind).ground.disk !== undefined)).toEqual([true, true, false]);
+  });
+
+  test('is not begun by a peer that sets it otherwise, and tells of members that do when it begins', async () => {
+    const cell = await ServiceCell.of(IDS, [DIARY]);
+    const [a, b] = [await cell.join('a'), await cell.join('b')];
+    const c = await cell.join('c', [{ ...DIARY, text: 'diary:otherwise' }]);
+    await allConnected(a, b, c);
+    const told = refusal(a, 'TENURE_CONFIG_MISMATCH');
+    const diary = serviceNow(a, DIARY);
+    expect((await told).details).toEqual({ field: 'diary', here: 'diary', there: 'diary:otherwise', id: 'c' });
+    await diary.put(5, 55);
+    expect(await serviceNow(b, DIARY).get(5)).toBe(55);
+    expect(new Set(diary.reachedPeers)).toEqual(new Set([1]));
   });
 });
 

@@ -99,7 +99,7 @@ async function openDataDir(
 ): Promise<DataDir | null> {
   // Whoever is no member leaves no trace.
   if (dataDir === undefined || !Object.hasOwn(members, self)) return null;
-  const sections = services.filter(({ isDurable }) => isDurable).map(({ name }) => name);
+  const sections = services.filter(({ disk }) => disk !== 'none').map(({ name }) => name);
   return DataDir.open({ path: dataDir, cell, member: self, incarnation: born, sections });
 }
 

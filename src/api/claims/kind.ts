@@ -6,7 +6,8 @@ export const CLAIMS: ServiceKind<ClaimService> = {
   number: 1,
   name: 'claims',
   text: 'claims',
-  isDurable: true,
+  disk: 'needed',
+  begins: 'at once',
   isForClients: true,
   run: (ground) => new ClaimService(ground),
 };

@@ -16,8 +16,10 @@ export interface ServiceKind<Service extends RunningService = RunningService> {
   readonly name: string;
   /** Its name, and how this member has set it, after a colon. Members that state different texts do not serve each other. */
   readonly text: string;
-  /** Its members keep something in a data directory; a member without one does not have the service. */
-  readonly isDurable: boolean;
+  /** Its members keep something in a data directory. `needed`: a member without one does not have the service. `used`: it keeps nothing then. */
+  readonly disk: 'needed' | 'used' | 'none';
+  /** `asked`: at a member it begins when its process first asks for it, or when a peer speaks of it; until then it costs nothing. */
+  readonly begins: 'at once' | 'asked';
   /** Clients have it, too: they may ask members, and are answered. */
   readonly isForClients: boolean;
   /** Throws what cannot work. The driver is started by whoever calls this. */
@@ -38,7 +40,7 @@ export interface MountGround {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
   readonly hashKey: HashKey;
-  /** The service's own part of the data directory. Only a member of a durable service has one. */
+  /** The service's own part of the data directory. Only a member has one, if it has a directory and the service uses it. */
   readonly disk: Disk | undefined;
   readonly senderOf: (peer: NodeId) => Sender | undefined;
   /** Whether this peer is connected and has the service, set alike. */

@@ -60,7 +60,7 @@ interface Mounted {
 /** What a node states in the handshake: a member the services that it has, a client the names of those that it may ask for. */
 export function statedServices(kinds: readonly ServiceKind[], role: 'member' | 'client', hasDisk: boolean): StatedService[] {
   if (role === 'client') return kinds.filter((kind) => kind.isForClients).map(({ number, name }) => ({ number, text: name }));
-  return kinds.filter((kind) => hasDisk || !kind.isDurable).map(({ number, text }) => ({ number, text }));
+  return kinds.filter((kind) => hasDisk || kind.disk !== 'needed').map(({ number, text }) => ({ number, text }));
 }
 
 export class Services {
@@ -90,11 +90,10 @@ export class Services {
     return false;
   }
 
-  /** A member runs what it has from its beginning; a client waits until it is asked, and until members have said how each is set. */
+  /** A member runs what it has from its beginning, unless a service is to be asked for; a client waits until it is asked, and until members have said how each is set. */
   begin(): void {
     if (!this.#isMember(this.#ground.self)) return;
-    const stated = statedServices(this.#ground.kinds, 'member', this.#hasDisk);
-    for (const kind of this.#ground.kinds) if (stated.some(({ number }) => number === kind.number)) this.#mount(kind, kind.text);
+    for (const kind of this.#ground.kinds) if (kind.begins === 'at once' && this.#isHad(kind)) this.#mount(kind, kind.text);
   }
 
   /**
@@ -127,7 +126,9 @@ export class Services {
   isEverywhere(kind: ServiceKind): boolean {
     const { memberIds, self } = this.#ground;
     const alike = this.#mounted.get(kind.number)?.text ?? this.#settled(kind);
-    return memberIds.every((_, member) => (member === self ? this.#mounted.has(kind.number) : this.#statedBy(member, kind) === alike));
+    return memberIds.every((_, member) =>
+      member === self ? this.#mounted.has(kind.number) || this.#isHad(kind) : this.#statedBy(member, kind) === alike,
+    );
   }
 
   // ── Peers ──────────────────────────────────────────────────────────────────────────────────────────
@@ -136,17 +137,20 @@ export class Services {
     this.#told.set(peer, services);
     this.#up.add(peer);
     for (const mounted of this.#mounted.values()) {
-      const { kind, text, sharing, service } = mounted;
-      const isMember = this.#isMember(peer);
-      const there = this.#statedBy(peer, kind);
       if (this.#isAlike(mounted, peer)) {
-        sharing.add(peer);
-        if (!mounted.failure) service.reached?.(peer);
-      } else if (isMember && there !== undefined) {
-        this.#ground.refused(id, setOtherwise(kind.name, [id], text, there));
-        this.#contradicted(mounted);
-      }
+        mounted.sharing.add(peer);
+        if (!mounted.failure) mounted.service.reached?.(peer);
+      } else this.#differs(mounted, peer, id);
     }
+  }
+
+  /** A member may have set the service otherwise. */
+  #differs(mounted: Mounted, peer: number, id: string): void {
+    const { kind, text } = mounted;
+    const there = this.#statedBy(peer, kind);
+    if (!this.#isMember(peer) || there === undefined) return;
+    this.#ground.refused(id, setOtherwise(kind.name, [id], text, there));
+    this.#contradicted(mounted);
   }
 
   lost(peer: NodeId): void {
@@ -158,7 +162,7 @@ export class Services {
 
   /** One message of a peer; false if the peer may not send it. It goes to the service it is for, and to no other. */
   receive(from: NodeId, number: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const mounted = this.#mounted.get(number);
+    const mounted = this.#mounted.get(number) ?? this.#mountSpokenOf(from, number);
     if (mounted === undefined || !mounted.sharing.has(from)) {
       this.#misaddressed(from, number);
       return false;
@@ -247,7 +251,7 @@ export class Services {
     return this.#told.get(peer)?.find(({ number }) => number === kind.number)?.text;
   }
 
-  #isAlike({ kind, text }: Mounted, peer: number): boolean {
+  #isAlike({ kind, text }: Pick<Mounted, 'kind' | 'text'>, peer: number): boolean {
     const stated = this.#statedBy(peer, kind);
     if (this.#isMember(peer)) return stated === text;
     return kind.isForClients && stated?.split(':')[0] === kind.name;
@@ -263,10 +267,24 @@ export class Services {
 
   // ── How services begin ─────────────────────────────────────────────────────────────────────────────
 
-  /** A client's service begins when it is first asked for. */
+  /** Whether this member has the service. */
+  #isHad(kind: ServiceKind): boolean {
+    return statedServices([kind], 'member', this.#hasDisk).length > 0;
+  }
+
+  /** A peer that has the service, set alike, speaks of it: a member begins it then. */
+  #mountSpokenOf(from: NodeId, number: number): Mounted | undefined {
+    const kind = this.#ground.kinds.find((one) => one.number === number);
+    if (kind === undefined || this.#over || !this.#isMember(this.#ground.self) || !this.#isHad(kind)) return undefined;
+    return this.#isAlike({ kind, text: kind.text }, from) ? this.#mount(kind, kind.text) : undefined;
+  }
+
+  /** Whatever did not begin by itself begins when it is first asked for. */
   #mountAsked(kind: ServiceKind): Mounted {
-    const { memberIds, self } = this.#ground;
+    const { kinds, memberIds, self } = this.#ground;
     const member = memberIds[self];
+    const own = kinds.find(({ number }) => number === kind.number);
+    if (member !== undefined && own !== undefined && this.#isHad(own)) return this.#mount(own, own.text);
     if (member !== undefined) throw notHere(kind.name, member);
     if (!kind.isForClients) throw notForClients(kind.name);
     const text = this.#settled(kind);
@@ -283,7 +301,7 @@ export class Services {
     const { memberIds, self, incarnation, transport, surroundings, senderOf, alive, observer, failed } = this.#ground;
     const { clocks, chooser, hashKey, restarted, kept } = surroundings;
     const { number, name } = kind;
-    const section = this.#isMember(self) && kind.isDurable ? kept?.section?.(name) : undefined;
+    const section = this.#isMember(self) && kind.disk !== 'none' ? kept?.section?.(name) : undefined;
     const sharing = new Set<number>();
     const service = kind.run({
       text,
@@ -303,7 +321,10 @@ export class Services {
     });
     const mounted: Mounted = { kind, text, sharing, service, failure: null };
     this.#mounted.set(number, mounted);
-    for (const peer of this.#up) if (this.#isAlike(mounted, peer)) sharing.add(peer);
+    for (const peer of this.#up) {
+      if (this.#isAlike(mounted, peer)) sharing.add(peer);
+      else if (kind.begins === 'asked') this.#differs(mounted, peer, memberIds[peer] ?? '');
+    }
     service.driver.start();
     for (const peer of sharing) service.reached?.(nodeId(peer));
     return mounted;
