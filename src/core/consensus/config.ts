@@ -28,9 +28,11 @@ export interface ConsensusConfig {
   readonly retryUs: SpanUs | null;
 }
 
-export function checkConsensusConfig({ members, window, kept }: ConsensusConfig): void {
+export function checkConsensusConfig({ members, window, kept, keeps, retryUs }: ConsensusConfig): void {
   invariant(members >= 1 && window >= 1, 'a consensus has members and a window');
   invariant(kept >= window, 'decisions are kept for at least as many instances as are open');
+  // Without repetition decisions are believed however far ahead they are: on a disk they would take the places of votes.
+  invariant(retryUs !== null || keeps === 'crash-stop', 'only members that never come back need not repeat anything');
 }
 
 /** The first NORMAL round: below it, rounds are FAST and led by the member of that number. */

@@ -5,6 +5,7 @@
 import { monoAfter, NEVER, quorumOf, TenureError, type Incarnation, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot, Step } from '../contract.ts';
 import { checkConsensusConfig, type ConsensusConfig } from './config.ts';
+import { isCountable } from './countable.ts';
 import { Decisions, type Decision } from './decisions.ts';
 import { EarlyMessages } from './early-messages.ts';
 import { Instance } from './instance.ts';
@@ -37,7 +38,6 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   /** So far beyond the window messages are kept and decisions believed: without end where nothing is said twice. */
   readonly #reach: number;
   readonly #outbox: ConsensusOutbox;
-  #isStopped = false;
   #standing: Standing = 'voting';
   /** It takes no part up to here: an earlier life may have voted there. */
   #bound = 0;
@@ -88,7 +88,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
 
   /** So many members have lost their memory that nothing can be decided. */
   get isStopped(): boolean {
-    return this.#isStopped;
+    return this.#pulse.isStopped;
   }
 
   /** All instances up to here are decided. */
@@ -141,8 +141,8 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   }
 
   /** Members trust each other; nobody else is heard. */
-  admits({ node, isAdmin }: Sender, _message: ConsensusMessage): boolean {
-    return (node < this.#config.members && isAdmin) || !this.#rules.membersOnly;
+  admits({ node, isAdmin }: Sender, message: ConsensusMessage): boolean {
+    return ((node < this.#config.members && isAdmin) || !this.#rules.membersOnly) && isCountable(message);
   }
 
   receive(from: NodeId, message: ConsensusMessage, step: ConsensusStep): void {
@@ -196,15 +196,18 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
 
   #heartbeat(from: number, message: Heartbeat, step: ConsensusStep): void {
     if (this.#pulse.hear(from, message, step.monoUs)) this.#beat(step);
-    const without = this.#pulse.missing(this.#decisions.upTo);
-    if (without.length > 0 === this.#isStopped) return;
-    this.#isStopped = !this.#isStopped;
-    step.emit({ kind: 'stopped', without });
+    this.#judge(step);
+  }
+
+  #judge(step: ConsensusStep): void {
+    const without = this.#pulse.judge(this.#decisions.upTo);
+    if (without) step.emit({ kind: 'stopped', without });
   }
 
   #beat(step: ConsensusStep): void {
     const votesFrom = this.#standing === 'asking' ? NEVER_VOTES : this.#bound + 1;
     this.#outbox.sendOthers(this.#pulse.heartbeat(this.#decisions.upTo, votesFrom), step);
+    this.#judge(step);
   }
 
   #ofInstance(from: number, message: InstanceMessage, step: ConsensusStep): void {
@@ -213,8 +216,9 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
       if (from !== this.#self) for (const answer of this.#decisions.answersTo(message)) this.#outbox.send(from, answer, step);
       return;
     }
-    if (number > this.openUpTo && number <= this.openUpTo + this.#reach) return this.#early.keep(from, message);
-    if (number > this.openUpTo || !this.#takesPartIn(number)) {
+    const isBeyond = this.#isBeyond(number, 0);
+    if (isBeyond && !this.#isBeyond(number, this.#reach)) return this.#early.keep(from, message);
+    if (isBeyond || !this.#takesPartIn(number)) {
       // Whoever waits for this member as its coordinator would wait in vain, or until it has caught up.
       const waits = kind === 'estimate' || kind === 'ack' || (kind === 'begin' && message.round % this.#config.members === this.#self);
       if (waits) this.#outbox.send(from, { kind: 'abort', instance: number, round: message.round }, step);
@@ -240,6 +244,11 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   }
 
   // ── Instances ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** Beyond the window and so many more. What is open goes on wherever it is: an earlier life of a recovered member knew more decisions. */
+  #isBeyond(number: number, reach: number): boolean {
+    return number > this.openUpTo + reach && !this.#instances.get(number);
+  }
 
   #propose(number: number, value: Uint8Array, step: ConsensusStep): void {
     if (this.#decisions.isDecided(number) || !this.#isUp) return;
@@ -283,7 +292,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
 
   #decided(from: number, { instance, round, value }: Extract<ConsensusMessage, { kind: 'decide' }>, step: ConsensusStep): void {
     const isReady = this.#standing === 'voting' || this.#standing === 'abstaining';
-    if (!isReady || instance > this.openUpTo + this.#reach) return;
+    if (!isReady || this.#isBeyond(instance, this.#reach)) return;
     this.#broadcast.receive(from, instance, { round, value: value.slice() }, step);
     // Far behind: the rest is asked for at once.
     const theirs = this.#pulse.decidedBy(from);
@@ -344,10 +353,10 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   #recover({ bound, records }: LedgerContents, step: ConsensusStep): void {
     if (bound === null) return this.#forgot(step);
     this.#bound = bound;
-    const { window } = this.#config;
+    const { window, kept } = this.#config;
     this.#highest = records.at(-1)?.instance ?? 0;
-    // It took part there, so it knew what was decided a window before.
-    const upTo = Math.max(0, this.#highest - window);
+    // What shared its place is decided. So is all up to a window before it; but a decision that did not reach the disk may be lost to all: those who voted decide it again.
+    const upTo = Math.max(0, this.#highest - window - kept);
     this.#decisions.skipTo(upTo);
     if (upTo > 0) step.emit({ kind: 'skipped', upTo });
     for (const { instance, isDecided, round, value } of records) {
@@ -454,7 +463,6 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
       memory: this.#memory.snapshot(),
       instances: this.#instances.snapshot(),
       early: this.#early.snapshot(),
-      isStopped: this.#isStopped,
       standing: this.#standing,
       bound: this.#bound,
       highest: this.#highest,
@@ -472,7 +480,6 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     this.#memory.restore(told.memory);
     this.#early.restore(told.early);
     this.#instances.restore(told.instances);
-    this.#isStopped = told.isStopped;
     this.#standing = told.standing;
     this.#bound = told.bound;
     this.#highest = told.highest;
@@ -481,18 +488,12 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   }
 }
 
-interface CoreSnapshot {
-  readonly pulse: Snapshot;
-  readonly decisions: Snapshot;
-  readonly broadcast: Snapshot;
-  readonly ledger: Snapshot;
-  readonly memory: Snapshot;
-  readonly instances: Snapshot;
-  readonly early: Snapshot;
-  readonly isStopped: boolean;
+type CoreParts = 'pulse' | 'decisions' | 'broadcast' | 'ledger' | 'memory' | 'instances' | 'early';
+
+type CoreSnapshot = { readonly [Part in CoreParts]: Snapshot } & {
   readonly standing: Standing;
   readonly bound: number;
   readonly highest: number;
   readonly retryAt: MonoUs;
   readonly decidedThen: number;
-}
+};

@@ -1,4 +1,7 @@
-/** The decisions that a member knows: all up to `upTo`, and some after it. The last `kept` are there for members that are behind; older ones are gone. */
+/**
+ * The decisions that a member knows: all up to `upTo`, and some after it. The last `kept` are there for members that are behind; older ones are gone, and so are those that this member
+ * has skipped itself: whoever asks for one is told so, since it may be asking the last member that could have told.
+ */
 import { invariant } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
 import type { ConsensusMessage, InstanceMessage } from './messages.ts';
@@ -18,6 +21,8 @@ export class Decisions {
   #upTo = 0;
   /** Decisions below this one are gone already. */
   #low = 1;
+  /** Up to here decisions were skipped. */
+  #skipped = 0;
 
   constructor(kept: number) {
     this.#kept = kept;
@@ -28,9 +33,9 @@ export class Decisions {
     return this.#upTo;
   }
 
-  /** The first instance whose decision can still be told. */
+  /** The first instance whose decision can still be told, and all after it up to `upTo`. */
   get firstKept(): number {
-    return Math.max(1, this.#upTo - this.#kept + 1);
+    return Math.max(this.#skipped, this.#upTo - this.#kept, 0) + 1;
   }
 
   isDecided(instance: number): boolean {
@@ -46,7 +51,7 @@ export class Decisions {
   answersTo(message: InstanceMessage): ConsensusMessage[] {
     const { instance: first, kind } = message;
     const decision = this.get(first);
-    if (decision === null) return first < this.firstKept ? [{ kind: 'gone', instance: this.firstKept }] : [];
+    if (decision === null) return [{ kind: 'gone', instance: this.firstKept }];
     // The decision is on its way to whoever acknowledged it.
     if (kind === 'ack' && message.round === decision.round) return [];
     const answers: ConsensusMessage[] = [];
@@ -59,7 +64,9 @@ export class Decisions {
 
   /** What nobody can tell any more is left out. */
   skipTo(instance: number): void {
-    this.#upTo = Math.max(this.#upTo, instance);
+    if (instance <= this.#upTo) return;
+    this.#upTo = instance;
+    this.#skipped = instance;
     this.#advance();
   }
 
@@ -89,13 +96,24 @@ export class Decisions {
 
   snapshot(): Snapshot {
     const known = [...this.#known].sort(([one], [other]) => one - other);
-    return { upTo: this.#upTo, known: known.map(([instance, { round, value }]) => [instance, round, valueText(value)] as const) };
+    return {
+      upTo: this.#upTo,
+      skipped: this.#skipped,
+      known: known.map(([instance, { round, value }]) => [instance, round, valueText(value)] as const),
+    };
   }
 
   restore(snapshot: Snapshot): void {
-    const { upTo, known } = snapshot as unknown as { upTo: number; known: readonly (readonly [number, number, string])[] };
+    const { upTo, skipped, known } = snapshot as unknown as DecisionsSnapshot;
     this.#upTo = upTo;
+    this.#skipped = skipped;
     this.#low = this.firstKept;
     for (const [instance, round, value] of known) this.#known.set(instance, { round, value: valueBytes(value) });
   }
+}
+
+interface DecisionsSnapshot {
+  readonly upTo: number;
+  readonly skipped: number;
+  readonly known: readonly (readonly [number, number, string])[];
 }

@@ -98,8 +98,9 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
     });
   }
 
+  /** Whoever can give no leases, or not keep them, is down altogether: as a leader that waits for its own lease it would hold up all others. */
   get standing(): Standing {
-    return this.#consensus.standing;
+    return this.#intervals.diskPhase === 'failed' ? 'failed' : this.#consensus.standing;
   }
 
   get decidedUpTo(): number {
@@ -139,21 +140,22 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
   }
 
   receive(from: NodeId, message: FastCtMessage, step: FastCtStep): void {
+    if (!this.#isUp) return;
     if (message.lane === CONSENSUS_LANE) return this.#rounds.receive(from, message.message, step);
-    if (this.#isUp) this.#withLeases(step, (before) => this.#leases.receive(from, message.message, before));
+    this.#withLeases(step, (before) => this.#leases.receive(from, message.message, before));
   }
 
   command(command: FastCtCommand, step: FastCtStep): void {
-    this.#rounds.command(command, step);
+    if (this.#isUp) this.#rounds.command(command, step);
   }
 
   wake(step: FastCtStep): void {
-    this.#rounds.wake(step);
+    if (this.#isUp) this.#rounds.wake(step);
     if (this.#isUp) this.#withLeases(step, (before) => this.#leases.wake(before));
   }
 
   completed(completion: Completion, step: FastCtStep): void {
-    if (this.#rounds.completed(completion, step)) return;
+    if (!this.#isUp || this.#rounds.completed(completion, step)) return;
     const isOfLeases = this.#leases.completed(completion, step);
     invariant(isOfLeases, 'an access was answered that neither core has asked for');
   }
@@ -190,13 +192,18 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
   }
 
   #heardOfLeases(event: IntervalEvent, step: FastCtStep): void {
-    if (event.kind === 'disk') return this.#mayBegin(step);
+    if (event.kind === 'disk') return this.#heardOfDisk(step);
     if (event.kind !== 'granted' && event.kind !== 'refused') return;
     const [from, to] = this.#asked;
     const isGranted = event.kind === 'granted';
     if (isGranted) this.#status.granted(from, to, step);
     else this.#status.refused(event.overlap, step);
     step.emit({ kind: 'lease', isGranted, from, to, lambda: this.#status.lambda });
+  }
+
+  #heardOfDisk(step: FastCtStep): void {
+    if (this.standing === 'failed') step.emit({ kind: 'standing', standing: 'failed', bound: this.#bound });
+    else this.#mayBegin(step);
   }
 
   #claim(from: number, to: number, step: FastCtStep): void {

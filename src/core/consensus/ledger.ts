@@ -1,5 +1,5 @@
 /**
- * A member's disk: a ring of places, one for each instance that is open or kept, and one place for the record of the member itself. An answer leaves when the record that it
+ * A member's disk: a ring of places, one for each instance that is open or kept, and one place for the record of the member itself, which says how many places there are. An answer leaves when the record that it
  * rests on is stored (rule 25). At the start all places are read.
  */
 import { invariant } from '../../kernel/index.ts';
@@ -37,7 +37,8 @@ export class ConsensusLedger<S extends LedgerStep> {
 
   constructor(places: number, stored: (answer: LedgerAnswer, step: S) => void) {
     this.#places = places;
-    this.#queue = new WriteQueue<LedgerAnswer, S>(OWN_DISK, { keyOf, bytesOf: (place) => this.#bytesOf(place), leave: stored }, true);
+    const held = { keyOf: (place: number) => this.#keyOf(place), bytesOf: (place: number) => this.#bytesOf(place), leave: stored };
+    this.#queue = new WriteQueue<LedgerAnswer, S>(OWN_DISK, held, true);
   }
 
   get hasFailed(): boolean {
@@ -46,7 +47,7 @@ export class ConsensusLedger<S extends LedgerStep> {
 
   read(step: S): void {
     this.#unread = this.#places + 1;
-    for (let place = 0; place <= this.#places; place++) step.read(OWN_DISK, keyOf(place), this.#places + 1 + place);
+    for (let place = 0; place <= this.#places; place++) step.read(OWN_DISK, this.#keyOf(place), this.#places + 1 + place);
   }
 
   /** The record of an instance has changed; the answer waits until it is stored. */
@@ -55,7 +56,7 @@ export class ConsensusLedger<S extends LedgerStep> {
   }
 
   writeMember(bound: number, step: S): void {
-    this.#write(this.#places, memberBytes({ bound }), { kind: 'member' }, step);
+    this.#write(this.#places, memberBytes({ places: this.#places, bound }), { kind: 'member' }, step);
   }
 
   #write(place: number, bytes: Uint8Array, answer: LedgerAnswer | null, step: S): void {
@@ -85,7 +86,8 @@ export class ConsensusLedger<S extends LedgerStep> {
   #take(place: number, bytes: Uint8Array): void {
     if (place === this.#places) {
       const member = memberRecord(bytes);
-      if (member) this.#bound = member.bound;
+      // A disk with more places than this ledger reads may hide votes in the others.
+      if (member?.places === this.#places) this.#bound = member.bound;
       else this.#hasFailed = true;
       return;
     }
@@ -93,6 +95,10 @@ export class ConsensusLedger<S extends LedgerStep> {
     // A record that is damaged may hide a vote: the member must not vote again.
     if (record === null || record.instance % this.#places !== place) this.#hasFailed = true;
     else this.#found.push(record);
+  }
+
+  #keyOf(place: number): string {
+    return place === this.#places ? 'consensus/member' : `consensus/${place}`;
   }
 
   #bytesOf(place: number): Uint8Array {
@@ -130,8 +136,4 @@ interface LedgerSnapshot {
   readonly found: readonly (Omit<InstanceRecord, 'value'> & { readonly value: string })[];
   readonly bound: number | null;
   readonly hasFailed: boolean;
-}
-
-function keyOf(place: number): string {
-  return `consensus/${place}`;
 }

@@ -22,6 +22,7 @@ export class Pulse {
   readonly #decidedBy: number[];
   /** Below that instance each takes no part. */
   readonly #votesFrom: number[];
+  #isStopped = false;
 
   constructor(
     members: number,
@@ -86,8 +87,21 @@ export class Pulse {
     return { kind: 'heartbeat', life: this.#life, decided, votesFrom, counts: this.#choice.counts };
   }
 
+  /** So many members take no part in the next instance that it is never decided. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Whether that has changed since the last call: these members, or nobody any more. Null if it has not. */
+  judge(decided: number): readonly number[] | null {
+    const without = this.#missing(decided);
+    if (without.length > 0 === this.#isStopped) return null;
+    this.#isStopped = !this.#isStopped;
+    return without;
+  }
+
   /** Whoever takes no part in the next instance never will. These members, if the others are no majority: that instance is never decided. */
-  missing(decided: number): readonly number[] {
+  #missing(decided: number): readonly number[] {
     const members = this.#votesFrom.length;
     const next = Math.max(decided, ...this.#decidedBy) + 1;
     const without = this.#votesFrom.flatMap((from, member) => (from > next ? [member] : []));
@@ -109,6 +123,7 @@ export class Pulse {
       choice: this.#choice.snapshot(),
       decidedBy: [...this.#decidedBy],
       votesFrom: [...this.#votesFrom],
+      isStopped: this.#isStopped,
     };
   }
 
@@ -118,9 +133,11 @@ export class Pulse {
       choice: Snapshot;
       decidedBy: readonly number[];
       votesFrom: readonly number[];
+      isStopped: boolean;
     };
     this.#detector.restore(told.detector);
     this.#choice.restore(told.choice);
+    this.#isStopped = told.isStopped;
     for (const [member, decided] of told.decidedBy.entries()) this.#decidedBy[member] = decided;
     for (const [member, from] of told.votesFrom.entries()) this.#votesFrom[member] = from;
   }

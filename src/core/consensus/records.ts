@@ -12,14 +12,15 @@ export interface InstanceRecord {
   readonly value: Uint8Array;
 }
 
-/** Up to `bound` the member abstains: an earlier life, of which nothing is known, may have voted there. */
+/** The disk has so many places for instances. Up to `bound` the member abstains: an earlier life, of which nothing is known, may have voted there. */
 export interface MemberRecord {
+  readonly places: number;
   readonly bound: number;
 }
 
 const HASH_BYTES = 4;
 const INSTANCE_NUMBERS = 4;
-const MEMBER_NUMBERS = 1;
+const MEMBER_NUMBERS = 2;
 
 export function instanceBytes({ instance, round, ts, isDecided, value }: InstanceRecord): Uint8Array {
   return sealed([instance, round, ts, Number(isDecided)], value);
@@ -33,13 +34,16 @@ export function instanceRecord(bytes: Uint8Array): InstanceRecord | null {
   return { instance, round, ts, isDecided: isDecided === 1, value: bytes.slice(HASH_BYTES + 8 * INSTANCE_NUMBERS) };
 }
 
-export function memberBytes({ bound }: MemberRecord): Uint8Array {
-  return sealed([bound], new Uint8Array(0));
+export function memberBytes({ places, bound }: MemberRecord): Uint8Array {
+  return sealed([places, bound], new Uint8Array(0));
 }
 
+/** Null if these bytes are no such record. */
 export function memberRecord(bytes: Uint8Array): MemberRecord | null {
-  const opened = open(bytes, MEMBER_NUMBERS);
-  return opened && { bound: opened[0] as number };
+  const opened = bytes.length === HASH_BYTES + 8 * MEMBER_NUMBERS ? open(bytes, MEMBER_NUMBERS) : null;
+  if (opened === null) return null;
+  const [places, bound] = opened as [number, number];
+  return { places, bound };
 }
 
 function sealed(numbers: readonly number[], tail: Uint8Array): Uint8Array {

@@ -111,6 +111,8 @@ export class Rounds<S> {
     if (kind === 'ack') {
       instance.isAckStored = true;
       this.#sendAck(instance, step);
+      // A proposal may come long after its coordinator: that one is suspected already, and will not be again.
+      this.suspected(instance, step);
     } else if (instance.adopted !== round) {
       this.#sendEstimate(instance, step);
     }

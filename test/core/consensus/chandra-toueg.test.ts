@@ -93,6 +93,32 @@ describe('a round that is passed over', () => {
   });
 });
 
+describe('a coordinator that was suspected before its proposal came', () => {
+  it('is not waited for: whoever adopts its proposal goes on', () => {
+    const group = new Group({ keeps: 'crash-stop', retryUs: null });
+    const [first, second] = [group.member(0), group.member(1)];
+    // Members 1 and 2 hear nothing of member 0, and begin with round 1. What they send to member 0 is slow.
+    group.loses = (from, to) => from === 0 || to === 0;
+    group.run(2 * TIMEOUT_US);
+    for (const member of group.members) member.propose(1, `of ${member.self}`);
+    group.run(LATENCY_US);
+    expect(group.sent.flatMap(({ to, message }) => (to === 0 ? [message] : []))).toMatchObject([
+      { kind: 'nack', round: 0 },
+      { kind: 'nack', round: 0 },
+      { kind: 'newestimate', round: 1 },
+    ]);
+    const slow = group.sent.filter(({ to }) => to === 0);
+    // Member 1 crashes: nobody but member 0 gets its proposal, and only after all suspect it.
+    second.crash();
+    group.run(2 * TIMEOUT_US);
+    group.loses = () => false;
+    group.run(LATENCY_US);
+    for (const { from, message } of slow.toReversed()) first.do((step) => first.core.receive(group.member(from).self, message, step));
+    group.run(10 * TIMEOUT_US);
+    expect(group.decided(1)).toEqual(['of 1', 'of 1']);
+  });
+});
+
 describe('rule 25: what is sent is what is stored', () => {
   it('a round is on the disk before its ESTIMATE leaves, an estimate before its ACK', () => {
     const group = new Group();
@@ -258,6 +284,18 @@ describe('rule 26: lost memory', () => {
       expect(core.isStopped).toBe(true);
       expect(events.filter(({ kind }) => kind === 'stopped')).toEqual([{ kind: 'stopped', without: [0, 1] }]);
     }
+  });
+
+  it('a group of one says so as well, though it hears nobody', () => {
+    const group = new Group({ members: 1 });
+    group.member(0).propose(1, 'v');
+    group.run(SETTLED_US);
+    expect(group.decided(1)).toEqual(['v']);
+    group.member(0).crash();
+    group.member(0).restart(false);
+    group.run(SETTLED_US);
+    expect(group.member(0).events.at(-1)).toEqual({ kind: 'stopped', without: [0] });
+    expect(group.member(0).core.isStopped).toBe(true);
   });
 
   it('a disk that was lost is noticed in the life after the next, too', () => {
