@@ -99,6 +99,26 @@ export interface Listed extends Happened {
   certain: 'yes' | 'no';
 }
 
+/** The store has acknowledged data under the lease with this token. */
+export interface Synced extends Happened {
+  kind: 'synced';
+  resource: string;
+  token: number;
+}
+/** A read of the data began, and ended. Known by node, incarnation and `query`. */
+export interface Fetching extends Happened {
+  kind: 'fetching';
+  resource: string;
+  query: number;
+}
+export interface Fetched extends Happened {
+  kind: 'fetched';
+  resource: string;
+  query: number;
+  /** Of the holder that stored it; absent if nothing was stored. */
+  token?: number;
+}
+
 /** Registers. An operation is known by node, incarnation and `op`; `value` null is "never written". */
 export interface Invoked extends Happened {
   kind: 'invoked';
@@ -220,6 +240,9 @@ export type HistoryRecord =
   | Queried
   | Answered
   | Listed
+  | Synced
+  | Fetching
+  | Fetched
   | Invoked
   | Responded
   | Asked

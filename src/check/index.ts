@@ -3,6 +3,7 @@ export * from './agreement.ts';
 export * from './answers.ts';
 export * from './belief.ts';
 export * from './claims.ts';
+export * from './data.ts';
 export * from './deadline.ts';
 export * from './exclusion.ts';
 export * from './fencing.ts';

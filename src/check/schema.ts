@@ -161,6 +161,16 @@ export const HISTORY_SCHEMA: HistorySchema = {
     },
   },
   listed: { means: 'a list is complete', fields: { query, certain } },
+  synced: { means: 'the store has acknowledged data under a lease', fields: { resource, token } },
+  fetching: { means: 'a read of the data under the leases of a name began', fields: { resource, query } },
+  fetched: {
+    means: 'such a read ended',
+    fields: {
+      resource,
+      query,
+      token: { accepts: 'number', optional: true, means: 'of the holder that stored the data; absent if there is none' },
+    },
+  },
   invoked: {
     means: 'an operation on a register began',
     fields: {

@@ -66,6 +66,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_REPLACED: EXIT.badConfig,
   TENURE_SHORT_TERM: EXIT.badConfig,
   TENURE_SILENT: EXIT.noQuorum,
+  TENURE_STALE_DATA: EXIT.noQuorum,
   TENURE_STORE_CORRUPT: EXIT.badConfig,
   TENURE_STORE_DENIED: EXIT.notAllowed,
   TENURE_STORE_EPOCH: EXIT.noQuorum,

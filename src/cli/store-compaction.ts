@@ -71,7 +71,8 @@ async function look(store: Store, name: string): Promise<Sight> {
   const record = decodeLeaseRecord(name, bytes);
   if (bytes === null || record === null) return 'gone';
   if (isUnreadable(record)) return 'unreadable';
-  return record.isHeld ? 'held' : { name, bytes, token: record.token };
+  // Data that was stored under a lease stays.
+  return record.isHeld || record.data ? 'held' : { name, bytes, token: record.token };
 }
 
 async function inTurns<Item, Outcome>(items: readonly Item[], act: (item: Item) => Promise<Outcome>): Promise<Outcome[]> {

@@ -40,6 +40,7 @@ export const ERROR_CODES = {
   TENURE_REPLACED: 'another process has taken the place of this member',
   TENURE_SHORT_TERM: 'a term is short for the round trips there are',
   TENURE_SILENT: 'too many members keep their restart silence',
+  TENURE_STALE_DATA: 'data in a store is older than what was seen before',
   TENURE_STORE_CORRUPT: 'a record in a store cannot be read',
   TENURE_STORE_DENIED: 'a store does not let this process in',
   TENURE_STORE_EPOCH: 'a store may have lost writes that it had acknowledged',

@@ -8,6 +8,7 @@ import {
   asItIs,
   BeliefReferee,
   ClaimReferee,
+  DataReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -47,6 +48,8 @@ const REFEREES: readonly (readonly [name: string, build: () => Referee])[] = [
   ['claims', () => new ClaimReferee()],
   ['mandatory', () => new MandatoryReferee('granted-or-open')],
   ['mandatory as in the paper', () => new MandatoryReferee('ever-claimed')],
+  ['data, for everybody', () => new DataReferee('everybody')],
+  ['data, for each', () => new DataReferee('each')],
   ['wall clocks', () => new WallClockReferee(5)],
   ...lemmaReferees().map(({ property }, index) => [property, () => lemmaReferees()[index] as Referee] as const),
 ];
@@ -61,7 +64,7 @@ class Writer {
   #token = 0;
   #op = 0;
   #values = 0;
-  #grants: { node: number; incarnation: number; resource: string; token: number; request: number }[] = [];
+  #grants: { node: number; incarnation: number; resource: string; token: number; request: number; mode?: 'shared' }[] = [];
   #requests: { node: number; incarnation: number; resource: string; request: number }[] = [];
   #operations: { node: number; incarnation: number; op: number; register: string; action: 'read' | 'write' }[] = [];
 
@@ -102,7 +105,8 @@ class Writer {
         this.#requests = this.#requests.filter((one) => one !== asked);
         if (kind === 'abandoned') return { ...asked, kind };
         this.#token += this.#below(8) > 0 ? 1 : 0;
-        const granted = { ...asked, token: Math.max(1, this.#token) };
+        const mode = this.#below(3) === 0 ? { mode: 'shared' as const } : {};
+        const granted = { ...asked, token: Math.max(1, this.#token), ...mode };
         this.#grants.push(granted);
         return { ...granted, kind, remainingUs: 20 };
       }
@@ -123,6 +127,20 @@ class Writer {
         const named = this.#below(3) === 0 ? {} : { holder: hold.incarnation, token: hold.token };
         return { ...asked, kind, resource: hold.resource, certain: 'yes', ...named };
       }
+      case 'synced':
+        return { ...who, kind, resource, token: ++this.#token };
+      case 'fetching': {
+        const asked = { ...who, query: ++this.#op };
+        this.#questions.push(asked);
+        return { ...asked, kind, resource };
+      }
+      case 'fetched':
+        return {
+          ...(this.#pick(this.#questions) ?? { ...who, query: 0 }),
+          kind,
+          resource,
+          token: Math.max(1, this.#token - this.#below(2)),
+        };
       case 'believed':
         return { ...who, kind, resource: hold.resource, token: hold.token };
       case 'invoked':

@@ -77,8 +77,8 @@ abstract class RunPlace {
   }
 
   /** Somebody who has the lease, and keeps it until it is told to let go. */
-  async hold(name: string): Promise<{ run: Run; letGo: () => Promise<Ended> }> {
-    const run = this.run([name, '--', 'cat']);
+  async hold(name: string, flags: readonly string[] = []): Promise<{ run: Run; letGo: () => Promise<Ended> }> {
+    const run = this.run([...flags, name, '--', 'cat']);
     run.process.stdin?.write('here\n');
     await new Promise((resolve) => run.process.stdout?.once('data', resolve));
     const letGo = (): Promise<Ended> => {

@@ -58,6 +58,13 @@ describe.each([
     expect(await store.run(['-w', '20s', 'taken', '--', 'true']).ended).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('shares a lease with -s, and is refused one beside a command that shares it', async () => {
+    const { letGo } = await store.hold('shared', ['-s']);
+    expect(await store.run(['-s', '-n', 'shared', '--', 'true']).ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await store.run(['-n', 'shared', '--', 'true']).ended).toMatchObject({ code: 75 });
+    expect((await letGo()).code).toBe(0);
+  });
+
   it('takes with -n what a process left that is dead', async () => {
     const { run } = await store.hold('left behind');
     run.process.kill('SIGKILL');

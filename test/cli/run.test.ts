@@ -36,7 +36,7 @@ const CASES: readonly Case[] = [
   { code: 64, when: 'waiting is wanted and not wanted', args: ['-n', '-w', '1s', 'x', '--', 'true'], says: /give one of them/ },
   { code: 64, when: 'there is no such signal', args: ['--on-lost', 'BOO', 'x', '--', 'true'], says: /no signal 'BOO'/ },
   { code: 64, when: 'an exit code is none', args: ['-E', '256', 'x', '--', 'true'], says: /from 0 to 255/ },
-  { code: 64, when: 'a shared lease is wanted', args: ['-s', 'x', '--', 'true'], says: /not there yet/ },
+  { code: 78, when: 'a shared lease is wanted of a cell', args: ['-s', 'x', '--', 'true'], says: /has no shared leases/ },
   { code: 64, when: 'the term is too long', args: ['--term', '1m', 'x', '--', 'true'], says: /longer than the longest of this cell, 6s/ },
   { code: 64, when: 'the grace does not fit', args: ['--grace', '4s', 'x', '--', 'true'], says: /at most 2.7s, or a term of at least/ },
   { code: 64, when: 'a cgroup is none', args: ['--cgroup', 'some', 'x', '--', 'true'], says: /give auto, off, or the folder of a cgroup/ },

@@ -68,6 +68,6 @@ export const roundWorlds = [
 ];
 export const roundsRegisterWorld = explored(roundsRegisterProtocol, roundsRegisterStaging, roundsRegisterSmallWorld);
 export const registerWorld = explored(register, registerStaging, registerSmallWorld);
-export const storageLeaseWorlds = STORAGE_VARIANTS.map((variant) =>
-  explored(storageLeaseProtocol(variant), storageStaging(variant), storageSmallWorld(variant.kind)),
+export const storageLeaseWorlds = STORAGE_VARIANTS.flatMap((variant) =>
+  variant.kind === 'either' ? [] : [explored(storageLeaseProtocol(variant), storageStaging(variant), storageSmallWorld(variant.kind))],
 );

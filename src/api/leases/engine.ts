@@ -44,7 +44,7 @@ export interface LeaseCore {
 }
 
 /** What a caller may miss in an engine. Commands have words of their own for what to do instead. */
-type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater' | 'shared';
+type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater' | 'shared' | 'sync';
 
 /** `what` is what it cannot do, `instead` what to do. */
 export function unsupportedByEngine(

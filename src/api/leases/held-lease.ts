@@ -17,6 +17,9 @@ export interface LeaseSource {
   /** Gives it back as of a later time; resolves when that has come. */
   releaseLater(lease: HeldLease, afterUs: number): Promise<void>;
   proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void>;
+  sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void>;
+  /** Renews it no more. */
+  lapse(lease: HeldLease): void;
 }
 
 export interface Grant {
@@ -53,6 +56,9 @@ export class HeldLease {
   #disarm: (() => void) | undefined;
   #released: Promise<void> | undefined;
   #leaving: Promise<void> | undefined;
+  /** The lease on the collection that this is an item of, and the item that this is the collection of. */
+  #above: HeldLease | undefined;
+  #below: HeldLease | undefined;
 
   constructor(source: LeaseSource, grant: Grant) {
     this.#source = source;
@@ -77,7 +83,9 @@ export class HeldLease {
   }
 
   get remainingUs(): number {
-    return this.isOver ? 0 : this.#source.remainingUs(this);
+    if (this.isOver) return 0;
+    const ownUs = this.#source.remainingUs(this);
+    return this.#above ? Math.min(ownUs, this.#above.remainingUs) : ownUs;
   }
 
   remainingMs(): number {
@@ -103,8 +111,29 @@ export class HeldLease {
   }
 
   release(): Promise<void> {
-    this.#released ??= this.#source.release(this);
+    this.#released ??= this.#above ? this.#releaseBoth(this.#above) : this.#source.release(this);
     return this.#released;
+  }
+
+  /** From here on the collection is given back with the item, and the item is over when the collection is. */
+  standUnder(above: HeldLease): void {
+    this.#above = above;
+    above.#below = this;
+  }
+
+  get above(): HeldLease | undefined {
+    return this.#above;
+  }
+
+  /** It is given back by an item of it. */
+  get isStoodUnder(): boolean {
+    return this.#below !== undefined && !this.#below.isOver;
+  }
+
+  /** The item is over for its holder before the first word of either leaves. */
+  async #releaseBoth(above: HeldLease): Promise<void> {
+    const released = this.#source.release(this);
+    await Promise.all([released, above.release()]);
   }
 
   async releaseLater(after: Duration): Promise<void> {
@@ -123,10 +152,20 @@ export class HeldLease {
     return this.#source.proclaim(this, meta, signal);
   }
 
+  sync(data: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    return this.#source.sync(this, data, signal);
+  }
+
   /** It ended though its holder did not give it back. */
   endLost(why: TenureError): void {
     if (this.isOver) return;
     this.#stage = { kind: 'lost', why };
+    // Whoever worked under both has to stop, and has nothing more to give back of the other.
+    if (this.#above) void this.#above.release();
+    if (this.#below && !this.#below.isOver) {
+      this.#below.cutShort(why);
+      this.#source.lapse(this.#below);
+    }
     this.#disarm?.();
     this.#controller?.abort(why);
   }
@@ -161,12 +200,12 @@ export class HeldLease {
 
   /** So little is left that its holder was told to stop, and may be about to. */
   get isEnding(): boolean {
-    return this.#source.remainingUs(this) <= abortMarginUs(this.#termUs);
+    return this.remainingUs <= abortMarginUs(this.#termUs);
   }
 
   #armAbort(): void {
     const marginUs = abortMarginUs(this.#termUs);
-    const leftUs = this.#source.remainingUs(this) - marginUs;
+    const leftUs = this.remainingUs - marginUs;
     if (leftUs <= 0) {
       const how = this.#leaving ? 'was given back as of now' : 'could not be renewed in time';
       this.#controller?.abort(lost(this, `${how}: stop before it ends`));

@@ -78,6 +78,14 @@ export class Lease {
     return this.#held.proclaim(meta, checkOptions('proclaim', options, SIGNAL_ONLY).signal);
   }
 
+  /**
+   * Stores data under the lease and renews it, by one write. `read` of the storage gives it, with this lease's token. Resolves when the store has it. Data of a holder whose time is over is refused by a store that
+   * can compare and set; on plain registers it is not sent when the end is near. Only on stores: TENURE_UNSUPPORTED elsewhere.
+   */
+  async sync(data: Uint8Array, options: SignalOnly = {}): Promise<void> {
+    return this.#held.sync(data, checkOptions('sync', options, SIGNAL_ONLY).signal);
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }

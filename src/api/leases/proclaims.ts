@@ -38,6 +38,10 @@ export class Proclaims {
     for (const [other, proclaim] of this.#open) if (proclaim.lease === lease && other <= number) proclaim.resolve();
   }
 
+  fail(number: number, error: unknown): void {
+    this.#open.get(number)?.reject(error);
+  }
+
   /** The lease is over, or all are. */
   reject(error: unknown, lease?: number): void {
     for (const proclaim of this.#open.values()) if (lease === undefined || proclaim.lease === lease) proclaim.reject(error);

@@ -29,6 +29,8 @@ export interface AcquireOptions {
   readonly onQueued?: () => void;
   /** `shared`: any number of readers hold it together, and no writer beside them; `exclusive` unless told otherwise. Not every engine can: TENURE_UNSUPPORTED. */
   readonly mode?: LeaseMode;
+  /** The collection that this is an item of: it is held shared as long as the item is. One that holds the collection exclusively excludes all its items. */
+  readonly within?: string;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
   /** Whether the process stays alive as long as the lease is held: no. A held lease alone does not keep a process that has nothing else to do. */
@@ -56,6 +58,7 @@ export const TRY_OPTIONS: OptionTable<Omit<AcquireOptions, 'wait'>> = {
   mode: 'any',
   meta: 'any',
   keepAlive: 'boolean',
+  within: 'text',
 };
 export const ACQUIRE_OPTIONS: OptionTable<AcquireOptions> = { wait: 'any', ...TRY_OPTIONS };
 

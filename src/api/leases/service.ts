@@ -12,9 +12,10 @@ import { WATCH_OPTIONS, type WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import { Watches } from '../watches/watches.ts';
 import { acquireAll } from './acquire-all.ts';
+import { acquireWithin, tryAcquireWithin, withinOf, type CollectionGround } from './collections.ts';
 import { unsupportedByEngine, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
 import { lost } from './errors.ts';
-import { HeldLease, type LeaseSource } from './held-lease.ts';
+import { HeldLease, type Grant, type LeaseSource } from './held-lease.ts';
 import { heldBehind, Lease } from './lease.ts';
 import { Proclaims } from './proclaims.ts';
 import { asText, Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
@@ -51,6 +52,8 @@ export interface ServiceGround {
   readonly explain: (name: string, refused: Refused) => TenureError;
   /** How a lease ended that was not given back: what follows "the lease on 'x'". */
   readonly loss: () => string;
+  /** Stores data under a lease, where leases have data. */
+  readonly sync?: (grant: Grant, data: Uint8Array, number: number) => void;
   readonly firstNumber?: number | undefined;
 }
 
@@ -66,6 +69,7 @@ export class LeaseService implements LeaseSource {
   readonly #questions: Questions;
   readonly #proclaims = new Proclaims();
   readonly #watches: Watches;
+  readonly #collections: CollectionGround;
   #nextNumber: number;
   #closed: TenureError | null = null;
 
@@ -81,6 +85,12 @@ export class LeaseService implements LeaseSource {
     this.#requests = new Requests({ command, nextNumber, clocks, engine, alive, observer, explain });
     this.#releases = new Releases({ command, clocks, alive, attemptUs });
     this.#works = new Works(this.#releases);
+    this.#collections = {
+      clocks,
+      acquire: (name, options) => this.acquire(name, options),
+      tryAcquire: (name, options) => this.tryAcquire(name, options),
+      giveBack: (leases) => this.#releases.giveBack(leases),
+    };
     this.#watches = new Watches({
       engine,
       alive,
@@ -92,6 +102,8 @@ export class LeaseService implements LeaseSource {
   }
 
   acquire(name: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    const within = withinOf(options);
+    if (within !== undefined) return this.#ground.alive.during(acquireWithin(within, name, options, this.#collections));
     return new Promise((answered) => {
       checkOptions('acquire', options, ACQUIRE_OPTIONS);
       const waitUs = options.wait === undefined ? WAIT_US_MAX : parseDuration(options.wait);
@@ -102,6 +114,8 @@ export class LeaseService implements LeaseSource {
   }
 
   tryAcquire(name: string, options: Omit<AcquireOptions, 'wait'> = NO_OPTIONS): Promise<TryResult> {
+    const within = withinOf(options);
+    if (within !== undefined) return this.#ground.alive.during(tryAcquireWithin(within, name, options, this.#collections));
     return new Promise((answered) => {
       checkOptions('tryAcquire', options, TRY_OPTIONS);
       this.#checkOpen();
@@ -197,6 +211,33 @@ export class LeaseService implements LeaseSource {
     }
     if (lease.isOver || !this.#held.has(lease.number)) return Promise.resolve();
     return this.#releases.send(lease, afterUs);
+  }
+
+  /** It is renewed no more, and so is what it stands under. */
+  lapse({ grant, above }: HeldLease): void {
+    this.#ground.driver.command({ kind: 'lapse', lease: grant.number, name: grant.nameBytes });
+    if (above) this.lapse(above);
+  }
+
+  sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    return this.#ground.alive.during(this.#sync(lease, data, signal));
+  }
+
+  async #sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkOpen();
+    const { engine, sync } = this.#ground;
+    if (!sync) throw unsupportedByEngine(engine, 'sync', 'keeps no data', 'store it elsewhere, with the fencing token');
+    if (!(data instanceof Uint8Array)) throw new TenureError('TENURE_BAD_ARGUMENT', 'data is bytes (a Uint8Array)');
+    if (lease.mode === 'shared') throw new TenureError('TENURE_BAD_ARGUMENT', `'${lease.name}' is shared: only a writer stores data`);
+    if (!lease.valid) throw lost(lease, 'is over');
+    const number = this.#number();
+    const bytes = Uint8Array.from(data);
+    await this.#proclaims.wait(lease.number, number, signal, () => sync(lease.grant, bytes, number));
+  }
+
+  /** Nothing was stored, or nobody knows. */
+  syncFailed(number: number, error: TenureError): void {
+    this.#proclaims.fail(number, error);
   }
 
   proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
@@ -349,9 +390,8 @@ export class LeaseService implements LeaseSource {
     this.#endQuestions(why);
     const leases = this.#held.values();
     // Whoever holds what is about to end was told to stop, and has not said that it did: let it run out.
-    const byHand = leases.filter((lease) => !this.#works.has(lease) && (lease.isOver || !lease.isEnding));
-    for (const { grant } of this.#works.leases())
-      this.#ground.driver.command({ kind: 'lapse', lease: grant.number, name: grant.nameBytes });
+    const byHand = leases.filter((lease) => !this.#works.has(lease) && !lease.isStoodUnder && (lease.isOver || !lease.isEnding));
+    for (const lease of this.#works.leases()) this.lapse(lease);
     for (const lease of leases) lease.cutShort(why);
     await Promise.all([this.#releases.giveBack(byHand, timeoutUs), this.#works.ended(timeoutUs)]);
     this.#releases.abandonAll();

@@ -1,5 +1,5 @@
 /** Why a store has refused a request for a lease, what became of one that was lost, and what to do next. */
-import type { Unreadable } from '../../core/index.ts';
+import { READERS_MAX, type Unreadable } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
 import type { Refused } from '../leases/requests.ts';
 
@@ -26,21 +26,48 @@ export function explainStorageRefusal(name: string, { reason }: Refused, { url, 
     case 'queued':
     case 'contended':
       return new TenureError('TENURE_HELD', `'${name}' is held or wanted by another`, { name });
+    case 'no-room':
+      return new TenureError('TENURE_LIMIT', `'${name}' has as many readers as its record has room for`, {
+        limit: 'readers of a name',
+        max: READERS_MAX,
+      });
     case 'unreadable':
-      return unreadable === 'format'
-        ? new TenureError('TENURE_STORE_FORMAT', `a later version of Tenure wrote the record of '${name}' in ${url}: upgrade this one`, {
-            name,
-          })
-        : new TenureError(
-            'TENURE_STORE_CORRUPT',
-            `the record of '${name}' in ${url} is damaged, or none of this engine; it is not taken for free`,
-            { name },
-          );
+      return unreadableRecord(url, name, unreadable);
     case 'cancelled':
       return new TenureError('TENURE_CLOSED', `the request for '${name}' was cancelled`, { name });
     default:
       return notReached(`the store ${url} does not answer in time for '${name}'`, name, lastFailure);
   }
+}
+
+export function unreadableRecord(url: string, name: string, unreadable: Unreadable | undefined): TenureError {
+  return unreadable === 'format'
+    ? new TenureError('TENURE_STORE_FORMAT', `a later version of Tenure wrote the record of '${name}' in ${url}: upgrade this one`, {
+        name,
+      })
+    : new TenureError(
+        'TENURE_STORE_CORRUPT',
+        `the record of '${name}' in ${url} is damaged, or none of this engine; it is not taken for free`,
+        {
+          name,
+        },
+      );
+}
+
+/** Newer data was seen here before. */
+export function staleData(url: string, name: string): TenureError {
+  const message = `the store ${url} has data of '${name}' that is older than what this process has seen: a late write of an earlier holder has landed over it`;
+  return new TenureError('TENURE_STALE_DATA', message, { name });
+}
+
+export function dataNotReached(url: string, name: string, lastFailure: TenureError | null): TenureError {
+  return notReached(`the store ${url} did not answer in time for the data of '${name}'`, name, lastFailure);
+}
+
+/** `refused`: it was not written, and will not be. */
+export function syncFailure(url: string, name: string, refused: boolean, lastFailure: TenureError | null): TenureError {
+  if (refused) return new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' ends too soon: the data was not stored`, { name });
+  return notReached(`the store ${url} did not say whether it has the data of '${name}': it may have it, now or later`, name, lastFailure);
 }
 
 /** Nobody knows who holds it. `silentMs`: how long the store is not trusted, because it may have lost writes. */

@@ -13,7 +13,8 @@ import { tellName } from '../leases/questions.ts';
 import { LeaseService } from '../leases/service.ts';
 import { STORE_UNIT, type StorageEngine, type StorageLeaseCore } from './engine.ts';
 import { Epochs } from './epochs.ts';
-import { explainStorageRefusal, NOT_RENEWED, storageClosed } from './failures.ts';
+import { explainStorageRefusal, NOT_RENEWED, storageClosed, syncFailure } from './failures.ts';
+import { Fetches } from './fetches.ts';
 import { Lookouts } from './lookouts.ts';
 import type { StorageObserver } from './observer.ts';
 import { Surveys, type NameAnswer } from './surveys.ts';
@@ -52,6 +53,7 @@ export class StorageNode {
   readonly engine: StorageEngine;
   readonly leases: LeaseService;
   readonly observer: StorageObserver;
+  readonly fetches: Fetches;
   readonly #options: StorageNodeOptions;
   readonly #core: StorageLeaseCore;
   readonly #driver: Driver<never, StorageCommand, StorageEvent>;
@@ -62,6 +64,8 @@ export class StorageNode {
   readonly #asked = new Map<number, (answer: NameAnswer) => void>();
   /** Requests whose record could not be read. */
   readonly #unreadable = new Map<number, Unreadable>();
+  /** The names of syncs that were not answered, by their numbers. */
+  readonly #syncs = new Map<number, string>();
   #lastFailure: { readonly error: TenureError; readonly atUs: number } | null = null;
   #isFirstEpoch = true;
   #endHints: () => Promise<void> = async () => {};
@@ -105,6 +109,12 @@ export class StorageNode {
       unit: this.#epochs.unit,
       command: (command) => this.#driver.command(command),
     });
+    this.fetches = new Fetches({
+      url: store.url,
+      nextNumber: () => this.#surveys.nextNumber(),
+      command: (command) => this.#driver.command(command),
+      lastFailure: () => this.lastFailure,
+    });
     this.leases = new LeaseService({
       engine,
       driver: this.#leaseDriver(),
@@ -118,6 +128,10 @@ export class StorageNode {
         return explainStorageRefusal(name, refused, { url: store.url, lastFailure: this.lastFailure, unreadable });
       },
       loss: () => NOT_RENEWED,
+      sync: ({ number: lease, nameBytes, name }, data, number) => {
+        this.#syncs.set(number, name);
+        this.#driver.command({ kind: 'sync', lease, name: nameBytes, data, number });
+      },
     });
     this.#lookouts = new Lookouts({
       surveys: this.#surveys,
@@ -246,6 +260,12 @@ export class StorageNode {
         return;
       case 'compacted':
         return;
+      case 'fetched':
+        this.fetches.hear(event);
+        return;
+      case 'sync-failed':
+        this.#syncFailed(event);
+        return;
       case 'answered': {
         this.#unreadable.delete(event.lease);
         if (this.#surveys.hear(event)) return;
@@ -254,6 +274,10 @@ export class StorageNode {
         this.leases.hear(event);
         return;
       }
+      case 'proclaimed':
+        this.#syncs.delete(event.number);
+        this.leases.hear(event);
+        return;
       case 'lost':
       case 'released':
         this.#unreadable.delete(event.lease);
@@ -262,6 +286,12 @@ export class StorageNode {
       default:
         this.leases.hear(event);
     }
+  }
+
+  #syncFailed({ number, refused }: Extract<StorageEvent, { kind: 'sync-failed' }>): void {
+    const name = this.#syncs.get(number) ?? '';
+    this.#syncs.delete(number);
+    this.leases.syncFailed(number, syncFailure(this.url, name, refused, this.lastFailure));
   }
 
   #accessFailed(error: unknown): void {
@@ -319,6 +349,7 @@ export class StorageNode {
   }
 
   #stop(): void {
+    this.fetches.failAll(storageClosed());
     this.#lookouts.stop();
     this.#epochs.stop();
     this.#driver.stop();

@@ -6,10 +6,11 @@ import { CLOSE_OPTIONS, optionsBefore, type CloseOptions, type LeaseClient, type
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
 import type { AcquireOptions, TryResult } from '../leases/requests.ts';
-import type { SignalOnly } from '../signals.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import { storageClosed, unsureOfHolder } from './failures.ts';
+import type { StoredData } from './fetches.ts';
 import type { StorageNode } from './node.ts';
 import type { StorageEngineName } from './options.ts';
 
@@ -117,6 +118,13 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
 
   async list(prefix?: string, options?: SignalOnly): Promise<Listing> {
     return this.#node.alive.during(this.#node.open().list(prefix, options));
+  }
+
+  /** What was last stored under a lease of this name (`lease.sync`), and the token of that lease; null if nothing was. */
+  async read(name: string, options: SignalOnly = {}): Promise<StoredData | null> {
+    const { signal } = checkOptions('read', options, SIGNAL_ONLY);
+    this.#node.open();
+    return this.#node.alive.during(this.#node.fetches.read(name, signal));
   }
 
   async close(options: CloseOptions = {}): Promise<void> {

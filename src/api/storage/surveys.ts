@@ -27,8 +27,12 @@ export class Surveys {
     this.#ground = ground;
   }
 
+  nextNumber(): number {
+    return ++this.#lastNumber;
+  }
+
   ask(name: string, told: (answer: NameAnswer) => void): void {
-    const lease = ++this.#lastNumber;
+    const lease = this.nextNumber();
     this.#asking.set(lease, told);
     this.#ground.command({ kind: 'query', lease, name: encodeName(name) });
   }

@@ -167,7 +167,7 @@ export class TestStorage {
   }
 
   #isAsked(): boolean {
-    for (const { node } of this.#clients.values()) if (node.leases.isAsked) return true;
+    for (const { node } of this.#clients.values()) if (node.leases.isAsked || node.fetches.count > 0) return true;
     return false;
   }
 

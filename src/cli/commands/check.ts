@@ -7,6 +7,7 @@ import {
   AtMostOnceReferee,
   BeliefReferee,
   ClaimReferee,
+  DataReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -73,6 +74,9 @@ const ONE_CLOCK_KINDS: readonly RecordKind[] = [
   'queried',
   'answered',
   'listed',
+  'synced',
+  'fetching',
+  'fetched',
   'invoked',
   'responded',
   'asked',
@@ -96,6 +100,8 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
     // Liars ask for leases and tell nobody.
     referees.push(new AnswerReferee(false), new BeliefReferee(false), ...lemmaReferees());
+    // What every store keeps: of plain registers nobody promises more.
+    referees.push(new DataReferee('each'));
     // As the paper has it: whether refused requests are recorded no history says.
     referees.push(new MandatoryReferee('ever-claimed'));
     return { referees, notJudged };

@@ -45,7 +45,7 @@ export function runCommand(setExit: (code: number) => void): Command {
     .argument('<command...>', 'what to run, after --')
     .option('-n, --nonblock', 'do not wait: exit with 75 if another has it')
     .option('-w, --wait <duration>', 'wait no longer than this: exit with 76')
-    .option('-s, --shared', 'not there yet: all leases are exclusive')
+    .option('-s, --shared', 'beside other readers, and no writer beside them (where leases can be shared: on stores)')
     .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest there is unless told otherwise')
     .option('-E, --conflict-exit-code <code>', 'exit with this instead of 75')
     .option('--on-lost <signal>', 'what tells the command to stop when the lease is lost', 'TERM')
@@ -63,6 +63,7 @@ export function runCommand(setExit: (code: number) => void): Command {
           flags,
           name,
           command: words,
+          mode: flags.shared === true ? 'shared' : 'exclusive',
           waitMs: waitOf(flags),
           termMs: milliseconds(flags.term),
           graceMs: milliseconds(flags.grace),
@@ -87,8 +88,7 @@ function requireDashes(words: readonly string[]): void {
     throw usage('put -- before the command: tenure run NAME [options] -- command');
 }
 
-function waitOf({ nonblock, wait, shared }: RunFlags): number | undefined {
-  if (shared) throw usage('-s, --shared: shared leases are not there yet; all leases are exclusive');
+function waitOf({ nonblock, wait }: RunFlags): number | undefined {
   if (nonblock && wait !== undefined) throw usage('-n does not wait and -w does: give one of them');
   const waitMs = milliseconds(wait);
   if (waitMs === 0) throw usage('-w 0 would not even look for the lease: -n does not wait');

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Lease } from '../../api/index.ts';
-import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
+import { formatDuration, spanUs, TenureError, type LeaseMode } from '../../kernel/index.ts';
 import type { CellFlags } from '../config.ts';
 import { connectLimit } from '../connection.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
@@ -25,6 +25,8 @@ export interface RunOptions {
   /** Not to wait at all, if it is 0; without it, as long as it takes. */
   readonly waitMs: number | undefined;
   readonly termMs: number | undefined;
+  /** Exclusive unless told otherwise. */
+  readonly mode?: LeaseMode;
   readonly graceMs: number | undefined;
   readonly onLost: NodeJS.Signals;
   readonly cgroup: CgroupWish;
@@ -96,8 +98,8 @@ async function take(
   signal: AbortSignal,
   passedMs: number,
 ): Promise<Lease | undefined> {
-  const { name, waitMs, termMs } = options;
-  const terms = { meta: holder, signal, ...(termMs === undefined ? {} : { term: termMs }) };
+  const { name, waitMs, termMs, mode = 'exclusive' } = options;
+  const terms = { meta: holder, signal, mode, ...(termMs === undefined ? {} : { term: termMs }) };
   if (waitMs === 0) {
     const taken = await client.tryAcquire(name, terms);
     if (taken.ok) return taken.lease;

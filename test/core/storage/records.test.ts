@@ -2,12 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { checkName, encodeName, incarnation, NAME_BYTES_MAX } from '../../../src/kernel/index.ts';
 import {
+  decodeDataRecord,
   decodeFloorRecord,
   decodeLeaseRecord,
   decodeNameRecord,
   decodeStatement,
   describeStorageTiming,
   deriveStorageTiming,
+  encodeDataRecord,
   encodeFloorRecord,
   encodeLeaseRecord,
   encodeNameRecord,
@@ -40,6 +42,26 @@ describe('a record', () => {
     expect(decodeLeaseRecord('r', encodeLeaseRecord('r', RECORD))).toEqual(RECORD);
     expect(decodeStatement('r', encodeStatement('r', NAME))).toEqual({ owner: NAME.owner, lease: 3, seq: 4, said: 'released' });
     expect(decodeFloorRecord(encodeFloorRecord(17))).toBe(17);
+    expect(decodeNameRecord('r', encodeNameRecord('r', { ...NAME, mode: 'shared' }))).toEqual({ ...NAME, mode: 'shared' });
+    expect(decodeStatement('r', encodeStatement('r', NAME, 'shared'))).toMatchObject({ lease: 3, said: 'shared' });
+  });
+
+  test('with readers, a writer that waits, and data, is read as it was written', () => {
+    const row = { owner: incarnation(7), lease: 1, seq: 2, token: 3, termUs: 4 };
+    const data = { owner: incarnation(8), lease: 5, seq: 6, token: 7, bytes: Uint8Array.of(9, 9) };
+    const shared: LeaseRecord = { ...RECORD, mode: 'shared', readers: [row, { ...row, lease: 9 }] };
+    for (const record of [
+      shared,
+      { ...shared, readers: [] },
+      { ...shared, wanted: row },
+      { ...RECORD, data },
+      { ...RECORD, meta: null, data: { ...data, bytes: new Uint8Array(0) } },
+      { ...shared, wanted: row, data },
+    ]) {
+      expect(decodeLeaseRecord('r', encodeLeaseRecord('r', record))).toEqual(record);
+    }
+    expect(decodeDataRecord('r', encodeDataRecord('r', data))).toEqual(data);
+    expect(decodeDataRecord('s', encodeDataRecord('r', data))).toBe('corrupt');
   });
 
   test('of nothing is nothing', () => {
@@ -58,11 +80,14 @@ describe('a record', () => {
       return sealLeaseRecord(kind === 'statement' ? statementKeyOf('r') : 'r', kind, new Uint8Array(content.buffer));
     };
     expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 0]))).toMatchObject({ owner: 1, termUs: 5 });
-    expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 1]))).toBe('format');
+    expect(decodeNameRecord('r', sealed('name', [1, 2, 3, 4, 5, 2]))).toBe('format');
     expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 0]))).toMatchObject({ isHeld: true, isGrounded: true });
-    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 1]))).toBe('format');
+    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 8]))).toBe('format');
     expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 4, 0]))).toBe('format');
-    expect(decodeStatement('r', sealed('statement', [1, 2, 3, 2]))).toBe('format');
+    expect(decodeStatement('r', sealed('statement', [1, 2, 3, 3]))).toBe('format');
+    // Readers that are announced and not there.
+    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 1, 2, 0, 1, 2, 3, 4, 5]))).toBe('corrupt');
+    expect(decodeLeaseRecord('r', sealed('lease', [1, 2, 3, 4, 5, 3, 1]))).toBe('corrupt');
   });
 
   test('with any bit changed, or cut short anywhere, is refused', () => {

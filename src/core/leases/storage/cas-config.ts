@@ -31,6 +31,10 @@ export type CasDoing =
   | (Does<'renewing'> & WithNext)
   /** The own record is set free. */
   | (Does<'freeing'> & WithNext)
+  /** A writer says that it waits for readers. */
+  | Does<'wanting'>
+  /** What was stored under the lease is read. */
+  | Does<'fetching'>
   | (Does<'looking'> & { readonly readMono: MonoUs })
   /** Compaction: the record, the floor under it, and its end. */
   | Does<'finding'>

@@ -2,6 +2,7 @@
 import { monoAfter, type MonoUs } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import type { StorageClaim } from './claim.ts';
+import type { ReaderWatch } from './cas-readers.ts';
 import { Compaction } from './compaction.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import { decodeLeaseRecord, isUnreadable, type Found, type LeaseRecord } from './contents.ts';
@@ -15,12 +16,14 @@ export class CasQuestions {
   readonly #config: StorageConfig;
   readonly #leases: StorageLeases<CasDoing>;
   readonly #compaction: Compaction;
+  readonly #readers: ReaderWatch;
   readonly #observationUs: (seen: Sighting) => number;
 
-  constructor(config: StorageConfig, leases: StorageLeases<CasDoing>, observationUs: (seen: Sighting) => number) {
+  constructor(config: StorageConfig, leases: StorageLeases<CasDoing>, readers: ReaderWatch, observationUs: (seen: Sighting) => number) {
     this.#config = config;
     this.#leases = leases;
     this.#compaction = new Compaction(config, leases.ground.desk);
+    this.#readers = readers;
     this.#observationUs = observationUs;
   }
 
@@ -29,26 +32,28 @@ export class CasQuestions {
       this.#compaction.begin(claim, step);
       return;
     }
-    const { desk, owner } = this.#leases.ground;
-    const own = this.#leases.ownHolder(claim.name, step);
-    if (own === null) {
-      const op = desk.nextOp();
-      step.read(this.#config.unit, nameKeyOf(claim.name), op);
-      const until = monoAfter(step.monoUs, this.#config.timing.patienceUs);
-      desk.turn(claim, { kind: 'looking', ops: [op], readMono: step.monoUs }, until);
+    const { desk } = this.#leases.ground;
+    const own = claim.wants === 'data' ? null : this.#leases.ownHolder(claim.name, step);
+    if (own !== null) {
+      this.#leases.answerOwn(claim, own, step);
       return;
     }
-    const remainingUsMax = this.#leases.remainingUs(own, step.monoUs, step.wallUs);
-    this.#leases.answer(claim, { owner, token: own.token, remainingUsMax }, true, own.meta, step);
+    const op = desk.nextOp();
+    step.read(this.#config.unit, nameKeyOf(claim.name), op);
+    const until = monoAfter(step.monoUs, this.#config.timing.patienceUs);
+    const doing: CasDoing =
+      claim.wants === 'data' ? { kind: 'fetching', ops: [op] } : { kind: 'looking', ops: [op], readMono: step.monoUs };
+    desk.turn(claim, doing, until);
   }
 
   answered(
     claim: CasClaim,
-    doing: CasDoingOf<'looking' | 'finding' | 'finding-floor' | 'raising-floor' | 'erasing'>,
+    doing: CasDoingOf<'looking' | 'fetching' | 'finding' | 'finding-floor' | 'raising-floor' | 'erasing'>,
     answer: Answer,
     step: StorageStep,
   ): void {
-    if (doing.kind !== 'looking') this.#compaction.answered(claim, doing, answer, step);
+    if (doing.kind === 'fetching') this.#fetched(claim, answer, step);
+    else if (doing.kind !== 'looking') this.#compaction.answered(claim, doing, answer, step);
     else if (answer.ok) this.#looked(claim, doing.readMono, decodeLeaseRecord(claim.name, answer.value), step);
     else this.due(claim, step);
   }
@@ -56,6 +61,7 @@ export class CasQuestions {
   /** No answer came. */
   due(claim: CasClaim, step: StorageStep): void {
     if (claim.wants === 'erasure') this.#compaction.due(claim, step);
+    else if (claim.wants === 'data') this.#fetched(claim, null, step);
     else this.#leases.answer(claim, this.#leases.hint(claim.name, step), false, null, step);
   }
 
@@ -73,10 +79,41 @@ export class CasQuestions {
     const { sightings, takesFrom } = this.#leases.ground;
     const isHeld = found !== null && found.isHeld;
     if (isHeld) sightings.note(claim.name, found, step.monoUs);
+    if (isHeld && found.readers) {
+      this.#read(claim, readMono, found, step);
+      return;
+    }
     // The read says nothing of what was there after it began: the record may have been renewed before the answer came.
     const isFree = !isHeld || readMono >= sightings.freeAt(claim.name, this.#observationUs);
     const holder = isFree ? null : this.#leases.hint(claim.name, step);
     const certain = (isFree || holder !== null) && readMono >= takesFrom();
     this.#leases.answer(claim, holder, certain, found?.meta ?? null, step);
+  }
+
+  /** Readers hold it: one of those that may is named. */
+  #read(claim: CasClaim, readMono: MonoUs, record: LeaseRecord, step: StorageStep): void {
+    const { name } = claim;
+    this.#readers.note(name, record, step.monoUs);
+    const row = this.#readers.living(name, record, readMono).at(-1);
+    const remainingUsMax = this.#readers.heldUntil(name, record) - step.monoUs;
+    const holder = row ? { owner: row.owner, token: row.token, remainingUsMax, mode: 'shared' as const } : null;
+    this.#leases.answer(claim, holder, readMono >= this.#leases.ground.takesFrom(), record.meta, step);
+  }
+
+  /** What the last write says, of whoever was the holder then. Null: no answer came. */
+  #fetched(claim: CasClaim, answer: Answer | null, step: StorageStep): void {
+    const { lease, name } = claim;
+    this.#leases.ground.desk.remove(claim);
+    if (!answer?.ok) {
+      step.emit({ kind: 'fetched', lease, outcome: 'unanswered', data: null });
+      return;
+    }
+    const found = decodeLeaseRecord(name, answer.value);
+    if (isUnreadable(found)) {
+      step.emit({ kind: 'unreadable', lease, key: nameKeyOf(name), why: found });
+      step.emit({ kind: 'fetched', lease, outcome: 'unreadable', data: null });
+    } else {
+      step.emit({ kind: 'fetched', lease, outcome: 'found', data: found?.data ?? null });
+    }
   }
 }

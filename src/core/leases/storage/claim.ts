@@ -2,7 +2,7 @@
  * What a caller of this process wants or has of a name, and what is under way for it. Plain data: a snapshot is a
  * copy. The store's answer to an access is found by its number; whatever a claim no longer waits for is not heard.
  */
-import { monoUs, NEVER, NO_BALLOT, wallUs, type BallotTime, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import { monoUs, NEVER, NO_BALLOT, wallUs, type BallotTime, type LeaseMode, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { Snapshot, Version } from '../../contract.ts';
 import type { LeaseRecord } from './contents.ts';
 
@@ -26,18 +26,23 @@ export interface Start {
   readonly termUs: number;
   /** The proclaim that it carries; 0 if none. */
   readonly carried: number;
+  /** Its token was known to be above those of erased records. */
+  readonly isGrounded: boolean;
 }
 
 export interface StorageClaim<Does extends Doing> {
   readonly lease: number;
   readonly name: string;
-  readonly wants: 'lease' | 'holder' | 'erasure';
+  readonly wants: 'lease' | 'holder' | 'erasure' | 'data';
+  readonly mode: LeaseMode;
   readonly waits: boolean;
   readonly waitUntil: MonoUs;
   termUs: number;
   /** It is renewed until it is released. */
   keep: boolean;
   meta: Uint8Array | null;
+  /** What the next write stores under the lease (S9); null if it leaves that as it is. */
+  data: Uint8Array | null;
   phase: StorageClaimPhase;
   doing: Does;
   /** When to look at it again. */
@@ -70,20 +75,25 @@ export interface KnownRecord {
   readonly version: Version | null;
 }
 
-export type WantedClaim = Pick<StorageClaim<Doing>, 'lease' | 'name' | 'wants' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'>;
+export type WantedClaim = Pick<
+  StorageClaim<Doing>,
+  'lease' | 'name' | 'wants' | 'mode' | 'waits' | 'waitUntil' | 'termUs' | 'keep' | 'meta'
+>;
 
 /** Written out: V8 takes a hundred times as long for a literal of so many fields that begins with a spread. */
 export function newClaim<Does extends Doing>(wanted: WantedClaim, phase: StorageClaimPhase, doing: Does): StorageClaim<Does> {
-  const { lease, name, wants, waits, waitUntil, termUs, keep, meta } = wanted;
+  const { lease, name, wants, mode, waits, waitUntil, termUs, keep, meta } = wanted;
   return {
     lease,
     name,
     wants,
+    mode,
     waits,
     waitUntil,
     termUs,
     keep,
     meta,
+    data: null,
     phase,
     doing,
     at: NEVER,

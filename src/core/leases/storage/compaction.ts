@@ -42,7 +42,7 @@ export class Compaction {
     } else if (doing.kind === 'finding') {
       const found = decodeLeaseRecord(claim.name, answer.value);
       if (isUnreadable(found)) step.emit({ kind: 'unreadable', lease: claim.lease, key: nameKeyOf(claim.name), why: found });
-      if (found === null || isUnreadable(found) || found.isHeld) this.#end(claim, false, step);
+      if (found === null || isUnreadable(found) || found.isHeld || found.data || found.wanted) this.#end(claim, false, step);
       else this.#findFloor(claim, { seen: { record: found, version: answer.version } }, step);
     } else if (doing.kind === 'finding-floor') {
       this.#raise(claim, doing, answer, step);

@@ -1,8 +1,14 @@
 /** What a core for leases on storage is built with, what it can be told beyond what every lease engine can, and what it says beyond that. */
 import type { Step, UnitId } from '../../contract.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';
+import type { SyncedData } from './contents.ts';
 import type { Unreadable } from './record.ts';
 import type { StorageTiming } from './timing.ts';
+
+/** Data that a lease can have (S9). */
+export const SYNC_BYTES_MAX = 16_384;
+/** Readers that a store which can compare and set keeps of one name. */
+export const READERS_MAX = 1000;
 
 export interface StorageConfig {
   /** The shared unit that the records are in. */
@@ -20,7 +26,11 @@ export type StorageCommand =
    */
   | { readonly kind: 'epoch'; readonly isWaitedOut: boolean }
   /** Erases the record of a lease that was given back, and keeps its token as a floor. Only where the store can compare and set. */
-  | { readonly kind: 'compact'; readonly lease: number; readonly name: Uint8Array };
+  | { readonly kind: 'compact'; readonly lease: number; readonly name: Uint8Array }
+  /** Stores data under a lease that is held, and renews it (S9). Answered like a proclaim; or by `sync-failed`. */
+  | { readonly kind: 'sync'; readonly lease: number; readonly name: Uint8Array; readonly data: Uint8Array; readonly number: number }
+  /** Reads what was stored under the leases of a name. */
+  | { readonly kind: 'fetch'; readonly lease: number; readonly name: Uint8Array };
 
 export type StorageEvent =
   | LeaseEvent
@@ -31,7 +41,16 @@ export type StorageEvent =
   /** One observation has passed under this epoch: the driver may note so in the store. */
   | { readonly kind: 'epoch-waited' }
   /** `erased` is false if the record was not free, or changed meanwhile. */
-  | { readonly kind: 'compacted'; readonly lease: number; readonly erased: boolean };
+  | { readonly kind: 'compacted'; readonly lease: number; readonly erased: boolean }
+  /** `refused`: it was not written, and will not be. Otherwise it may have been, or may be yet. */
+  | { readonly kind: 'sync-failed'; readonly lease: number; readonly number: number; readonly refused: boolean }
+  /** `stale`: data with a higher token was read or written here before, and this was put over it since. */
+  | {
+      readonly kind: 'fetched';
+      readonly lease: number;
+      readonly outcome: 'found' | 'stale' | 'unreadable' | 'unanswered';
+      readonly data: SyncedData | null;
+    };
 
 export type StorageStep = Step<never, StorageEvent>;
 

@@ -2,9 +2,16 @@
  * What records of leases on storage say. A uid is one write of one request of one start of one
  * process, and is never used twice: "unchanged" is "untouched".
  */
-import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type WallUs } from '../../../kernel/index.ts';
+import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type LeaseMode, type WallUs } from '../../../kernel/index.ts';
 import { FLOOR_KEY, statementKeyOf } from './keys.ts';
-import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind, type Unreadable } from './record.ts';
+import {
+  openLeaseRecord,
+  LEASE_RECORD_KINDS,
+  sealLeaseRecord,
+  type LeaseRecordKind,
+  type OpenedRecord,
+  type Unreadable,
+} from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
@@ -18,18 +25,37 @@ export interface NameRecord extends Uid {
   /** For show. Nobody waits by it: a void late write may have wiped the name of a longer lease (rule 21). */
   readonly termUs: number;
   readonly meta: Uint8Array | null;
+  /** Exclusive where it is absent. */
+  readonly mode?: LeaseMode;
 }
 
-/** y of a plain register: the writer of this uid has stopped. */
+/** y of a plain register, about the writer of this uid: it has stopped; or it is a reader that holds, and others may join it. */
 export interface Statement extends Uid {
-  readonly said: 'released';
+  readonly said: 'released' | 'shared';
 }
 
-/** The record of a store that can compare and set. */
+/** A reader, in the record of a store that can compare and set. Its uid changes with each renewal. */
+export interface ReaderRow extends Uid {
+  readonly token: number;
+  readonly termUs: number;
+}
+
+/** What a holder has stored under its lease (S9), and the token of that holder. */
+export interface SyncedData extends Uid {
+  readonly token: number;
+  readonly bytes: Uint8Array;
+}
+
+/** The record of a store that can compare and set. Where readers hold it, uid and term are those of the last of them; the token is the highest of all. */
 export interface LeaseRecord extends NameRecord {
   readonly isHeld: boolean;
   /** Its token is known to be above those of all records of this name that were ever erased. */
   readonly isGrounded: boolean;
+  /** All that hold it, where they are readers. */
+  readonly readers?: readonly ReaderRow[];
+  /** A writer waits: no reader joins as long as this is fresh. */
+  readonly wanted?: ReaderRow;
+  readonly data?: SyncedData;
 }
 
 /** What a read found: a record, nothing, or bytes that are none. */
@@ -50,14 +76,18 @@ export function tokenAt({ wallUs }: { readonly wallUs: WallUs }): number {
 
 // ── Bytes ────────────────────────────────────────────────────────────────────────────────────────────
 
-const SAID_RELEASED = 1;
+const SAID = { released: 1, shared: 2 } as const;
 const HELD = 1;
 const GROUNDED = 2;
-/** The one mode there is; readers and writers have others. */
-const EXCLUSIVE = 0;
+const MODES = { exclusive: 0, shared: 1 } as const;
+/** What a lease record has beyond that of one holder; 0 for nothing. */
+const HAS_READERS = 1;
+const HAS_WANTED = 2;
+const HAS_DATA = 4;
+const ROW_NUMBERS = 5;
 
-export function encodeNameRecord(name: string, { owner, lease, seq, token, termUs, meta }: NameRecord): Uint8Array {
-  return sealLeaseRecord(name, 'name', pack([owner, lease, seq, token, termUs, EXCLUSIVE], meta));
+export function encodeNameRecord(name: string, { owner, lease, seq, token, termUs, meta, mode = 'exclusive' }: NameRecord): Uint8Array {
+  return sealLeaseRecord(name, 'name', pack([owner, lease, seq, token, termUs, MODES[mode]], meta));
 }
 
 export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<NameRecord> {
@@ -70,9 +100,10 @@ export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<
   const { numbers, rest } = content;
   const [owner = 0, lease = 0, seq = 0, token = 0, termUs = 0, mode] = numbers;
   // A mode of a later version: the lease is held in a way this one does not know.
-  if (mode !== EXCLUSIVE) return 'format';
+  if (mode !== MODES.exclusive && mode !== MODES.shared) return 'format';
   if (token > BALLOT_TIME_MAX) return 'corrupt';
-  return { owner: owner as Incarnation, lease, seq, token, termUs, meta: rest };
+  const record = { owner: owner as Incarnation, lease, seq, token, termUs, meta: rest };
+  return mode === MODES.shared ? { ...record, mode: 'shared' } : record;
 }
 
 /** ⊥, written over a name. */
@@ -80,8 +111,8 @@ export function encodeNothing(name: string): Uint8Array {
   return sealLeaseRecord(name, 'nothing', new Uint8Array(0));
 }
 
-export function encodeStatement(name: string, { owner, lease, seq }: Uid): Uint8Array {
-  return sealLeaseRecord(statementKeyOf(name), 'statement', pack([owner, lease, seq, SAID_RELEASED], null));
+export function encodeStatement(name: string, { owner, lease, seq }: Uid, said: Statement['said'] = 'released'): Uint8Array {
+  return sealLeaseRecord(statementKeyOf(name), 'statement', pack([owner, lease, seq, SAID[said]], null));
 }
 
 export function decodeStatement(name: string, bytes: Uint8Array | null): Found<Statement> {
@@ -91,14 +122,20 @@ export function decodeStatement(name: string, bytes: Uint8Array | null): Found<S
   const content = contentOf(opened, 'statement', 4);
   if (content === null) return 'corrupt';
   const [owner = 0, lease = 0, seq = 0, said] = content.numbers;
-  if (said !== SAID_RELEASED) return 'format';
-  return { owner: owner as Incarnation, lease, seq, said: 'released' };
+  if (said !== SAID.released && said !== SAID.shared) return 'format';
+  return { owner: owner as Incarnation, lease, seq, said: said === SAID.shared ? 'shared' : 'released' };
 }
 
 export function encodeLeaseRecord(name: string, record: LeaseRecord): Uint8Array {
-  const { owner, lease, seq, token, termUs, meta, isHeld, isGrounded } = record;
+  const { owner, lease, seq, token, termUs, meta, isHeld, isGrounded, readers, wanted, data } = record;
   const flags = (isHeld ? HELD : 0) | (isGrounded ? GROUNDED : 0);
-  return sealLeaseRecord(name, 'lease', pack([owner, lease, seq, token, termUs, flags, EXCLUSIVE], meta));
+  const more = (readers ? HAS_READERS : 0) | (wanted ? HAS_WANTED : 0) | (data ? HAS_DATA : 0);
+  const head = [owner, lease, seq, token, termUs, flags, more];
+  if (more === 0) return sealLeaseRecord(name, 'lease', pack(head, meta));
+  const counts = [readers?.length ?? 0, meta?.length ?? 0];
+  const rows = [...(readers ?? []), ...(wanted ? [wanted] : [])].flatMap((row) => [row.owner, row.lease, row.seq, row.token, row.termUs]);
+  const kept = data ? [data.owner, data.lease, data.seq, data.token] : [];
+  return sealLeaseRecord(name, 'lease', pack([...head, ...counts, ...rows, ...kept], joined(meta, data?.bytes ?? null)));
 }
 
 export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found<LeaseRecord> {
@@ -107,11 +144,52 @@ export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found
   if (typeof opened === 'string') return opened;
   const content = contentOf(opened, 'lease', 7);
   if (content === null) return 'corrupt';
-  const [owner = 0, lease = 0, seq = 0, token = 0, termUs = 0, flags = 0, mode] = content.numbers;
-  if (mode !== EXCLUSIVE || (flags & ~(HELD | GROUNDED)) !== 0) return 'format';
+  const [owner = 0, lease = 0, seq = 0, token = 0, termUs = 0, flags = 0, more = 0] = content.numbers;
+  if ((more & ~(HAS_READERS | HAS_WANTED | HAS_DATA)) !== 0 || (flags & ~(HELD | GROUNDED)) !== 0) return 'format';
   if (token > BALLOT_TIME_MAX) return 'corrupt';
   const isHeld = (flags & HELD) !== 0;
-  return { owner: owner as Incarnation, lease, seq, token, termUs, meta: content.rest, isHeld, isGrounded: (flags & GROUNDED) !== 0 };
+  const head = { owner: owner as Incarnation, lease, seq, token, termUs, isHeld, isGrounded: (flags & GROUNDED) !== 0 };
+  if (more === 0) return { ...head, meta: content.rest };
+  const rest = moreOf(opened, more);
+  return rest === null ? 'corrupt' : { ...head, ...rest };
+}
+
+/** What follows the numbers of one holder. */
+function moreOf(opened: OpenedRecord, more: number): Pick<LeaseRecord, 'meta' | 'mode' | 'readers' | 'wanted' | 'data'> | null {
+  const counts = contentOf(opened, 'lease', 9)?.numbers.slice(7);
+  if (counts === undefined) return null;
+  const [readerCount = 0, metaBytes = 0] = counts;
+  const rowCount = readerCount + ((more & HAS_WANTED) === 0 ? 0 : 1);
+  const keptCount = (more & HAS_DATA) === 0 ? 0 : 4;
+  const content = contentOf(opened, 'lease', 9 + ROW_NUMBERS * rowCount + keptCount);
+  const tail = content?.rest ?? new Uint8Array(0);
+  if (content === null || tail.length < metaBytes || (keptCount === 0 && tail.length > metaBytes)) return null;
+  const rows = Array.from({ length: rowCount }, (_, row): ReaderRow => {
+    const [owner = 0, lease = 0, seq = 0, token = 0, termUs = 0] = content.numbers.slice(9 + ROW_NUMBERS * row);
+    return { owner: owner as Incarnation, lease, seq, token, termUs };
+  });
+  const [owner = 0, lease = 0, seq = 0, token = 0] = content.numbers.slice(9 + ROW_NUMBERS * rowCount);
+  const wanted = rows[readerCount];
+  return {
+    meta: metaBytes === 0 ? null : tail.slice(0, metaBytes),
+    ...((more & HAS_READERS) === 0 ? {} : { mode: 'shared', readers: rows.slice(0, readerCount) }),
+    ...(wanted === undefined ? {} : { wanted }),
+    ...(keptCount === 0 ? {} : { data: { owner: owner as Incarnation, lease, seq, token, bytes: tail.slice(metaBytes) } }),
+  };
+}
+
+export function encodeDataRecord(name: string, { owner, lease, seq, token, bytes }: SyncedData): Uint8Array {
+  return sealLeaseRecord(name, 'data', pack([owner, lease, seq, token], bytes));
+}
+
+export function decodeDataRecord(name: string, bytes: Uint8Array | null): Found<SyncedData> {
+  if (bytes === null) return null;
+  const opened = openLeaseRecord(name, bytes);
+  if (typeof opened === 'string') return opened;
+  const content = contentOf(opened, 'data', 4);
+  if (content === null) return 'corrupt';
+  const [owner = 0, lease = 0, seq = 0, token = 0] = content.numbers;
+  return { owner: owner as Incarnation, lease, seq, token, bytes: content.rest ?? new Uint8Array(0) };
 }
 
 export function encodeFloorRecord(floor: number): Uint8Array {
@@ -134,8 +212,15 @@ function pack(numbers: readonly number[], rest: Uint8Array | null): Uint8Array {
   return bytes;
 }
 
+function joined(first: Uint8Array | null, second: Uint8Array | null): Uint8Array {
+  const all = new Uint8Array((first?.length ?? 0) + (second?.length ?? 0));
+  if (first !== null) all.set(first);
+  if (second !== null) all.set(second, first?.length ?? 0);
+  return all;
+}
+
 function contentOf(
-  { kind, content }: { readonly kind: number; readonly content: Uint8Array },
+  { kind, content }: OpenedRecord,
   expected: LeaseRecordKind,
   count: number,
 ): { numbers: number[]; rest: Uint8Array | null } | null {

@@ -7,7 +7,15 @@ import { decodeName, monoAfter, monoUs, NEVER, spanUs, TenureError, type MonoUs,
 import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
 import { META_BYTES_MAX } from '../limits.ts';
 import { newClaim, type Doing, type WantedClaim } from './claim.ts';
-import type { FigureState, StorageCommand, StorageConfig, StorageEvent, StorageStep } from './config.ts';
+import {
+  SYNC_BYTES_MAX,
+  type FigureState,
+  type StorageCommand,
+  type StorageConfig,
+  type StorageEvent,
+  type StorageStep,
+} from './config.ts';
+import { DataMemory } from './data-memory.ts';
 import { ClaimDesk } from './desk.ts';
 import { FreedRecords } from './freed.ts';
 import { StorageLeases, type StorageProtocol } from './leases.ts';
@@ -20,6 +28,7 @@ interface CoreSnapshot {
   readonly desk: Snapshot;
   readonly sightings: Snapshot;
   readonly freed: Snapshot;
+  readonly data: Snapshot;
   readonly takesFrom: MonoUs;
   readonly isWaiting: boolean;
 }
@@ -30,6 +39,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
   readonly #desk = new ClaimDesk<Does>();
   readonly #sightings: Sightings;
   readonly #freed = new FreedRecords();
+  readonly #data = new DataMemory();
   readonly #leases: StorageLeases<Does>;
   readonly #protocol: StorageProtocol<Does>;
   /** Under a new epoch nothing is taken before this. */
@@ -47,6 +57,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       desk: this.#desk,
       sightings: this.#sightings,
       freed: this.#freed,
+      data: this.#data,
       takesFrom: () => this.#takesFrom,
     };
     this.#leases = new StorageLeases(ground, () => this.#protocol);
@@ -125,9 +136,18 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       case 'compact':
         this.#ask(this.#asked(command, 'erasure'), step);
         return;
+      case 'sync':
+        this.#sync(command, step);
+        return;
+      case 'fetch':
+        this.#ask(this.#asked(command, 'data'), step);
+        return;
       case 'hint': {
-        const first = this.#desk.firstFor(textOf(command.name));
-        if (first?.phase === 'contending' && this.#protocol.isResting(first)) this.#leases.due(first, step);
+        const name = textOf(command.name);
+        const first = this.#desk.firstFor(name);
+        for (const one of [...(first ? [first] : []), ...this.#desk.readersOf(name)]) {
+          if (one.phase === 'contending' && this.#protocol.isResting(one)) this.#leases.due(one, step);
+        }
         return;
       }
       case 'epoch':
@@ -152,11 +172,12 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
 
   // ── Commands ───────────────────────────────────────────────────────────────────────────────────────
 
-  #acquire({ lease, name, termUs, waitUs, keep, meta }: Of<'acquire'>, step: StorageStep): void {
+  #acquire({ lease, name, termUs, waitUs, keep, meta, mode = 'exclusive' }: Of<'acquire'>, step: StorageStep): void {
     this.#checkTerm(termUs);
     checkMeta(meta);
+    if (mode === 'shared' && !this.#protocol.canShare) throw unsupported('to the letter of the paper has one name for all readers');
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
-    const wanted = this.#wanted(lease, name, 'lease', { waits: waitUs > 0, waitUntil, termUs, keep, meta: meta?.slice() ?? null });
+    const wanted = this.#wanted(lease, name, 'lease', { mode, waits: waitUs > 0, waitUntil, termUs, keep, meta: meta?.slice() ?? null });
     this.#leases.enter(newClaim(wanted, 'queued', this.#protocol.idle), step);
   }
 
@@ -183,6 +204,16 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     claim.proclaiming = number;
     // A renewal that is under way is let end, and the next carries it.
     if (!this.#protocol.isRenewing(claim)) this.#protocol.renew(claim, step);
+  }
+
+  /** Only the holder writes, and readers write nothing. */
+  #sync({ lease, name, data, number }: Of<'sync'>, step: StorageStep): void {
+    if (data.length > SYNC_BYTES_MAX) {
+      throw new TenureError('TENURE_BAD_ARGUMENT', `the data of a lease may have ${SYNC_BYTES_MAX} bytes, not ${data.length}`);
+    }
+    const claim = this.#held(lease, name, step);
+    if (claim?.mode === 'exclusive') this.#protocol.sync(claim, data.slice(), number, step);
+    else step.emit({ kind: 'sync-failed', lease, number, refused: true });
   }
 
   #release({ lease, name }: Of<'release'>, step: StorageStep): void {
@@ -215,8 +246,8 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     return undefined;
   }
 
-  #asked({ lease, name }: Of<'query' | 'compact'>, wants: WantedClaim['wants']): WantedClaim {
-    return this.#wanted(lease, name, wants, { waits: false, waitUntil: NEVER, termUs: 0, keep: false, meta: null });
+  #asked({ lease, name }: Of<'query' | 'compact' | 'fetch'>, wants: WantedClaim['wants']): WantedClaim {
+    return this.#wanted(lease, name, wants, { mode: 'exclusive', waits: false, waitUntil: NEVER, termUs: 0, keep: false, meta: null });
   }
 
   /** A call that does not fit the state is refused: a number that is in use is not free to contend (Figure 1). */
@@ -243,6 +274,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
    */
   #enterEpoch(isWaitedOut: boolean, step: StorageStep): void {
     this.#sightings.clear();
+    this.#data.clear();
     this.#protocol.enterEpoch?.();
     this.#isWaiting = this.#rules.epochWait && !isWaitedOut;
     this.#takesFrom = this.#isWaiting ? monoAfter(step.monoUs, this.#config.timing.observationUs) : step.monoUs;
@@ -271,15 +303,22 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
   }
 
   snapshot(): Snapshot {
-    const { takesFrom, isWaiting } = { takesFrom: this.#takesFrom, isWaiting: this.#isWaiting };
-    return { desk: this.#desk.snapshot(), sightings: this.#sightings.snapshot(), freed: this.#freed.snapshot(), takesFrom, isWaiting };
+    return {
+      desk: this.#desk.snapshot(),
+      sightings: this.#sightings.snapshot(),
+      freed: this.#freed.snapshot(),
+      data: this.#data.snapshot(),
+      takesFrom: this.#takesFrom,
+      isWaiting: this.#isWaiting,
+    };
   }
 
   restore(snapshot: Snapshot): void {
-    const { desk, sightings, freed, takesFrom, isWaiting } = snapshot as unknown as CoreSnapshot;
+    const { desk, sightings, freed, data, takesFrom, isWaiting } = snapshot as unknown as CoreSnapshot;
     this.#desk.restore(desk);
     this.#sightings.restore(sightings);
     this.#freed.restore(freed);
+    this.#data.restore(data);
     this.#takesFrom = takesFrom;
     this.#isWaiting = isWaiting;
   }

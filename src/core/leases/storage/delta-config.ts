@@ -1,7 +1,7 @@
 /** What a core for Δ-leases on plain registers is built with, and what is under way for one of its claims. */
 import type { BallotTime, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { StorageConfig } from './config.ts';
-import type { Found, NameRecord, Statement } from './contents.ts';
+import type { Found, NameRecord, Statement, SyncedData } from './contents.ts';
 
 /** Figure 5's renewal reads before it writes and after; that of section 7.1 only writes. */
 export type RenewalKind = 'eventual-nd' | 'nd';
@@ -14,7 +14,7 @@ export interface DeltaConfig extends StorageConfig {
 }
 
 /** When the deciding read left. */
-interface Reading {
+export interface WhenRead {
   readonly readMono: MonoUs;
   readonly readWall: WallUs;
 }
@@ -29,7 +29,7 @@ interface Writing {
   readonly carried: number;
 }
 
-interface BothRegisters {
+export interface BothRegisters {
   readonly x: Found<NameRecord>;
   readonly y: Found<Statement>;
 }
@@ -40,16 +40,19 @@ interface Ops {
 
 export type DeltaDoing =
   | ({ readonly kind: 'idle' | 'resting' } & Ops)
-  | ({ readonly kind: 'reading'; readonly opX: number } & Reading & BothRegisters & Ops)
-  | ({ readonly kind: 'writing' } & Reading & Writing & Ops)
+  | ({ readonly kind: 'reading'; readonly opX: number } & WhenRead & BothRegisters & Ops)
+  | ({ readonly kind: 'writing' } & WhenRead & Writing & Ops)
   | ({ readonly kind: 'pausing' } & Writing & Ops)
-  | ({ readonly kind: 'reading-back' } & Reading & Writing & Ops)
+  | ({ readonly kind: 'reading-back'; readonly opX: number } & WhenRead & BothRegisters & Writing & Ops)
   /** The holder has stopped, but a renewal's write is not answered yet: its uid is the one to name. */
   | ({ readonly kind: 'awaiting-write'; readonly seq: number } & Ops)
   /** The release is under way. */
   | ({ readonly kind: 'stating' } & Ops)
   /** A question: `first` is what the first of two looks found. */
-  | ({ readonly kind: 'looking'; readonly opX: number; readonly first: BothRegisters | null } & Reading & BothRegisters & Ops)
-  | ({ readonly kind: 'look-pausing'; readonly first: BothRegisters } & Ops);
+  | ({ readonly kind: 'looking'; readonly opX: number; readonly first: BothRegisters | null } & WhenRead & BothRegisters & Ops)
+  | ({ readonly kind: 'look-pausing'; readonly first: BothRegisters } & Ops)
+  /** Data of a holder is under way to its register, or is read. */
+  | ({ readonly kind: 'storing'; readonly data: SyncedData; readonly number: number } & Ops)
+  | ({ readonly kind: 'fetching' } & Ops);
 
 export type DoingOf<Kind extends DeltaDoing['kind']> = Extract<DeltaDoing, { kind: Kind }>;

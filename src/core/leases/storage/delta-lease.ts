@@ -3,7 +3,7 @@
  * item: x has the name of the last contender or holder, y what the writer of a name states of it. Nothing is asked of
  * the registers but that they are atomic and that a write lands at most once, however late.
  */
-import { ballotTime, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
+import { ballotTime, incarnation, monoAfter, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot } from '../../contract.ts';
 import { stretch } from '../timing.ts';
 import type { StorageClaim } from './claim.ts';
@@ -14,7 +14,6 @@ import {
   encodeNameRecord,
   encodeNothing,
   encodeStatement,
-  isSameUid,
   isUnreadable,
   tokenAt,
   type Found,
@@ -22,7 +21,10 @@ import {
   type Uid,
 } from './contents.ts';
 import { StorageCore } from './core.ts';
-import type { DeltaConfig, DeltaDoing, DoingOf } from './delta-config.ts';
+import type { DeltaConfig, DeltaDoing, DoingOf, WhenRead } from './delta-config.ts';
+import { DeltaData } from './delta-data.ts';
+import { DeltaQuestions } from './delta-questions.ts';
+import { isOpenToReaders, isReleased, readBackOf } from './delta-readers.ts';
 import { nameKeyOf, statementKeyOf } from './keys.ts';
 import type { Answer, Ends, StorageLeases, StorageProtocol } from './leases.ts';
 import { ALL_DELTA_RULES, LITERAL_DELTA_RULES, type DeltaRules } from './rules.ts';
@@ -32,6 +34,8 @@ type DeltaClaim = StorageClaim<DeltaDoing>;
 
 const IDLE: DeltaDoing = { kind: 'idle', ops: [] };
 const RESTING: DeltaDoing = { kind: 'resting', ops: [] };
+/** The common name of all readers, as section 10 of the paper has it: a mutant's. */
+const BARE_READER: Uid = { owner: incarnation(0), lease: 0, seq: 0 };
 /** A try whose writes were late so often gives up. */
 const WRITES_MAX = 4;
 
@@ -48,15 +52,29 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
   readonly #rules: DeltaRules;
   readonly #leases: StorageLeases<DeltaDoing>;
   readonly #isLiteral: boolean;
+  readonly #questions: DeltaQuestions;
+  readonly #data: DeltaData;
 
   constructor(config: DeltaConfig, rules: DeltaRules, leases: StorageLeases<DeltaDoing>) {
     this.#config = config;
     this.#rules = rules;
     this.#leases = leases;
     this.#isLiteral = config.variant === 'literal';
+    this.#data = new DeltaData(config, leases);
+    this.#questions = new DeltaQuestions(config, leases, this.#data, {
+      observationUs: (seen) => this.observationUs(seen),
+      read: (claim, step) => this.#read(claim, !this.#isLiteral, step),
+    });
   }
 
-  isCommitted({ doing: { kind } }: DeltaClaim): boolean {
+  /** The paper's own form has one name for all readers. */
+  get canShare(): boolean {
+    return !this.#isLiteral;
+  }
+
+  /** A reader has nothing to give back, so that nothing need be waited for. */
+  isCommitted({ mode, doing: { kind } }: DeltaClaim): boolean {
+    if (mode === 'shared' && this.#rules.readersRunOut) return false;
     return kind === 'writing' || kind === 'pausing' || kind === 'reading-back';
   }
 
@@ -110,19 +128,23 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const x = isUnreadable(found) ? null : found;
     claim.failures = 0;
     // Somebody else writes: that somebody is alive.
-    const isAlive = x !== null && sightings.note(claim.name, x, step.monoUs) && x.owner !== owner;
+    const isAlive = x !== null && sightings.note(claim.name, x, step.monoUs) && (x.owner !== owner || x.mode === 'shared');
     const freeAt = sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
-    const isReleased = x !== null && !isUnreadable(y) && isSameUid(x, y);
+    const mayJoin = claim.mode === 'shared' && x !== null && isOpenToReaders(x, y, this.#rules);
     if (x === null) sightings.forget(claim.name);
-    if (x !== null && !isReleased && readMono < freeAt) {
-      if (isAlive && !claim.waits) this.#leases.refuse(claim, 'held', step);
+    if (x !== null && !isReleased(x, y) && !mayJoin && readMono < freeAt) {
+      // A reader that has not said yet that it holds will do so soon, or never.
+      const isJoinable = claim.mode === 'shared' && x.mode === 'shared';
+      if (isAlive && !claim.waits && !isJoinable) this.#leases.refuse(claim, 'held', step);
       else this.#leases.rest(claim, this.#isLiteral ? freeAt : monoUs(Math.min(this.#leases.later(timing.pollUs, step), freeAt)), step);
     } else if (step.monoUs < takesFrom()) {
       this.#leases.rest(claim, monoUs(Math.min(this.#leases.later(timing.pollUs, step), takesFrom())), step);
     } else if (this.#isLate(readMono, readWall, step)) {
       this.#leases.stumble(claim, step);
     } else {
-      this.#write(claim, { readMono, readWall }, Math.max((x?.token ?? 0) + 1, tokenAt(step)), step);
+      const least = Math.max((x?.token ?? 0) + 1, tokenAt(step));
+      const token = claim.mode === 'shared' ? this.#leases.ground.desk.readersToken(least) : least;
+      this.#write(claim, { readMono, readWall }, token, token, step);
     }
   }
 
@@ -134,12 +156,13 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     return ageUs >= this.#config.timing.attemptUs;
   }
 
-  #write(claim: DeltaClaim, reading: Pick<DoingOf<'reading'>, 'readMono' | 'readWall'>, token: number, step: StorageStep): void {
+  /** `told` is the token in the register: no lower than any that the writer has seen there. */
+  #write(claim: DeltaClaim, reading: WhenRead, token: number, told: number, step: StorageStep): void {
     const { unit } = this.#config;
-    const { desk, owner } = this.#leases.ground;
-    const { lease, name, termUs, meta } = claim;
+    const { desk } = this.#leases.ground;
+    const { name, termUs, meta, mode } = claim;
     const seq = desk.nextSeq();
-    const bytes = encodeNameRecord(name, { owner, lease, seq, token, termUs, meta });
+    const bytes = encodeNameRecord(name, { ...this.#uid(claim, seq), token: told, termUs, meta, mode });
     // A client library that sends again by itself is what the second write of a mutant stands for.
     const ops = this.#rules.writeOnce ? [desk.nextOp()] : [desk.nextOp(), desk.nextOp()];
     claim.trips++;
@@ -152,7 +175,8 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       token: ballotTime(token),
       writeMono: step.monoUs,
       writeWall: step.wallUs,
-      carried: claim.proclaiming,
+      // Data that waits goes before the renewal that tells of it.
+      carried: claim.data === null ? claim.proclaiming : 0,
     };
     this.#go(claim, doing, claim.phase === 'holding' ? this.#renewalPatience(step) : this.#voidAt(reading.readMono, step));
   }
@@ -186,30 +210,49 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       this.#void(claim, { seq }, step);
       return;
     }
-    const { ops, readMono, readWall } = this.#read(claim, false, step);
-    const next: DeltaDoing = { kind: 'reading-back', ops, readMono, readWall, seq, token, writeMono, writeWall, carried };
-    this.#go(claim, next, this.#patience(step));
+    const reading = this.#read(claim, claim.mode === 'shared', step);
+    this.#go(claim, { ...reading, kind: 'reading-back', seq, token, writeMono, writeWall, carried }, this.#patience(step));
   }
 
-  #confirm(claim: DeltaClaim, doing: DoingOf<'reading-back'>, x: Found<NameRecord>, step: StorageStep): void {
-    const { seq, token, writeMono, writeWall, carried, readMono, readWall } = doing;
+  #confirm(claim: DeltaClaim, doing: DoingOf<'reading-back'>, step: StorageStep): void {
+    const { seq, token, writeMono, writeWall, carried, readMono, readWall, x } = doing;
     const ends = this.#endsOf(claim, writeMono, writeWall, step);
-    const isMine = x !== null && !isUnreadable(x) && isSameUid(x, this.#uid(claim, seq));
-    if (claim.phase === 'holding') {
-      if (!isMine) this.#leases.failRenewal(claim, step);
+    const { timing } = this.#config;
+    const read = readBackOf(claim.mode, this.#uid(claim, seq), doing, this.#rules);
+    // A reader that wrote after us and lives has said by now that it holds.
+    const found = read === 'again' && step.monoUs >= writeMono + timing.pauseUs + timing.patienceUs ? 'lost' : read;
+    if (found === 'again') {
+      const again: DeltaDoing = { kind: 'pausing', ops: [], seq, token, writeMono, writeWall, carried };
+      this.#go(claim, again, this.#leases.later(timing.retryUs, step));
+    } else if (claim.phase === 'holding') {
+      if (found === 'lost') this.#leases.failRenewal(claim, step);
       else this.#extend(claim, seq, ends, carried, step);
-    } else if (!isMine) {
+      if (found === 'mine') this.#invite(claim, seq, step);
+    } else if (found === 'lost') {
       this.#lostRace(claim, { readMono, readWall }, x, step);
     } else if (step.monoUs >= ends.mono || (this.#rules.holderWatchesWall && step.wallUs >= ends.wall)) {
       this.#void(claim, { seq }, step);
     } else {
       claim.confirmed = seq;
       this.#leases.grant(claim, token, ends, step);
+      if (found === 'mine') this.#invite(claim, seq, step);
     }
   }
 
+  /** A reader that read its own name back says so: others may join it. Nobody waits for the answer. */
+  #invite(claim: DeltaClaim, seq: number, step: StorageStep): void {
+    if (claim.mode !== 'shared' || claim.phase !== 'holding') return;
+    const { name } = claim;
+    step.write(
+      this.#config.unit,
+      statementKeyOf(name),
+      encodeStatement(name, this.#uid(claim, seq), 'shared'),
+      this.#leases.ground.desk.nextOp(),
+    );
+  }
+
   /** Another wrote after us. */
-  #lostRace(claim: DeltaClaim, reading: Pick<DoingOf<'reading'>, 'readMono' | 'readWall'>, x: Found<NameRecord>, step: StorageStep): void {
+  #lostRace(claim: DeltaClaim, reading: WhenRead, x: Found<NameRecord>, step: StorageStep): void {
     if (x !== null && !isUnreadable(x)) this.#leases.ground.sightings.note(claim.name, x, step.monoUs);
     if (claim.isCalledOff) this.#leases.end(claim, step);
     // Line 12 of Figure 2 goes on with what it read.
@@ -228,18 +271,34 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
   // ── RENEW ──────────────────────────────────────────────────────────────────────────────────────────
 
   renew(claim: DeltaClaim, step: StorageStep): void {
-    if (this.#config.renewal === 'nd') {
-      this.#write(claim, { readMono: step.monoUs, readWall: step.wallUs }, claim.token, step);
+    const storing = this.#data.store(claim, step);
+    if (storing !== null) this.#leases.pursue(claim, storing, this.#patience(step));
+    else this.#renewName(claim, step);
+  }
+
+  #renewName(claim: DeltaClaim, step: StorageStep): void {
+    if (this.#renewsBlindly(claim)) {
+      this.#write(claim, { readMono: step.monoUs, readWall: step.wallUs }, claim.token, claim.token, step);
       return;
     }
     this.#leases.pursue(claim, this.#read(claim, false, step), this.#patience(step));
   }
 
-  /** Lines 1 to 5 of Figure 5. An own write that landed late is of this lease as well. */
+  /** Section 7.1. What a reader states must be what it has read. */
+  #renewsBlindly({ mode }: DeltaClaim): boolean {
+    return this.#config.renewal === 'nd' && mode === 'exclusive';
+  }
+
+  /** Lines 1 to 5 of Figure 5. An own write that landed late is of this lease as well; and readers stand for each other. */
   #renewOn(claim: DeltaClaim, { x, readMono, readWall }: DoingOf<'reading'>, step: StorageStep): void {
     if (isUnreadable(x)) this.#tellUnreadable(claim, nameKeyOf(claim.name), x, step);
-    const isMine = x !== null && !isUnreadable(x) && x.owner === this.#leases.ground.owner && x.lease === claim.lease;
-    if (isMine) this.#write(claim, { readMono, readWall }, claim.token, step);
+    const record = isUnreadable(x) ? null : x;
+    const { owner, lease } = this.#uid(claim, 0);
+    const isMine = record !== null && record.owner === owner && record.lease === lease;
+    // Whoever holds need not ask another reader for its word: no writer holds.
+    const isReaders = claim.mode === 'shared' && record?.mode === 'shared';
+    if (record !== null && (isMine || isReaders))
+      this.#write(claim, { readMono, readWall }, claim.token, Math.max(claim.token, record.token), step);
     else this.#leases.failRenewal(claim, step);
   }
 
@@ -252,6 +311,11 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
 
   giveBack(claim: DeltaClaim, step: StorageStep): void {
     const { doing } = claim;
+    // Rule 16: others may hold by this reader's name. It runs out.
+    if (claim.mode === 'shared' && this.#rules.readersRunOut) {
+      this.#leases.released(claim, false, step);
+      return;
+    }
     const { desk } = this.#leases.ground;
     // The name that this write leaves behind is the one to release, if the answer comes before the deadline.
     if (doing.kind === 'writing' && doing.seq !== claim.confirmed && !this.#leases.isOver(claim, step)) {
@@ -282,54 +346,17 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     else this.#leases.ground.desk.turn(claim, RESTING, this.#leases.later(this.#config.timing.retryUs, step));
   }
 
-  // ── Questions ──────────────────────────────────────────────────────────────────────────────────────
+  // ── Questions and data ─────────────────────────────────────────────────────────────────────────────
 
   ask(claim: DeltaClaim, step: StorageStep): void {
-    if (claim.wants === 'erasure') {
-      this.#leases.ground.desk.remove(claim);
-      step.emit({ kind: 'compacted', lease: claim.lease, erased: false });
-      return;
-    }
-    this.#look(claim, null, step);
+    this.#questions.ask(claim, step);
   }
 
-  #look(claim: DeltaClaim, first: DoingOf<'looking'>['first'], step: StorageStep): void {
-    const own = this.#leases.ownHolder(claim.name, step);
-    if (own !== null) {
-      const remainingUsMax = this.#leases.remainingUs(own, step.monoUs, step.wallUs);
-      this.#leases.answer(claim, { owner: this.#leases.ground.owner, token: own.token, remainingUsMax }, true, own.meta, step);
-      return;
-    }
-    const reading = this.#read(claim, !this.#isLiteral, step);
-    this.#leases.ground.desk.turn(claim, { ...reading, kind: 'looking', first }, this.#patience(step));
-  }
-
-  /**
-   * One look tells what is there; a second that finds the same 2δ later, that no contender of before the first is about to write. Nobody is certain where
-   * nothing was written, where what was written last is stated to be released, or has stood for an observation. Another's name is not: a void write
-   * that landed late may stand over the name of a holder. While an epoch is waited out nothing is certain: the store may have lost what a holder wrote.
-   */
-  #looked(claim: DeltaClaim, { x, y, first, readMono }: DoingOf<'looking'>, step: StorageStep): void {
-    if (isUnreadable(x)) {
-      this.#tellUnreadable(claim, nameKeyOf(claim.name), x, step);
-      this.#leases.answer(claim, null, false, null, step);
-      return;
-    }
-    const isReleased = x !== null && y !== null && !isUnreadable(y) && isSameUid(x, y);
-    if (x !== null) this.#leases.ground.sightings.note(claim.name, x, step.monoUs);
-    if (first === null) {
-      const until = monoAfter(step.monoUs, this.#config.timing.pauseUs);
-      this.#leases.ground.desk.turn(claim, { kind: 'look-pausing', ops: [], first: { x, y } }, until);
-      return;
-    }
-    const before = isUnreadable(first.x) ? null : first.x;
-    const said = isUnreadable(first.y) ? null : first.y;
-    const isSame = x === null ? before === null : isSameUid(x, before) && isReleased === isSameUid(before, said);
-    const { sightings, takesFrom } = this.#leases.ground;
-    const isFree = x === null || isReleased || readMono >= sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
-    const holder = isFree ? null : this.#leases.hint(claim.name, step);
-    const certain = isSame && isFree && !this.#isLiteral && readMono >= takesFrom();
-    this.#leases.answer(claim, holder, certain, x?.meta ?? null, step);
+  /** Data is written before the renewal that tells of it. */
+  sync(claim: DeltaClaim, data: Uint8Array, number: number, step: StorageStep): void {
+    claim.data = data;
+    claim.proclaiming = number;
+    if (!this.isRenewing(claim)) this.renew(claim, step);
   }
 
   // ── Answers and instants ───────────────────────────────────────────────────────────────────────────
@@ -338,15 +365,18 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const { doing } = claim;
     switch (doing.kind) {
       case 'reading':
+      case 'reading-back':
       case 'looking':
         this.#readAnswered(claim, doing, answer, step);
         return;
+      case 'storing':
+        if (this.#data.stored(claim, doing, answer.ok, step)) this.#renewName(claim, step);
+        return;
+      case 'fetching':
+        this.#data.fetched(claim, answer, step);
+        return;
       case 'writing':
         this.#written(claim, doing, answer.ok, step);
-        return;
-      case 'reading-back':
-        if (!answer.ok) this.#go(claim, { ...doing, ops: [] }, this.#leases.later(this.#config.timing.retryUs, step));
-        else this.#confirm(claim, doing, decodeNameRecord(claim.name, answer.value), step);
         return;
       case 'awaiting-write':
         if (answer.ok && !this.#leases.isOver(claim, step)) claim.confirmed = doing.seq;
@@ -363,9 +393,15 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     }
   }
 
-  #readAnswered(claim: DeltaClaim, doing: DoingOf<'reading' | 'looking'>, { op, ok, value }: Answer, step: StorageStep): void {
+  #readAnswered(
+    claim: DeltaClaim,
+    doing: DoingOf<'reading' | 'reading-back' | 'looking'>,
+    { op, ok, value }: Answer,
+    step: StorageStep,
+  ): void {
     if (!ok) {
-      this.#readFailed(claim, step);
+      if (doing.kind === 'reading-back') this.#go(claim, { ...doing, ops: [] }, this.#leases.later(this.#config.timing.retryUs, step));
+      else this.#readFailed(claim, step);
       return;
     }
     const ops = doing.ops.filter((one) => one !== op);
@@ -374,7 +410,8 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
         ? { ...doing, ops, x: decodeNameRecord(claim.name, value) }
         : { ...doing, ops, y: decodeStatement(claim.name, value) };
     if (ops.length > 0) this.#leases.ground.desk.turn(claim, read, claim.at);
-    else if (read.kind === 'looking') this.#looked(claim, read, step);
+    else if (read.kind === 'looking') this.#questions.looked(claim, read, step);
+    else if (read.kind === 'reading-back') this.#confirm(claim, read, step);
     else if (claim.phase === 'holding') this.#renewOn(claim, read, step);
     else this.#judge(claim, read, step);
   }
@@ -392,7 +429,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       else this.#void(claim, doing, step);
     } else if (!ok) {
       this.#leases.failRenewal(claim, step);
-    } else if (this.#config.renewal === 'nd') {
+    } else if (this.#renewsBlindly(claim)) {
       this.#extend(claim, seq, this.#endsOf(claim, writeMono, writeWall, step), carried, step);
     } else {
       if (!this.#leases.isOver(claim, step)) claim.confirmed = seq;
@@ -422,7 +459,13 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
         this.#leases.released(claim, false, step);
         return;
       case 'look-pausing':
-        this.#look(claim, doing.first, step);
+        this.#questions.look(claim, doing.first, step);
+        return;
+      case 'storing':
+        if (this.#data.stored(claim, doing, false, step)) this.#renewName(claim, step);
+        return;
+      case 'fetching':
+        this.#data.fetched(claim, null, step);
         return;
       case 'idle':
       case 'resting':
@@ -447,8 +490,8 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     return this.#rules.endIsFinal ? this.#patience(step) : NEVER;
   }
 
-  #uid({ lease }: DeltaClaim, seq: number): Uid {
-    return { owner: this.#leases.ground.owner, lease, seq };
+  #uid({ lease, mode }: DeltaClaim, seq: number): Uid {
+    return mode === 'shared' && !this.#rules.readersHaveNames ? BARE_READER : { owner: this.#leases.ground.owner, lease, seq };
   }
 
   #tellUnreadable({ lease }: DeltaClaim, key: string, why: 'corrupt' | 'format', step: StorageStep): void {

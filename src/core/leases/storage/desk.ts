@@ -1,6 +1,7 @@
 /**
  * The claims of one process: by the number of the caller, in line for each name, by the accesses they wait for, and
- * by when to look at each. The first in line for a name is the only one of this process that touches its records.
+ * by when to look at each. The first in line for a name is the only writer of this process that touches its records. Readers stand in no
+ * line: each contends for itself.
  */
 import { NumberMap, type MonoUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -10,6 +11,7 @@ import { fromPlain, toPlain, type StorageClaim, type Doing } from './claim.ts';
 interface DeskSnapshot {
   readonly lastOp: number;
   readonly lastSeq: number;
+  readonly lastToken: number;
   readonly claims: readonly Snapshot[];
   readonly lines: readonly (readonly [string, readonly number[]])[];
 }
@@ -18,11 +20,14 @@ export class ClaimDesk<Does extends Doing> {
   readonly #claims = new NumberMap<StorageClaim<Does>>();
   /** In line for a name, the first in line first. */
   readonly #lines = new Map<string, number[]>();
+  /** Those that read a name, or want to. */
+  readonly #readers = new Map<string, number[]>();
   /** Whose answer an access brings. */
   readonly #asking = new NumberMap<number>();
   readonly #due = new DueHeap();
   #lastOp = 0;
   #lastSeq = 0;
+  #lastToken = 0;
 
   get nextAt(): MonoUs {
     return this.#due.nextAt;
@@ -35,6 +40,12 @@ export class ClaimDesk<Does extends Doing> {
 
   nextSeq(): number {
     return ++this.#lastSeq;
+  }
+
+  /** Readers of one name may see the same token before theirs; those of one process tell their leases apart by tokens. */
+  readersToken(least: number): number {
+    this.#lastToken = Math.max(least, this.#lastToken + 1);
+    return this.#lastToken;
   }
 
   get(lease: number): StorageClaim<Does> | undefined {
@@ -52,14 +63,19 @@ export class ClaimDesk<Does extends Doing> {
   /** Behind all that wait for the name already. */
   enqueue(claim: StorageClaim<Does>): void {
     this.add(claim);
-    const line = this.#lines.get(claim.name);
+    const lines = claim.mode === 'shared' ? this.#readers : this.#lines;
+    const line = lines.get(claim.name);
     if (line) line.push(claim.lease);
-    else this.#lines.set(claim.name, [claim.lease]);
+    else lines.set(claim.name, [claim.lease]);
   }
 
   firstFor(name: string): StorageClaim<Does> | undefined {
     const first = this.#lines.get(name)?.[0];
     return first === undefined ? undefined : this.#claims.get(first);
+  }
+
+  readersOf(name: string): readonly StorageClaim<Does>[] {
+    return (this.#readers.get(name) ?? []).flatMap((lease) => this.#claims.get(lease) ?? []);
   }
 
   /** How many are in line for a name. */
@@ -71,12 +87,13 @@ export class ClaimDesk<Does extends Doing> {
   remove(claim: StorageClaim<Does>): StorageClaim<Does> | undefined {
     this.#forget(claim);
     this.#claims.delete(claim.lease);
-    const line = this.#lines.get(claim.name);
+    const lines = claim.mode === 'shared' ? this.#readers : this.#lines;
+    const line = lines.get(claim.name);
     const place = line?.indexOf(claim.lease) ?? -1;
     if (!line || place < 0) return undefined;
     line.splice(place, 1);
-    if (line.length === 0) this.#lines.delete(claim.name);
-    return place === 0 ? this.firstFor(claim.name) : undefined;
+    if (line.length === 0) lines.delete(claim.name);
+    return place === 0 && claim.mode === 'exclusive' ? this.firstFor(claim.name) : undefined;
   }
 
   /** From here on the claim does this, and waits for nothing that it did before. */
@@ -119,21 +136,25 @@ export class ClaimDesk<Does extends Doing> {
 
   snapshot(): Snapshot {
     const lines = [...this.#lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, line]) => [name, [...line]] as const);
-    return { lastOp: this.#lastOp, lastSeq: this.#lastSeq, claims: this.all().map(toPlain), lines };
+    const last = { lastOp: this.#lastOp, lastSeq: this.#lastSeq, lastToken: this.#lastToken };
+    return { ...last, claims: this.all().map(toPlain), lines };
   }
 
   restore(snapshot: Snapshot): void {
-    const { lastOp, lastSeq, claims, lines } = snapshot as unknown as DeskSnapshot;
+    const { lastOp, lastSeq, lastToken, claims, lines } = snapshot as unknown as DeskSnapshot;
     this.#lastOp = lastOp;
     this.#lastSeq = lastSeq;
+    this.#lastToken = lastToken;
     this.#claims.clear();
     this.#asking.clear();
     this.#due.clear();
     this.#lines.clear();
+    this.#readers.clear();
     for (const [name, line] of lines) this.#lines.set(name, [...line]);
     for (const one of claims) {
       const claim = fromPlain(one) as StorageClaim<Does>;
-      this.add(claim);
+      if (claim.mode === 'shared') this.enqueue(claim);
+      else this.add(claim);
       // Answers that came already are not awaited again.
       for (const op of claim.doing.ops) this.#asking.set(op, claim.lease);
       if (claim.at !== Infinity) this.#due.push(claim.at, claim.lease);

@@ -8,7 +8,9 @@ import { encodeName, hashName, NAME_BYTES_MAX, RESERVED_NAME_PREFIX } from '../.
 export const FLOOR_KEY: string = `${RESERVED_NAME_PREFIX}floor`;
 
 const STATEMENTS = `${RESERVED_NAME_PREFIX}said/`;
+const DATA = `${RESERVED_NAME_PREFIX}data/`;
 /** With the name before it, a key would be too long. */
+const HASHED_DATA = `${RESERVED_NAME_PREFIX}data-by-hash/`;
 const HASHED_STATEMENTS = `${RESERVED_NAME_PREFIX}said-by-hash/`;
 /** Four hashes of 32 bits. */
 const HASH_SEEDS = [0x7e_4e_00_11, 0x7e_4e_00_12, 0x7e_4e_00_13, 0x7e_4e_00_14] as const;
@@ -23,10 +25,19 @@ export function nameKeyOf(name: string): string {
  * statement is about a uid, and no two names have the same.
  */
 export function statementKeyOf(name: string): string {
+  return keyUnder(STATEMENTS, HASHED_STATEMENTS, name);
+}
+
+/** Where the data of a name is, on plain registers. Of two names with the same hash each finds the other's data damaged: the name is part of the checksum. */
+export function dataKeyOf(name: string): string {
+  return keyUnder(DATA, HASHED_DATA, name);
+}
+
+function keyUnder(prefix: string, hashedPrefix: string, name: string): string {
   const bytes = encodeName(name);
-  if (STATEMENTS.length + bytes.length <= NAME_BYTES_MAX) return STATEMENTS + name;
+  if (prefix.length + bytes.length <= NAME_BYTES_MAX) return prefix + name;
   const hashes = HASH_SEEDS.map((seed) => hashName(bytes, 0, bytes.length, seed).toString(16).padStart(8, '0'));
-  return HASHED_STATEMENTS + hashes.join('');
+  return hashedPrefix + hashes.join('');
 }
 
 /** Whose record, or statement, is under a key; null if that cannot be told, or it is nobody's. */

@@ -2,11 +2,22 @@
  * What becomes of the requests of one process, on any kind of store: in line, contending, held until a deadline on
  * two clocks, renewed, given back. How the store is read and written is the protocol's.
  */
-import { monoAfter, monoUs, NEVER, spanUs, type BallotTime, type Incarnation, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import {
+  monoAfter,
+  monoUs,
+  NEVER,
+  spanUs,
+  type BallotTime,
+  type Incarnation,
+  type LeaseMode,
+  type MonoUs,
+  type WallUs,
+} from '../../../kernel/index.ts';
 import type { HolderHint, RefusalReason } from '../contract.ts';
 import { renewAfterUs } from '../timing.ts';
 import type { StorageClaim, Doing } from './claim.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
+import type { DataMemory } from './data-memory.ts';
 import type { ClaimDesk } from './desk.ts';
 import type { FreedRecords } from './freed.ts';
 import type { StorageRules } from './rules.ts';
@@ -30,6 +41,10 @@ export interface StorageProtocol<Does extends Doing> {
   isRenewing(claim: StorageClaim<Does>): boolean;
   /** The holder has stopped: gives it back. */
   giveBack(claim: StorageClaim<Does>, step: StorageStep): void;
+  /** Whether readers can share a name. */
+  readonly canShare: boolean;
+  /** Stores data under a lease that is held, and renews it (S9). */
+  sync(claim: StorageClaim<Does>, data: Uint8Array, number: number, step: StorageStep): void;
   ask(claim: StorageClaim<Does>, step: StorageStep): void;
   answered(claim: StorageClaim<Does>, completion: Answer, step: StorageStep): void;
   /** Its time has come: an answer did not, or a rest or a pause is over. */
@@ -63,6 +78,8 @@ export interface LeasesGround<Does extends Doing> {
   readonly sightings: Sightings;
   /** Compare and set only. */
   readonly freed: FreedRecords;
+  /** Plain registers only. */
+  readonly data: DataMemory;
   /** Since when something may be taken in this epoch. */
   readonly takesFrom: () => MonoUs;
 }
@@ -83,6 +100,12 @@ export class StorageLeases<Does extends Doing> {
     const { desk } = this.ground;
     const first = desk.firstFor(claim.name);
     if (first?.phase === 'holding' && this.isOver(first, step)) this.lose(first, step);
+    if (!claim.waits && this.#isHeldHere(claim, step)) return;
+    if (claim.mode === 'shared') {
+      desk.enqueue(claim);
+      this.#begin(claim, step);
+      return;
+    }
     const ahead = desk.firstFor(claim.name);
     const isGoing = ahead?.phase === 'releasing' || ahead?.isCalledOff;
     if (ahead !== undefined && !claim.waits && !(isGoing && desk.wantedBy(claim.name) === 1)) {
@@ -97,6 +120,17 @@ export class StorageLeases<Does extends Doing> {
       return;
     }
     this.#begin(claim, step);
+  }
+
+  /** A try need not ask the store whether it may have what this very process holds. */
+  #isHeldHere({ lease, name, mode }: StorageClaim<Does>, step: StorageStep): boolean {
+    const { desk } = this.ground;
+    const own = [mode === 'shared' ? desk.firstFor(name) : undefined, ...(mode === 'shared' ? [] : desk.readersOf(name))];
+    const holder = own.find((one) => one?.phase === 'holding' && !this.isOver(one, step));
+    if (holder !== undefined) {
+      step.emit({ kind: 'refused', lease, reason: 'held', holder: this.#ownHint(holder, step), unreached: [] });
+    }
+    return holder !== undefined;
   }
 
   #begin(claim: StorageClaim<Does>, step: StorageStep): void {
@@ -196,7 +230,10 @@ export class StorageLeases<Does extends Doing> {
     step.emit({ kind: 'renewed', lease, ...this.#told(claim) });
     if (carried > 0) step.emit({ kind: 'proclaimed', lease, number: carried });
     if (claim.proclaiming > carried) this.#protocol().renew(claim, step);
-    else claim.proclaiming = 0;
+    else {
+      claim.proclaiming = 0;
+      claim.data = null;
+    }
   }
 
   /** The old deadline stands, and it is tried again until that has passed. */
@@ -299,22 +336,35 @@ export class StorageLeases<Does extends Doing> {
     const seen = this.ground.sightings.of(name);
     if (seen === undefined) return null;
     const remainingUsMax = seen.since + this.#protocol().observationUs(seen) - now;
-    return remainingUsMax > 0 ? { owner: seen.owner, token: seen.token, remainingUsMax } : null;
+    return remainingUsMax > 0 ? { owner: seen.owner, token: seen.token, remainingUsMax, ...modeOf(seen) } : null;
   }
 
   #ownHint(claim: StorageClaim<Does>, step: StorageStep): HolderHint | null {
     if (claim.phase !== 'holding') return this.hint(claim.name, step);
-    return { owner: this.ground.owner, token: claim.token, remainingUsMax: this.remainingUs(claim, step.monoUs, step.wallUs) };
+    const remainingUsMax = this.remainingUs(claim, step.monoUs, step.wallUs);
+    return { owner: this.ground.owner, token: claim.token, remainingUsMax, ...modeOf(claim) };
   }
 
   /** If this process itself holds the name, nothing need be read. */
   ownHolder(name: string, step: StorageStep): StorageClaim<Does> | null {
     const first = this.ground.desk.firstFor(name);
-    return first?.phase === 'holding' && !this.isOver(first, step) ? first : null;
+    const isHolding = (one: StorageClaim<Does> | undefined): boolean => one?.phase === 'holding' && !this.isOver(one, step);
+    if (first !== undefined && isHolding(first)) return first;
+    return this.ground.desk.readersOf(name).find(isHolding) ?? null;
+  }
+
+  /** This process holds it, and says so. */
+  answerOwn(claim: StorageClaim<Does>, own: StorageClaim<Does>, step: StorageStep): void {
+    this.answer(claim, this.#ownHint(own, step), true, own.meta, step);
   }
 
   answer(claim: StorageClaim<Does>, holder: HolderHint | null, certain: boolean, meta: Uint8Array | null, step: StorageStep): void {
     this.ground.desk.remove(claim);
     step.emit({ kind: 'answered', lease: claim.lease, holder, certain, meta: holder === null ? null : meta });
   }
+}
+
+/** What a hint says of a mode: nothing where the lease is exclusive. */
+function modeOf({ mode }: { readonly mode?: LeaseMode }): { mode?: LeaseMode } {
+  return mode === 'shared' ? { mode } : {};
 }

@@ -17,6 +17,8 @@ export const LEASE_RECORD_KINDS = {
   lease: 4,
   /** How high the tokens of erased records went. */
   floor: 5,
+  /** What a holder has stored under its lease, on plain registers. */
+  data: 6,
 } as const;
 
 export type LeaseRecordKind = keyof typeof LEASE_RECORD_KINDS;

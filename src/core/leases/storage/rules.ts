@@ -39,6 +39,12 @@ export interface DeltaRules extends StorageRules {
   readonly releaseApart: boolean;
   /** Rule 20: a write is sent once. */
   readonly writeOnce: boolean;
+  /** Rule 16: each reader writes a name of its own, so that a waiting writer sees that it came. */
+  readonly readersHaveNames: boolean;
+  /** Rule 16: a reader joins another only on the other's statement that it holds. */
+  readonly joinsOnStatement: boolean;
+  /** Rule 16: a reader's name is never said to be released: others may hold by it. */
+  readonly readersRunOut: boolean;
 }
 
 /** Rules of stores that can compare and set (8.2). */
@@ -61,6 +67,14 @@ export interface CasRules extends StorageRules {
   readonly memoryIsChecked: boolean;
   /** Rule 23: what is remembered of another epoch is forgotten, and a new one is waited out whatever is remembered. */
   readonly memoryIsOfEpoch: boolean;
+  /** Rule 16: a writer waits for every reader, and a reader for the writer. */
+  readonly writersWaitForReaders: boolean;
+  /** Rule 16: a reader's row is taken out by itself, or by whoever has watched it for its term. */
+  readonly rowsAreWatched: boolean;
+  /** Rule 16: no reader joins while a writer waits. */
+  readonly writersArePreferred: boolean;
+  /** S9: data is stored on the condition that the record is still the holder's. */
+  readonly conditionalSync: boolean;
 }
 
 const ALL_STORAGE_RULES: StorageRules = {
@@ -83,6 +97,9 @@ export const ALL_DELTA_RULES: DeltaRules = {
   voidReleasesNothing: true,
   releaseApart: true,
   writeOnce: true,
+  readersHaveNames: true,
+  joinsOnStatement: true,
+  readersRunOut: true,
 };
 
 /** What the paper has of them, on its single register. */
@@ -106,4 +123,8 @@ export const ALL_CAS_RULES: CasRules = {
   lostAnswerIsRead: true,
   memoryIsChecked: true,
   memoryIsOfEpoch: true,
+  writersWaitForReaders: true,
+  rowsAreWatched: true,
+  writersArePreferred: true,
+  conditionalSync: true,
 };

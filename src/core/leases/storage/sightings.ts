@@ -30,11 +30,11 @@ export class Sightings {
   }
 
   /** True if another record was seen here not long ago: somebody writes. */
-  note(name: string, { owner, lease, seq, token, termUs }: NameRecord, now: MonoUs): boolean {
+  note(name: string, { owner, lease, seq, token, termUs, mode }: Omit<NameRecord, 'meta'>, now: MonoUs): boolean {
     const before = this.#byName.get(name);
     const isSame = before !== undefined && isSameUid(before, { owner, lease, seq });
     const since = before !== undefined && (isSame || !this.#observesThisUid) ? before.since : now;
-    this.#byName.set(name, { owner, lease, seq, token, termUs, since, lookedAt: now });
+    this.#byName.set(name, { owner, lease, seq, token, termUs, ...(mode && { mode }), since, lookedAt: now });
     if (this.#byName.size > KEPT_MAX) this.#sweep(now);
     return before !== undefined && !isSame && now - before.lookedAt <= this.#memoryUs;
   }
@@ -60,9 +60,9 @@ export class Sightings {
 
   snapshot(): Snapshot {
     const all = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1));
-    return all.map(([name, { owner, lease, seq, token, termUs, since, lookedAt }]) => [
+    return all.map(([name, { owner, lease, seq, token, termUs, mode, since, lookedAt }]) => [
       name,
-      { owner, lease, seq, token, termUs, since, lookedAt },
+      { owner, lease, seq, token, termUs, ...(mode && { mode }), since, lookedAt },
     ]);
   }
 

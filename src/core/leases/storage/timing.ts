@@ -51,6 +51,11 @@ export function recordObservationUs(termUs: number, { rateErrorPpm }: StorageTim
   return waited(termUs, rateErrorPpm);
 }
 
+/** How long readers leave a name to a writer that waits, unless it says so again. Some accesses must fit into it. */
+export function wantedUs({ maxTermUs, patienceUs }: StorageTiming): number {
+  return Math.max(Math.floor(maxTermUs / 8), 4 * patienceUs);
+}
+
 /** So long by any clock is at least that long by any other. */
 function waited(us: number, rateErrorPpm: number): SpanUs {
   return spanUs(stretch(us, rateErrorPpm) + GRAIN_US);

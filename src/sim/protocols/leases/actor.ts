@@ -4,7 +4,7 @@
  */
 import { decodeName, encodeName, NEVER, parseDuration, TenureError } from '../../../kernel/index.ts';
 import type { LeaseCommand, LeaseEvent, OwnPace, Snapshot } from '../../../core/index.ts';
-import type { Desk } from '../../protocol.ts';
+import type { Desk, HoldDeadline } from '../../protocol.ts';
 import { formatSpan, type Ways } from '../../stage/actions.ts';
 import type { Actor } from '../../stage/staging.ts';
 import { takesNoMore, unknownVerb } from '../../stage/words.ts';
@@ -33,6 +33,8 @@ interface ActedLease {
   before?: boolean;
   /** What it said of itself when it asked. */
   readonly saying?: string;
+  /** It wants to share the name with other readers. */
+  readonly shared?: boolean;
   /** It has said something of itself since: to whoever asks for that, it is a register. */
   speaks?: boolean;
 }
@@ -47,10 +49,15 @@ export interface LeaseActorSnapshot {
 /** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
 const WORDS_MAX: Readonly<Record<string, number>> = { renew: 2, release: 3, proclaim: 2, paces: Infinity };
 
+/** What is asked for. */
+type Wish = Pick<ActedLease, 'name' | 'termUs' | 'waitUs' | 'keep' | 'saying' | 'shared'>;
+
 /** What the actors of an engine can be told. */
 interface Manner {
   readonly verbs: readonly string[];
   readonly releasesLater: boolean;
+  /** Names can be shared by readers. */
+  readonly shares?: boolean;
 }
 
 /** An actor for every lease engine. */
@@ -161,15 +168,24 @@ export class LeaseActor implements Actor<LeaseEvent> {
     for (let at = 0; at < options.length; at++) {
       const option = options[at] as string;
       if (said.has(option)) throw new TenureError('TENURE_BAD_ARGUMENT', `'${option}' is said twice`);
-      if (option === 'keep') said.set(option, '');
+      if (option === 'keep' || (option === 'shared' && this.#manner.shares)) said.set(option, '');
       else if (option === 'wait' || option === 'saying') said.set(option, options[++at] ?? '');
       else throw new TenureError('TENURE_BAD_ARGUMENT', `acquire takes 'wait SPAN', 'keep' and 'saying TEXT', not '${option}'`);
     }
     const wait = said.get('wait');
-    this.#ask(name, parseDuration(term), wait === undefined ? 0 : parseDuration(wait), said.has('keep'), said.get('saying'));
+    const waitUs = wait === undefined ? 0 : parseDuration(wait);
+    const saying = said.get('saying');
+    this.#ask({
+      name,
+      termUs: parseDuration(term),
+      waitUs,
+      keep: said.has('keep'),
+      ...(said.has('shared') && { shared: true }),
+      ...(saying !== undefined && { saying }),
+    });
   }
 
-  #ask(name: string, termUs: number, waitUs: number, keep: boolean, saying: string | undefined): void {
+  #ask({ name, termUs, waitUs, keep, saying, shared }: Wish): void {
     // A name that is none is refused before anything is written down of it.
     const bytes = encodeName(name);
     const meta = saying === undefined ? {} : { meta: encodeName(saying) };
@@ -184,9 +200,11 @@ export class LeaseActor implements Actor<LeaseEvent> {
       renewals: 0,
       keep,
       ...(saying === undefined ? {} : { saying }),
+      ...(shared === true && { shared }),
     });
     this.#desk.requested(name, lease);
-    this.#desk.command({ kind: 'acquire', lease, name: bytes, termUs, waitUs, keep, ...meta });
+    const mode = shared === true ? ({ mode: 'shared' } as const) : {};
+    this.#desk.command({ kind: 'acquire', lease, name: bytes, termUs, waitUs, keep, ...meta, ...mode });
   }
 
   /** A holder says something of itself, and whoever asks a quorum later reads it: a register, whose first value came with the acquire. */
@@ -256,7 +274,7 @@ export class LeaseActor implements Actor<LeaseEvent> {
     }
     const due = this.#again.filter(({ at }) => at <= monoUs);
     this.#again = this.#again.filter(({ at }) => at > monoUs);
-    for (const { name, termUs, waitUs, keep, saying } of due) this.#ask(name, termUs, waitUs, keep, saying);
+    for (const wish of due) this.#ask(wish);
   }
 
   #giveBackLater(lease: ActedLease): void {
@@ -284,7 +302,7 @@ export class LeaseActor implements Actor<LeaseEvent> {
         lease.token = event.token;
         if (desk.healed) this.#giveBackLater(lease);
         if (desk.healed && lease.keep && event.deadlineMonoUs - lease.termUs >= this.#settledAt) lease.safe = true;
-        desk.granted(lease.name, lease.lease, event.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        desk.granted(lease.name, lease.lease, event.token, endsOf(event), lease.shared === true ? 'shared' : 'exclusive');
         return;
       case 'queued':
         desk.record({ kind: 'queued', resource: lease.name, request: lease.lease });
@@ -293,7 +311,7 @@ export class LeaseActor implements Actor<LeaseEvent> {
         desk.record({ kind: 'responded', register: registerOf(lease, this.#desk), op: event.number });
         return;
       case 'renewed':
-        desk.renewed(lease.name, lease.token, { monoUs: event.deadlineMonoUs, wallUs: event.deadlineWallUs });
+        desk.renewed(lease.name, lease.token, endsOf(event));
         return;
       case 'refused':
         desk.abandoned(lease.name, lease.lease);
@@ -320,6 +338,11 @@ export class LeaseActor implements Actor<LeaseEvent> {
       default:
         return;
     }
+  }
+
+  /** The lease that a line of another actor is about. */
+  leaseOf(verb: string, words: readonly string[]): Pick<ActedLease, 'lease' | 'name' | 'token'> {
+    return this.#find(verb, words);
   }
 
   #find(verb: string, words: readonly string[]): ActedLease {
@@ -367,6 +390,10 @@ function registerOf({ name, token }: ActedLease, { incarnation }: { readonly inc
   return `${name} ${token} of #${incarnation}`;
 }
 
+function endsOf({ deadlineMonoUs, deadlineWallUs }: Extract<LeaseEvent, { kind: 'granted' | 'renewed' }>): HoldDeadline {
+  return { monoUs: deadlineMonoUs, wallUs: deadlineWallUs };
+}
+
 function paceOf(word: string): OwnPace {
   if (word === 'fine' || word === 'fast' || word === 'slow') return word;
   throw new TenureError('TENURE_BAD_ARGUMENT', `a clock runs fine, fast or slow, not '${word}'`);
@@ -376,10 +403,11 @@ function paceOf(word: string): OwnPace {
 export function sayLease(command: LeaseCommand): Said | null {
   switch (command.kind) {
     case 'acquire': {
-      const { lease, name, termUs, waitUs, keep, meta } = command;
+      const { lease, name, termUs, waitUs, keep, meta, mode } = command;
       const wait = waitUs > 0 ? ['wait', formatSpan(waitUs)] : [];
       const saying = meta ? ['saying', nameText(meta)] : [];
-      return { verb: 'acquire', words: [nameText(name), formatSpan(termUs), ...wait, ...(keep ? ['keep'] : []), ...saying], asks: lease };
+      const words = [...(keep ? ['keep'] : []), ...(mode === 'shared' ? ['shared'] : [])];
+      return { verb: 'acquire', words: [nameText(name), formatSpan(termUs), ...wait, ...words, ...saying], asks: lease };
     }
     case 'renew':
       return { verb: 'renew', words: [nameText(command.name), formatSpan(command.termUs)], about: command.lease };
@@ -415,6 +443,6 @@ export function sayLease(command: LeaseCommand): Said | null {
   return null;
 }
 
-function nameText(name: Uint8Array): string {
+export function nameText(name: Uint8Array): string {
   return decodeName(name, 0, name.length) ?? '?';
 }

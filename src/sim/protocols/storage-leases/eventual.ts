@@ -1,5 +1,5 @@
 /** Exclusion for worlds whose assumptions break until they heal: two may hold the same, but not once all of before has ended. */
-import type { Json } from '../../../kernel/index.ts';
+import { modesClash, type Json, type LeaseMode } from '../../../kernel/index.ts';
 import {
   inOrder,
   whoSeen,
@@ -15,9 +15,10 @@ interface Hold {
   readonly token: number;
   readonly incarnation: number;
   readonly node: number | string;
+  readonly mode?: LeaseMode;
 }
 
-type HoldMemory = readonly [resource: string, who: WhoMemory, token: number];
+type HoldMemory = readonly [resource: string, who: WhoMemory, token: number, mode: LeaseMode];
 
 export class EventualExclusion implements Referee {
   readonly property = 'exclusion' as const;
@@ -59,18 +60,21 @@ export class EventualExclusion implements Referee {
   }
 
   snapshot(seen: Perspective): Json {
-    const holds = [...this.#open].flatMap(([resource, all]) => all.map((one): HoldMemory => [resource, whoSeen(one, seen), one.token]));
+    const holds = [...this.#open].flatMap(([resource, all]) =>
+      all.map((one): HoldMemory => [resource, whoSeen(one, seen), one.token, one.mode ?? 'exclusive']),
+    );
     return inOrder(holds);
   }
 
   restore(memory: Json): void {
-    for (const [resource, [node, incarnation], token] of memory as readonly HoldMemory[])
-      this.#holdsOf(resource).push({ node, incarnation, token });
+    for (const [resource, [node, incarnation], token, mode] of memory as readonly HoldMemory[])
+      this.#holdsOf(resource).push({ node, incarnation, token, mode });
   }
 
-  #judge({ at, node, resource }: Extract<HistoryRecord, { kind: 'granted' | 'renewed' | 'used' }>): Violation | null {
+  #judge({ at, node, resource, mode = 'exclusive' }: Extract<HistoryRecord, { kind: 'granted' | 'renewed' | 'used' }>): Violation | null {
     const holders = this.#holdsOf(resource);
-    if (at < this.#fromUs || holders.length < 2) return null;
+    const clash = holders.some((one) => modesClash(mode, one.mode ?? 'exclusive'));
+    if (at < this.#fromUs || holders.length < 2 || !clash) return null;
     const message = `${holders.length} hold '${resource}' long after the world has healed, ${node} among them`;
     return { property: this.property, at, message };
   }

@@ -9,6 +9,6 @@ export const storageLeaseKits: readonly Kit[] = STORAGE_VARIANTS.map((variant) =
     protocol: storageLeaseProtocol(variant),
     staging: storageStaging(variant),
     tapeToScript: storageTapeToScript,
-    smallWorld: storageSmallWorld(variant.kind),
+    ...(variant.kind === 'either' ? {} : { smallWorld: storageSmallWorld(variant.kind) }),
   }),
 );

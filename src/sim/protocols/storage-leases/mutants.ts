@@ -6,6 +6,8 @@ import type { StorageShape } from './worlds.ts';
 export interface StorageMutant extends Mutant {
   /** Null: it is not a rule that is missing. */
   readonly without: keyof DeltaRules | keyof CasRules | null;
+  /** On which stores it breaks something, where a protocol has several. */
+  readonly kind?: 'plain' | 'swap';
   /** Worlds in which its rule matters. */
   readonly shape?: StorageShape;
 }
@@ -228,6 +230,62 @@ export const CAS_MUTANTS: readonly StorageMutant[] = [
     how: 'The store has lost the name of a holder, and whoever set the record free before remembers it so.',
     without: 'memoryIsOfEpoch',
     shape: 'restored',
+  },
+];
+
+export const SHARED_MUTANTS: readonly StorageMutant[] = [
+  {
+    name: 'shared-bare-name',
+    rule: 'rule 16',
+    how: 'All readers write one name, as in section 10: a writer that waits does not see that another came.',
+    without: 'readersHaveNames',
+    kind: 'plain',
+  },
+  {
+    name: 'join-unconfirmed',
+    rule: 'rule 16',
+    how: 'A void write of a reader has landed over a writer’s name, and invites others to join beside that writer.',
+    without: 'joinsOnStatement',
+    kind: 'plain',
+    shape: 'late',
+  },
+  {
+    name: 'reader-releases',
+    rule: 'rule 16',
+    how: 'A reader says that its name is released while another reader holds by it.',
+    without: 'readersRunOut',
+    kind: 'plain',
+  },
+  {
+    name: 'writer-beside-readers',
+    rule: 'rule 16',
+    how: 'A writer that can compare and set takes a record in which readers stand.',
+    without: 'writersWaitForReaders',
+    kind: 'swap',
+  },
+  {
+    name: 'reader-dropped-early',
+    rule: 'rule 16',
+    how: 'A row is taken out of the record before it was watched for its term.',
+    without: 'rowsAreWatched',
+    kind: 'swap',
+  },
+  {
+    name: 'readers-overtake',
+    rule: 'rule 16',
+    how: 'Readers join though a writer waits, and it waits for ever.',
+    without: 'writersArePreferred',
+    kind: 'swap',
+    shape: 'crowded',
+    breaksLiveness: true,
+  },
+  {
+    name: 'stale-sync-accepted',
+    rule: 'sync',
+    how: 'The data of a holder whose time is over lands over that of the next.',
+    without: 'conditionalSync',
+    kind: 'swap',
+    shape: 'late',
   },
 ];
 

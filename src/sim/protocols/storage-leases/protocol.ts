@@ -13,6 +13,7 @@ import {
 } from '../../../core/index.ts';
 import {
   AnswerReferee,
+  DataReferee,
   DeadlineReferee,
   ExclusionReferee,
   FencingReferee,
@@ -24,8 +25,8 @@ import { registerCodec } from '../../../wire/index.ts';
 import { LeaseInterest } from '../../interest.ts';
 import type { Desk, Scenario, SimProtocol, SmallerScenario, User } from '../../protocol.ts';
 import { EventualExclusion } from './eventual.ts';
-import { storageInterests, type StorageKind } from './interests.ts';
-import { CAS_MUTANTS, casRules, DELTA_MUTANTS, deltaRules, ND_RENEWAL, type StorageMutant } from './mutants.ts';
+import { SharedInterest, storageInterests, type StorageKind } from './interests.ts';
+import { CAS_MUTANTS, casRules, DELTA_MUTANTS, deltaRules, ND_RENEWAL, SHARED_MUTANTS, type StorageMutant } from './mutants.ts';
 import { StorageUser, type StorageHabits } from './user.ts';
 import { storageFaults, TERM_US, type StorageShape } from './worlds.ts';
 
@@ -36,6 +37,8 @@ const LATE_TERMS = 3;
 const RENEWAL_DELTAS = 10;
 
 export interface StorageWorld {
+  /** What the store can do. */
+  readonly kind: StorageKind;
   readonly timing: StorageTiming;
   readonly habits: StorageHabits;
   readonly handles: readonly number[];
@@ -54,7 +57,8 @@ export type StorageProtocolKit = SimProtocol<never, StorageCommand, StorageEvent
 export interface StorageVariant {
   readonly name: string;
   readonly summary: string;
-  readonly kind: StorageKind;
+  /** What its stores can do; `either`: some this, some that, and readers share names. */
+  readonly kind: StorageKind | 'either';
   readonly renewal: RenewalKind;
   readonly mutants: readonly StorageMutant[];
   /** Half of the worlds have one of these. */
@@ -65,10 +69,21 @@ function mutantOf({ mutants }: StorageVariant, name: string | null): StorageMuta
   return mutants.find((mutant) => mutant.name === name);
 }
 
+function kindOf(variant: StorageVariant, chooser: Chooser, mutant: string | null): StorageKind {
+  if (variant.kind !== 'either') return variant.kind;
+  const drawn = chooser.below(2) === 0 ? 'plain' : 'swap';
+  return mutantOf(variant, mutant)?.kind ?? drawn;
+}
+
 function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | null): StorageScenario {
-  const { kind, renewal } = variant;
+  const { renewal } = variant;
+  const kind = kindOf(variant, chooser, mutant);
+  const shares = variant.kind === 'either';
   const drawn = chooser.below(2 * variant.shapes.length);
-  const shape = mutant === null ? (variant.shapes[drawn] ?? 'any') : (mutantOf(variant, mutant)?.shape ?? 'any');
+  const wanted = mutant === null ? (variant.shapes[drawn] ?? 'any') : (mutantOf(variant, mutant)?.shape ?? 'any');
+  // On plain registers a writer may wait for ever.
+  const shape = wanted === 'crowded' && kind === 'plain' ? 'any' : wanted;
+  const isCrowded = shape === 'crowded';
   const isBroken = shape === 'broken';
   const isRestored = shape === 'restored';
   const deltaUs = TERM_US / ([5, 10, 40, 100][shape === 'drifting' ? 3 : chooser.below(4)] as number);
@@ -79,10 +94,10 @@ function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | n
   const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : rateErrorPpm, offsetUsMax });
   const input = { deltaUs, maxTermUs: TERM_US, rateErrorPpm };
   const timing = kind === 'literal' ? literalTiming(input, renewal) : deriveStorageTiming(input);
-  const nodes = 2 + chooser.below(4);
+  const nodes = 2 + chooser.below(4) + (isCrowded ? 3 : 0);
   const handles = Array.from({ length: nodes }, () => 1 + chooser.below(2));
   const handlesInAll = handles.reduce((sum, count) => sum + count, 0);
-  const names = 1 + chooser.below(2);
+  const names = isCrowded ? 1 : 1 + chooser.below(2);
   const safetyUs = TERM_US * (4 + chooser.below(12));
   const calmAfterUs = (LATE_TERMS + 1) * TERM_US + 2 * timing.observationUs;
   // A write that was never answered may be found and not found for ever: whoever watches the record begins anew each time.
@@ -97,6 +112,7 @@ function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | n
     safetyUs,
     livenessUs,
     config: {
+      kind,
       timing,
       habits: {
         resources: Array.from({ length: names }, (_, i) => ({ text: `r${i}`, bytes: encodeName(`r${i}`) })),
@@ -106,10 +122,13 @@ function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | n
         compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0 && shape !== 'repeated',
         calmAfterUs,
         clings: isBroken,
-        keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * deltaUs,
+        // Readers on plain registers stand in each other's way.
+        keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * (shares ? 4 : 1) * deltaUs,
         // Where something else is taken out, that is what is judged.
         namesAreCertain: !isRestored && shape !== 'repeated',
         losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
+        shares,
+        crowds: isCrowded,
       },
       handles,
       isFenced: (tokensRiseAnyway || isDriftSmall) && !isBroken && kind !== 'literal',
@@ -138,18 +157,18 @@ function smallerWorlds(scenario: StorageScenario): SmallerScenario<StorageWorld>
 }
 
 export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKit {
-  const { kind, renewal, mutants } = variant;
+  const { renewal, mutants } = variant;
   return {
     name: variant.name,
     summary: variant.summary,
     mutants,
-    sometimes: storageInterests(kind, variant.shapes),
+    sometimes: storageInterests(variant.kind, variant.shapes),
     codec: registerCodec,
 
     plan: (chooser: Chooser, mutant: string | null): StorageScenario => planWorld(variant, chooser, mutant),
     smaller: smallerWorlds,
 
-    core({ config: { timing } }: StorageScenario, boot: Boot, name: string | null): SimulatedLeaseCore {
+    core({ config: { timing, kind } }: StorageScenario, boot: Boot, name: string | null): SimulatedLeaseCore {
       const mutant = mutantOf(variant, name);
       if (kind === 'swap') return new CasLeaseCore({ unit: 0, timing }, boot, casRules(mutant));
       const isLiteral = kind === 'literal';
@@ -171,8 +190,10 @@ export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKi
       new DeadlineReferee(),
       new RequestReferee(),
       config.judgesAnswers ? new AnswerReferee() : new Unjudged(['queried', 'answered'], 'a name may hide another’s in this world'),
+      ...(config.habits.shares === true ? [dataReferee(config)] : []),
       new Unjudged(['invoked', 'responded'], 'what a holder says of itself travels with its renewals'),
       new LeaseInterest(sometimes),
+      new SharedInterest(sometimes),
     ],
 
     isVote: (): boolean => false,
@@ -186,6 +207,13 @@ export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKi
 
     nodeName: (_scenario: StorageScenario, node: number): string => `c${node}`,
   };
+}
+
+/** Where assumptions break, or the store forgets, data may go back. */
+function dataReferee({ kind, judgesAnswers, habits }: StorageWorld): Referee {
+  if (!judgesAnswers || !habits.namesAreCertain)
+    return new Unjudged(['synced', 'fetching', 'fetched'], 'the store may lose what it has acknowledged in this world');
+  return new DataReferee(kind === 'swap' ? 'everybody' : 'each');
 }
 
 export const STORAGE_VARIANTS: readonly StorageVariant[] = [
@@ -212,6 +240,14 @@ export const STORAGE_VARIANTS: readonly StorageVariant[] = [
     renewal: 'eventual-nd',
     mutants: CAS_MUTANTS,
     shapes: ['damaged', 'restored', 'broken', 'repeated', 'asleep', 'late', 'drifting', 'unanswered', 'stale'],
+  },
+  {
+    name: 'delta-lease-shared',
+    summary: 'readers beside each other and one writer, and data under leases: on plain registers and with compare-and-set',
+    kind: 'either',
+    renewal: 'eventual-nd',
+    mutants: SHARED_MUTANTS,
+    shapes: ['damaged', 'restored', 'asleep', 'late', 'drifting', 'unanswered', 'crowded'],
   },
   {
     name: 'delta-lease-literal',

@@ -2,7 +2,7 @@
  * Applications on a client of a simulated store: each handle picks a name, tries or waits, uses what it gets, renews, gives
  * back, forgets to, or changes its mind. After the world has healed each must get a lease once more.
  */
-import type { MonoUs, WallUs } from '../../../kernel/index.ts';
+import { encodeName, type LeaseMode, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { StorageCommand, StorageEvent } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
 
@@ -29,6 +29,10 @@ export interface StorageHabits {
   readonly keepsLast: boolean;
   /** No living holder loses a lease before its end. */
   readonly losesAtEndOnly: boolean;
+  /** Some share what they get with others, and holders store data under their leases. */
+  readonly shares?: boolean;
+  /** The first handle of the first client writes, and all others read, again and again. */
+  readonly crowds?: boolean;
 }
 
 type Resource = StorageHabits['resources'][number];
@@ -41,6 +45,7 @@ interface Handle {
   resource: Resource;
   lease: number;
   token: number;
+  mode: LeaseMode;
   keep: boolean;
   deadlineMonoUs: MonoUs;
   deadlineWallUs: WallUs;
@@ -55,6 +60,8 @@ export class StorageUser implements User<StorageEvent> {
   readonly #handles: Handle[];
   /** Names that were asked about, by the number of the question. */
   readonly #questions = new Map<number, string>();
+  /** Syncs that were not answered yet. */
+  readonly #syncs = new Set<number>();
   readonly #timers = new Map<number, () => void>();
   #nextTimer = 1;
   /** The store went into another epoch while this process used it. */
@@ -71,6 +78,7 @@ export class StorageUser implements User<StorageEvent> {
       resource: habits.resources[0] as Resource,
       lease: 0,
       token: 0,
+      mode: 'exclusive',
       keep: false,
       deadlineMonoUs: 0 as MonoUs,
       deadlineWallUs: 0 as WallUs,
@@ -126,6 +134,10 @@ export class StorageUser implements User<StorageEvent> {
       this.#answered(event);
       return;
     }
+    if (event.kind === 'fetched') {
+      this.#fetched(event);
+      return;
+    }
     if (event.kind === 'compacted') {
       if (event.erased) desk.sometimes('record-erased');
       return;
@@ -158,6 +170,11 @@ export class StorageUser implements User<StorageEvent> {
         return;
       case 'proclaimed':
         desk.sometimes('proclaimed');
+        if (this.#syncs.delete(event.number)) desk.record({ kind: 'synced', resource: text, token: handle.token });
+        return;
+      case 'sync-failed':
+        desk.sometimes(event.refused ? 'sync-refused' : 'sync-unknown');
+        this.#syncs.delete(event.number);
         return;
       case 'refused':
         desk.sometimes(`refused-${event.reason}`);
@@ -195,16 +212,18 @@ export class StorageUser implements User<StorageEvent> {
 
   #ask(handle: Handle): void {
     const desk = this.#desk;
-    const { maxTermUs, resources, livenessUs, clings } = this.#habits;
-    if (handle.state !== 'idle' || (desk.healed && handle.sinceHealed)) return;
+    const { maxTermUs, resources, livenessUs, clings, shares = false, crowds = false } = this.#habits;
+    if (handle.state !== 'idle' || (desk.healed && handle.sinceHealed && !crowds)) return;
     const resource = resources[desk.choose(resources.length)] as Resource;
     const lease = ++this.#numbers;
     const termUs = desk.healed || desk.choose(3) > 0 ? maxTermUs : 1 + Math.floor(maxTermUs / 8);
     const waitUs = desk.healed ? livenessUs : desk.choose(2) === 0 ? 0 : 1 + desk.choose(maxTermUs * 4);
     const keep = desk.healed || clings || desk.choose(2) === 0;
-    Object.assign(handle, { state: 'asking', resource, lease, token: 0, keep });
+    const isReader = crowds ? desk.node > 0 || handle !== this.#handles[0] : shares && desk.choose(3) > 0;
+    const mode: LeaseMode = isReader ? 'shared' : 'exclusive';
+    Object.assign(handle, { state: 'asking', resource, lease, token: 0, mode, keep });
     desk.requested(resource.text, lease);
-    desk.command({ kind: 'acquire', lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
+    desk.command({ kind: 'acquire', lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes, mode });
     if (!desk.healed && desk.choose(12) === 0) {
       this.#later(desk.choose(maxTermUs / 4), () => {
         if (handle.state === 'asking' && handle.lease === lease) desk.command({ kind: 'cancel', lease });
@@ -218,9 +237,26 @@ export class StorageUser implements User<StorageEvent> {
     const { maxTermUs, resources } = this.#habits;
     this.#later(1 + desk.choose(maxTermUs), () => {
       if (desk.healed) return;
-      this.#query(resources[desk.choose(resources.length)] as Resource);
+      const resource = resources[desk.choose(resources.length)] as Resource;
+      if (this.#habits.shares === true && desk.choose(2) === 0) this.#fetch(resource);
+      else this.#query(resource);
       this.#wonder();
     });
+  }
+
+  #fetch({ text, bytes }: Resource): void {
+    const query = ++this.#numbers;
+    this.#questions.set(query, text);
+    this.#desk.record({ kind: 'fetching', query, resource: text });
+    this.#desk.command({ kind: 'fetch', lease: query, name: bytes });
+  }
+
+  #fetched({ lease: query, outcome, data }: Extract<StorageEvent, { kind: 'fetched' }>): void {
+    const resource = this.#questions.get(query);
+    this.#questions.delete(query);
+    if (outcome !== 'unreadable') this.#desk.sometimes(`fetch-${outcome}`);
+    if (resource === undefined || outcome !== 'found') return;
+    this.#desk.record({ kind: 'fetched', query, resource, ...(data && { token: data.token }) });
   }
 
   #query({ text, bytes }: Resource): void {
@@ -243,7 +279,7 @@ export class StorageUser implements User<StorageEvent> {
     const desk = this.#desk;
     const { deadlineMonoUs, deadlineWallUs, token } = event;
     Object.assign(handle, { state: 'holding', token, deadlineMonoUs, deadlineWallUs, usesLeft: desk.choose(6) });
-    desk.granted(handle.resource.text, handle.lease, token, { monoUs: deadlineMonoUs, wallUs: deadlineWallUs });
+    desk.granted(handle.resource.text, handle.lease, token, { monoUs: deadlineMonoUs, wallUs: deadlineWallUs }, handle.mode);
     if (event.waited) desk.sometimes('waiter-served');
     if (desk.healed && !handle.sinceHealed) {
       handle.sinceHealed = true;
@@ -265,13 +301,20 @@ export class StorageUser implements User<StorageEvent> {
     if (this.#core.remainingUs(lease, bytes, desk.monoUs, desk.wallUs) > 0) desk.used(text, handle.token);
     if (handle.usesLeft-- > 0 || this.#holdsOn) {
       const does = desk.choose(12);
-      if (does < 2) desk.command({ kind: 'proclaim', lease, name: bytes, meta: bytes, number: ++this.#numbers });
+      if (this.#habits.shares === true && handle.mode === 'exclusive' && does % 3 === 0) this.#sync(handle, lease);
+      else if (does < 2) desk.command({ kind: 'proclaim', lease, name: bytes, meta: bytes, number: ++this.#numbers });
       else if (does < 4) this.#renewEarly(handle, lease);
       this.#useLater(handle, lease);
     } else if (handle.keep || desk.choose(4) > 0) {
       handle.state = 'letting-go';
       desk.command({ kind: 'release', lease, name: bytes });
     }
+  }
+
+  #sync({ resource: { bytes: name } }: Handle, lease: number): void {
+    const number = ++this.#numbers;
+    this.#syncs.add(number);
+    this.#desk.command({ kind: 'sync', lease, name, data: encodeName(`data ${number}`), number });
   }
 
   /** For the longest term, or for a short one: the lease does not end sooner for it. */
@@ -290,7 +333,8 @@ export class StorageUser implements User<StorageEvent> {
     const desk = this.#desk;
     handle.state = 'idle';
     handle.token = 0;
-    this.#later(1 + desk.choose(Math.floor(this.#habits.maxTermUs / (desk.choose(2) === 0 ? 50 : 2))), () => this.#ask(handle));
+    const isSoon = desk.choose(2) === 0 || this.#habits.crowds === true;
+    this.#later(1 + desk.choose(Math.floor(this.#habits.maxTermUs / (isSoon ? 50 : 2))), () => this.#ask(handle));
   }
 
   #compactLater(): void {

@@ -31,6 +31,8 @@ export type StorageShape =
   | 'drifting'
   /** Clocks are perfect and many accesses late. */
   | 'late'
+  /** Readers never cease to come, and nothing goes wrong. */
+  | 'crowded'
   /** Answers get lost, and nothing else goes wrong. */
   | 'unanswered';
 
@@ -70,6 +72,7 @@ export function storageFaults(shape: StorageShape, chooser: Chooser, { deltaUs, 
     case 'asleep':
       return { ...calm, sleepEveryUs: between(2 * deltaUs, 10 * deltaUs), sleepUsMax: TERM_US };
     case 'drifting':
+    case 'crowded':
       return calm;
     case 'late':
       return { ...calm, ratePpmMax: 0, lateAccessPpm: between(100_000, 300_000) };
