@@ -2,7 +2,8 @@
  * Regularity of a multi-writer register: Definition 1 of Chockler & Malkhi (MWR2 of Shao, Pierce and
  * Welch). One order of all writes must explain every read; it is not enough that each read alone could
  * have returned its value, and the lease's proof of safety needs the difference.
- * Judged as the records come, keeping only writes that a read may still return.
+ * Judged as the records come, keeping only writes that a read may still return. The same judge, told so, judges atomicity:
+ * there a write counts as ended when the first read that returned it has ended, so no later read may return an older one.
  *
  * The definition asks for one permutation of the operations in which each read, among the writes begun
  * before it ended, follows every write that ended before it began and returns the last one before it.
@@ -88,7 +89,7 @@ const WRITES_KEPT = 1024;
 const DROPPED_NAMED = 64;
 
 export class RegularityReferee implements Referee {
-  readonly property = 'regularity' as const;
+  readonly property: 'regularity' | 'atomicity';
   readonly handles: readonly RecordKind[] = ['invoked', 'responded', 'crashed'];
   readonly #registers = new Map<string, Register>();
   readonly #underWay = new PerIncarnation<Map<number, Operation>>();
@@ -96,8 +97,9 @@ export class RegularityReferee implements Referee {
   #unjudged = 0;
   readonly #writesKept: number;
 
-  constructor(writesKept: number = WRITES_KEPT) {
+  constructor({ writesKept = WRITES_KEPT, isAtomic = false }: { readonly writesKept?: number; readonly isAtomic?: boolean } = {}) {
     this.#writesKept = writesKept;
+    this.property = isAtomic ? 'atomicity' : 'regularity';
   }
 
   /** Reads given up because more writes came and went during them than the referee keeps. */
@@ -212,17 +214,26 @@ export class RegularityReferee implements Referee {
     operations.delete(record.op);
     const { register, write } = operation;
     if (write !== null) {
-      write.ended = this.#place;
-      if (register.firstEnded === NEVER) register.firstEnded = this.#place;
-      register.ended.push(write);
-      drop(register);
-      while (register.ended.length > this.#writesKept && this.#giveUpOldestRead(register)) drop(register);
+      this.#end(register, write);
       return null;
     }
     const violation = register.reads.has(operation) ? this.#judgeRead(record, operation) : null;
     register.reads.delete(operation);
-    drop(register);
+    const returned = this.property === 'atomicity' && typeof record.value === 'string' ? register.byValue.get(record.value) : undefined;
+    if (returned === undefined) drop(register);
+    else this.#end(register, returned);
     return violation;
+  }
+
+  /** A write is over: it was answered, or where registers are atomic a read that returned it was. */
+  #end(register: Register, write: Write): void {
+    if (write.ended === NEVER) {
+      write.ended = this.#place;
+      if (register.firstEnded === NEVER) register.firstEnded = this.#place;
+      register.ended.push(write);
+    }
+    drop(register);
+    while (register.ended.length > this.#writesKept && this.#giveUpOldestRead(register)) drop(register);
   }
 
   #judgeRead(record: Responded, read: Operation): Violation | null {

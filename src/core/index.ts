@@ -2,7 +2,9 @@
 export * from './contract.ts';
 export * from './nested.ts';
 export * from './rate-watch.ts';
+export type { OpenedRecord, Unreadable } from './sealed-record.ts';
 export * from './registers/plain-client.ts';
+export * from './registers/replicated/index.ts';
 export * from './registers/rounds-register-core.ts';
 export * from './registers/round-based.ts';
 export { TELLS_LIVES } from './leases/census.ts';

@@ -65,6 +65,10 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
     return this.#world.storage.epochs.open(this.#process.index, unit);
   }
 
+  epochOf(unit: UnitId): number {
+    return this.#world.storage.epochs.openedBy(this.#process.index, unit);
+  }
+
   noteWaitedOut(unit: UnitId): void {
     this.#world.storage.epochs.noteWaitedOut(this.#process.index, unit);
   }

@@ -61,6 +61,13 @@ export interface HoldDeadline {
   readonly wallUs: WallUs;
 }
 
+/** A record of a shared unit. */
+export interface UnitRecord {
+  readonly unit: UnitId;
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
 /** What a user can do on its node. Its clocks are the node's; it sees no true time. */
 export interface Desk<Command> {
   readonly node: number;
@@ -75,6 +82,8 @@ export interface Desk<Command> {
   after(spanUs: number, tag: number): void;
   /** From here on this process uses the unit in its present epoch. Whether somebody has waited that epoch out. */
   openUnit?(unit: UnitId): boolean;
+  /** The epoch in which this process uses the unit. */
+  epochOf?(unit: UnitId): number;
   /** This process has waited out the epoch in which it uses the unit. */
   noteWaitedOut?(unit: UnitId): void;
   /** This process is ended then, and started anew if it is not replaced already. */
@@ -133,6 +142,8 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   plan(chooser: Chooser, mutant: string | null): Scenario<Config>;
   /** Worlds with one node, name or user less, for shrinking; best first. */
   smaller?(scenario: Scenario<Config>): SmallerScenario<Config>[];
+  /** What shared units hold when the world begins. */
+  furnish?(scenario: Scenario<Config>): readonly UnitRecord[];
   core(scenario: Scenario<Config>, boot: Boot, mutant: string | null): Node;
   user(scenario: Scenario<Config>, core: Node, desk: Desk<Command>): User<Event>;
   /** Judges, and observers that call `sometimes` when they see something that must happen sometimes. */

@@ -12,6 +12,7 @@ import { UnitEpochs } from './unit-epochs.ts';
 import type { FaultPlan } from './faults.ts';
 import type { WorldCounts } from './interest.ts';
 import { NOT_YET } from './regular-register.ts';
+import type { UnitRecord } from './protocol.ts';
 import { Registers, type BegunAccess, type AccessRequest, type Damage, type StoragePlace } from './registers.ts';
 
 const MILLION = 1_000_000;
@@ -58,6 +59,13 @@ export class Storage {
     this.faults = faults;
     this.#termUs = termUs;
     this.#counts = counts;
+  }
+
+  /** It was there before the world began. */
+  furnish({ unit, key, value }: UnitRecord): void {
+    const access = this.#registers.begin(0, { action: 'write', unit, key, op: 0, value }, true, {});
+    this.#registers.takeEffect(access);
+    this.#registers.end(access, true);
   }
 
   fail(unit: UnitId, untilUs: number): void {

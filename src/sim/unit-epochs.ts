@@ -25,20 +25,21 @@ export class UnitEpochs {
 
   /** It has waited since it opened the unit. */
   noteWaitedOut(process: number, unit: UnitId): void {
-    this.#waitedOut.set(unit, this.#openedBy(process, unit));
+    this.#waitedOut.set(unit, this.openedBy(process, unit));
   }
 
   /** Whether the unit is in another epoch than the process has opened. */
   refuses(process: number, unit: UnitId): boolean {
-    return this.#openedBy(process, unit) !== this.#of(unit);
+    return this.openedBy(process, unit) !== this.#of(unit);
+  }
+
+  /** The epoch that the process has opened. */
+  openedBy(process: number, unit: UnitId): number {
+    return this.#opened.get(keyOf(process, unit)) ?? 0;
   }
 
   #of(unit: UnitId): number {
     return this.#current.get(unit) ?? 0;
-  }
-
-  #openedBy(process: number, unit: UnitId): number {
-    return this.#opened.get(keyOf(process, unit)) ?? 0;
   }
 }
 

@@ -125,6 +125,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   #play(): void {
     const { nodes, safetyUs, livenessUs } = this.scenario;
     const { panel, population } = this;
+    for (const record of this.protocol.furnish?.(this.scenario) ?? []) this.storage.furnish(record);
     population.startAll(nodes);
     scheduleStrikes(this, population, this.network);
     this.#runUntil(safetyUs, () => panel.violationCount > 0);

@@ -42,7 +42,7 @@ const REFEREES: readonly (readonly [name: string, build: () => Referee])[] = [
   ['total order', () => new TotalOrderReferee()],
   ['total order that forgets', () => new TotalOrderReferee(2)],
   ['regularity', () => new RegularityReferee()],
-  ['regularity that gives up', () => new RegularityReferee(1)],
+  ['regularity that gives up', () => new RegularityReferee({ writesKept: 1 })],
   ['certain answers', () => new AnswerReferee()],
   ['at most once', () => new AtMostOnceReferee()],
   ['claims', () => new ClaimReferee()],

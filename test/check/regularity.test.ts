@@ -155,18 +155,18 @@ describe('the regularity referee', () => {
   });
 
   it('keeps no writes for reads that are answered or crashed', () => {
-    const referee = new RegularityReferee(2);
+    const referee = new RegularityReferee({ writesKept: 2 });
     const rounds = Array.from({ length: 20 }, (_, op) => [b.reads(op), ...done(a, op, `v${op}`), b.gets(op, `v${op}`)]);
     expect(verdicts(referee, [d.reads(1), d.crashed(), ...rounds.flat()])).toEqual([]);
     expect(referee.unjudged).toBe(0);
   });
 
   it('gives up on a read rather than keep every write for it, and judges the next one again', () => {
-    const referee = new RegularityReferee(3);
+    const referee = new RegularityReferee({ writesKept: 3 });
     const writes = [1, 2, 3, 4].flatMap((op) => done(a, op, `v${op}`));
     expect(verdicts(referee, [b.reads(1), ...writes, b.gets(1, 'never written'), ...seen(b, 2, 'v3')])).toEqual(['regularity@120']);
     expect(referee.unjudged).toBe(1);
-    const patient = new RegularityReferee(4);
+    const patient = new RegularityReferee({ writesKept: 4 });
     expect(verdicts(patient, [b.reads(1), ...writes, b.gets(1, 'never written')])).toEqual(['regularity@100']);
     expect(patient.unjudged).toBe(0);
   });

@@ -3,6 +3,7 @@ import type { Kit } from '../kit.ts';
 import { consensusKits } from './consensus/index.ts';
 import { intervalKit } from './interval-lease/index.ts';
 import { quorumKit } from './quorum/index.ts';
+import { replicatedKits } from './replicated/index.ts';
 import { registerKit } from './register/index.ts';
 import { roundKits } from './rounds/index.ts';
 import { roundsRegisterKit } from './rounds-register/index.ts';
@@ -15,6 +16,7 @@ export const kits: readonly Kit[] = [
   registerKit,
   roundsRegisterKit,
   ...storageLeaseKits,
+  ...replicatedKits,
   intervalKit,
   ...consensusKits,
   toyKit,

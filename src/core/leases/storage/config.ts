@@ -1,8 +1,8 @@
 /** What a core for leases on storage is built with, what it can be told beyond what every lease engine can, and what it says beyond that. */
 import type { Step, UnitId } from '../../contract.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';
+import type { Unreadable } from '../../sealed-record.ts';
 import type { SyncedData } from './contents.ts';
-import type { Unreadable } from './record.ts';
 import type { StorageTiming } from './timing.ts';
 
 /** Data that a lease can have (S9). */

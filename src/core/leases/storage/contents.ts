@@ -4,14 +4,8 @@
  */
 import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type LeaseMode, type WallUs } from '../../../kernel/index.ts';
 import { FLOOR_KEY, statementKeyOf } from './keys.ts';
-import {
-  openLeaseRecord,
-  LEASE_RECORD_KINDS,
-  sealLeaseRecord,
-  type LeaseRecordKind,
-  type OpenedRecord,
-  type Unreadable,
-} from './record.ts';
+import type { OpenedRecord, Unreadable } from '../../sealed-record.ts';
+import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind } from './record.ts';
 
 export interface Uid {
   readonly owner: Incarnation;
