@@ -6,7 +6,9 @@ import { FileStore } from './file/store.ts';
 import { memorySpace, MemoryStore } from './memory.ts';
 import { isTableName } from './postgres/statements.ts';
 import { PostgresStore } from './postgres/store.ts';
+import { qualify } from './probe.ts';
 import { RedisStore } from './redis/store.ts';
+import { ReplicatedStore } from './replicated/store.ts';
 
 export interface OpenStoreOptions extends AccessOptions {
   /**
@@ -17,6 +19,11 @@ export interface OpenStoreOptions extends AccessOptions {
 }
 
 export const OPEN_STORE_OPTIONS: OptionTable<OpenStoreOptions> = { create: 'any', timeoutMs: 'any', signal: 'signal' };
+
+const UNITS_MIN = 3;
+const UNITS_MAX = 9;
+/** A late write to a sector could set such a unit back, and units have no units. */
+const NO_UNITS = ['block:', 'replicated:'];
 
 type Opener = (url: URL, options: OpenStoreOptions) => Promise<Store>;
 
@@ -44,6 +51,7 @@ const OPENERS: Readonly<Record<string, Opener>> = {
   'postgresql:': openPostgres,
   'redis:': openRedis,
   'rediss:': openRedis,
+  'replicated:': openReplicated,
 };
 
 async function openPostgres(url: URL, options: OpenStoreOptions): Promise<Store> {
@@ -72,6 +80,46 @@ async function openRedis(url: URL, options: OpenStoreOptions): Promise<Store> {
     { connectionString: connection.href, url: withoutPassword(url), space, replicas, ...(create === undefined ? {} : { create }) },
     options,
   );
+}
+
+async function openReplicated(url: URL, options: OpenStoreOptions): Promise<ReplicatedStore> {
+  return await openUnits(url, options.create === 'init' ? 'init' : 'never', options);
+}
+
+/** Opens a replicated store to repair its units: also those that were wiped. The caller closes it. */
+export async function connectForRepair(url: string, options: AccessOptions = {}): Promise<ReplicatedStore> {
+  const parsed = parse(url);
+  if (parsed.protocol !== 'replicated:') throw bad(parsed.href, 'only the units of a replicated store are repaired');
+  return await openUnits(parsed, 'repair', options);
+}
+
+async function openUnits(url: URL, create: 'init' | 'never' | 'repair', access: AccessOptions): Promise<ReplicatedStore> {
+  const units = unitsOf(url);
+  const connect = async (unit: string, how: 'init' | 'never'): Promise<Store> => {
+    const store = await connectStore(unit, { create: how });
+    try {
+      await qualify(store, access);
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  };
+  return await ReplicatedStore.open({ url: withoutPassword(url), units, connect, create }, access);
+}
+
+/** In an order that does not depend on how they were written down. */
+function unitsOf(url: URL): { readonly url: string; readonly shown: string }[] {
+  const units = settingsOf(url, ['unit']).getAll('unit');
+  const parsed = units.map((unit) => ({ url: unit, shown: shownUrl(unit) }));
+  if (units.length < UNITS_MIN || units.length > UNITS_MAX) {
+    throw bad(url.href, `it has from ${UNITS_MIN} to ${UNITS_MAX} units, such as replicated:?unit=file:///a&unit=file:///b&unit=file:///c`);
+  }
+  const same = parsed.find(({ shown }, index) => parsed.findIndex((other) => other.shown === shown) < index);
+  if (same) throw bad(url.href, `${same.shown} is there twice`);
+  const odd = parsed.find(({ shown }) => NO_UNITS.some((scheme) => shown.startsWith(scheme)));
+  if (odd) throw bad(url.href, `${odd.shown} cannot be a unit`);
+  return parsed.sort((a, b) => (a.shown < b.shown ? -1 : 1));
 }
 
 /** The caller closes it. */
@@ -120,6 +168,10 @@ function switchOf<Name extends string>(url: URL, settings: URLSearchParams, name
 }
 
 function withoutPassword(url: URL): string {
+  if (url.protocol === 'replicated:')
+    return `replicated:?${unitsOf(url)
+      .map(({ shown }) => `unit=${shown.replace(/[%&+#]/g, encodeURIComponent)}`)
+      .join('&')}`;
   const shown = new URL(url);
   shown.password = '';
   for (const name of ['password', 'sslpassword']) shown.searchParams.delete(name);

@@ -6,6 +6,7 @@
  * never came (the outcome `unknown`) takes effect at one instant after its call, or never, and never twice: a store
  * does not send a change again, and switches off the retries of its client library (rule 20).
  */
+import { CONTENT_FRAME_BYTES, UNIT_REGISTERS } from '../core/index.ts';
 import { encodeName, encodePrefix, TenureError } from '../kernel/index.ts';
 
 /** The largest value that every store takes. */
@@ -62,6 +63,8 @@ export interface Store {
   readonly lastUnknown: TenureError | null;
   /** False if no process lives that relies on anything the store may have lost so far: then a new epoch need not be waited out (rule 23). */
   readonly mayForget?: boolean;
+  /** It has passed the probe already, in all its parts: nobody need probe it again. */
+  readonly isProbed?: boolean;
 
   read(key: string, options?: AccessOptions): Promise<Uint8Array | null>;
 
@@ -96,13 +99,15 @@ export interface Store {
 /** Throws unless `key` is a name and `value` fits. */
 export function checkAccess(key: string, ...values: readonly (Uint8Array | null)[]): void {
   encodeName(key);
+  // The largest value of a replicated store has a frame around it in each unit.
+  const bytesMax = key.startsWith(UNIT_REGISTERS) ? VALUE_BYTES_MAX + CONTENT_FRAME_BYTES : VALUE_BYTES_MAX;
   for (const value of values) {
     if (value === null) continue;
     if (!(value instanceof Uint8Array)) throw new TenureError('TENURE_BAD_ARGUMENT', `the value of ${key} is neither bytes nor null`);
-    if (value.length > VALUE_BYTES_MAX) {
-      throw new TenureError('TENURE_BAD_ARGUMENT', `the value of ${key} has ${value.length} bytes; ${VALUE_BYTES_MAX} are the limit`, {
+    if (value.length > bytesMax) {
+      throw new TenureError('TENURE_BAD_ARGUMENT', `the value of ${key} has ${value.length} bytes; ${bytesMax} are the limit`, {
         bytes: value.length,
-        bytesMax: VALUE_BYTES_MAX,
+        bytesMax,
       });
     }
   }

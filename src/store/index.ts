@@ -10,3 +10,4 @@ export * from './postgres/store.ts';
 export * from './probe.ts';
 export * from './record.ts';
 export * from './redis/store.ts';
+export { ReplicatedStore, type UnitReport } from './replicated/store.ts';

@@ -16,8 +16,9 @@ export interface ProbeFinding {
   readonly wrong: string | null;
 }
 
-/** Throws `TENURE_STORE_UNFIT` unless every check passes. */
+/** Throws `TENURE_STORE_UNFIT` unless every check passes, now or before. */
 export async function qualify(store: Store, options?: AccessOptions): Promise<void> {
+  if (store.isProbed === true) return;
   for (const { check, wrong } of await probe([store], options)) {
     if (wrong !== null) throw unfit(store.url, `${check}: ${wrong}`);
   }

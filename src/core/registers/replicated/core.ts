@@ -7,7 +7,7 @@ import type { Boot, Completion, Core, Snapshot } from '../../contract.ts';
 import { earliest } from '../../nested.ts';
 import { asSnapshot, fromSnapshot } from '../../state-snapshot.ts';
 import type { RegisterContent, Stamp } from './contents.ts';
-import { beginDecision, continueDecision, resumeDecision, type Decision } from './deciding.ts';
+import { beginDecision, continueDecision, resumeDecision, type Deciding } from './deciding.ts';
 import type { UnitsCommand, UnitsEvent, UnitsStep } from './dialogue.ts';
 import { nameOfPlace, placeOf, placesOf } from './keys.ts';
 import { afterPhase, firstTask, type Operation, type Outcome, type Wish } from './operations.ts';
@@ -17,7 +17,7 @@ import { ALL_UNITS_RULES, type UnitsRules } from './rules.ts';
 import { UnitTasks, type TaskWish, type UnitsConfig, type UnitStanding, type UnitTask } from './unit-tasks.ts';
 import type { VentureGround } from './ventures.ts';
 
-type Venture = Decision | Repair;
+type Venture = Deciding | Repair;
 
 /** Tasks of nobody: which unit is it? */
 const NOBODY = 0;
@@ -38,6 +38,8 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
   #operations = new Map<number, Operation>();
   #ventures = new Map<number, Venture>();
   #number = 0;
+  /** Looks at the units: which of them have not answered. */
+  #looks: { readonly op: number; left: number[] }[] = [];
 
   constructor(config: UnitsConfig, boot: Boot, rules: UnitsRules = ALL_UNITS_RULES) {
     this.boot = boot;
@@ -78,6 +80,8 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
         return this.lost(command.unit, step);
       case 'abandon':
         return this.#abandon(command.op);
+      case 'look':
+        return this.#look(command.op, step);
       case 'decide':
         this.#venture(beginDecision(++this.#number, command), step);
         return;
@@ -89,7 +93,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     }
   }
 
-  #wishOf(command: Exclude<UnitsCommand, { kind: 'lead' | 'epoch' | 'abandon' | 'decide' | 'repair' }>): Wish {
+  #wishOf(command: Exclude<UnitsCommand, { kind: 'lead' | 'epoch' | 'abandon' | 'look' | 'decide' | 'repair' }>): Wish {
     switch (command.kind) {
       case 'read':
         return { kind: 'read', at: placeOf('value', command.name) };
@@ -103,7 +107,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
       }
       case 'rank-read':
         return { kind: 'rank-read', at: placeOf('ranked', command.name), rank: this.rankOf(command.count) };
-      case 'rank-write': {
+      default: {
         const rank = this.rankOf(command.count);
         return { kind: 'rank-write', at: placeOf('ranked', command.name), rank, value: command.value.slice() };
       }
@@ -257,13 +261,32 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     this.tasks.forget(unit, step);
   }
 
+  #look(op: number, step: UnitsStep): void {
+    const units = [...this.config.units.keys()];
+    this.#looks.push({ op, left: units });
+    for (const unit of units) this.#askIdentity(unit, step);
+  }
+
+  #askIdentity(unit: number, step: UnitsStep): void {
+    if (this.#identifyAtUs[unit] === NEVER) return;
+    this.#identifyAtUs[unit] = NEVER;
+    this.tasks.begin(NOBODY, unit, { kind: 'identify' }, step);
+  }
+
   /** Asks units which they are, where somebody waits to know. */
   #identify(step: UnitsStep): void {
     for (const [unit, identity] of this.#identities.entries()) {
       if (identity !== null || (this.#identifyAtUs[unit] ?? NEVER) > step.monoUs || !this.#isWanted(unit)) continue;
-      this.#identifyAtUs[unit] = NEVER;
-      this.tasks.begin(NOBODY, unit, { kind: 'identify' }, step);
+      this.#askIdentity(unit, step);
     }
+  }
+
+  #seen(unit: number, step: UnitsStep): void {
+    for (const look of this.#looks) {
+      look.left = look.left.filter((other) => other !== unit);
+      if (look.left.length === 0) step.emit({ kind: 'looked', op: look.op });
+    }
+    this.#looks = this.#looks.filter(({ left }) => left.length > 0);
   }
 
   #isWanted(unit: number): boolean {
@@ -275,7 +298,9 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     const standing = this.tasks.standings[unit] ?? 'silent';
     this.#identifyAtUs[unit] = (step.monoUs + this.config.retryUs) as MonoUs;
     step.emit({ kind: 'standing', unit, standing });
-    if (!isDone || identity === null) return;
+    this.#seen(unit, step);
+    if (!isDone || identity === null || this.#identities[unit] === identity) return;
+    if (this.#identities[unit] !== null) this.lost(unit, step);
     this.#identities[unit] = identity;
     for (const [number, { phase }] of [...this.#operations]) {
       beginParts(phase, this.#ground, step);
@@ -314,6 +339,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     return asSnapshot({
       leads: this.leads,
       number: this.#number,
+      looks: this.#looks,
       identities: this.#identities,
       identifyAtUs: this.#identifyAtUs,
       operations: this.#operations,
@@ -326,6 +352,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     const state = fromSnapshot<{
       readonly leads: boolean;
       readonly number: number;
+      readonly looks: { readonly op: number; left: number[] }[];
       readonly identities: (number | null)[];
       readonly identifyAtUs: MonoUs[];
       readonly operations: Map<number, Operation>;
@@ -334,6 +361,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     }>(snapshot);
     this.leads = state.leads;
     this.#number = state.number;
+    this.#looks = state.looks;
     this.#identities.splice(0, Infinity, ...state.identities);
     this.#identifyAtUs = state.identifyAtUs;
     this.#operations = state.operations;

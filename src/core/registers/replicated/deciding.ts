@@ -9,7 +9,7 @@ import { placeOf } from './keys.ts';
 import type { Outcome } from './operations.ts';
 import type { VentureGround } from './ventures.ts';
 
-export interface Decision {
+export interface Deciding {
   readonly kind: 'decide';
   readonly number: number;
   /** The caller's. */
@@ -28,18 +28,18 @@ export interface Decision {
 export function beginDecision(
   number: number,
   { op, name, value }: { readonly op: number; readonly name: string; readonly value: Uint8Array },
-): Decision {
+): Deciding {
   const begun = { stage: 'looking', count: 0, rank: null, chosen: null, restUntilUs: NEVER } as const;
   return { kind: 'decide', number, op, name, value: value.slice(), ...begun };
 }
 
 /** From the top of the loop: is it decided? */
-export function resumeDecision(decision: Decision, core: VentureGround, step: UnitsStep): void {
+export function resumeDecision(decision: Deciding, core: VentureGround, step: UnitsStep): void {
   decision.stage = 'looking';
   core.begin(decision.number, { kind: 'read', at: placeOf('decision', decision.name) }, step);
 }
 
-export function continueDecision(decision: Decision, outcome: Outcome, core: VentureGround, step: UnitsStep): void {
+export function continueDecision(decision: Deciding, outcome: Outcome, core: VentureGround, step: UnitsStep): void {
   const { stage, number, name, op } = decision;
   const at = placeOf('ranked', name);
   const content = outcome.kind === 'content' ? outcome.content : null;
@@ -74,7 +74,7 @@ export function continueDecision(decision: Decision, outcome: Outcome, core: Ven
 }
 
 /** Not all at the same time again. */
-function rest(decision: Decision, core: VentureGround, step: UnitsStep): void {
+function rest(decision: Deciding, core: VentureGround, step: UnitsStep): void {
   const { retryUs } = core.config;
   decision.restUntilUs = (step.monoUs + Math.ceil(retryUs / 2) + step.choose(retryUs)) as MonoUs;
 }

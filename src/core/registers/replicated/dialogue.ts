@@ -19,6 +19,8 @@ export type UnitsCommand =
   | { readonly kind: 'repair'; readonly op: number; readonly unit: number; readonly identity: number }
   /** The unit is used in this epoch from here on. */
   | { readonly kind: 'epoch'; readonly unit: number; readonly epoch: Uint8Array }
+  /** Asks every unit which it is. */
+  | { readonly kind: 'look'; readonly op: number }
   | { readonly kind: 'abandon'; readonly op: number };
 
 export type UnitsEvent =
@@ -34,6 +36,8 @@ export type UnitsEvent =
   | { readonly kind: 'decided'; readonly op: number; readonly value: Uint8Array }
   | { readonly kind: 'repaired'; readonly op: number; readonly registers: number }
   | { readonly kind: 'not-repaired'; readonly op: number }
+  /** Every unit was asked; `standing` told what each said. */
+  | { readonly kind: 'looked'; readonly op: number }
   /** A unit counts from here on, or no longer. */
   | { readonly kind: 'standing'; readonly unit: number; readonly standing: UnitStanding };
 

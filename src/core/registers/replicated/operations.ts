@@ -46,7 +46,7 @@ export function firstTask(wish: Wish): TaskWish {
       const content: RankedContent = { kind: 'ranked', promised: wish.rank, rank: null, value: null, name: wish.at.name };
       return { kind: 'join', place: wish.at.place, content, guard: null, thenGets: true };
     }
-    case 'rank-write': {
+    default: {
       const { rank, value, at } = wish;
       const content: RankedContent = { kind: 'ranked', promised: rank, rank, value, name: at.name };
       return { kind: 'join', place: at.place, content, guard: rank, thenGets: true };

@@ -47,6 +47,12 @@ export class PlainSlots {
     return blockKeyOf(place, this.#life, this.#slot(unit, place).number);
   }
 
+  /** All that the block is to have with this content in it, whether anything else is under way or not. */
+  withBegun(unit: number, place: string, content: RegisterContent): RegisterContent {
+    const slot = this.#slot(unit, place);
+    return (slot.held = merged(slot.held, content));
+  }
+
   /** The task waits until this content is in the block. */
   join(unit: number, place: string, content: RegisterContent, task: number): void {
     const slot = this.#slot(unit, place);

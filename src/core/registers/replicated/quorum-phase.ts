@@ -10,9 +10,9 @@ import type { UnitsRules } from './rules.ts';
 import type { TaskWish, UnitTask, UnitTasks } from './unit-tasks.ts';
 
 /** `waiting`: for the identity of its unit. `answered`: not checked since the last answer. */
-export type PartState = 'out' | 'waiting' | 'resting' | 'working' | 'answered' | 'checking' | 'confirmed';
+type PartState = 'out' | 'waiting' | 'resting' | 'working' | 'answered' | 'checking' | 'confirmed';
 
-export interface PhasePart {
+interface PhasePart {
   state: PartState;
   /** Of the unit when this part began. */
   identity: number;

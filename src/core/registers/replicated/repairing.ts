@@ -90,7 +90,11 @@ export function repairTaskEnded(repair: Repair, task: UnitTask, isDone: boolean,
       core.tasks.begin(number, unit, { kind: 'identify' }, step);
       return;
     case 'looking':
-      core.ended(number, task.identity === identity ? { kind: 'repaired', op, registers: repair.copied } : { kind: 'not-repaired', op }, step);
+      core.ended(
+        number,
+        task.identity === identity ? { kind: 'repaired', op, registers: repair.copied } : { kind: 'not-repaired', op },
+        step,
+      );
   }
 }
 

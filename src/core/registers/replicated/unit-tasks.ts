@@ -32,7 +32,13 @@ export type TaskWish =
   | { readonly kind: 'check' }
   | { readonly kind: 'get'; readonly place: string }
   /** `guard`: refuse if a higher rank was promised or written. `thenGets`: the answer has what all others have put there. */
-  | { readonly kind: 'join'; readonly place: string; readonly content: RegisterContent; readonly guard: Stamp | null; readonly thenGets: boolean }
+  | {
+      readonly kind: 'join';
+      readonly place: string;
+      readonly content: RegisterContent;
+      readonly guard: Stamp | null;
+      readonly thenGets: boolean;
+    }
   /** Places that begin so. */
   | { readonly kind: 'places'; readonly prefixes: readonly string[] }
   /** A record of the unit itself. */
@@ -195,6 +201,9 @@ export class UnitTasks<AStep extends AnyStep> {
         if (isLost) return this.#get(task, placeIn(task.wish), step);
         task.found = access.next;
         return this.#end(task, true, step);
+      case 'blind':
+        if (task.wish.kind === 'join' && task.wish.thenGets) return this.#get(task, task.wish.place, step);
+        return this.#end(task, true, step);
       default:
         return this.#end(task, true, step);
     }
@@ -279,7 +288,8 @@ export class UnitTasks<AStep extends AnyStep> {
       return;
     }
     if (!this.#rules.oneWriteUnderWay) {
-      step.write(task.unit, this.#slots.keyOf(task.unit, place), encodeContent(place, content), this.#access(task, 'blind', step));
+      const all = this.#slots.withBegun(task.unit, place, content);
+      step.write(task.unit, this.#slots.keyOf(task.unit, place), encodeContent(place, all), this.#access(task, 'blind', step));
       return;
     }
     this.#slots.join(task.unit, place, content, task.number);

@@ -1,5 +1,11 @@
 /** Registers over several units of storage: all that the simulator knows of them. */
 import { kit, type Kit } from '../../kit.ts';
+import { rankedConsensus } from './deciding-protocol.ts';
+import { rankedRegister } from './ranked-protocol.ts';
 import { replicatedRegister } from './register-protocol.ts';
 
-export const replicatedKits: readonly Kit[] = [kit({ protocol: replicatedRegister })];
+export const replicatedKits: readonly Kit[] = [
+  kit({ protocol: replicatedRegister }),
+  kit({ protocol: rankedRegister }),
+  kit({ protocol: rankedConsensus }),
+];

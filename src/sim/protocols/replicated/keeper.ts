@@ -19,7 +19,7 @@ const OF_STANDINGS: Partial<Record<UnitStanding, string>> = {
 };
 
 /** Timers from here on are of units. */
-export const KEEPER_TAGS = 1_000_000;
+const KEEPER_TAGS = 1_000_000;
 
 export class UnitsKeeper {
   readonly #desk: Desk<UnitsCommand>;

@@ -112,10 +112,10 @@ export const DECIDING_MUTANTS: readonly UnitsMutant[] = [
     rule: 'ranks are used once',
     how: 'A process that comes back uses the ranks of its earlier life, and writes another value under the same rank.',
     without: 'freshRanks',
-    shape: 'hung-restarts',
+    shape: 'twins',
   },
   PROMISE_IGNORED,
-  SLOT_REUSED,
+  { ...SLOT_REUSED, shape: 'twins', how: 'A process writes the block of its earlier life, which has written a value there and lives on.' },
   WIPED_IS_BLANK,
   {
     name: 'decide-without-leader',

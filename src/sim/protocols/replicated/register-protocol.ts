@@ -21,12 +21,15 @@ export const UNITS_INTERESTS: readonly Sometime[] = [
   { name: 'lost-swap', description: 'a swap found another record than it had seen' },
 ];
 
-const SHAPES: readonly UnitsShape[] = ['hung', 'hung-restarts', 'wiped', 'wiped-often', 'restored'];
+const SHAPES: readonly UnitsShape[] = ['hung', 'hung-restarts', 'wiped', 'wiped-often', 'restored', 'twins', 'even'];
 
 /** What all protocols over several units have alike. */
 export function unitsProtocol(
   mutants: readonly UnitsMutant[],
-): Pick<UnitsSim, 'mutants' | 'codec' | 'plan' | 'furnish' | 'core' | 'isVote' | 'describeMessage' | 'describeCommand' | 'describeEvent' | 'nodeName'> {
+): Pick<
+  UnitsSim,
+  'mutants' | 'codec' | 'plan' | 'furnish' | 'core' | 'isVote' | 'describeMessage' | 'describeCommand' | 'describeEvent' | 'nodeName'
+> {
   const mutantOf = (name: string | null): UnitsMutant | undefined => mutants.find((mutant) => mutant.name === name);
   return {
     mutants,
@@ -106,7 +109,7 @@ class ReplicatedUser implements User<UnitsEvent> {
     if (this.#keeper.timer(tag)) return;
     if (this.#desk.healed) {
       if (this.#keeper.isExcused) this.#desk.done();
-      else this.#desk.after(UNITS_TERM_US, NEXT);
+      else this.#desk.after(UNITS_TERM_US / 10, NEXT);
       return;
     }
     if (tag !== NEXT) {
@@ -140,7 +143,7 @@ class ReplicatedUser implements User<UnitsEvent> {
 
   healed(): void {
     this.#owed.add(this.#begin('write')).add(this.#begin('read'));
-    this.#desk.after(UNITS_TERM_US, NEXT);
+    this.#desk.after(UNITS_TERM_US / 10, NEXT);
   }
 
   waitingFor(): string {

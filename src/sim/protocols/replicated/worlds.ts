@@ -15,6 +15,8 @@ export type UnitsShape =
   | 'hung'
   /** The same, and processes crash and come back. */
   | 'hung-restarts'
+  /** Accesses hang, and most processes that are taken for dead live on beside their successors. */
+  | 'twins'
   /** Units are wiped, and repaired. */
   | 'wiped'
   /** Units are wiped so often that some are wiped while they are repaired. */
@@ -49,14 +51,14 @@ export function drawUnitsWorld(chooser: Chooser, shape: UnitsShape, kind: UnitsK
   const patienceUs = between(30_000, 100_000);
   const faults = { ...drawUnitsFaults(shape, chooser), storageUsMin, storageUsSpread, weakReads: false };
   return {
-    nodes: 2 + chooser.below(4),
+    nodes: shape === 'even' ? 5 : 2 + chooser.below(4),
     units: count,
     faults,
     termUs: UNITS_TERM_US,
-    safetyUs: UNITS_TERM_US * (1 + chooser.below(3)),
-    livenessUs: UNITS_TERM_US * 30,
+    safetyUs: (UNITS_TERM_US / 2) * (1 + chooser.below(3)),
+    livenessUs: shape === 'even' ? UNITS_TERM_US : UNITS_TERM_US * 30,
     config: {
-      units: { units, members: MEMBERS, patienceUs, retryUs: between(2_000, 20_000) },
+      units: { units, members: MEMBERS, patienceUs, retryUs: shape === 'even' ? 1 : between(2_000, 20_000) },
       names: 1 + chooser.below(2),
       pauseUsMax: between(1_000, 60_000),
       atOnce: 1 + chooser.below(2),
@@ -85,6 +87,14 @@ function drawUnitsFaults(shape: UnitsShape, chooser: Chooser): FaultPlan {
         crashEveryUs: between(term / 20, term / 2),
         downUsMax: between(1, term / 10),
         midStepPpm: 2_000,
+      };
+    case 'twins':
+      return {
+        ...calm,
+        lateAccessPpm: between(10_000, 100_000),
+        crashEveryUs: between(term / 50, term / 10),
+        downUsMax: between(1, term / 20),
+        twinPpm: 700_000,
       };
     case 'wiped':
       return { ...calm, lateAccessPpm: between(1_000, 50_000), wipeEveryUs: between(term / 10, term / 2) };
