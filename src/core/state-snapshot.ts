@@ -13,15 +13,12 @@ export function asSnapshot(value: unknown): Snapshot {
 }
 
 /** What `asSnapshot` was given: a new one, with nothing shared. */
-export function fromSnapshot<State>(snapshot: Snapshot): State {
-  return thawed(snapshot) as State;
-}
-
-function thawed(snapshot: Snapshot): unknown {
-  if (Array.isArray(snapshot)) return (snapshot as readonly Snapshot[]).map(thawed);
+export function fromSnapshot(snapshot: Snapshot): unknown {
+  if (Array.isArray(snapshot)) return (snapshot as readonly Snapshot[]).map(fromSnapshot);
   if (typeof snapshot !== 'object' || snapshot === null) return snapshot;
   const { bytes, entries, fields } = snapshot as Readonly<Record<string, Snapshot>>;
   if (bytes !== undefined) return Uint8Array.from(bytes as readonly number[]);
-  if (entries !== undefined) return new Map((entries as readonly [string | number, Snapshot][]).map(([key, one]) => [key, thawed(one)]));
-  return Object.fromEntries(Object.entries(fields as Readonly<Record<string, Snapshot>>).map(([name, one]) => [name, thawed(one)]));
+  if (entries !== undefined)
+    return new Map((entries as readonly [string | number, Snapshot][]).map(([key, one]) => [key, fromSnapshot(one)]));
+  return Object.fromEntries(Object.entries(fields as Readonly<Record<string, Snapshot>>).map(([name, one]) => [name, fromSnapshot(one)]));
 }

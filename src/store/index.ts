@@ -10,4 +10,5 @@ export * from './postgres/store.ts';
 export * from './probe.ts';
 export * from './record.ts';
 export * from './redis/store.ts';
+export { compactUnits, type UnitsCompaction } from './replicated/compaction.ts';
 export { ReplicatedStore, type UnitReport } from './replicated/store.ts';

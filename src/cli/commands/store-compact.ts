@@ -1,6 +1,7 @@
 /** `tenure store compact`: clears a store of what leases that nobody has any more have left in it. */
 import { Command } from 'commander';
-import { openStore } from '../../store/index.ts';
+import { TenureError } from '../../kernel/index.ts';
+import { compactUnits, openStore, ReplicatedStore } from '../../store/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { compactStore, type CompactionResult } from '../store-compaction.ts';
@@ -11,9 +12,11 @@ export function storeCompactCommand(setExit: (code: number) => void): Command {
     .summary('erase the records of leases that were given back')
     .description(
       'A lease that was given back leaves its record in the store, so that the next token is higher. This erases such records and notes the\n' +
-        'highest of their tokens once, as a floor for all that come later. It can be run at any time, beside those who use the store.',
+        'highest of their tokens once, as a floor for all that come later. It can be run at any time, beside those who use the store.\n' +
+        'Units of a replicated store are cleared of the registers of processes that are gone. For that nobody may use the store: say --offline.',
     )
     .argument('<url>', 'file:///DIRECTORY, postgres://…, redis://…')
+    .option('--offline', 'nobody uses the replicated store, and nobody will before this has ended')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -27,10 +30,21 @@ back. A store that can only read and write cannot be compacted.
 
 Exit codes: 0 done, 64 usage, 69 the store does not answer, 77 it does not let us in, 78 it cannot be compacted, or has records that cannot be read.`,
     )
-    .action(async (url: string, { json }: { readonly json?: boolean }) => {
+    .action(async (url: string, { json, offline }: { readonly json?: boolean; readonly offline?: boolean }) => {
       const store = await openStore(url, { create: 'never' });
       const line = new Progress();
       try {
+        if (store instanceof ReplicatedStore) {
+          if (!offline) throw notOffline(store.url);
+          const cleared = await compactUnits(store, (registers) => line.say(`${registers} registers looked at …`));
+          line.clear();
+          if (json) printJson({ url: store.url, ...cleared });
+          else
+            process.stdout.write(
+              `${store.url}: ${cleared.blocks} old blocks of ${cleared.registers} registers erased, ${cleared.erased} registers gone\n`,
+            );
+          return;
+        }
         const result = await compactStore(store, (records) => line.say(`${records} records looked at …`));
         line.clear();
         if (json) printJson({ url: store.url, ...result });
@@ -41,6 +55,14 @@ Exit codes: 0 done, 64 usage, 69 the store does not answer, 77 it does not let u
         await store.close();
       }
     });
+}
+
+function notOffline(url: string): TenureError {
+  return new TenureError(
+    'TENURE_BAD_ARGUMENT',
+    `the units of ${url} are cleared only while nobody uses it: stop everybody, then say --offline`,
+    { url },
+  );
 }
 
 function print(url: string, { records, erased, held, changed, unreadable, floor }: CompactionResult): void {

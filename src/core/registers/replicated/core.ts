@@ -302,7 +302,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     if (!isDone || identity === null || this.#identities[unit] === identity) return;
     if (this.#identities[unit] !== null) this.lost(unit, step);
     this.#identities[unit] = identity;
-    for (const [number, { phase }] of [...this.#operations]) {
+    for (const [number, { phase }] of this.#operations) {
       beginParts(phase, this.#ground, step);
       this.#progress(number, step);
     }
@@ -312,12 +312,12 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
 
   wake(step: UnitsStep): void {
     this.tasks.wake(step);
-    for (const [number, { phase }] of [...this.#operations]) {
+    for (const [number, { phase }] of this.#operations) {
       if (phaseWakeAt(phase) > step.monoUs) continue;
       beginParts(phase, this.#ground, step);
       this.#progress(number, step);
     }
-    for (const venture of [...this.#ventures.values()]) {
+    for (const venture of this.#ventures.values()) {
       if (venture.restUntilUs > step.monoUs) continue;
       venture.restUntilUs = NEVER;
       this.#resume(venture, step);
@@ -349,7 +349,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
   }
 
   restore(snapshot: Snapshot): void {
-    const state = fromSnapshot<{
+    const state = fromSnapshot(snapshot) as {
       readonly leads: boolean;
       readonly number: number;
       readonly looks: { readonly op: number; left: number[] }[];
@@ -358,7 +358,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
       readonly operations: Map<number, Operation>;
       readonly ventures: Map<number, Venture>;
       readonly tasks: Snapshot;
-    }>(snapshot);
+    };
     this.leads = state.leads;
     this.#number = state.number;
     this.#looks = state.looks;

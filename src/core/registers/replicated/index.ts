@@ -1,5 +1,5 @@
 /** Registers over several units of storage: replicated, ranked, and consensus on top. */
-export { CONTENT_FRAME_BYTES, type Stamp } from './contents.ts';
+export { CONTENT_FRAME_BYTES, covers, decodeContent, merged, type RegisterContent, type Stamp } from './contents.ts';
 export { UnitsCore } from './core.ts';
 export * from './dialogue.ts';
 export { MARK_KEY, placeOfKey, UNIT_REGISTERS, WHOLE_KEY } from './keys.ts';

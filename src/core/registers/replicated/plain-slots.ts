@@ -110,7 +110,7 @@ export class PlainSlots {
   }
 
   restore(snapshot: Snapshot): void {
-    this.#slots = fromSnapshot(snapshot);
+    this.#slots = fromSnapshot(snapshot) as Map<string, Slot>;
     this.#writes.clear();
     for (const slot of this.#slots.values()) if (slot.writing !== null) this.#writes.set(slot.writing.op, slot);
   }

@@ -345,14 +345,14 @@ export class UnitTasks<AStep extends AnyStep> {
   }
 
   restore(snapshot: Snapshot): void {
-    const state = fromSnapshot<{
+    const state = fromSnapshot(snapshot) as {
       readonly numbers: readonly number[];
       readonly standings: UnitStanding[];
       readonly epochs: (Uint8Array | null)[];
       readonly tasks: Map<number, UnitTask>;
       readonly accesses: Map<number, UnitAccess>;
       readonly slots: Snapshot;
-    }>(snapshot);
+    };
     const { numbers, standings, epochs, tasks, accesses, slots } = state;
     [this.#taskNumber = 0, this.#accessNumber = 0] = numbers;
     this.standings.splice(0, Infinity, ...standings);

@@ -91,6 +91,18 @@ export const REPLICATED_MUTANTS: readonly UnitsMutant[] = [
   EPOCH_IGNORED,
 ];
 
+/** Seen from above: what breaks the register breaks leases on it. */
+export const LEASE_MUTANTS: readonly UnitsMutant[] = [
+  {
+    name: 'minority-write',
+    rule: 'quorums meet',
+    how: 'A name is written to fewer than a quorum of the units, and whoever reads the others finds the lease free.',
+    without: 'quorumWrites',
+  },
+  OLDER_WRITE_LANDS,
+  WIPED_IS_BLANK,
+];
+
 const PROMISE_IGNORED: UnitsMutant = {
   name: 'write-ignores-read-rank',
   rule: 'Property 4',

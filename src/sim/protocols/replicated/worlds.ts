@@ -41,14 +41,24 @@ export interface UnitsWorld {
 
 export type UnitsScenario = Scenario<UnitsWorld>;
 
+/** Three units of some kind. */
+export function drawUnits(
+  chooser: Chooser,
+  kind: UnitsKind | null,
+  { patienceUs, retryUs, count = 3 }: { readonly patienceUs: number; readonly retryUs: number; readonly count?: number },
+): UnitsConfig {
+  const drawn = kind ?? (['swap', 'plain', 'mixed'] as const)[chooser.below(3)];
+  const units = Array.from({ length: count }, () => ({ canSwap: drawn === 'mixed' ? chooser.below(2) === 0 : drawn === 'swap' }));
+  return { units, members: MEMBERS, patienceUs, retryUs };
+}
+
 export function drawUnitsWorld(chooser: Chooser, shape: UnitsShape, kind: UnitsKind | null): UnitsScenario {
   const between = (min: number, max: number): number => min + chooser.below(max - min + 1);
-  const drawn = kind ?? (['swap', 'plain', 'mixed'] as const)[chooser.below(3)];
   const count = chooser.below(4) === 0 && shape === 'any' ? 5 : 3;
   const storageUsMin = between(1, 2_000);
   const storageUsSpread = shape === 'even' ? 10 : between(1, 10_000);
-  const units = Array.from({ length: count }, () => ({ canSwap: drawn === 'mixed' ? chooser.below(2) === 0 : drawn === 'swap' }));
-  const patienceUs = between(30_000, 100_000);
+  const retryUs = shape === 'even' ? 1 : between(2_000, 20_000);
+  const units = drawUnits(chooser, kind, { patienceUs: between(30_000, 100_000), retryUs, count });
   const faults = { ...drawUnitsFaults(shape, chooser), storageUsMin, storageUsSpread, weakReads: false };
   return {
     nodes: shape === 'even' ? 5 : 2 + chooser.below(4),
@@ -58,7 +68,7 @@ export function drawUnitsWorld(chooser: Chooser, shape: UnitsShape, kind: UnitsK
     safetyUs: (UNITS_TERM_US / 2) * (1 + chooser.below(3)),
     livenessUs: shape === 'even' ? UNITS_TERM_US : UNITS_TERM_US * 30,
     config: {
-      units: { units, members: MEMBERS, patienceUs, retryUs: shape === 'even' ? 1 : between(2_000, 20_000) },
+      units,
       names: 1 + chooser.below(2),
       pauseUsMax: between(1_000, 60_000),
       atOnce: 1 + chooser.below(2),
@@ -102,13 +112,14 @@ function drawUnitsFaults(shape: UnitsShape, chooser: Chooser): FaultPlan {
       return { ...calm, lateAccessPpm: between(1_000, 50_000), wipeEveryUs: between(term / 50, term / 10) };
     case 'restored':
       return { ...calm, lateAccessPpm: between(1_000, 50_000), restoreEveryUs: between(term / 10, term / 2) };
-    case 'even':
+    default:
+      // Even.
       return calm;
   }
 }
 
 /** All units are named when the world begins. */
-export function furnishedUnits({ units }: UnitsScenario): UnitRecord[] {
+export function furnishedUnits({ units }: Pick<UnitsScenario, 'units'>): UnitRecord[] {
   return Array.from({ length: units }, (_, unit) => {
     const identity = unit + 1;
     const mark = encodeMark({ identity, slot: unit, epoch: epochBytes(0), members: MEMBERS });

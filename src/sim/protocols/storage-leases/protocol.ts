@@ -75,7 +75,7 @@ function kindOf(variant: StorageVariant, chooser: Chooser, mutant: string | null
   return mutantOf(variant, mutant)?.kind ?? drawn;
 }
 
-function planWorld(variant: StorageVariant, chooser: Chooser, mutant: string | null): StorageScenario {
+export function planStorageWorld(variant: StorageVariant, chooser: Chooser, mutant: string | null): StorageScenario {
   const { renewal } = variant;
   const kind = kindOf(variant, chooser, mutant);
   const shares = variant.kind === 'either';
@@ -165,7 +165,7 @@ export function storageLeaseProtocol(variant: StorageVariant): StorageProtocolKi
     sometimes: storageInterests(variant.kind, variant.shapes),
     codec: registerCodec,
 
-    plan: (chooser: Chooser, mutant: string | null): StorageScenario => planWorld(variant, chooser, mutant),
+    plan: (chooser: Chooser, mutant: string | null): StorageScenario => planStorageWorld(variant, chooser, mutant),
     smaller: smallerWorlds,
 
     core({ config: { timing, kind } }: StorageScenario, boot: Boot, name: string | null): SimulatedLeaseCore {
