@@ -1,59 +1,50 @@
 /** What is broken is noticed and stops a member: disks that fail or are of another shape, numbers with which counting would never end. */
 import { describe, expect, it } from 'vitest';
-import { incarnation, monoUs, nodeId, NEVER, wallUs } from '../../../src/kernel/index.ts';
-import {
-  FastCtCore,
-  ConsensusCore,
-  type ConsensusMessage,
-  type FastCtEvent,
-  type FastCtMessage,
-  type Step,
-} from '../../../src/core/index.ts';
+import { incarnation, nodeId, NEVER } from '../../../src/kernel/index.ts';
+import { ConsensusCore, type ConsensusMessage } from '../../../src/core/index.ts';
 import { checkConsensusConfig } from '../../../src/core/consensus/config.ts';
 import { ConsensusLedger } from '../../../src/core/consensus/ledger.ts';
 import { instanceBytes, memberBytes, memberRecord } from '../../../src/core/consensus/records.ts';
 import { CONFIG } from './group.ts';
+import { BOOT, DONE, LAMBDA, Recorder } from './recorder.ts';
 
-const boot = { self: nodeId(0), incarnation: incarnation(1), restarted: false, diskKept: false };
-const done = { ok: true, isLost: false, value: null, version: null, keys: null };
 const vote = { round: 0, ts: 0, isDecided: false, value: new Uint8Array(1) };
 
 describe('a disk of leases that fails', () => {
   it('takes the whole member down: as a leader it would wait for ever for its lease, and all others for it', () => {
-    const core = new FastCtCore(
-      { consensus: CONFIG, lambda: { kind: 'fixed', size: 4 }, isLiteralInterval: false, asksAhead: false, rttUs: 1000 },
-      boot,
-    );
-    const events: FastCtEvent[] = [];
-    const ops = new Map<string, number>();
-    let sent = 0;
-    const nothing = (): void => undefined;
-    const access = (_unit: number, key: string, ...more: readonly unknown[]): void => void ops.set(key, more.at(-1) as number);
-    const step: Step<FastCtMessage, FastCtEvent> = {
-      monoUs: monoUs(0),
-      wallUs: wallUs(0),
-      choose: () => 0,
-      send: () => void sent++,
-      read: access,
-      write: access,
-      swap: nothing,
-      erase: access,
-      list: nothing,
-      emit: (event) => void events.push(event),
-    };
-    core.start(step);
+    const { core, step, ops, events, sent } = new Recorder();
     expect(core.standing).toBe('voting');
     expect([...ops.keys()]).toEqual(['consensus/member', 'leases/head']);
-    core.completed({ ...done, op: ops.get('leases/head') as number, ok: false }, step);
+    core.completed({ ...DONE, op: ops.get('leases/head') as number, ok: false }, step);
     expect(core.standing).toBe('failed');
     expect(core.wakeAt).toBe(NEVER);
     expect(events.at(-1)).toEqual({ kind: 'standing', standing: 'failed', bound: 0 });
-    sent = 0;
+    sent.length = 0;
     core.command({ kind: 'propose', instance: 1, value: new Uint8Array(1) }, step);
     core.receive(nodeId(1), { lane: 2, message: { kind: 'begin', instance: 1, round: -1 } }, step);
-    core.completed({ ...done, op: ops.get('consensus/member') as number }, step);
+    core.completed({ ...DONE, op: ops.get('consensus/member') as number }, step);
     core.wake(step);
-    expect(sent).toBe(0);
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('a disk of leases that was lost', () => {
+  it('gives no lease again that the member may have given: up to the bound of its votes and two of the largest leases', () => {
+    const recorder = new Recorder({ restarted: true });
+    const { core, step, sent } = recorder;
+    const bound = 20 + CONFIG.window;
+    for (const from of [1, 2]) core.receive(nodeId(from), { lane: 2, message: { kind: 'told', life: BOOT.incarnation, bound: 20 } }, step);
+    recorder.settle();
+    expect(core.standing).toBe('abstaining');
+    const answerTo = (counter: number, from: number): string | undefined => {
+      sent.length = 0;
+      const lease = { kind: 'lease', space: 'instances', incarnation: incarnation(9), counter, from, to: from, closed: 0 } as const;
+      core.receive(nodeId(1), { lane: 1, message: lease }, step);
+      recorder.settle();
+      return sent.at(-1)?.kind;
+    };
+    expect(answerTo(1, bound + 2 * LAMBDA)).toBe('nack');
+    expect(answerTo(2, bound + 2 * LAMBDA + 1)).toBe('ack');
   });
 });
 
@@ -65,7 +56,7 @@ describe('a disk of votes', () => {
     const ledger = new ConsensusLedger<typeof step>(places, () => undefined);
     ledger.read(step);
     let bound: number | null | undefined;
-    for (const { key, op } of reads) bound = ledger.completed({ ...done, op, value: disk.get(key) ?? null }, step)?.bound;
+    for (const { key, op } of reads) bound = ledger.completed({ ...DONE, op, value: disk.get(key) ?? null }, step)?.bound;
     return { hasFailed: ledger.hasFailed, bound };
   }
 
@@ -129,7 +120,7 @@ describe('a disk of votes', () => {
 });
 
 it('numbers near the end of all integers are not heard', () => {
-  const core = new ConsensusCore(CONFIG, boot);
+  const core = new ConsensusCore(CONFIG, BOOT);
   const most = Number.MAX_SAFE_INTEGER;
   const heard = (message: ConsensusMessage): boolean =>
     core.admits({ node: nodeId(1), incarnation: incarnation(2), isAdmin: true }, message);

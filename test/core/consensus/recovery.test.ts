@@ -1,5 +1,7 @@
 /** What a member knows again after a crash, and what it says about what it does not know: nobody waits for ever for a decision that is lost to the one that is asked. */
 import { describe, expect, it } from 'vitest';
+import { incarnation } from '../../../src/kernel/index.ts';
+import type { ConsensusMessage } from '../../../src/core/index.ts';
 import { instanceBytes } from '../../../src/core/consensus/records.ts';
 import { encoded } from '../../../src/sim/protocols/consensus/user.ts';
 import { CONFIG, Group, LATENCY_US } from './group.ts';
@@ -100,4 +102,151 @@ describe('a decision that was skipped', () => {
     skipper.do((step) => skipper.core.receive(group.member(2).self, { kind: 'begin', instance: 5, round: -1 }, step));
     expect(group.sent).toEqual([{ from: 1, to: 2, message: { kind: 'gone', instance: 20 - CONFIG.kept + 1 } }]);
   });
+});
+
+describe('what waits for a write', () => {
+  const SLOW_US = 1_000_000;
+
+  it('is not said of a round that was left meanwhile, nor of the one entered since', () => {
+    const group = new Group();
+    const member = group.member(1);
+    member.propose(1, 'v');
+    group.run(SETTLED_US / 20);
+    group.loses = (_from, _to, { kind }) => kind !== 'heartbeat';
+    group.flushUs = SLOW_US;
+    group.sent.length = 0;
+    const value = encoded('other');
+    member.do((step) => member.core.receive(group.member(0).self, { kind: 'newestimate', instance: 1, round: 0, value }, step));
+    member.do((step) => member.core.receive(group.member(2).self, { kind: 'round', instance: 1, round: 8 }, step));
+    group.run(3 * SLOW_US);
+    const said = group.sent.flatMap(({ to, message }) => ('round' in message && to === 2 ? [`${message.kind} ${message.round}`] : []));
+    expect(said).toContain('estimate 8');
+    expect(group.sent.filter(({ from, message }) => from === 1 && message.kind === 'ack')).toEqual([]);
+  });
+
+  it('a coordinator proposes only once its own round is stored, though a majority of others has sent estimates', () => {
+    const group = new Group();
+    group.flushUs = SLOW_US;
+    const coordinator = group.member(0);
+    coordinator.propose(1, 'v0');
+    for (const other of [1, 2])
+      coordinator.do((step) =>
+        coordinator.core.receive(
+          group.member(other).self,
+          { kind: 'estimate', instance: 1, round: 0, ts: -1, value: encoded(`v${other}`) },
+          step,
+        ),
+      );
+    group.run(SLOW_US - 1);
+    expect(group.count('newestimate')).toBe(0);
+    group.run(1);
+    expect(group.count('newestimate')).toBeGreaterThan(0);
+  });
+
+  it('a member that has lost its disk votes, and answers for its votes, only once its next life would know the bound', () => {
+    const group = decidedUpTo(3);
+    const member = group.member(2);
+    member.crash();
+    group.flushUs = SLOW_US;
+    member.restart(false);
+    group.run(SLOW_US - 1);
+    expect(member.core.standing).toBe('asking');
+    group.run(3 * LATENCY_US);
+    expect(member.core.standing).toBe('abstaining');
+  });
+});
+
+describe('a bound below which a member abstains', () => {
+  it('is known to its next life, too', () => {
+    const group = decidedUpTo(3);
+    const member = group.member(2);
+    const abstaining = { kind: 'standing', standing: 'abstaining', bound: 3 + CONFIG.window };
+    member.crash();
+    member.restart(false);
+    group.run(3 * LATENCY_US);
+    expect(member.events.findLast(({ kind }) => kind === 'standing')).toEqual(abstaining);
+    member.crash();
+    group.sent.length = 0;
+    member.restart(true);
+    group.run(500);
+    expect(member.events.findLast(({ kind }) => kind === 'standing')).toEqual(abstaining);
+    member.do((step) =>
+      member.core.receive(group.member(0).self, { kind: 'newestimate', instance: 4, round: 0, value: encoded('v4') }, step),
+    );
+    group.run(500);
+    expect(group.sent.filter(({ from, message }) => from === 2 && message.kind === 'ack')).toEqual([]);
+  });
+
+  it('is not found by fewer than a majority, nor by members that ask themselves', () => {
+    const group = decidedUpTo(3, { members: 5 });
+    const forgetful = [2, 3, 4].map((number) => group.member(number));
+    for (const member of forgetful) {
+      member.crash();
+      member.restart(false);
+    }
+    group.sent.length = 0;
+    group.run(20 * SETTLED_US);
+    expect(new Set(group.sent.flatMap(({ from, message }) => (message.kind === 'told' ? [from] : [])))).toEqual(new Set([0, 1]));
+    expect(forgetful.map(({ core }) => core.standing)).toEqual(['asking', 'asking', 'asking']);
+  });
+
+  it('holds because nobody votes beyond its window', () => {
+    const group = new Group();
+    const member = group.member(1);
+    const last = CONFIG.window;
+    const asked = (instance: number): unknown[] => {
+      group.sent.length = 0;
+      member.do((step) =>
+        member.core.receive(group.member(0).self, { kind: 'newestimate', instance, round: 0, value: encoded('v') }, step),
+      );
+      group.run(500);
+      return group.sent.filter(({ from, message }) => from === 1 && 'instance' in message && message.instance === instance);
+    };
+    expect(asked(last + 1)).toEqual([]);
+    expect(asked(last)).toEqual([{ from: 1, to: 0, message: { kind: 'ack', instance: last, round: 0 } }]);
+  });
+
+  it('is not found by answers to an earlier life', () => {
+    const group = decidedUpTo(3);
+    const member = group.member(2);
+    member.crash();
+    const { lives } = group;
+    member.restart(false);
+    for (const other of [0, 1]) {
+      const told = { kind: 'told', life: incarnation(lives), bound: 1 } as const;
+      member.do((step) => member.core.receive(group.member(other).self, told, step));
+    }
+    expect(member.core.standing).toBe('asking');
+    group.run(500);
+    expect(member.core.standing).toBe('asking');
+  });
+});
+
+it('a coordinator that leads again counts nothing that it heard in its earlier round', () => {
+  const group = new Group({ members: 5 });
+  group.loses = (_from, _to, { kind }) => kind !== 'heartbeat';
+  const coordinator = group.member(0);
+  const hear = (from: number, message: ConsensusMessage): void => {
+    coordinator.do((step) => coordinator.core.receive(group.member(from).self, message, step));
+    group.run(LATENCY_US);
+  };
+  const estimate = (from: number, round: number): void =>
+    hear(from, { kind: 'estimate', instance: 1, round, ts: -1, value: encoded(`of ${from}`) });
+  const proposedIn = (): number[] => [
+    ...new Set(group.sent.flatMap(({ message }) => (message.kind === 'newestimate' ? [message.round] : []))),
+  ];
+  coordinator.propose(1, 'of 0');
+  group.run(LATENCY_US);
+  for (const from of [1, 2]) estimate(from, 0);
+  expect(proposedIn()).toEqual([0]);
+  hear(1, { kind: 'ack', instance: 1, round: 0 });
+  hear(1, { kind: 'round', instance: 1, round: 5 });
+  estimate(3, 5);
+  expect(proposedIn()).toEqual([0]);
+  estimate(4, 5);
+  expect(proposedIn()).toEqual([0, 5]);
+  hear(3, { kind: 'ack', instance: 1, round: 5 });
+  expect(coordinator.core.decidedUpTo).toBe(0);
+  hear(4, { kind: 'ack', instance: 1, round: 5 });
+  expect(coordinator.core.decidedUpTo).toBe(1);
 });
