@@ -190,6 +190,19 @@ describe('a bound below which a member abstains', () => {
     expect(forgetful.map(({ core }) => core.standing)).toEqual(['asking', 'asking', 'asking']);
   });
 
+  it('is not told by a member that has not read its disk yet', () => {
+    const group = decidedUpTo(3);
+    const reader = group.member(1);
+    reader.crash();
+    reader.restart(true);
+    group.sent.length = 0;
+    reader.do((step) => reader.core.receive(group.member(2).self, { kind: 'ask', life: incarnation(9) }, step));
+    expect(group.sent).toEqual([]);
+    group.run(500);
+    reader.do((step) => reader.core.receive(group.member(2).self, { kind: 'ask', life: incarnation(9) }, step));
+    expect(group.sent).toContainEqual({ from: 1, to: 2, message: { kind: 'told', life: incarnation(9), bound: 3 } });
+  });
+
   it('holds because nobody votes beyond its window', () => {
     const group = new Group();
     const member = group.member(1);
@@ -249,4 +262,22 @@ it('a coordinator that leads again counts nothing that it heard in its earlier r
   expect(coordinator.core.decidedUpTo).toBe(0);
   hear(4, { kind: 'ack', instance: 1, round: 5 });
   expect(coordinator.core.decidedUpTo).toBe(1);
+});
+
+it('a refusal is not a vote: the coordinator gives its round up, and says so', () => {
+  const group = new Group();
+  group.loses = (_from, _to, { kind }) => kind !== 'heartbeat';
+  const coordinator = group.member(0);
+  coordinator.propose(1, 'of 0');
+  group.run(LATENCY_US);
+  const refusals: readonly ConsensusMessage[] = [
+    { kind: 'estimate', instance: 1, round: 0, ts: -1, value: encoded('of 1') },
+    { kind: 'nack', instance: 1, round: 0 },
+  ];
+  for (const message of refusals) {
+    coordinator.do((step) => coordinator.core.receive(group.member(1).self, message, step));
+    group.run(LATENCY_US);
+  }
+  expect(coordinator.core.decidedUpTo).toBe(0);
+  expect(group.sent).toContainEqual({ from: 0, to: 1, message: { kind: 'abort', instance: 1, round: 0 } });
 });
