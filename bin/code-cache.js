@@ -1,10 +1,10 @@
 // What V8 made of the two large files of the bundle is kept beside them, so that the next start reads it instead of compiling
-// them again: a quarter of the time to start. Whoever can write there can write the bundle too. Where nobody can, all is
+// them again: a quarter of the time to start. It is used by the user that kept it, and by nobody else. Where nothing can be kept, all is
 // compiled as ever. V8 itself refuses what another version or other flags have made, but not what was damaged: that is
 // seen by a digest.
 'use strict';
 const { createHash } = require('node:crypto');
-const { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
+const { accessSync, constants, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const path = require('node:path');
 const { Script } = require('node:vm');
 
@@ -13,6 +13,7 @@ const LARGE = /^(?:start|cell)-[\w-]+\.js$/;
 const SUFFIX = `.${process.version}-${process.arch}.cache`;
 /** A kept file begins with it. */
 const DIGEST_BYTES = 32;
+const WRITABLE_BY_OTHERS = 0o022;
 
 /** Coverage is counted in other code, and whoever wants none for Node's own wants none here. */
 const isWanted = process.env['NODE_V8_COVERAGE'] === undefined && process.env['NODE_DISABLE_COMPILE_CACHE'] === undefined;
@@ -54,12 +55,22 @@ function load(module, file) {
  */
 function kept(file, source) {
   try {
+    if (!isOwn(file + SUFFIX)) return undefined;
     const bytes = readFileSync(file + SUFFIX);
     const data = bytes.subarray(DIGEST_BYTES);
     return digestOf(source, data).equals(bytes.subarray(0, DIGEST_BYTES)) ? data : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * What another user made, or could have changed, is not run: a digest proves nothing of who wrote it.
+ * @param {string} file
+ */
+function isOwn(file) {
+  const { uid, mode } = lstatSync(file);
+  return process.getuid === undefined || (uid === process.getuid() && (mode & WRITABLE_BY_OTHERS) === 0);
 }
 
 /**
@@ -78,7 +89,7 @@ function keep() {
     try {
       accessSync(path.dirname(file), constants.W_OK);
       const data = script.createCachedData();
-      writeFileSync(unfinished, Buffer.concat([digestOf(source, data), data]), { flag: 'wx' });
+      writeFileSync(unfinished, Buffer.concat([digestOf(source, data), data]), { flag: 'wx', mode: 0o600 });
       // At once: another that starts now finds all of it or nothing.
       renameSync(unfinished, file + SUFFIX);
     } catch {

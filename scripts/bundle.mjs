@@ -1,17 +1,17 @@
 // Bundles the built command line (`dist/cli`) into a few files (`dist/command`): it starts faster, and what it uses
 // (commander, pino, yaml, valibot) is inlined, so that whoever installs the library pulls none of it. Subcommands
-// stay files of their own, loaded when wanted. The licences of what was inlined are written beside it.
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// stay files of their own, loaded when wanted. The licences of what was inlined are written beside it. Then the library is
+// made into CommonJS as well (`commonjs.mjs`).
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { LEFT_OUT, makeCommonJs } from './commonjs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const from = join(root, 'dist', 'cli');
 const to = join(root, 'dist', 'command');
-
-/** Optional: whoever wants them installs them beside the package. */
-const LEFT_OUT = ['ioredis', 'lmdb', 'pg'];
 
 /** What every bundle here is made with. */
 const COMMON = { platform: /** @type {const} */ ('node'), external: LEFT_OUT };
@@ -60,6 +60,12 @@ const { output } = await bundle.write({
 await bundle.close();
 writeFileSync(join(to, 'package.json'), '{ "type": "commonjs" }\n');
 writeFileSync(join(to, 'THIRD-PARTY.txt'), licencesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))));
+
+await makeCommonJs(join(root, 'dist'));
+
+// The manual page is made by the command itself.
+mkdirSync(join(root, 'dist', 'man'), { recursive: true });
+writeFileSync(join(root, 'dist', 'man', 'tenure.1'), execFileSync(process.execPath, [join(root, 'bin', 'tenure.js'), 'completion', 'man']));
 
 /**
  * The modules of which something is left when a program that is nothing but this one has been shaken.

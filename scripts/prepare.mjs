@@ -1,4 +1,4 @@
-// Builds `dist`, the bundle of the command included, when the package is installed from a clone or packed. Steps aside where there is
+// Builds `dist`, the bundles included, when the package is packed, and before the npm scripts that need it. Steps aside where there is
 // nothing to build with: without the compiler (`npm ci --omit=dev`) or without the sources (a tarball).
 // `--clean` removes `dist` first, so that nothing stale is packed.
 import { spawnSync } from 'node:child_process';

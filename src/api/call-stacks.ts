@@ -14,14 +14,14 @@ export function atCaller(error: unknown): unknown {
 }
 
 /**
- * Rejects the promise that `resolve` belongs to, for a call that is no async function because it is made too often. The error is made within a
+ * Rejects the promise that `resolve` belongs to, with an error or what one is promised of, for a call that is no async function because it is made too often. The error is made within a
  * reaction of that promise, and by then the promise has its reader: that is what engines follow to the frames that await.
  */
 export function failAtCaller(resolve: (failing: Promise<never>) => void, error: unknown): void {
   const failing = Promise.resolve()
-    .then(() => undefined)
-    .then((): never => {
-      throw atCaller(error);
+    .then(() => error)
+    .then((found): never => {
+      throw atCaller(found);
     });
   resolve(failing);
 }

@@ -11,7 +11,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** The same error, or one whose advice names commands. */
 export function inCommandWords(error: TenureError): TenureError {
   const { code, details } = error;
-  const { name, unreached, missing, what } = details;
+  const { name, unreached, missing, what, silentForMs } = details;
+  if (silentForMs !== undefined) {
+    return new TenureError(code, error.message.replace(/ with bootstrap$/, ' with tenure bootstrap'), details);
+  }
   if (code === 'TENURE_WAIT_TIMEOUT' && typeof name === 'string' && unreached === undefined) {
     return new TenureError(
       code,

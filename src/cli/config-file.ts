@@ -9,6 +9,9 @@ import { didYouMean, TenureError } from '../kernel/index.ts';
 import { checkSetting, PATH_KEYS, SETTING_KEYS, type SettingKey, type CliSettings } from './settings.ts';
 import { whyUnreadable } from './unreadable.ts';
 
+/** A file for as many members as a cell may have is a fraction of this. */
+const FILE_BYTES_MAX = 256 * 1024;
+
 export interface FileSettings {
   readonly settings: CliSettings;
   /** Where each was said, `tenure.yaml:3`. */
@@ -72,9 +75,14 @@ function plain(message: string): string {
 }
 
 function readText(file: string): string {
+  let bytes: Buffer;
   try {
-    return readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (error) {
     throw new TenureError('TENURE_BAD_CONFIG', `${file}: ${whyUnreadable(error)}`, { file });
   }
+  if (bytes.length <= FILE_BYTES_MAX) return bytes.toString('utf8');
+  throw new TenureError('TENURE_BAD_CONFIG', `${file}: ${bytes.length} bytes are no config file; ${FILE_BYTES_MAX} are the limit`, {
+    file,
+  });
 }

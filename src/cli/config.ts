@@ -140,10 +140,6 @@ export function asAdmin({ settings, origins }: Sourced): ConnectOptions {
 }
 
 /** What a member needs to join. Throws `TENURE_BAD_CONFIG`. */
-export async function memberConfig(flags: CellFlags, env: Environment = process.env): Promise<JoinOptions> {
-  return asMember(await findSettings(flags, env));
-}
-
 export function asMember({ settings, origins }: Sourced, host: string = hostname()): JoinOptions {
   const { cell, members } = required(settings);
   const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes, succession, engine } = settings;

@@ -2,7 +2,7 @@
  * The exit codes of every command, in one place, and which error ends in which. They follow sysexits(3) where it
  * has a word, so that a script can tell "nobody answers" from "somebody else has it". `docs/cli.md` explains them.
  */
-import type { ErrorCode } from '../kernel/index.ts';
+import type { ErrorCode, TenureError } from '../kernel/index.ts';
 
 export const EXIT = {
   ok: 0,
@@ -16,6 +16,8 @@ export const EXIT = {
   /** No majority of the members can be reached, or too many keep silent. */
   noQuorum: 69,
   internal: 70,
+  /** The system could not do it this time, and may the next: a disk is full, a name does not resolve yet. */
+  notNow: 71,
   /** A lease ended before it was given back. */
   leaseLost: 73,
   /** Another holds the lease, and waiting was not wanted. */
@@ -87,6 +89,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_WRONG_SECRET: EXIT.notAllowed,
 };
 
-export function exitCodeOf(code: ErrorCode): number {
-  return EXIT_OF[code];
+/** What may work the next time is no bad configuration, whatever its code: whoever supervises the process starts it again. */
+export function exitCodeOf({ code, details }: Pick<TenureError, 'code' | 'details'>): number {
+  return details['mayPass'] === true ? EXIT.notNow : EXIT_OF[code];
 }

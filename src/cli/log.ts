@@ -11,6 +11,9 @@ export type LogFormat = 'json' | 'text';
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** What may wait for a reader that does not read, at most. */
+const QUEUE_BYTES_MAX = 1024 * 1024;
+
 /** Fields that are the same in every line of one process. */
 const OWN_FIELDS = new Set(['level', 'time', 'msg', 'cell', 'node']);
 
@@ -22,12 +25,22 @@ export function openLog(format: LogFormat, level: LogLevel, beforeLine: () => vo
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const write = format === 'json' ? (line: string) => line : readable;
-  return pino(options, {
+  let leftOut = 0;
+  const log = pino(options, {
     write: (line: string) => {
+      if (process.stdout.writableLength > QUEUE_BYTES_MAX) {
+        leftOut++;
+        return;
+      }
       beforeLine();
       process.stdout.write(write(line));
+      if (leftOut === 0) return;
+      const lines = leftOut;
+      leftOut = 0;
+      log.warn({ lines }, 'lines are missing here: nobody read the log fast enough');
     },
   });
+  return log;
 }
 
 /** `12:34:56.789 info  ready  members=3` */

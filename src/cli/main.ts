@@ -2,13 +2,14 @@
  * The `tenure` command: finds the subcommand, loads only that one, and turns what went wrong into a message and an exit code.
  * `tenure run` starts often (cron, loops in shells), so nothing is loaded that is not needed.
  */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { TenureError, type ErrorCode } from '../kernel/index.ts';
 import { inCommandWords } from './command-words.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
+import { packageVersion } from './package-version.ts';
 
-type Build = (setExit: (code: number) => void) => Command;
+/** Few commands need to know the others. */
+type Build = (setExit: (code: number) => void, whole: () => Promise<Command>) => Command;
 
 interface Entry {
   readonly summary: string;
@@ -55,6 +56,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'measure the figures of the papers anew',
     load: async () => (await import('./commands/figures.ts')).figuresCommand,
   },
+  completion: {
+    summary: 'completion for a shell, or the manual page',
+    load: async () => (await import('./commands/completion.ts')).completionCommand,
+  },
   timing: { summary: 'print the durations derived from a term', load: async () => (await import('./commands/timing.ts')).timingCommand },
 };
 
@@ -73,12 +78,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   isEndless = ENDLESS.has(wanted ?? '');
   // Node's streams cost a part of the start, and `tenure run` leaves ours to its command.
   if (wanted !== 'run') outputs();
-  const program = new Command('tenure')
-    .description('Leases, locks and leaders without a lock server.')
-    .usage('<command> [options]')
-    .version(packageVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print the help of a command')
+  const program = emptyProgram()
     .addHelpText('after', '\nEach command has --help with examples. Exit codes: docs/cli.md.')
     .exitOverride()
     .configureOutput({ writeOut: (text) => outputs().stdout.write(text), writeErr: (text) => outputs().stderr.write(text) });
@@ -86,7 +86,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   else program.showHelpAfterError('(tenure --help shows what there is)');
   try {
     for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-      const command = name === wanted ? (await load())((code) => (exitCode = code)) : new Command(name).summary(summary);
+      const command = name === wanted ? (await load())((code) => (exitCode = code), wholeProgram) : new Command(name).summary(summary);
       program.addCommand(inherited(command, program, `tenure ${name}`, asJson));
     }
     await program.parseAsync(argv, { from: 'user' });
@@ -97,13 +97,29 @@ export async function main(argv: readonly string[]): Promise<number> {
       const said = inCommandWords(error);
       if (asJson) sayJson(said.code, said.message);
       else outputs().stderr.write(`tenure: ${told(said)}\n`);
-      return exitCodeOf(said.code);
+      return exitCodeOf(said);
     }
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (asJson) sayJson('TENURE_INTERNAL', what);
     else outputs().stderr.write(`tenure: internal error: ${what}\n`);
     return EXIT.internal;
   }
+}
+
+function emptyProgram(): Command {
+  return new Command('tenure')
+    .description('Leases, locks and leaders without a lock server.')
+    .usage('<command> [options]')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print the help of a command');
+}
+
+/** With every command loaded, to be looked at. */
+async function wholeProgram(): Promise<Command> {
+  const program = emptyProgram();
+  for (const { load } of Object.values(COMMANDS)) program.addCommand((await load())(() => {}, wholeProgram));
+  return program;
 }
 
 /** Also for commands within a command: usage errors are the same everywhere. */
@@ -158,9 +174,4 @@ function endWithReader(error: NodeJS.ErrnoException): void {
   }
   process.stderr.write(`tenure: cannot write to standard output: ${error.message}\n`);
   process.exit(EXIT.internal);
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

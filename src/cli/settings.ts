@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { either, ENGINE_EXAMPLES, isEngineNamed } from '../api/engines/index.ts';
 import { encodeName, parseDuration } from '../kernel/index.ts';
-import { parseAddress } from '../transport/index.ts';
+import { MEMBERS_MAX, parseAddress } from '../transport/index.ts';
 
 const nameText = v.pipe(
   v.string('a text is needed'),
@@ -39,7 +39,8 @@ const members = v.pipe(
   v.union([v.string(), mapping], 'members are needed: one line `id: host:port` each'),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     if (typeof dataset.value !== 'string') return dataset.value;
-    const listed: Record<string, string> = {};
+    // Without a prototype, so that `__proto__` is an id like any other, and refused below like any other.
+    const listed = Object.create(null) as Record<string, string>;
     for (const part of dataset.value.split(',').map((one) => one.trim())) {
       const at = part.indexOf('=');
       const id = part.slice(0, at).trim();
@@ -56,6 +57,10 @@ const members = v.pipe(
     if (!dataset.typed) return;
     const ids = Object.keys(dataset.value);
     if (ids.length === 0) addIssue({ message: 'at least one member is needed' });
+    if (ids.length > MEMBERS_MAX) {
+      addIssue({ message: `a cell has 1 to ${MEMBERS_MAX} members, not ${ids.length}` });
+      return;
+    }
     for (const id of ids.filter((one) => NO_IDS.has(one))) addIssue({ message: `${id} cannot be the id of a member` });
     for (const [index, id] of ids.entries()) {
       const first = ids.slice(0, index).find((other) => dataset.value[other] === dataset.value[id]);

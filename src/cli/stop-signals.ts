@@ -3,6 +3,8 @@ import { constants } from 'node:os';
 
 export interface StopSignals {
   readonly signal: AbortSignal;
+  /** As if one had come: nobody reads our output any more. */
+  stop(): void;
   /** From here on the signals do what they always did. */
   disarm(): void;
 }
@@ -24,7 +26,7 @@ export function stopSignals(): StopSignals {
     for (const name of STOPS) process.off(name, onSignal);
   };
   for (const name of STOPS) process.on(name, onSignal);
-  return { signal: controller.signal, disarm };
+  return { signal: controller.signal, stop: () => controller.abort(new StoppedBySignal('SIGPIPE')), disarm };
 }
 
 export class StoppedBySignal extends Error {

@@ -3,12 +3,14 @@
  * what the cores write, each service in a part of its own. Writes of one turn, of all services together, are one transaction,
  * flushed before anyone is told. `lmdb` is an optional package and loaded here, when a directory is opened.
  */
-import { mkdirSync, realpathSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { invariant, TenureError, type Incarnation } from '../kernel/index.ts';
 import { busy, DirLock } from './dir-lock.ts';
 import type { Disk, DiskAnswer, DiskSection } from './disk.ts';
 import { damageOf } from './lmdb-file.ts';
+import { trialOf } from './lmdb-trial.ts';
 import { freeBytes, ROOM_BYTES, written } from './lmdb-write.ts';
 
 export interface DataDirOptions {
@@ -33,6 +35,10 @@ const SERVICES = 'service/';
 /** Followed by the name of a service: it has a part of this directory. */
 const SECTION = '_section/';
 const INSTALL = 'npm install lmdb';
+const MEGABYTE = 1024 * 1024;
+/** What members have voted for is nobody else's business, and nobody else's to change. */
+const DIR_MODE = 0o700;
+const FILE_MODE = 0o600;
 
 /**
  * A transaction begins at the end of a turn, however much the turn writes: by default the library begins one with the sixth write, and
@@ -81,8 +87,11 @@ export class DataDir implements Disk {
     try {
       const damage = damageOf(full);
       if (damage !== null) throw corrupt(full, damage);
-      if (free(full) < ROOM_BYTES) throw unusable(full, `less than ${ROOM_BYTES} bytes are free`);
+      if (free(full) < ROOM_BYTES) throw noRoom(full);
+      const died = await trialOf(full);
+      if (died !== null) throw corrupt(full, died);
       db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...TURN_BY_TURN });
+      for (const file of ['data.mdb', 'lock.mdb']) chmodSync(join(full, file), FILE_MODE);
       lock = await DirLock.take(db, full);
       return new DataDir(db, lock, full, await beBorn(db, full, options), free);
     } catch (error) {
@@ -178,7 +187,7 @@ export class DataDir implements Disk {
 
 function makeDir(path: string): string {
   try {
-    mkdirSync(path, { recursive: true });
+    mkdirSync(path, { recursive: true, mode: DIR_MODE });
     return realpathSync(path);
   } catch (error) {
     throw unusable(path, error);
@@ -272,9 +281,22 @@ function corrupt(path: string, why: string): TenureError {
   });
 }
 
+/** That may pass: somebody makes room. */
+function noRoom(path: string): TenureError {
+  return new TenureError(
+    'TENURE_DATA_DIR',
+    `the data directory ${path} cannot be used: less than ${ROOM_BYTES / MEGABYTE} MB are free on its disk. Make room, and start again`,
+    { path, mayPass: true },
+  );
+}
+
 function unusable(path: string, error: unknown): TenureError {
   const why = error instanceof Error ? error.message : String(error);
-  const failure = new TenureError('TENURE_DATA_DIR', `the data directory ${path} cannot be used: ${why}`, { path });
+  const mayPass = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  const failure = new TenureError('TENURE_DATA_DIR', `the data directory ${path} cannot be used: ${why}`, {
+    path,
+    ...(mayPass ? { mayPass } : {}),
+  });
   failure.cause = error;
   return failure;
 }

@@ -26,7 +26,7 @@ describe('a member that is served', () => {
     await a.says(/^silent for/);
     expect(existsSync(ready)).toBe(false);
     await a.says(/majority of the members is connected, not all/);
-    await vi.waitFor(() => expect(readFileSync(ready, 'utf8')).toBe(`${a.child.pid}\n`));
+    await vi.waitFor(() => expect(readFileSync(ready, 'utf8')).toBe(`tenure serve ${a.child.pid}\n`));
     const c = cell.serve('c');
     await a.says(/all members are connected/);
 

@@ -1,6 +1,6 @@
 /** Why a cell has refused a request for a lease, and what to do next. */
 import type { RefusalReason } from '../../core/index.ts';
-import { quorumOf, TenureError, type ErrorCode } from '../../kernel/index.ts';
+import { formatDuration, quorumOf, spanUs, TenureError, type ErrorCode } from '../../kernel/index.ts';
 import type { Refused } from '../leases/requests.ts';
 import { offsetsText, type MemberReach } from './clock-skew.ts';
 
@@ -54,6 +54,23 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
   contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
   cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
 };
+
+/** After how long a quorum votes that does not yet because members keep silent; null if that is not what is missing, or if nobody knows. */
+export function quorumInMs(silencesMs: readonly (number | null)[]): number | null {
+  const silent = silencesMs.filter((ms): ms is number => ms !== null && ms > 0).sort((a, b) => a - b);
+  const missing = quorumOf(silencesMs.length) - silencesMs.filter((ms) => ms === 0).length;
+  const leftMs = silent[missing - 1];
+  return missing <= 0 || leftMs === undefined || leftMs === Infinity ? null : leftMs;
+}
+
+/** Why nothing could be had, where it is neither a holder nor the network: members that started keep silent. Null if they do not, or nobody knows for how long. */
+export function keptSilent(name: string, { reason }: Pick<Refused, 'reason'>, silencesMs: readonly (number | null)[]): TenureError | null {
+  const leftMs = quorumInMs(silencesMs);
+  if (leftMs === null) return null;
+  const left = formatDuration(spanUs(Math.ceil(leftMs / 100) * 100_000));
+  const message = `'${name}' could not be had: too many members have just started and keep silent, for another ${left}; wait that long, or begin a brand-new cell with bootstrap`;
+  return new TenureError(reason === 'timeout' ? 'TENURE_WAIT_TIMEOUT' : 'TENURE_SILENT', message, { name, silentForMs: Math.ceil(leftMs) });
+}
 
 /** `clockOff` is why no vote counts here, if this node's clock is off. */
 export function explainRefusal(

@@ -6,6 +6,7 @@ import type { LeaseEvent } from '../../core/index.ts';
 import { hashText, nodeId, quorumOf, type TenureError } from '../../kernel/index.ts';
 import { Pacer, type KeepAlive, type Link } from '../../runtime/index.ts';
 import type { Engine, RunningEngine } from '../engines/engine.ts';
+import type { Refused } from '../leases/requests.ts';
 import { LeaseService } from '../leases/service.ts';
 import type { Observer } from '../observing/observer.ts';
 import { ClockRates } from './clock-rates.ts';
@@ -14,7 +15,7 @@ import { shortTerm, TRIPS_A_TERM } from './failures.ts';
 import { MemberCalls } from './member-calls.ts';
 import { SUCCESSION } from './options.ts';
 import type { Peers } from './peers.ts';
-import { explainRefusal } from './refusals.ts';
+import { explainRefusal, keptSilent } from './refusals.ts';
 import type { NodeOptions } from './surroundings.ts';
 
 const RAN_OUT = 'ran out: no quorum renewed it in time';
@@ -75,7 +76,7 @@ export class Running {
       alive,
       observer: observer.leases,
       firstNumber,
-      explain: (name, refused) => explainRefusal(name, refused, members(), this.rates.off),
+      explain: (name, refused) => this.#explain(name, refused),
       loss: () => (this.rates.off ? CLOCK_OFF : RAN_OUT),
     });
     this.calls = new MemberCalls({ driver, transport, memberIds, timing: engine.timing, paceOf: (member) => this.rates.paceOf(member) });
@@ -116,6 +117,23 @@ export class Running {
 
   get isAsked(): boolean {
     return this.leases.isAsked || this.calls.isAsked;
+  }
+
+  /** A request that ran out of time though nobody is known to hold the lease may have met members that keep silent: they are asked. */
+  #explain(name: string, refused: Refused): TenureError | Promise<TenureError> {
+    const { engine, members } = this.#ground;
+    const error = explainRefusal(name, refused, members(), this.rates.off);
+    const isOpen = refused.reason === 'silent' || (refused.reason === 'timeout' && refused.holder === null);
+    if (!isOpen || !engine.can.status || this.rates.off || this.driver.isStopped) return error;
+    return this.#ground.alive.during(this.calls.status()).then(
+      (standings) =>
+        keptSilent(
+          name,
+          refused,
+          standings.map(({ silentForMs }) => silentForMs),
+        ) ?? error,
+      () => error,
+    );
   }
 
   /**

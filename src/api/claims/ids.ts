@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KeepAlive } from '../../runtime/index.ts';
+import type { AsyncSequence } from '../sequences.ts';
 import { onAbort } from '../signals.ts';
 import type { Block } from './block-queue.ts';
 
@@ -26,7 +27,7 @@ const BLOCK_MS = 1000;
 /** After so many ids, others have their turn: timers, sockets, the renewal of leases. */
 const IDS_A_TURN = 4096;
 
-export class IdSource implements AsyncIterableIterator<number, undefined> {
+export class IdSource implements AsyncSequence<number> {
   readonly #ground: IdGround;
   readonly #ending = new AbortController();
   /** The next id, and the end of the block it is of: it is not of it any more. */

@@ -8,6 +8,7 @@ import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer } from '../leases/questions.ts';
 import type { AcquireOptions } from '../leases/requests.ts';
 import { LeaderChanges, asLeader, type Leader } from './leader-changes.ts';
+import type { AsyncSequence } from '../sequences.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { Change, WatchOptions } from '../watches/feed.ts';
 
@@ -15,7 +16,7 @@ import type { Change, WatchOptions } from '../watches/feed.ts';
 export interface ElectionGround {
   acquire(name: string, options?: AcquireOptions): Promise<Lease>;
   holder(name: string, options?: SignalOnly): Promise<HolderAnswer>;
-  watch(name: string, options?: WatchOptions): AsyncIterableIterator<Change, undefined>;
+  watch(name: string, options?: WatchOptions): AsyncSequence<Change>;
 }
 
 export interface ElectionOptions {

@@ -3,6 +3,7 @@
  * be told to stop, and its watch would stay open until there are some.
  */
 import type { HolderInfo } from '../leases/questions.ts';
+import type { AsyncSequence } from '../sequences.ts';
 import type { Change } from '../watches/feed.ts';
 
 export interface Leader {
@@ -24,16 +25,16 @@ export type LeaderChange =
 type Result = IteratorResult<LeaderChange, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
-export class LeaderChanges implements AsyncIterableIterator<LeaderChange, undefined> {
-  readonly #open: () => AsyncIterableIterator<Change, undefined>;
-  #watch: AsyncIterableIterator<Change, undefined> | null = null;
+export class LeaderChanges implements AsyncSequence<LeaderChange> {
+  readonly #open: () => AsyncSequence<Change>;
+  #watch: AsyncSequence<Change> | null = null;
   #isKnown = false;
   #isOver = false;
   /** Several readers that wait are answered one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   /** LeaderChanges are made by `observe`. The watch begins with the first question. */
-  constructor(open: () => AsyncIterableIterator<Change, undefined>) {
+  constructor(open: () => AsyncSequence<Change>) {
     this.#open = open;
   }
 
@@ -45,7 +46,7 @@ export class LeaderChanges implements AsyncIterableIterator<LeaderChange, undefi
 
   async return(): Promise<Result> {
     this.#isOver = true;
-    await this.#watch?.return?.();
+    await this.#watch?.return();
     return DONE;
   }
 

@@ -94,7 +94,7 @@ interface RequestGround {
   readonly alive: KeepAlive;
   readonly observer: LeaseObserver;
   /** Why a request came to nothing, and what to do next, in the words of whatever grants leases. */
-  readonly explain: (name: string, refused: Refused) => TenureError;
+  readonly explain: (name: string, refused: Refused) => TenureError | Promise<TenureError>;
 }
 
 export class Requests {

@@ -49,7 +49,7 @@ export interface ServiceGround {
   readonly alive: KeepAlive;
   readonly observer: LeaseObserver;
   /** Why a request came to nothing, and what to do next. */
-  readonly explain: (name: string, refused: Refused) => TenureError;
+  readonly explain: (name: string, refused: Refused) => TenureError | Promise<TenureError>;
   /** How a lease ended that was not given back: what follows "the lease on 'x'". */
   readonly loss: () => string;
   /** Stores data under a lease, where leases have data. */

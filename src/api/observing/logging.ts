@@ -1,8 +1,9 @@
 /**
  * The log of a cell: a logger that the caller brings (pino's shape), and what keeps it readable. A peer that is
- * refused dials again every few seconds; it is logged when the reason is new.
+ * refused dials again every few seconds; it is logged when the reason is new, and strangers have only a few lines (`refusal-budget.ts`).
  */
 import type { TenureError } from '../../kernel/index.ts';
+import { PERIOD_MS, RefusalBudget } from './refusal-budget.ts';
 
 /** What pino, and most others, look like. `fields` are facts for programs, `message` is for people. */
 export interface Logger {
@@ -24,8 +25,11 @@ export class Log {
   readonly #always: object;
   /** Why each peer was refused last. */
   readonly #refusals = new Map<string, string>();
+  readonly #budget: RefusalBudget;
+  #isSumming = false;
 
-  constructor(logger: Logger | undefined, always: object) {
+  constructor(logger: Logger | undefined, always: object, budget: RefusalBudget = new RefusalBudget()) {
+    this.#budget = budget;
     this.#logger = logger;
     this.#always = always;
   }
@@ -53,7 +57,26 @@ export class Log {
     this.#refusals.delete(peer);
     this.#refusals.set(peer, reason);
     if (this.#refusals.size > REMEMBERED_MAX) for (const oldest of this.#refusals.keys()) if (this.#refusals.delete(oldest)) break;
-    this.say('warn', { code: error.code, peer: who, details: error.details }, error.message);
+    this.sumUp();
+    if (this.#budget.grants(machineOf(who), error.code)) {
+      this.say('warn', { code: error.code, peer: who, details: error.details }, error.message);
+      return;
+    }
+    // Told also if nobody comes any more.
+    if (this.#isSumming) return;
+    this.#isSumming = true;
+    setTimeout(() => {
+      this.#isSumming = false;
+      this.sumUp();
+    }, PERIOD_MS).unref();
+  }
+
+  /** Tells how many refusals were not logged one by one, once in a while. */
+  sumUp(): void {
+    const summary = this.#budget.takeSummary();
+    if (summary === null) return;
+    const { refusals, addresses, most } = summary;
+    this.say('warn', { ...summary }, `${refusals} more were refused, from ${addresses} addresses, most from ${most}: too many to log each`);
   }
 
   /** The peer was let in: if it is refused again, that is news. */
@@ -62,10 +85,15 @@ export class Log {
   }
 }
 
+/** Where a connection came from, whatever its port; a member that was dialled is its own. */
+function machineOf(who: string): string {
+  return /^(.+):\d+$/.exec(who)?.[1] ?? who;
+}
+
 /** The member that was dialled; or who it says it is and the machine it came from: its port is another one each time. */
 function peerOf(who: string, error: TenureError): string {
-  const machine = /^(.+):\d+$/.exec(who)?.[1];
-  if (machine === undefined) return who;
+  const machine = machineOf(who);
+  if (machine === who) return who;
   const { id } = error.details;
   return typeof id === 'string' ? `${id} ${machine}` : machine;
 }

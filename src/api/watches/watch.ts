@@ -1,7 +1,8 @@
 /** A watch: an async iterator over the changes of names with one prefix. */
+import type { AsyncSequence } from '../sequences.ts';
 import type { Change, ChangeResult, WatchFeed } from './feed.ts';
 
-export class Watch implements AsyncIterableIterator<Change, undefined> {
+export class Watch implements AsyncSequence<Change> {
   readonly #feed: WatchFeed;
 
   /** Watches are made by `watch`. */

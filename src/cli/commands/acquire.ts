@@ -7,6 +7,7 @@ import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
 import { StoppedBySignal, stopSignals } from '../stop-signals.ts';
 import { glance, holderText, paletteFor, printJson } from '../terminal.ts';
+import { checkTerm, termMsOf, waitMsOf } from '../term.ts';
 import { whoAmI } from '../who-am-i.ts';
 
 interface AcquireFlags extends CellFlags {
@@ -27,7 +28,10 @@ export function acquireCommand(setExit: (code: number) => void): Command {
           'Where the work is a command, use tenure run: it also sees to it that the work ends in time.',
       )
       .argument('<name>', 'the name of the lease')
-      .option('-w, --wait <duration>', 'wait at most this long while another holds it (default: as long as it takes)')
+      .option(
+        '-w, --wait <duration>',
+        'wait at most this long while another holds it, a plain number is seconds (default: as long as it takes)',
+      )
       .option('-n, --nonblock', 'do not wait: exit with 75 if another holds it')
       .option('--term <duration>', 'how long a grant lasts unless renewed (default: the longest there is)')
       .option('--meta <text>', 'a note for whoever asks who holds it (default: user@host and process id)')
@@ -50,11 +54,15 @@ in time (-w), 77 not allowed, 78 bad configuration.`,
       if (flags.nonblock && flags.wait !== undefined) {
         throw new TenureError('TENURE_BAD_ARGUMENT', '-n does not wait and -w does: give one of them');
       }
+      const [termMs, waitMs] = [termMsOf(flags.term), waitMsOf(flags.wait)];
       const stop = stopSignals();
       try {
-        const { client } = await openLeases(flags, { signal: stop.signal });
+        const leases = await openLeases(flags, { signal: stop.signal });
+        const { client } = leases;
         try {
-          setExit(await holdUntilTold(client, name, flags, stop.signal));
+          checkTerm(termMs, leases);
+          const taking = { isTry: flags.nonblock === true || waitMs === 0, waitMs, termMs };
+          setExit(await holdUntilTold(client, name, flags, taking, stop.signal));
         } finally {
           await client.close();
         }
@@ -67,9 +75,17 @@ in time (-w), 77 not allowed, 78 bad configuration.`,
     });
 }
 
-async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFlags, signal: AbortSignal): Promise<number> {
-  const options: AcquireOptions = { signal, meta: flags.meta ?? whoAmI(), ...(flags.term === undefined ? {} : { term: flags.term }) };
-  const lease = await take(client, name, flags, options);
+/** How the lease is asked for. */
+interface Taking {
+  readonly isTry: boolean;
+  readonly waitMs: number | undefined;
+  readonly termMs: number | undefined;
+}
+
+async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFlags, taking: Taking, signal: AbortSignal): Promise<number> {
+  const { termMs } = taking;
+  const options: AcquireOptions = { signal, meta: flags.meta ?? whoAmI(), ...(termMs === undefined ? {} : { term: termMs }) };
+  const lease = await take(client, name, taking, options);
   const { bold, dim } = paletteFor(process.stdout);
   if (flags.json) printJson({ event: 'acquired', name, token: lease.token, remainingMs: Math.round(lease.remainingMs()) });
   else
@@ -87,8 +103,8 @@ async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFl
   return EXIT.ok;
 }
 
-async function take(client: LeaseClient, name: string, flags: AcquireFlags, options: AcquireOptions): Promise<Lease> {
-  if (!flags.nonblock) return client.acquire(name, { ...options, ...(flags.wait === undefined ? {} : { wait: flags.wait }) });
+async function take(client: LeaseClient, name: string, { isTry, waitMs }: Taking, options: AcquireOptions): Promise<Lease> {
+  if (!isTry) return client.acquire(name, { ...options, ...(waitMs === undefined ? {} : { wait: waitMs }) });
   const outcome = await client.tryAcquire(name, options);
   if (outcome.ok) return outcome.lease;
   const { holder, reason, meta } = outcome;

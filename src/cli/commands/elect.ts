@@ -9,7 +9,9 @@ import { openLeases } from '../leases.ts';
 import type { OpenedLeases } from '../opened-leases.ts';
 import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
+import { whenReaderGone } from '../reader-gone.ts';
 import { stopSignals } from '../stop-signals.ts';
+import { checkTerm, termMsOf } from '../term.ts';
 import { holderText, metaText, paletteFor, printJson } from '../terminal.ts';
 import { whoAmI } from '../who-am-i.ts';
 
@@ -33,7 +35,7 @@ resigns and exits with the command's code.
 Examples:
   tenure elect scheduler -- ./scheduler            one of all who run this has a scheduler running
   tenure elect --observe scheduler                 who leads, and whenever that changes
-  tenure elect scheduler --value 10.0.0.7:8080     lead, and tell others where to find us
+  tenure elect scheduler --value 10.0.0.7:8080     lead, and tell others where to find us; also with a command
 
 Exit codes: 0 resigned on a signal, or the command's code, or 128 + signal; 64 usage, 69 no quorum or no store at the start,
 77 not allowed, 78 bad configuration, 126 and 127 as in sh.`;
@@ -66,8 +68,7 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
   if (!process.argv.includes('--')) {
     throw new TenureError('TENURE_BAD_ARGUMENT', 'put -- before the command: tenure elect NAME [options] -- command');
   }
-  const ignored = flags.observe ? '--observe' : flags.value === undefined ? null : '--value';
-  if (ignored !== null) throw new TenureError('TENURE_BAD_ARGUMENT', `${ignored} and a command do not go together: give one of them`);
+  if (flags.observe) throw new TenureError('TENURE_BAD_ARGUMENT', '--observe and a command do not go together: give one of them');
   for (;;) {
     let isLost = false;
     const code = await runUnderLease({
@@ -75,7 +76,8 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
       name,
       command,
       waitMs: undefined,
-      termMs: milliseconds(flags.term),
+      termMs: termMsOf(flags.term),
+      value: flags.value,
       graceMs: milliseconds(flags.grace),
       onLost: 'SIGTERM',
       cgroup: readCgroupWish(flags.cgroup),
@@ -90,17 +92,21 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
 }
 
 async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
+  const termMs = termMsOf(flags.term);
   const stop = stopSignals();
   const leases = await openLeases(flags, { signal: stop.signal });
   const told = new Told(name, flags.json === true);
+  const calm = whenReaderGone(() => stop.stop());
   try {
     await leases.settled();
-    const election = leases.client.elect(name, flags.term === undefined ? {} : { term: flags.term });
+    checkTerm(termMs, leases);
+    const election = leases.client.elect(name, termMs === undefined ? {} : { term: termMs });
     // Both at once: what ends the one with an error ends the other.
     if (flags.observe) await look(election, told, stop.signal);
     else await Promise.all([lookIfTold(election, told, stop.signal), lead(leases, election, flags.value ?? whoAmI(), told, stop.signal)]);
     return EXIT.ok;
   } finally {
+    calm();
     await leases.client.close();
     stop.disarm();
   }

@@ -6,6 +6,7 @@ import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
 import { runUnderLease } from '../run/run.ts';
+import { termMsOf, waitMsOf } from '../term.ts';
 
 interface RunFlags extends CellFlags {
   readonly nonblock?: boolean;
@@ -44,7 +45,7 @@ export function runCommand(setExit: (code: number) => void): Command {
     .argument('<name>', 'what the lease is on: 1 to 255 bytes')
     .argument('<command...>', 'what to run, after --')
     .option('-n, --nonblock', 'do not wait: exit with 75 if another has it')
-    .option('-w, --wait <duration>', 'wait no longer than this: exit with 76')
+    .option('-w, --wait <duration>', 'wait no longer than this, a plain number is seconds: exit with 76; 0 is -n')
     .option('-s, --shared', 'beside other readers, and no writer beside them (where leases can be shared: on stores)')
     .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest there is unless told otherwise')
     .option('-E, --conflict-exit-code <code>', 'exit with this instead of 75')
@@ -65,7 +66,7 @@ export function runCommand(setExit: (code: number) => void): Command {
           command: words,
           mode: flags.shared === true ? 'shared' : 'exclusive',
           waitMs: waitOf(flags),
-          termMs: milliseconds(flags.term),
+          termMs: termMsOf(flags.term),
           graceMs: milliseconds(flags.grace),
           onLost: signalOf(flags.onLost),
           cgroup: readCgroupWish(flags.cgroup),
@@ -90,8 +91,7 @@ function requireDashes(words: readonly string[]): void {
 
 function waitOf({ nonblock, wait }: RunFlags): number | undefined {
   if (nonblock && wait !== undefined) throw usage('-n does not wait and -w does: give one of them');
-  const waitMs = milliseconds(wait);
-  if (waitMs === 0) throw usage('-w 0 would not even look for the lease: -n does not wait');
+  const waitMs = waitMsOf(wait);
   return nonblock ? 0 : waitMs;
 }
 

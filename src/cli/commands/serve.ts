@@ -1,13 +1,15 @@
 /** `tenure serve`: one member of a cell as a daemon, from its start through its silence to a graceful stop. */
-import { rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import { joinCell, type Cell, type JoinOptions } from '../../api/index.ts';
 import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
-import { addMemberOptions, memberConfig, type CellFlags } from '../config.ts';
+import { addMemberOptions, asMember, findSettings, type CellFlags } from '../config.ts';
 import { engineOf } from '../engine-of.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { LOG_LEVELS, openLog, type LogFormat, type LogLevel } from '../log.ts';
+import { looseMode } from '../loose-modes.ts';
+import { packageVersion } from '../package-version.ts';
+import { ReadyFile } from '../ready-file.ts';
 import { StatusLine } from '../status-line.ts';
 import { stopSignals, type StoppedBySignal } from '../stop-signals.ts';
 
@@ -50,7 +52,8 @@ Examples:
 
 Files for systemd, Kubernetes and Docker are in deploy/.
 
-Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 77 not allowed, 78 bad configuration or the port is taken.`,
+Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 71 the disk is full or a name does not resolve yet, 77 not allowed,
+78 bad configuration or the port is taken.`,
     )
     .action(async (flags: ServeFlags) => {
       setExit(await serve(flags));
@@ -58,7 +61,8 @@ Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 77 not allo
 }
 
 async function serve(flags: ServeFlags): Promise<number> {
-  const options = await memberConfig(flags);
+  const found = await findSettings(flags);
+  const options = asMember(found);
   // A log that nobody reads, or that no longer fits on a disk, is no reason to stop voting.
   process.stdout.removeAllListeners('error').on('error', () => {});
   const line = new StatusLine();
@@ -72,6 +76,11 @@ async function serve(flags: ServeFlags): Promise<number> {
     const cell = await joinCell({ ...options, logger: log, ...(flags.history === undefined ? {} : { history: flags.history }) });
     const failed = new AbortController();
     follow(cell, ready, failed, own);
+    const { secretFile, clientSecretFile } = found.settings;
+    for (const path of [secretFile, clientSecretFile, options.dataDir]) {
+      const loose = path === undefined ? null : looseMode(path);
+      if (loose !== null) own.warn({ path }, loose);
+    }
     own.info({ address: options.listen ?? options.members[options.self] }, 'listening');
     const silence = new SilenceNews(cell, silenceMs, own, line);
     await aborted(AbortSignal.any([stop.signal, failed.signal]));
@@ -85,7 +94,7 @@ async function serve(flags: ServeFlags): Promise<number> {
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
     own.fatal({ code: error.code }, error.message);
-    return exitCodeOf(error.code);
+    return exitCodeOf(error);
   } finally {
     line.clear();
     ready.remove();
@@ -104,7 +113,8 @@ function tellOptions(options: JoinOptions, log: Logger): number {
       silence: formatDuration(timing.silenceUs),
       secrets: [options.secret ? 'members' : null, options.clientSecret ? 'clients' : null].filter((who) => who !== null),
       pid: process.pid,
-      version: process.version,
+      version: packageVersion(),
+      runtime: `node ${process.version}`,
     },
     'starting',
   );
@@ -114,8 +124,13 @@ function tellOptions(options: JoinOptions, log: Logger): number {
 /** The cell logs what happens to it; here is what the process around it does about that. */
 function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logger): void {
   cell.on('state', (state) => {
-    if (state === 'ready' || state === 'degraded') ready.write();
-    else ready.remove();
+    try {
+      if (state === 'ready' || state === 'degraded') ready.write();
+      else ready.remove();
+    } catch (error) {
+      // Probes will say that this member does not vote; it does.
+      log.error({}, error instanceof Error ? error.message : String(error));
+    }
   });
   // A service beside leases that has failed is logged; leases go on.
   cell.on('failure', ({ details }) => {
@@ -146,34 +161,6 @@ class SilenceNews {
 
   end(): void {
     clearInterval(this.#timer);
-  }
-}
-
-class ReadyFile {
-  readonly #path: string | undefined;
-  #isThere = false;
-
-  constructor(path: string | undefined) {
-    this.#path = path;
-    if (path === undefined) return;
-    try {
-      // Better now than when nobody looks. What a killed process left behind would be believed.
-      writeFileSync(path, '');
-      rmSync(path);
-    } catch (error) {
-      throw new TenureError('TENURE_BAD_CONFIG', `--ready-file: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-
-  write(): void {
-    if (this.#path === undefined || this.#isThere) return;
-    writeFileSync(this.#path, `${process.pid}\n`);
-    this.#isThere = true;
-  }
-
-  remove(): void {
-    if (this.#path !== undefined && this.#isThere) rmSync(this.#path, { force: true });
-    this.#isThere = false;
   }
 }
 

@@ -31,7 +31,7 @@ Examples:
   tenure status
   tenure status --json | jq -r '.members[] | select(.connected | not) | .id'
 
-Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad configuration.`,
+Exit codes: 0 leases can be granted, 69 they cannot: no majority of the members is reached and votes; 77 not allowed, 78 bad configuration.`,
     )
     .action(async (flags: StatusFlags) => {
       const { cell: name, members: addresses } = await clientConfig(flags);
@@ -43,6 +43,7 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
         address: addresses[id] ?? '',
         connected: stats?.connected ?? false,
         silentForMs: finite(standings[member]?.silentForMs),
+        votes: mayVote(standings[member]),
         isNoting: standings[member]?.isNoting ?? false,
         rttMs: milliseconds(stats?.rttUs),
         offsetMs: milliseconds(stats?.offsetUs),
@@ -56,8 +57,17 @@ Exit codes: 0 a majority is reached, 69 fewer are, 77 not allowed, 78 bad config
       const majority = quorumOf(members.length);
       if (flags.json) printJson({ cell: name, engine, majority, reached, members });
       else print(name, engine, members, reached, majority, standings);
-      setExit(reached >= majority ? EXIT.ok : EXIT.noQuorum);
+      setExit(canGrant(members, majority) ? EXIT.ok : EXIT.noQuorum);
     });
+}
+
+/** Members of some engines do not say whether they vote: those count as if they did. */
+function mayVote(standing: Standing | undefined): boolean {
+  return standing?.reached === true && (standing.silentForMs === 0 || standing.silentForMs === null);
+}
+
+function canGrant(members: readonly MemberStatus[], majority: number): boolean {
+  return members.filter(({ connected, votes }) => connected && votes).length >= majority;
 }
 
 type CellStatus = Awaited<ReturnType<Cell['status']>>[number];
@@ -69,6 +79,7 @@ interface MemberStatus {
   readonly connected: boolean;
   /** 0 for one that votes; null if it did not answer, is silent for ever because its disk failed, or its engine does not tell. */
   readonly silentForMs: number | null;
+  readonly votes: boolean;
   /** It waits for other members to note this start of it; its silence begins then. */
   readonly isNoting: boolean;
   readonly rttMs: number | null;
@@ -100,8 +111,13 @@ function print(
   const isTold = standings.every((one) => !one.reached || one.silentForMs !== null);
   const verdict =
     reached === members.length ? green('all members reached') : reached >= majority ? yellow('a majority is reached') : red('no majority');
+  const voting = members.filter(({ connected, votes }) => connected && votes).length;
+  const grants =
+    reached >= majority && voting < majority
+      ? `, ${red('nothing can be granted yet')}: ${voting} of them ${voting === 1 ? 'votes' : 'vote'}`
+      : '';
   process.stdout.write(
-    `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}\n`,
+    `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}${grants}\n`,
   );
   const hasClaims = members.some(({ claims }) => claims !== null);
   const head = ['MEMBER', 'ADDRESS', 'STATE', ...(hasClaims ? ['CLAIMS'] : []), 'ROUND TRIP', 'CLOCK'].map(dim);

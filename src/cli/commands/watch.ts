@@ -4,6 +4,7 @@ import type { Change } from '../../api/index.ts';
 import { checkName } from '../../kernel/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { openLeases } from '../leases.ts';
+import { whenReaderGone } from '../reader-gone.ts';
 import { stopSignals } from '../stop-signals.ts';
 import { holderText, metaText, paletteFor, printJson } from '../terminal.ts';
 
@@ -44,10 +45,12 @@ Exit codes: 0 ended by a signal, 69 no quorum or no store at the start, 77 not a
       const changes = client.watch(prefix, { exact: flags.exact === true });
       if (stop.signal.aborted) changes.end();
       stop.signal.addEventListener('abort', () => changes.end());
+      const calm = whenReaderGone(() => changes.end());
       for await (const change of changes) {
         if (flags.json) printJson({ at: new Date().toISOString(), ...asJson(change) });
         else process.stdout.write(`${inWords(change)}\n`);
       }
+      calm();
       await client.close();
       stop.disarm();
     });

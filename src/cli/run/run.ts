@@ -5,12 +5,13 @@
 import { writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Lease } from '../../api/index.ts';
-import { formatDuration, spanUs, TenureError, type LeaseMode } from '../../kernel/index.ts';
+import { TenureError, type LeaseMode } from '../../kernel/index.ts';
 import type { CellFlags } from '../config.ts';
 import { connectLimit } from '../connection.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
 import type { OpenedLeases } from '../opened-leases.ts';
+import { checkTerm } from '../term.ts';
 import { whoAmI } from '../who-am-i.ts';
 import type { CgroupWish } from './enclosure.ts';
 import { GuardedCommand, type CommandOutcome } from './guarded-command.ts';
@@ -32,6 +33,8 @@ export interface RunOptions {
   readonly cgroup: CgroupWish;
   readonly conflictCode: number;
   readonly json: boolean;
+  /** What the holder says of itself; user, host and process id unless told otherwise. */
+  readonly value?: string | undefined;
   /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
   readonly onOutcome?: (outcome: CommandOutcome) => void;
 }
@@ -49,7 +52,7 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
   let leases: OpenedLeases | undefined;
   try {
     const startedMs = performance.now();
-    const holder = whoAmI();
+    const holder = options.value ?? whoAmI();
     leases = await openLeases(connectFlags(options), { signal: signals.endsWaiting, name: holder });
     const plan = planOf(leases, options);
     const lease = await take(leases, options, holder, signals.endsWaiting, performance.now() - startedMs);
@@ -82,12 +85,9 @@ function connectFlags({ flags, waitMs }: RunOptions): CellFlags {
   return { ...flags, connectTimeout: `${Math.max(1, Math.min(connectLimit(flags).ms, waitMs))}ms` };
 }
 
-function planOf({ maxTermMs, place }: OpenedLeases, { termMs, graceMs }: RunOptions): Plan {
-  if (termMs !== undefined && termMs > maxTermMs) {
-    const [term, most] = [termMs, maxTermMs].map((ms) => formatDuration(spanUs(ms * 1000)));
-    throw new TenureError('TENURE_BAD_ARGUMENT', `--term ${term} is longer than the longest of this ${place}, ${most}`);
-  }
-  return planFor(termMs ?? maxTermMs, graceMs);
+function planOf(leases: OpenedLeases, { termMs, graceMs }: RunOptions): Plan {
+  checkTerm(termMs, leases);
+  return planFor(termMs ?? leases.maxTermMs, graceMs);
 }
 
 /** The lease, or undefined if another has it and we do not wait. */
@@ -142,7 +142,7 @@ function exitCodeAfter(outcome: CommandOutcome, options: RunOptions): number {
     return outcome.code;
   }
   say(options, { event: 'unguarded', code: outcome.error.code }, outcome.error.message);
-  return exitCodeOf(outcome.error.code);
+  return exitCodeOf(outcome.error);
 }
 
 /** Where there is no cgroup, nobody can tell who has left the process group. */

@@ -103,13 +103,17 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process has this port: stop it, or listen elsewhere',
   EADDRNOTAVAIL: "this address is not this machine's: listen on one that is, or on 0.0.0.0",
   EACCES: 'this port needs rights that the process does not have: use one from 1024 on',
-  ENOTFOUND: 'there is no host of this name',
+  ENOTFOUND: 'there is no host of this name, or not yet',
+  EAI_AGAIN: 'the name service does not answer',
 };
+
+/** What may pass by itself: name services and addresses come up after us, when a machine starts. */
+const MAY_PASS: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
 
 export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): TenureError {
   const why = cause.code ?? 'unknown';
   const message = `cannot listen on ${host}:${port}: ${LISTEN_ADVICE[why] ?? cause.message} (${why})`;
-  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port, why });
+  const error = new TenureError('TENURE_CANNOT_LISTEN', message, { host, port, why, ...(MAY_PASS.has(why) ? { mayPass: true } : {}) });
   error.cause = cause;
   return error;
 }
