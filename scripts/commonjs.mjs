@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /** Optional: whoever wants them installs them beside the package. */
-export const LEFT_OUT = ['ioredis', 'lmdb', 'pg'];
+export const LEFT_OUT = ['@aws-sdk/client-s3', 'ioredis', 'lmdb', 'pg'];
 
 /** By their paths in `dist`. The others are for research, and modules only. */
 export const ENTRIES = ['api/index', 'api/testing', 'api/conformance', 'store/index', 'store/conformance'];

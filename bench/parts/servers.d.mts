@@ -11,4 +11,5 @@ export interface Server {
 
 export function program(name: string): string | null;
 export function startPostgres(settings?: readonly string[], copyOf?: Server, folder?: string): Promise<Server>;
+export function startEtcd(): Promise<Server>;
 export function startRedis(settings?: readonly string[]): Promise<Server>;

@@ -75,7 +75,26 @@ export async function startRedis(settings = []) {
   });
 }
 
-/** @typedef {{ port: number, directory: string, start: () => import('node:child_process').ChildProcess, isReady: () => boolean }} Service */
+/** One member, which speaks JSON over HTTP. */
+export async function startEtcd() {
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-etcd-'));
+  const [port = 0, peer = 0] = await freePorts(2);
+  const [clients, peers] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peer}`];
+  const listening = ['--listen-client-urls', clients, '--advertise-client-urls', clients, '--listen-peer-urls', peers];
+  const cluster = ['--initial-advertise-peer-urls', peers, '--initial-cluster', `default=${peers}`];
+  const options = ['--data-dir', join(directory, 'data'), ...listening, ...cluster];
+  return await serve({
+    port,
+    directory,
+    start: () => spawn(program('etcd') ?? '', options, { cwd: directory, stdio: 'ignore' }),
+    isReady: async () => {
+      const answer = await fetch(`${clients}/health`, { signal: AbortSignal.timeout(1000) }).catch(() => null);
+      return answer?.ok === true && (await answer.text()).includes('true');
+    },
+  });
+}
+
+/** @typedef {{ port: number, directory: string, start: () => import('node:child_process').ChildProcess, isReady: () => boolean | Promise<boolean> }} Service */
 
 /** @param {Service} service @returns {Promise<Server>} */
 async function serve({ port, directory, start, isReady }) {
@@ -98,7 +117,7 @@ async function serve({ port, directory, start, isReady }) {
     if (!hasEnded()) await new Promise((resolve) => child.once('exit', resolve));
   };
   const up = async () => {
-    while (!isReady()) {
+    while (!(await isReady())) {
       // What is left of the one that was killed may still have the port or the memory.
       if (hasEnded()) child = start();
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -2,6 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { TenureError, type OptionTable } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
+import { BlockStore } from './block/store.ts';
+import type { EtcdAddress } from './etcd/gateway.ts';
+import { EtcdStore } from './etcd/store.ts';
 import { FileStore } from './file/store.ts';
 import { memorySpace, MemoryStore } from './memory.ts';
 import { isTableName } from './postgres/statements.ts';
@@ -9,6 +12,7 @@ import { PostgresStore } from './postgres/store.ts';
 import { qualify } from './probe.ts';
 import { RedisStore } from './redis/store.ts';
 import { ReplicatedStore } from './replicated/store.ts';
+import { S3Store } from './s3/store.ts';
 
 export interface OpenStoreOptions extends AccessOptions {
   /**
@@ -47,12 +51,61 @@ const OPENERS: Readonly<Record<string, Opener>> = {
       options,
     );
   },
+  'block:': openBlock,
+  'etcd:': openEtcd,
+  'etcds:': openEtcd,
   'postgres:': openPostgres,
   'postgresql:': openPostgres,
   'redis:': openRedis,
   'rediss:': openRedis,
   'replicated:': openReplicated,
+  's3:': openS3,
 };
+
+async function openBlock(url: URL, options: OpenStoreOptions): Promise<Store> {
+  const settings = settingsOf(url, ['direct', 'bytes']);
+  if (url.hostname !== '' || url.pathname.length < 2) throw bad(url.href, 'a file or a device is block:/// and its whole path');
+  const bytes = settings.get('bytes');
+  if (bytes !== null && !/^[1-9]\d{0,14}$/.test(bytes)) throw bad(url.href, `bytes is how long a file is made, not ${bytes}`);
+  const { create } = options;
+  return await BlockStore.open(
+    {
+      path: decodeURIComponent(url.pathname),
+      url: url.href,
+      ...switchOf(url, settings, 'direct'),
+      ...(bytes === null ? {} : { bytes: Number(bytes) }),
+      ...(create === undefined ? {} : { create }),
+    },
+    options,
+  );
+}
+
+const ETCD_PORT = 2379;
+
+async function openEtcd(url: URL, options: OpenStoreOptions): Promise<Store> {
+  const settings = settingsOf(url, ['also']);
+  const space = decodeURIComponent(url.pathname.replace(/^\/+|\/+$/g, '')) || 'tenure';
+  if (!/^[\w.:/-]{1,64}$/.test(space)) throw bad(url.href, `${space} is no space: up to 64 letters, digits and any of _ . : - /`);
+  if (url.hostname === '') throw bad(url.href, 'it names no server, such as etcd://host:2379/leases');
+  const { create } = options;
+  return await EtcdStore.open(
+    {
+      url: withoutPassword(url),
+      addresses: [url.host, ...settings.getAll('also')].map((text) => addressOf(url, text)),
+      isTls: url.protocol === 'etcds:',
+      space,
+      ...(url.username === '' ? {} : { user: { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) } }),
+      ...(create === undefined ? {} : { create }),
+    },
+    options,
+  );
+}
+
+function addressOf(url: URL, text: string): EtcdAddress {
+  const [, host = '', port] = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (host === '') throw bad(url.href, `${text} is no address, such as host:2379`);
+  return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? ETCD_PORT : Number(port) };
+}
 
 async function openPostgres(url: URL, options: OpenStoreOptions): Promise<Store> {
   const table = url.searchParams.get('table') ?? 'tenure_registers';
@@ -120,6 +173,31 @@ function unitsOf(url: URL): { readonly url: string; readonly shown: string }[] {
   const odd = parsed.find(({ shown }) => NO_UNITS.some((scheme) => shown.startsWith(scheme)));
   if (odd) throw bad(url.href, `${odd.shown} cannot be a unit`);
   return parsed.sort((a, b) => (a.shown < b.shown ? -1 : 1));
+}
+
+async function openS3(url: URL, options: OpenStoreOptions): Promise<Store> {
+  const settings = settingsOf(url, ['endpoint', 'region', 'swap']);
+  const space = decodeURIComponent(url.pathname.replace(/^\/+|\/+$/g, '')) || 'tenure';
+  if (url.hostname === '') throw bad(url.href, 'it names no bucket, such as s3://bucket/leases');
+  if (!/^[\w.:/-]{1,128}$/.test(space)) throw bad(url.href, `${space} is no space: up to 128 letters, digits and any of _ . : - /`);
+  const [endpoint, region] = [settings.get('endpoint'), settings.get('region')];
+  if (endpoint !== null && !URL.canParse(endpoint)) throw bad(url.href, `endpoint is the URL of a server, not ${endpoint}`);
+  const { create } = options;
+  return await S3Store.open(
+    {
+      url: withoutPassword(url),
+      bucket: url.host,
+      space,
+      ...switchOf(url, settings, 'swap'),
+      ...(endpoint === null ? {} : { endpoint }),
+      ...(region === null ? {} : { region }),
+      ...(url.username === ''
+        ? {}
+        : { credentials: { accessKeyId: decodeURIComponent(url.username), secretAccessKey: decodeURIComponent(url.password) } }),
+      ...(create === undefined ? {} : { create }),
+    },
+    options,
+  );
 }
 
 /** The caller closes it. */

@@ -9,7 +9,7 @@
 import { CONTENT_FRAME_BYTES, UNIT_REGISTERS } from '../core/index.ts';
 import { encodeName, encodePrefix, TenureError } from '../kernel/index.ts';
 
-/** The largest value that every store takes. */
+/** The largest value that stores take; one that is made of sectors takes less, and says so. */
 export const VALUE_BYTES_MAX = 65_536;
 
 /** How long an answer is waited for unless the caller says otherwise. */
@@ -59,6 +59,8 @@ export interface Store {
   readonly url: string;
   readonly kind: string;
   readonly can: Capabilities;
+  /** The largest value that this store takes, if that is less than `VALUE_BYTES_MAX`. Enough for every record of a lease. */
+  readonly valueBytesMax?: number;
   /** Why the last `unknown` was one. */
   readonly lastUnknown: TenureError | null;
   /** False if no process lives that relies on anything the store may have lost so far: then a new epoch need not be waited out (rule 23). */

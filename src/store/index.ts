@@ -1,7 +1,9 @@
 /** Stores: shared storage that leases can live on. The conformance suite is imported by its own file, with the tests. */
 export * from './access-times.ts';
+export * from './block/store.ts';
 export * from './contest.ts';
 export * from './contract.ts';
+export * from './etcd/store.ts';
 export * from './file/store.ts';
 export * from './memory.ts';
 export * from './open.ts';
@@ -12,3 +14,4 @@ export * from './record.ts';
 export * from './redis/store.ts';
 export { compactUnits, type UnitsCompaction } from './replicated/compaction.ts';
 export { ReplicatedStore, type UnitReport } from './replicated/store.ts';
+export * from './s3/store.ts';

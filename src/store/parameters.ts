@@ -20,7 +20,7 @@ export interface Parameters {
 }
 
 export const PARAMETERS_KEY = '_tenure/parameters';
-const WAITED_KEY = '_tenure/waited';
+export const WAITED_KEY = '_tenure/waited';
 const FORMAT = 1;
 
 /** Room for five renewals of four accesses each in the two thirds of a term that are left when renewals begin. */
@@ -36,10 +36,16 @@ const DELTA_US: Readonly<Record<string, SpanUs>> = {
   file: spanUs(250_000),
   postgres: spanUs(250_000),
   redis: spanUs(100_000),
+  etcd: spanUs(250_000),
+  block: spanUs(250_000),
+  s3: spanUs(1_000_000),
 };
 
+/** Where accesses are slow and each costs money. */
+const MAX_TERM_US_OF: Readonly<Record<string, SpanUs>> = { s3: spanUs(60_000_000) };
+
 export function defaultParameters(kind: string): Parameters {
-  return { deltaUs: DELTA_US[kind] ?? spanUs(500_000), maxTermUs: MAX_TERM_US, rateErrorPpm: RATE_ERROR_PPM };
+  return { deltaUs: DELTA_US[kind] ?? spanUs(500_000), maxTermUs: MAX_TERM_US_OF[kind] ?? MAX_TERM_US, rateErrorPpm: RATE_ERROR_PPM };
 }
 
 /** The parameters of this store; null before anyone wrote them. */

@@ -13,6 +13,8 @@ export const STORE_RECORD_KINDS = {
   waited: 3,
   /** One version of one key, in a directory. */
   version: 5,
+  /** One register, on a device. */
+  sector: 6,
 } as const;
 
 export type StoreRecordKind = keyof typeof STORE_RECORD_KINDS;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaseServiceConformance } from '../../src/api/conformance.ts';
-import { program, startPostgres, startRedis, type Server } from '../store/servers.ts';
+import { program, startEtcd, startPostgres, startRedis, type Server } from '../store/servers.ts';
 import { runProcess } from './run-process.ts';
 import { setUpStore, storeDirectory, storePlace } from './storage-places.ts';
 
@@ -46,6 +46,20 @@ describe.each([
   });
 });
 
+describe('a file of sectors', () => {
+  const { path, remove } = storeDirectory();
+  // One machine reads its own caches.
+  const url = `block://${path}/leases?bytes=67108864&direct=off`;
+  beforeAll(() => setUpStore(url));
+  afterAll(remove);
+  claimLeaving(() => url);
+  leaseServiceConformance({
+    test: it.concurrent,
+    open: async () => storePlace(url, { processes: true, isPlain: true }),
+    can: { ...STORAGE, watch: false, list: false, crash: true },
+  });
+});
+
 /** The URL of a server that is there for all tests of this block. */
 function served(start: () => Promise<Server>, urlOf: (port: number) => string): () => string {
   let server: Server | undefined;
@@ -61,6 +75,16 @@ function served(start: () => Promise<Server>, urlOf: (port: number) => string): 
 
 describe.skipIf(program('postgres') === null)('PostgreSQL', () => {
   const url = served(startPostgres, (port) => `postgres://postgres@127.0.0.1:${port}/postgres`);
+  claimLeaving(url);
+  leaseServiceConformance({
+    test: it.concurrent,
+    open: async () => storePlace(url(), { processes: true }),
+    can: { ...STORAGE, crash: true },
+  });
+});
+
+describe.skipIf(program('etcd') === null)('etcd', () => {
+  const url = served(startEtcd, (port) => `etcd://127.0.0.1:${port}/leases`);
   claimLeaving(url);
   leaseServiceConformance({
     test: it.concurrent,

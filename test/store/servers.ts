@@ -1,2 +1,2 @@
 /** Real servers for tests; benches have the same. */
-export { program, startPostgres, startRedis, type Server } from '../../bench/parts/servers.mjs';
+export { program, startEtcd, startPostgres, startRedis, type Server } from '../../bench/parts/servers.mjs';
