@@ -99,7 +99,7 @@ function begin() {
       had[mode === 'shared' ? 'shared' : 'exclusive']++;
       if (performance.now() < nextKillMs) return;
       nextKillMs += killEveryMs;
-      setTimeout(() => kill(part, journal), Math.random() * KILL_AFTER_MS_MAX);
+      setTimeout(() => void kill(part, journal), Math.random() * KILL_AFTER_MS_MAX);
     },
   });
   return { part, journal };

@@ -109,7 +109,7 @@ export class BlockStore implements Store {
   async close(): Promise<void> {
     if (!this.#gate.close()) return;
     // A file that is closed under a write could be another one when the write comes to it. Nobody waits for what hangs.
-    const ended = Promise.allSettled([...this.#underWay]).then(async () => await this.#sectors.close());
+    const ended = Promise.allSettled(this.#underWay).then(async () => await this.#sectors.close());
     if (this.#underWay.size === 0) await ended;
   }
 

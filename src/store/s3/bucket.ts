@@ -15,7 +15,7 @@ export interface BucketOptions {
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
-export interface Found {
+export interface FoundObject {
   readonly value: Uint8Array;
   /** Without quotes: some servers match only that. */
   readonly tag: string;
@@ -61,7 +61,7 @@ export class Bucket {
     this.#client.destroy();
   }
 
-  async get(call: Call, Key: string): Promise<Found | null> {
+  async get(call: Call, Key: string): Promise<FoundObject | null> {
     call.goOn();
     try {
       const { Body, ETag = '' } = await this.#client.send(
@@ -78,15 +78,15 @@ export class Bucket {
   /** Null deletes. An unconditional write that fails throws `Unanswered`. */
   async put(call: Call, Key: string, body: Uint8Array | null, { ifNone, ifMatch }: Conditions): Promise<PutOutcome> {
     call.goOn();
-    const { bucket: Bucket } = this.#options;
+    const where = { Bucket: this.#options.bucket, Key };
     const isConditional = ifNone === true || ifMatch !== undefined;
     try {
       if (body === null) {
-        await this.#client.send(new this.#sdk.DeleteObjectCommand({ Bucket, Key }), signalOf(call));
+        await this.#client.send(new this.#sdk.DeleteObjectCommand(where), signalOf(call));
         return 'done';
       }
       const condition = ifNone === true ? { IfNoneMatch: '*' } : ifMatch === undefined ? {} : { IfMatch: ifMatch };
-      await this.#client.send(new this.#sdk.PutObjectCommand({ Bucket, Key, Body: body, ...condition }), signalOf(call));
+      await this.#client.send(new this.#sdk.PutObjectCommand({ ...where, Body: body, ...condition }), signalOf(call));
       return 'done';
     } catch (error) {
       const status = statusOf(error);

@@ -22,7 +22,7 @@ import {
 import { conflicting, storeReplaced, unsupportedByStore } from '../failures.ts';
 import { Gate, Unanswered, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
-import { Bucket, type BucketOptions, type Conditions, type Found } from './bucket.ts';
+import { Bucket, type BucketOptions, type Conditions, type FoundObject } from './bucket.ts';
 
 export interface S3StoreOptions extends BucketOptions {
   /** What the keys of all objects begin with. */
@@ -115,7 +115,7 @@ export class S3Store implements Store {
   }
 
   /** A race that was lost may be answered with an error of the server. What is in the object tells, unless it is as it was: then the write may come yet. */
-  async #reconcile(call: Call, key: string, body: Uint8Array, before: Found | null): Promise<SwapOutcome> {
+  async #reconcile(call: Call, key: string, body: Uint8Array, before: FoundObject | null): Promise<SwapOutcome> {
     for (let looks = 0; looks < RECONCILIATIONS; looks++) {
       const found = await this.#look(call, key);
       if (found !== null && equalValues(found.value, body)) return 'won';
@@ -190,13 +190,13 @@ export class S3Store implements Store {
     identityIn(this.#identity);
   }
 
-  async #get(call: Call, key: string): Promise<Found | null> {
+  async #get(call: Call, key: string): Promise<FoundObject | null> {
     const found = await this.#look(call, key);
     return found !== null && isErased(found.value) ? null : found;
   }
 
   /** What is erased included. */
-  async #look(call: Call, key: string): Promise<Found | null> {
+  async #look(call: Call, key: string): Promise<FoundObject | null> {
     return await this.#bucket.get(call, this.#keyOf(key));
   }
 
@@ -223,7 +223,7 @@ function isErased(value: Uint8Array): boolean {
   return value.length === ERASED.length + 12 && ERASED.equals(value.subarray(0, ERASED.length));
 }
 
-function valueOf(found: Found | null): Uint8Array | null {
+function valueOf(found: FoundObject | null): Uint8Array | null {
   return found === null || isErased(found.value) ? null : found.value;
 }
 
