@@ -114,10 +114,11 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     }
   }
 
-  /** A rank of this process. */
-  rankOf(count: number): Stamp {
+  /** A rank of this process. Its ventures have ranks of their own: two of them may propose different values for the same register. */
+  rankOf(count: number, venture = 0): Stamp {
     const { incarnation, self } = this.boot;
-    return { count, incarnation: this.rules.freshRanks ? incarnation : (self as number as typeof incarnation), op: 0 };
+    if (!this.rules.freshRanks) return { count, incarnation: self as number as typeof incarnation, op: 0 };
+    return { count, incarnation, op: venture };
   }
 
   // ── Operations ─────────────────────────────────────────────────────────────────────────────────────

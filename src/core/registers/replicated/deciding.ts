@@ -47,7 +47,7 @@ export function continueDecision(decision: Deciding, outcome: Outcome, core: Ven
     case 'looking':
       if (content !== null && content.value !== null) return core.ended(number, { kind: 'decided', op, value: content.value }, step);
       if (!core.leads && core.rules.leaderDecides) return rest(decision, core, step);
-      decision.rank = core.rankOf(++decision.count);
+      decision.rank = core.rankOf(++decision.count, number);
       decision.stage = 'reading';
       core.begin(number, { kind: 'rank-read', at, rank: decision.rank }, step);
       return;

@@ -13,8 +13,8 @@ export interface VentureGround {
   readonly tasks: UnitTasks<UnitsStep>;
   /** Whether this process leads. */
   readonly leads: boolean;
-  /** A rank of this process. */
-  rankOf(count: number): Stamp;
+  /** A rank of this process, and of this venture alone. */
+  rankOf(count: number, venture: number): Stamp;
   /** An operation of the venture. Its number. */
   begin(venture: number, wish: Wish, step: UnitsStep): number;
   /** The venture has come to its end. */

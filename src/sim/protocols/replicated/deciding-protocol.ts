@@ -24,7 +24,7 @@ export const rankedConsensus: UnitsSim = {
 const NEXT = 0;
 const LEAD = 1;
 const OWE = 2;
-/** Of a world. Whoever comes back proposes in the same ones. */
+/** Of a world. Everybody proposes in the same ones, and more than once. */
 const INSTANCES = 6;
 
 class DecidingUser implements User<UnitsEvent> {
@@ -33,7 +33,8 @@ class DecidingUser implements User<UnitsEvent> {
   readonly #keeper: UnitsKeeper;
   /** Operations, and what each is to decide. */
   readonly #underWay = new Map<number, number>();
-  readonly #begun = new Set<number>();
+  /** What this process has heard; the same again is nothing new. */
+  readonly #heard = new Map<number, string>();
   #owed = 0;
   #ops = 0;
 
@@ -69,8 +70,6 @@ class DecidingUser implements User<UnitsEvent> {
 
   #begin(instance: number): number {
     const desk = this.#desk;
-    if (this.#begun.has(instance)) return 0;
-    this.#begun.add(instance);
     const op = ++this.#ops;
     const value = `${desk.incarnation}.${op}`;
     this.#underWay.set(op, instance);
@@ -88,7 +87,8 @@ class DecidingUser implements User<UnitsEvent> {
     const desk = this.#desk;
     const value = decodeName(event.value, 0, event.value.length) ?? '';
     desk.sometimes(value === `${desk.incarnation}.${op}` ? 'decision' : 'decision-of-another');
-    desk.record({ kind: 'decided', instance, value });
+    if (this.#heard.get(instance) !== value) desk.record({ kind: 'decided', instance, value });
+    this.#heard.set(instance, value);
     if (op === this.#owed) desk.done();
   }
 
