@@ -3,7 +3,7 @@
  * and writing are apart, so that two at once would lose a count. The count, every exit code and the order of tokens must be
  * exact. `--shells N`, `--times N`, `--term MS`, `--json`; exit 1 if anything is not.
  *
- * With `--store file`, `file:FOLDER`, `postgres` or `redis` it is processes that count, under leases of a store, and processes that are killed; a server is killed
+ * With `--store file`, `file:FOLDER`, `replicated`, `postgres` or `redis` it is processes that count, under leases of a store, and processes that are killed; a server is killed
  * and restarted once. `--plain` (a directory without compare-and-set), `--processes N`, `--times N`, `--kills N`, `--term MS`, `--delta MS`.
  */
 import { spawn } from 'node:child_process';
@@ -41,9 +41,11 @@ if (!numbers.every((number) => Number.isInteger(number) && number > 0)) {
   process.exit(64);
 }
 if (values.store !== undefined) {
-  const isDirectory = /^file(?:$|:.)/.test(values.store);
+  const isDirectory = /^(?:replicated$|file(?:$|:.))/.test(values.store);
   if (!(isDirectory || ((values.store === 'postgres' || values.store === 'redis') && !values.plain))) {
-    process.stderr.write('bench/counter.mjs: --store is file, file:FOLDER, postgres or redis, and --plain is for directories\n');
+    process.stderr.write(
+      'bench/counter.mjs: --store is file, file:FOLDER, replicated, postgres or redis, and --plain is for directories\n',
+    );
     process.exit(64);
   }
   const { countOnStore, storeCountInWords, isExact } = await import('./parts/store-count.mjs');

@@ -1,12 +1,14 @@
 /**
  * Several processes count in one plain file under a lease of a store, while they are killed at random and, if the store has a server, that is killed and
- * started again once. The count must be exact, tokens must rise, and no two processes may have worked at the same time.
+ * started again once; of a replicated store one unit is made unwritable for a while, and another wiped and repaired. The count must be exact, tokens must
+ * rise, and no two processes may have worked at the same time.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { connectForRepair } from '../../dist/store/by-url.js';
 import { initParameters, openStore } from '../../dist/store/index.js';
 import { spanUs } from '../../dist/kernel/index.js';
 import { readCount, writeCount } from './count-file.mjs';
@@ -36,9 +38,41 @@ async function placeOf(store, plain, folder) {
     const server = await startRedis(['--appendonly', 'yes']);
     return { url: `redis://127.0.0.1:${server.port}/0`, server };
   }
+  if (store === 'replicated') return replicatedPlace(plain, folder);
   const directory = join(folder, 'store');
   mkdirSync(directory);
   return { url: `${pathToFileURL(directory).href}${plain ? '?swap=off' : ''}`, server: null };
+}
+
+/** How long a unit cannot be written to. */
+const UNWRITABLE_MS = 1500;
+
+/**
+ * Three directories. What a server would go through, two of them do.
+ * @param {boolean} plain @param {string} folder
+ */
+function replicatedPlace(plain, folder) {
+  const units = ['unit-0', 'unit-1', 'unit-2'].map((name) => join(folder, name));
+  for (const unit of units) mkdirSync(unit);
+  const url = `replicated:?${units.map((unit) => `unit=${pathToFileURL(unit).href}${plain ? '?swap=off' : ''}`).join('&')}`;
+  const [first = '', second = ''] = units;
+  const trouble = {
+    async restart() {
+      // Nothing can be written where drafts have no place.
+      renameSync(join(first, 'new'), join(first, 'new.away'));
+      await sleep(UNWRITABLE_MS);
+      renameSync(join(first, 'new.away'), join(first, 'new'));
+      for (const name of readdirSync(second)) rmSync(join(second, name), { recursive: true, force: true });
+      const store = await connectForRepair(url);
+      try {
+        await store.repair(`${pathToFileURL(second).href}${plain ? '?swap=off' : ''}`, { timeoutMs: 60_000 });
+      } finally {
+        await store.close();
+      }
+    },
+    async stop() {},
+  };
+  return { url, server: trouble };
 }
 
 /** @param {Wanted} wanted */
@@ -51,7 +85,13 @@ export async function countOnStore({ store, plain, processes, times, termMs, del
     await setUp(url, termMs, deltaMs);
     const run = new Counting({ url, folder, termMs, processes, expected: processes * times, killsWanted, server });
     const result = await run.result();
-    return { store: store.replace(/:.*/, ''), path: plain ? 'plain registers' : 'compare-and-set', processes, times, ...result };
+    return {
+      store: store.replace(/:.*/, ''),
+      path: plain || store === 'replicated' ? 'plain registers' : 'compare-and-set',
+      processes,
+      times,
+      ...result,
+    };
   } finally {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -90,7 +130,9 @@ export function storeCountInWords(result) {
     seconds,
     loadAfter,
   } = result;
-  const server = serverRestarts > 0 ? ', the server killed and restarted' : '';
+  const trouble =
+    store === 'replicated' ? ', one unit unwritable for a while, another wiped and repaired' : ', the server killed and restarted';
+  const server = serverRestarts > 0 ? trouble : '';
   return (
     `${store} (${path}), ${processes} processes x ${times} increments: counted ${counted} of ${expected}, overlaps=${overlaps}\n` +
     `tokens ${tokensRise ? 'rise' : 'DO NOT RISE'}; ${grants} grants, ${kills} processes killed (${killedAtWork} at work)${server}; ${seconds} s, load ${loadAfter}`
@@ -114,7 +156,7 @@ class Counting {
 
   /**
    * @param {{ url: string, folder: string, termMs: number, processes: number, expected: number, killsWanted: number,
-   *   server: import('./servers.d.mts').Server | null }} options
+   *   server: { restart: () => Promise<void> } | null }} options
    */
   constructor(options) {
     this.#options = options;

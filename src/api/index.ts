@@ -23,6 +23,7 @@ export { BUCKETS_MS, type CellCounters, type HistogramSnapshot, type PeerCounter
 export { observe, type Origin, type TenureChannel, type TenureEvents } from './observing/diagnostics.ts';
 export type { HistoryOptions } from './observing/history-file.ts';
 export type { Logger } from './observing/logging.ts';
+export type { DecideOptions } from './storage/decisions.ts';
 export { openStorage } from './storage/open.ts';
 export type { StorageEngineName, StorageOptions } from './storage/options.ts';
 export type { LeaseStorage, StorageEvents } from './storage/storage.ts';

@@ -31,12 +31,16 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   ls: { summary: 'list the leases that are held', load: async () => (await import('./commands/ls.ts')).lsCommand },
   watch: { summary: 'tell of changes of leases', load: async () => (await import('./commands/watch.ts')).watchCommand },
   claim: { summary: 'claim integers that nobody else will ever get', load: async () => (await import('./commands/claim.ts')).claimCommand },
+  decide: {
+    summary: 'decide a value once and for ever, in a store',
+    load: async () => (await import('./commands/decide.ts')).decideCommand,
+  },
   status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
   bootstrap: {
     summary: 'begin a brand-new cell, or its claims',
     load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
   },
-  store: { summary: 'set up, examine and clear a store', load: async () => (await import('./commands/store.ts')).storeCommand },
+  store: { summary: 'set up, examine, repair and clear a store', load: async () => (await import('./commands/store.ts')).storeCommand },
   demo: { summary: 'a cell to look at and to break, on this machine', load: async () => (await import('./commands/demo.ts')).demoCommand },
   sim: {
     summary: 'run a protocol through thousands of faulty worlds',

@@ -4,6 +4,7 @@ export * from './block/store.ts';
 export * from './contest.ts';
 export * from './contract.ts';
 export * from './etcd/store.ts';
+export { deciderOn, type Decider } from './deciding.ts';
 export * from './file/store.ts';
 export * from './memory.ts';
 export * from './open.ts';

@@ -11,6 +11,7 @@ import type { LeaseDriver } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import { tellName } from '../leases/questions.ts';
 import { LeaseService } from '../leases/service.ts';
+import { Decisions } from './decisions.ts';
 import { STORE_UNIT, type StorageEngine, type StorageLeaseCore } from './engine.ts';
 import { Epochs } from './epochs.ts';
 import { explainStorageRefusal, NOT_RENEWED, storageClosed, syncFailure } from './failures.ts';
@@ -52,6 +53,7 @@ export class StorageNode {
   readonly alive: KeepAlive = new KeepAlive();
   readonly engine: StorageEngine;
   readonly leases: LeaseService;
+  readonly decisions: Decisions;
   readonly observer: StorageObserver;
   readonly fetches: Fetches;
   readonly #options: StorageNodeOptions;
@@ -133,6 +135,7 @@ export class StorageNode {
         this.#driver.command({ kind: 'sync', lease, name: nameBytes, data, number });
       },
     });
+    this.decisions = new Decisions({ store, acquire: (name, wanted) => this.leases.acquire(name, wanted) });
     this.#lookouts = new Lookouts({
       surveys: this.#surveys,
       clocks,
@@ -330,6 +333,7 @@ export class StorageNode {
 
   async #leave(timeoutUs: number | undefined): Promise<void> {
     const { store, isOwned } = this.#options;
+    this.decisions.close();
     await this.leases.close(storageClosed(), timeoutUs);
     await this.#letGo();
     this.#stop();
@@ -349,6 +353,7 @@ export class StorageNode {
   }
 
   #stop(): void {
+    this.decisions.close();
     this.fetches.failAll(storageClosed());
     this.#lookouts.stop();
     this.#epochs.stop();

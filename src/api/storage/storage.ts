@@ -9,6 +9,7 @@ import type { AcquireOptions, TryResult } from '../leases/requests.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
+import type { DecideOptions } from './decisions.ts';
 import { storageClosed, unsureOfHolder } from './failures.ts';
 import type { StoredData } from './fetches.ts';
 import type { StorageNode } from './node.ts';
@@ -88,6 +89,15 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
 
   async acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]> {
     return this.#node.alive.during(this.#node.open().acquireAll(names, options));
+  }
+
+  /**
+   * The one decided value of a key, for ever: this one, or what another proposed before. Safe at all times; where the store cannot compare and set it takes
+   * a process that leads for a moment.
+   */
+  async decide(key: string, value: Uint8Array | string, options?: DecideOptions): Promise<Uint8Array> {
+    this.#node.open();
+    return this.#node.alive.during(this.#node.decisions.decide(key, value, options));
   }
 
   elect(name: string, options?: ElectionOptions): Election {

@@ -1,8 +1,17 @@
 /** Registers over several units of storage: replicated, ranked, and consensus on top. */
-export { CONTENT_FRAME_BYTES, covers, decodeContent, merged, type RegisterContent, type Stamp } from './contents.ts';
+export {
+  CONTENT_FRAME_BYTES,
+  covers,
+  decodeContent,
+  encodeContent,
+  merged,
+  type RegisterContent,
+  type Stamp,
+  type StampedContent,
+} from './contents.ts';
 export { UnitsCore } from './core.ts';
 export * from './dialogue.ts';
-export { MARK_KEY, placeOfKey, UNIT_REGISTERS, WHOLE_KEY } from './keys.ts';
+export { MARK_KEY, placeOf, placeOfKey, recordKeyOf, UNIT_REGISTERS, WHOLE_KEY } from './keys.ts';
 export { decodeMark, decodeWhole, encodeMark, encodeWhole, isSameText, type UnitMark } from './marks.ts';
 export * from './rules.ts';
 export type { UnitsConfig, UnitStanding } from './unit-tasks.ts';
