@@ -1,4 +1,4 @@
-/** Leases on real stores keep what every lease service has to: in memory, in directories, in PostgreSQL, in Redis, and on several of them at once. */
+/** Leases on real stores keep what every lease service has to: in memory, in directories, in PostgreSQL and in Redis. */
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaseServiceConformance } from '../../src/api/conformance.ts';
@@ -99,40 +99,6 @@ describe.skipIf(program('redis-server') === null)('Redis', () => {
   leaseServiceConformance({
     test: it.concurrent,
     open: async () => storePlace(url(), { processes: true }),
-    can: { ...STORAGE, crash: true },
-  });
-});
-
-describe('three directories as one store', () => {
-  const directories = Array.from({ length: 3 }, () => storeDirectory());
-  const url = `replicated:?${directories.map(({ path }) => `unit=file://${path}`).join('&')}`;
-  beforeAll(() => setUpStore(url));
-  afterAll(() => directories.forEach(({ remove }) => remove()));
-  claimLeaving(() => url);
-  leaseServiceConformance({
-    test: it.concurrent,
-    open: async () => storePlace(url, { processes: true, isPlain: true }),
-    can: { ...STORAGE, crash: true },
-  });
-});
-
-describe.skipIf(program('postgres') === null || program('redis-server') === null)('a directory, PostgreSQL and Redis as one store', () => {
-  const { path, remove } = storeDirectory();
-  const servers: Server[] = [];
-  let url = '';
-  beforeAll(async () => {
-    servers.push(...(await Promise.all([startPostgres(), startRedis()])));
-    const [postgres, redis] = servers.map(({ port }) => port);
-    url = `replicated:?unit=file://${path}&unit=postgres://postgres@127.0.0.1:${postgres}/postgres&unit=redis://127.0.0.1:${redis}/0`;
-    await setUpStore(url);
-  }, 60_000);
-  afterAll(async () => {
-    await Promise.all(servers.map((server) => server.stop()));
-    remove();
-  });
-  leaseServiceConformance({
-    test: it.concurrent,
-    open: async () => storePlace(url, { processes: true, isPlain: true }),
     can: { ...STORAGE, crash: true },
   });
 });

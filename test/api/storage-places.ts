@@ -15,11 +15,18 @@ import { runProcess, type RunningProcess } from './run-process.ts';
 const PARAMETERS = { deltaUs: spanUs(100_000), maxTermUs: spanUs(7_000_000), rateErrorPpm: 100_000 };
 const MAX_TERM_MS = PARAMETERS.maxTermUs / 1000;
 
-const TRAITS = {
-  maxTermMs: MAX_TERM_MS,
-  takeOverMs: takeOverUs(deriveStorageTiming(PARAMETERS)) / 1000 + 2000,
-  unreachableCode: 'TENURE_STORE_UNREACHABLE',
-};
+/** One operation is a dozen accesses to units. */
+const SLOW_PARAMETERS = { ...PARAMETERS, deltaUs: spanUs(200_000) };
+
+function traitsOf(parameters: typeof PARAMETERS): Pick<LeasePlace, 'maxTermMs' | 'takeOverMs' | 'unreachableCode'> {
+  return {
+    maxTermMs: MAX_TERM_MS,
+    takeOverMs: takeOverUs(deriveStorageTiming(parameters)) / 1000 + 2000,
+    unreachableCode: 'TENURE_STORE_UNREACHABLE',
+  };
+}
+
+const TRAITS = traitsOf(PARAMETERS);
 
 export async function virtualStorage(engine: StorageEngineName): Promise<LeasePlace> {
   const storage = await testStorage({ engine, delta: '100ms', maxTerm: MAX_TERM_MS });
@@ -65,14 +72,17 @@ function severable(store: Store): { store: Store; isCut: boolean } {
 }
 
 /** A place on a store that is there for many tests. With `processes`, holders are processes of their own. */
-export function storePlace(url: string, { processes, isPlain = false }: { processes: boolean; isPlain?: boolean }): LeasePlace {
+export function storePlace(
+  url: string,
+  { processes, isPlain = false, isSlow = false }: { processes: boolean; isPlain?: boolean; isSlow?: boolean },
+): LeasePlace {
   const clients = new Map<unknown, { storage: LeaseStorage; store: Store; severed: { isCut: boolean } }>();
   const holders: RunningProcess[] = [];
   const place: LeasePlace = {
-    ...TRAITS,
+    ...traitsOf(isSlow ? SLOW_PARAMETERS : PARAMETERS),
     isUnsureOfOthers: isPlain,
     // More than are asked about at once. On plain registers each has more to write and to wait for; a directory is synced on a disk that other tests use as well.
-    listLength: processes || isPlain ? 80 : 700,
+    listLength: isSlow ? 20 : processes || isPlain ? 80 : 700,
     async client() {
       const store = await openStore(url);
       const severed = severable(store);
@@ -109,10 +119,13 @@ export function storePlace(url: string, { processes, isPlain = false }: { proces
 }
 
 /** Sets a store up for the tests: parameters, and an epoch that need not be waited out. */
-export async function setUpStore(url: string, engine: StorageEngineName = 'compare-and-set'): Promise<void> {
+export async function setUpStore(url: string, engine: StorageEngineName = 'compare-and-set', isSlow = false): Promise<void> {
   const store = await openStore(url, { create: 'init' });
   try {
-    await initParameters(store, { ...PARAMETERS, ...(store.can.swap && engine === 'plain' ? { isPlain: true } : {}) });
+    await initParameters(store, {
+      ...(isSlow ? SLOW_PARAMETERS : PARAMETERS),
+      ...(store.can.swap && engine === 'plain' ? { isPlain: true } : {}),
+    });
     await noteWaitedOut(store, await store.epoch());
   } finally {
     await store.close();

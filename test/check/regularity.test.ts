@@ -313,3 +313,22 @@ describe('the regularity referee against the definition', () => {
     expect(reached).toBeGreaterThan(50);
   });
 });
+
+describe('told that registers are atomic, it', () => {
+  const atomic = (): RegularityReferee => new RegularityReferee({ isAtomic: true });
+
+  it('rejects new and then old during one write', () => {
+    const records = [...done(a, 1, 'v'), b.writes(1, 'w'), ...seen(c, 1, 'w'), ...seen(c, 2, 'v')];
+    expect(verdicts(new RegularityReferee(), records)).toEqual([]);
+    expect(verdicts(atomic(), records)).toEqual(['atomicity@70']);
+  });
+
+  it('rejects null after a read has returned a write that is under way', () => {
+    expect(verdicts(atomic(), [b.writes(1, 'w'), ...seen(c, 1, 'w'), ...seen(d, 1, null)])).toEqual(['atomicity@50']);
+  });
+
+  it('accepts old and then new, and either of two writes that were read by nobody yet', () => {
+    const records = [...done(a, 1, 'v'), b.writes(1, 'w'), ...seen(c, 1, 'v'), ...seen(d, 1, 'w'), b.wrote(1), ...seen(c, 2, 'w')];
+    expect(verdicts(atomic(), records)).toEqual([]);
+  });
+});

@@ -18,6 +18,8 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
       'leader: host-1 \\(warming up\\)\nleader: host-1 \\(serving, token true\\)\nno leader\n' +
       'leader: host-2 \\(warming up\\)\nleader: host-2 \\(serving, token true\\)\n(?:no leader\nin the end: nobody|in the end: nobody(?:\nno leader)?)\n$',
   ),
+  'volume-owners.ts':
+    /^first owns the volume with number 1\nfirst writes under a light lease: true\nsecond owns the volume with number 2\nsecond writes: true\nfirst writes again: false\n$/,
   'fenced-write.ts': /^the new holder writes: true\nthe old holder writes: false\nbalance 100\n$/,
   'transfer.ts': /^alice 80, bob 120\n$/,
   'job-test.ts': /^(?:#|ℹ) pass 1$[^]*^(?:#|ℹ) fail 0$/m,

@@ -24,11 +24,11 @@ export interface DecisionGround {
   acquire(name: string, options: AcquireOptions): Promise<Lease>;
 }
 
-export class Decisions {
+export class StoreDecisions {
   readonly #ground: DecisionGround;
   #decider: Decider | null = null;
   readonly #ending = new AbortController();
-  /** Decisions that are waited for, and what ends the campaign when there are none. */
+  /** StoreDecisions that are waited for, and what ends the campaign when there are none. */
   #underWay = 0;
   #campaign: AbortController | null = null;
 

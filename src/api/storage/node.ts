@@ -11,7 +11,7 @@ import type { LeaseDriver } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import { tellName } from '../leases/questions.ts';
 import { LeaseService } from '../leases/service.ts';
-import { Decisions } from './decisions.ts';
+import { StoreDecisions } from './decisions.ts';
 import { STORE_UNIT, type StorageEngine, type StorageLeaseCore } from './engine.ts';
 import { Epochs } from './epochs.ts';
 import { explainStorageRefusal, NOT_RENEWED, storageClosed, syncFailure } from './failures.ts';
@@ -53,7 +53,7 @@ export class StorageNode {
   readonly alive: KeepAlive = new KeepAlive();
   readonly engine: StorageEngine;
   readonly leases: LeaseService;
-  readonly decisions: Decisions;
+  readonly decisions: StoreDecisions;
   readonly observer: StorageObserver;
   readonly fetches: Fetches;
   readonly #options: StorageNodeOptions;
@@ -135,7 +135,7 @@ export class StorageNode {
         this.#driver.command({ kind: 'sync', lease, name: nameBytes, data, number });
       },
     });
-    this.decisions = new Decisions({ store, acquire: (name, wanted) => this.leases.acquire(name, wanted) });
+    this.decisions = new StoreDecisions({ store, acquire: (name, wanted) => this.leases.acquire(name, wanted) });
     this.#lookouts = new Lookouts({
       surveys: this.#surveys,
       clocks,
