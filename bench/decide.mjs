@@ -69,7 +69,7 @@ async function decideOn(name, makeUrl) {
     );
     // Whoever comes last hears of everything.
     ends.push(await heardBy(url, 'last', keys, false));
-    const values = keys.map((key) => new Set(ends.flatMap(({ heard }) => heard.filter(([of]) => of === key).map(([, value]) => value))));
+    const decided = keys.map((key) => new Set(ends.flatMap(({ heard }) => heard.filter(([of]) => of === key).map(([, value]) => value))));
     return {
       name,
       processes,
@@ -77,7 +77,7 @@ async function decideOn(name, makeUrl) {
       failed: ends.filter(({ isWrong }) => isWrong).length,
       keys: keyCount,
       answers: ends.reduce((sum, { heard }) => sum + heard.length, 0),
-      values: values.map(({ size }) => size),
+      values: decided.map(({ size }) => size),
       seconds: Math.round((performance.now() - startedMs) / 100) / 10,
     };
   } finally {
