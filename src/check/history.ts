@@ -177,6 +177,22 @@ export interface Broadcast extends Happened {
 export interface Delivered extends Happened {
   kind: 'delivered';
   message: string;
+  /** Where it is in the one sequence: the first message is at 1. Absent where nobody counts. */
+  position?: number;
+  /** The reader knows that it has left out positions before this one. */
+  gap?: 'gone' | 'name';
+}
+/** Whoever broadcast the message was told that it is at this position, for good. */
+export interface Acknowledged extends Happened {
+  kind: 'acknowledged';
+  message: string;
+  position: number;
+}
+/** The group was begun anew by an operator: what was after this position is lost, acknowledged or not. */
+export interface Reset extends Happened {
+  kind: 'reset';
+  epoch: number;
+  position: number;
 }
 
 /** Interval leases. A claim is known by node, incarnation and `claim`; intervals include both ends. */
@@ -252,6 +268,8 @@ export type HistoryRecord =
   | Decided
   | Broadcast
   | Delivered
+  | Acknowledged
+  | Reset
   | Claimed
   | Allotted
   | DeniedClaim

@@ -15,6 +15,7 @@ export * from './mandatory.ts';
 export * from './memory.ts';
 export * from './order.ts';
 export * from './panel.ts';
+export * from './positions.ts';
 export * from './ranked.ts';
 export * from './referee.ts';
 export * from './regularity.ts';

@@ -210,7 +210,29 @@ export const HISTORY_SCHEMA: HistorySchema = {
   proposed: { means: 'a value was proposed', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
   decided: { means: 'a value was decided', fields: { instance, value: { accepts: 'text', optional: false, means: 'the value' } } },
   broadcast: { means: 'a message was broadcast', fields: { message } },
-  delivered: { means: 'a message was delivered', fields: { message } },
+  delivered: {
+    means: 'a message was delivered',
+    fields: {
+      message,
+      position: { accepts: 'count', optional: true, means: 'where it is in the one sequence, the first at 1; absent where nobody counts' },
+      gap: {
+        accepts: { gone: 'what was there is kept no more', name: 'the reader reads one name of several' },
+        optional: true,
+        means: 'why the reader left out positions before this one; absent where it did not',
+      },
+    },
+  },
+  acknowledged: {
+    means: 'whoever broadcast the message was told its position, for good',
+    fields: { message, position: { accepts: 'count', optional: false, means: 'where it is in the one sequence' } },
+  },
+  reset: {
+    means: 'the group was begun anew by an operator',
+    fields: {
+      epoch: { accepts: 'count', optional: false, means: 'which beginning; told once or more' },
+      position: { accepts: 'count', optional: false, means: 'what was after this position is lost, acknowledged or not' },
+    },
+  },
   claimed: {
     means: 'integers were claimed: this interval, or any block of this size',
     fields: {

@@ -63,6 +63,8 @@ export class TotalOrderReferee implements Referee {
         this.#broadcast(record);
         return null;
       case 'delivered':
+        // Positions are judged as such, by another referee.
+        if (record.position !== undefined) return null;
         return this.#deliver(record, this.#readers.get(record) ?? this.#newReader(record));
       case 'crashed':
         this.#readers.take(record);

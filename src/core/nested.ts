@@ -21,6 +21,8 @@ export interface NestingOptions<Lane extends number, InnerEvent, OuterStep> {
   readonly lanes: number;
   /** Keys of the inner core begin with this, and no others of the outer core do. */
   readonly prefix: string;
+  /** What its messages carry besides: the same for all of them. */
+  readonly stamp?: { readonly [field: string]: number } | undefined;
   /** The inner core says something. It may be given commands at once: those are steps of their own. */
   readonly heard: (event: InnerEvent, step: OuterStep) => void;
 }
@@ -36,13 +38,14 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
   #step: Step<OuterMessage, OuterEvent> | null = null;
   #isStepping = false;
   #isTelling = false;
+  #underWay = 0;
 
   constructor(core: Core<Message, Command, Event>, options: NestingOptions<Lane, Event, Step<OuterMessage, OuterEvent>>) {
     const { lane, lanes } = options;
     invariant(lane > 0 && lane < lanes, 'lane 0 is the outer core itself, and lanes are counted from there');
     this.core = core;
     this.#options = options;
-    this.#envelope = { lane, message: undefined as Message };
+    this.#envelope = { ...options.stamp, lane, message: undefined as Message };
   }
 
   get wakeAt(): MonoUs {
@@ -84,12 +87,25 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
     this.#leave(step);
   }
 
+  /** Accesses that are not answered yet. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** False if this is not an access of this core. The answer is for nobody: the core is used no more, and its accesses only waited for. */
+  discard({ op }: Completion): boolean {
+    const { lane, lanes } = this.#options;
+    if ((op - lane) % lanes !== 0) return false;
+    this.#underWay--;
+    return true;
+  }
+
   /** False if this is not an access of this core. */
   completed(completion: Completion, step: Step<OuterMessage, OuterEvent>): boolean {
-    const { lane, lanes, prefix } = this.#options;
+    const { prefix, lane, lanes } = this.#options;
     const { op, keys } = completion;
     // Op numbers may be negative.
-    if ((op - lane) % lanes !== 0) return false;
+    if (!this.discard(completion)) return false;
     this.#enter(step);
     const own = keys && keys.map((key) => key.slice(prefix.length));
     this.core.completed({ ...completion, op: (op - lane) / lanes, keys: own }, this);
@@ -147,6 +163,7 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
 
   #opOf(op: number): number {
     const { lane, lanes } = this.#options;
+    this.#underWay++;
     return op * lanes + lane;
   }
 

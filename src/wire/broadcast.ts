@@ -10,6 +10,7 @@ import {
   CONSENSUS_LANE,
   LEASE_LANE,
 } from '../core/index.ts';
+import type { Incarnation } from '../kernel/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
 import { consensusCodec } from './consensus.ts';
@@ -30,6 +31,13 @@ const KINDS = [
   'copied',
   'fetch',
   'part',
+  'epoch',
+  'found',
+  'founded',
+  'begin',
+  'begun',
+  'renew',
+  'renewed',
 ] as const satisfies readonly BroadcastOwnMessage['kind'][];
 /** More pieces than a frame has. */
 const PIECES_MAX = 65_536;
@@ -51,13 +59,27 @@ const ownCodec: Codec<BroadcastOwnMessage> = {
   },
 };
 
-/** A codec of its own for each side: it hands out the same record every time. */
+/** A codec of its own for each side: it hands out the same record every time. Messages of consensus have their epoch behind the lane. */
 export function broadcastCodec(): Codec<BroadcastMessage> {
-  return lanesCodec<BroadcastMessage>({
-    [BROADCAST_OWN_LANE]: ownCodec,
-    [BROADCAST_FAST_LANE]: lanesCodec<FastCtMessage>({ [LEASE_LANE]: intervalCodec, [CONSENSUS_LANE]: consensusCodec }),
-    [BROADCAST_CONSENSUS_LANE]: consensusCodec,
-  });
+  const fastCodec = lanesCodec<FastCtMessage>({ [LEASE_LANE]: intervalCodec, [CONSENSUS_LANE]: consensusCodec });
+  const read: { lane: number; epoch: number; message: unknown } = { lane: 0, epoch: 0, message: null };
+  return {
+    encode(message, out) {
+      out.u8(message.lane);
+      if (message.lane === BROADCAST_OWN_LANE) return ownCodec.encode(message.message, out);
+      out.u53(message.epoch);
+      if (message.lane === BROADCAST_FAST_LANE) return fastCodec.encode(message.message, out);
+      return consensusCodec.encode(message.message, out);
+    },
+    decode(input) {
+      read.lane = input.u8();
+      if (input.failed || read.lane > BROADCAST_CONSENSUS_LANE) return null;
+      read.epoch = read.lane === BROADCAST_OWN_LANE ? 0 : input.u53();
+      const codec = read.lane === BROADCAST_OWN_LANE ? ownCodec : read.lane === BROADCAST_FAST_LANE ? fastCodec : consensusCodec;
+      read.message = codec.decode(input);
+      return read.message === null || input.failed ? null : (read as BroadcastMessage);
+    },
+  };
 }
 
 function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
@@ -65,7 +87,7 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
     case 'publish':
       return writeBytes(message.group, out);
     case 'published':
-      return writeNumbers([message.first, message.count, message.position], out);
+      return writeNumbers([message.origin, message.first, message.count, message.position], out);
     case 'look':
       return;
     case 'end':
@@ -88,15 +110,41 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
       return writePieces(message.pieces, out);
     case 'fetch':
       return writeNumbers([message.after, message.position, message.at], out);
-    default:
+    case 'part':
       writeNumbers([message.position, message.at, message.size], out);
       return writeBytes(message.bytes, out);
+    case 'epoch':
+      return out.u53(message.epoch);
+    case 'found':
+      return out.u53(message.act);
+    case 'founded':
+      return writeNumbers(
+        [message.act, message.life, message.epoch, message.logged, message.position, message.decided, message.votesFrom],
+        out,
+      );
+    case 'begin':
+      return writeNumbers([message.act, message.life, message.epoch, message.start, message.position], out);
+    case 'begun':
+      return writeNumbers([message.act, message.epoch], out);
+    case 'renew':
+      return out.u53(message.waitUs);
+    default:
+      out.u8(Number(message.ok));
+      out.u53(message.epoch);
+      writeMembers(message.absent, out);
+      return writeMembers(message.barred, out);
   }
 }
 
 const READERS: { readonly [K in Kind]: (input: ByteReader) => Of<K> } = {
   publish: (input) => ({ kind: 'publish', group: readBytes(input) }),
-  published: (input) => ({ kind: 'published', first: input.u53(), count: input.u53(), position: input.u53() }),
+  published: (input) => ({
+    kind: 'published',
+    origin: input.u53() as Incarnation,
+    first: input.u53(),
+    count: input.u53(),
+    position: input.u53(),
+  }),
   look: () => ({ kind: 'look' }),
   end: (input) => ({ kind: 'end', first: input.u53(), last: input.u53() }),
   read: (input) => {
@@ -110,6 +158,35 @@ const READERS: { readonly [K in Kind]: (input: ByteReader) => Of<K> } = {
   copied: (input) => ({ kind: 'copied', after: input.u53(), first: input.u53(), pieces: readPieces(input) }),
   fetch: (input) => ({ kind: 'fetch', after: input.u53(), position: input.u53(), at: input.u53() }),
   part: (input) => ({ kind: 'part', position: input.u53(), at: input.u53(), size: input.u53(), bytes: readBytes(input) }),
+  epoch: (input) => ({ kind: 'epoch', epoch: input.u53() }),
+  found: (input) => ({ kind: 'found', act: input.u53() }),
+  founded: (input) => ({
+    kind: 'founded',
+    act: input.u53(),
+    life: input.u53() as Incarnation,
+    epoch: input.u53(),
+    logged: input.u53(),
+    position: input.u53(),
+    decided: input.u53(),
+    votesFrom: input.u53(),
+  }),
+  begin: (input) => ({
+    kind: 'begin',
+    act: input.u53(),
+    life: input.u53() as Incarnation,
+    epoch: input.u53(),
+    start: input.u53(),
+    position: input.u53(),
+  }),
+  begun: (input) => ({ kind: 'begun', act: input.u53(), epoch: input.u53() }),
+  renew: (input) => ({ kind: 'renew', waitUs: input.u53() }),
+  renewed: (input) => ({
+    kind: 'renewed',
+    ok: input.u8() === 1,
+    epoch: input.u53(),
+    absent: readMembers(input),
+    barred: readMembers(input),
+  }),
 };
 
 function writeNumbers(numbers: readonly number[], out: ByteWriter): void {
@@ -126,6 +203,15 @@ function readBytes(input: ByteReader): Uint8Array {
   const length = input.u32();
   const start = input.skip(length);
   return input.failed ? input.bytes.subarray(0, 0) : input.bytes.subarray(start, start + length);
+}
+
+function writeMembers(members: readonly number[], out: ByteWriter): void {
+  out.u8(members.length);
+  for (const member of members) out.u8(member);
+}
+
+function readMembers(input: ByteReader): number[] {
+  return Array.from({ length: input.u8() }, () => input.u8());
 }
 
 function writePieces(pieces: readonly LogPiece[], out: ByteWriter): void {

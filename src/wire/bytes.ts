@@ -5,6 +5,8 @@
  */
 const EMPTY = new Uint8Array(0);
 
+/** From so many bytes on `set` is faster than a loop. */
+const COPIED_AT_ONCE = 256;
 /** A product is exact as the quotient is, and several times cheaper. */
 const TWO_TO_MINUS_32: number = 1 / 4294967296;
 
@@ -71,6 +73,11 @@ export class ByteWriter {
     this.reserve(end - start);
     const target = this.bytes;
     let at = this.length;
+    if (end - start > COPIED_AT_ONCE) {
+      target.set(source.subarray(start, end), at);
+      this.length = at + end - start;
+      return;
+    }
     // Names are short: a loop beats `set` with a subarray, and allocates nothing.
     for (let i = start; i < end; i++) target[at++] = source[i] as number;
     this.length = at;

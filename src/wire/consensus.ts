@@ -60,6 +60,8 @@ function encodeOfInstance(message: OfInstance, out: ByteWriter): void {
   if (message.kind === 'estimate') out.u53(message.ts + 1);
   if (!('value' in message)) return;
   const { value } = message;
+  if (message.kind === 'decide') out.u8(Number(value !== null));
+  if (value === null) return;
   out.u32(value.length);
   out.raw(value, 0, value.length);
 }
@@ -83,10 +85,13 @@ function decoded(kind: ConsensusMessage['kind'], input: ByteReader): ConsensusMe
       const [instance, round, ts] = [input.u53(), input.u53(), input.u53() - 1];
       return { kind, instance, round, ts, value: valueOf(input) };
     }
-    case 'newestimate':
-    case 'decide': {
+    case 'newestimate': {
       const [instance, round] = [input.u53(), input.u53()];
       return { kind, instance, round, value: valueOf(input) };
+    }
+    case 'decide': {
+      const [instance, round] = [input.u53(), input.u53()];
+      return { kind, instance, round, value: input.u8() === 1 ? valueOf(input) : null };
     }
     default: {
       const [instance, round] = [input.u53(), input.u53()];

@@ -18,6 +18,7 @@ import {
   Panel,
   RegularityReferee,
   RequestReferee,
+  SequenceReferee,
   TotalOrderReferee,
   Unjudged,
   WallClockReferee,
@@ -41,6 +42,7 @@ const REFEREES: readonly (readonly [name: string, build: () => Referee])[] = [
   ['agreement that forgets', () => new AgreementReferee(2)],
   ['total order', () => new TotalOrderReferee()],
   ['total order that forgets', () => new TotalOrderReferee(2)],
+  ['positions', () => new SequenceReferee()],
   ['regularity', () => new RegularityReferee()],
   ['regularity that gives up', () => new RegularityReferee({ writesKept: 1 })],
   ['certain answers', () => new AnswerReferee()],
@@ -166,7 +168,16 @@ class Writer {
       case 'broadcast':
         return { ...who, kind, message: `m${++this.#values}` };
       case 'delivered':
-        return { ...who, kind, message: `m${Math.max(1, this.#values - this.#below(2))}` };
+        return {
+          ...who,
+          kind,
+          message: `m${Math.max(1, this.#values - this.#below(2))}`,
+          ...(this.#below(2) === 0 ? { position: 1 + this.#below(9) } : {}),
+        };
+      case 'acknowledged':
+        return { ...who, kind, message: `m${Math.max(1, this.#values)}`, position: 1 + this.#below(9) };
+      case 'reset':
+        return { ...who, kind, epoch: this.#below(3), position: this.#below(9) };
       case 'claimed': {
         const from = this.#below(30);
         const made = { ...who, space: resource, claim: ++this.#op, from, to: from + this.#below(4) };

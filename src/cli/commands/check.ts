@@ -18,6 +18,7 @@ import {
   parseHistory,
   RegularityReferee,
   RequestReferee,
+  SequenceReferee,
   TotalOrderReferee,
   Unjudged,
   WallClockReferee,
@@ -84,8 +85,6 @@ const ONE_CLOCK_KINDS: readonly RecordKind[] = [
   'aborted',
   'proposed',
   'decided',
-  'broadcast',
-  'delivered',
 ];
 
 const CLAIMS_BY_WALL = 'whether a claim was refused for a reason (who was first, and who else claims, no history of one process says)';
@@ -96,6 +95,8 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<
   const notJudged = kinds.has('queued') ? [`the order of waiters (${WAITERS})`] : [];
   // Exclusion of integers needs no clock.
   referees.push(new AtMostOnceReferee(), new ClaimReferee());
+  // Neither does an order that is told by positions.
+  referees.push(new SequenceReferee());
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
     // Liars ask for leases and tell nobody.
@@ -107,7 +108,14 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<
     return { referees, notJudged };
   }
   referees.push(new Unjudged(ONE_CLOCK_KINDS, 'their order is the order of clocks'));
-  notJudged.push(...(kinds.has('believed') ? ['belief'] : []), 'certain answers', 'regularity', 'agreement', 'total-order', 'R1 to R5');
+  notJudged.push(
+    ...(kinds.has('believed') ? ['belief'] : []),
+    'certain answers',
+    'regularity',
+    'agreement',
+    'total-order of deliveries without positions',
+    'R1 to R5',
+  );
   referees.push(new Unjudged(['recalled', 'cleared', 'denied'], CLAIMS_BY_WALL));
   if (kinds.has('denied')) notJudged.push(CLAIMS_BY_WALL);
   if (clockBoundUs === undefined) {

@@ -19,6 +19,8 @@ export const BATCH_BYTES_MAX: number = 768 * 1024;
 export interface BroadcastLimits {
   /** A batch takes more messages until it has so many bytes. */
   readonly batchBytes: number;
+  /** While a batch of its own is under way, a leader begins another only for so many bytes: what comes meanwhile travels together. */
+  readonly pipelinedBytes: number;
   /** So many bytes of this process's own messages may wait for their positions. Beyond that, publishing is refused until there is room. */
   readonly ownBytes: number;
   /** So many bytes of others' messages wait at the leader for a batch. Beyond that they are dropped, and sent again by those that published them. */
@@ -32,6 +34,7 @@ export interface BroadcastLimits {
 
 export const BROADCAST_LIMITS: BroadcastLimits = {
   batchBytes: 128 * 1024,
+  pipelinedBytes: 16 * 1024,
   ownBytes: 8 * 1024 * 1024,
   poolBytes: 64 * 1024 * 1024,
   retainBytes: 64 * 1024 * 1024,
@@ -51,8 +54,8 @@ export interface BroadcastConfig {
   /** So many decisions are kept for members that are a little behind; those further behind copy the log. */
   readonly kept: number;
   readonly detector: DetectorTiming;
-  /** After how long what was not answered is said again. Null where channels lose nothing, as in the papers. */
-  readonly retryUs: SpanUs | null;
+  /** After how long what was not answered is said again. */
+  readonly retryUs: SpanUs;
   /** How many instances a FAST leader leases at once. */
   readonly lambda: LambdaChoice;
   /** How long a round trip takes, the flush included. */
@@ -63,7 +66,7 @@ export interface BroadcastConfig {
 export interface BroadcastClientConfig {
   readonly members: number;
   readonly from: string;
-  /** After so long without an answer the next member is asked. */
+  /** After so long without an answer another member is asked. */
   readonly retryUs: SpanUs;
   readonly limits?: BroadcastLimits | undefined;
 }

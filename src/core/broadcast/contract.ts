@@ -57,17 +57,19 @@ export type BroadcastCommand =
   | { readonly kind: 'offer'; readonly snapshot: LogSnapshot }
   /** Asks for the newest copy that the asked members have, if it is after this position. Answered by `snapshot`. */
   | { readonly kind: 'fetch'; readonly after: number }
+  /** A connection to this member has come up: what waits for it is said now. */
+  | { readonly kind: 'reached'; readonly member: number }
   /**
-   * Members only, and once: fewer than a majority remember what was decided (`stopped`), and the operator knows it. All members must be there. The group goes on with the longest log
-   * that any of them has, in another epoch; what only the forgetful ones knew is lost, acknowledged or not. Answered by `renewed`.
+   * An operator's act: begins a group that has no memory, or has lost it (`stopped`). All members must be there. The group goes on in another epoch, with the longest log that any of them has; what
+   * only the forgetful ones knew is lost, acknowledged or not. Refused while a majority remembers. A client asks a member to do it, and must have proved the members' secret. Answered by `renewed`.
    */
-  | { readonly kind: 'renew' };
+  | { readonly kind: 'renew'; readonly waitUs: number };
 
 /**
- * `reading`: the member's disk. `asking`: it has lost its memory and asks the others what it may have voted in. `abstaining`: it takes no part in those instances. `behind`: it votes, and
+ * `reading`: the member's disk. `blank`: it is in no epoch: it hears of one from others, or the group is begun by `renew`. `asking`: it has lost its memory and asks the others what it may have voted in. `abstaining`: it takes no part in those instances. `behind`: it votes, and
  * copies what it lacks of the log. `ready`: it votes in all and has the log. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
  */
-export type BroadcastStanding = 'reading' | 'asking' | 'abstaining' | 'behind' | 'ready' | 'failed' | 'silent';
+export type BroadcastStanding = 'reading' | 'blank' | 'asking' | 'abstaining' | 'behind' | 'ready' | 'failed' | 'silent';
 
 export type BroadcastEvent =
   /** This process's messages `first` to `last` are decided: they are at `position` and the positions after it. */
@@ -90,9 +92,14 @@ export type BroadcastEvent =
   /** The log of this member ends at `last` now, and begins at `first`. Told once for each batch that has messages. */
   | { readonly kind: 'delivered'; readonly first: number; readonly last: number }
   | { readonly kind: 'standing'; readonly standing: BroadcastStanding }
+  /** This member begins an epoch, by an operator's act: messages after this position, if there were such, are lost. Those that join later do not say so. */
+  | { readonly kind: 'epoch'; readonly epoch: number; readonly position: number }
   /** These members have lost their memory, and without them there is no majority: nothing is decided until the group is begun anew (`renew`). Nobody: it goes on after all. */
   | { readonly kind: 'stopped'; readonly without: readonly number[] }
-  /** The answer to `renew`. `absent` members have not answered; `barred` ones are in a group that goes on. `ok`: the group has begun anew. */
+  /**
+   * The answer to `renew`. `ok`: the group has begun in this epoch, at all members but those that are `absent`, which hear of it. Not `ok`: `absent` members have not answered, `barred` ones are a
+   * majority that remembers.
+   */
   | {
       readonly kind: 'renewed';
       readonly ok: boolean;

@@ -1,4 +1,5 @@
 /** What members and clients of atomic broadcast say to each other, beside the messages of consensus. */
+import type { Incarnation } from '../../kernel/index.ts';
 import type { LaneMessage } from '../nested.ts';
 import type { ConsensusMessage } from '../consensus/messages.ts';
 import type { FastCtMessage } from '../consensus/fast-ct.ts';
@@ -12,11 +13,58 @@ export interface LogPiece {
   readonly groups: Uint8Array;
 }
 
+/**
+ * By which act members begin an epoch together (`epoch-acts.ts`). Each answer is of one life, and an epoch begins only for lives that have answered: a `begin` that comes late, to the next life of
+ * a member, would let it vote where it has voted.
+ */
+export type EpochMessage =
+  /** The sender is in this epoch; 0 is none. A member in a higher one says so. */
+  | { readonly kind: 'epoch'; readonly epoch: number }
+  /** What do you remember? From here on the one who hears it takes no part in its epoch, for a while. */
+  | { readonly kind: 'found'; readonly act: number }
+  /** It is in this epoch, its log ends with this instance and this position; it knows all decisions up to `decided`, and takes no part below `votesFrom`. */
+  | {
+      readonly kind: 'founded';
+      readonly act: number;
+      readonly life: Incarnation;
+      readonly epoch: number;
+      readonly logged: number;
+      readonly position: number;
+      readonly decided: number;
+      readonly votesFrom: number;
+    }
+  /** All have answered: the epoch begins after this instance and this position, for this life. */
+  | {
+      readonly kind: 'begin';
+      readonly act: number;
+      readonly life: Incarnation;
+      readonly epoch: number;
+      readonly start: number;
+      readonly position: number;
+    }
+  | { readonly kind: 'begun'; readonly act: number; readonly epoch: number }
+  /** From a client, and the answer. */
+  | { readonly kind: 'renew'; readonly waitUs: number }
+  | {
+      readonly kind: 'renewed';
+      readonly ok: boolean;
+      readonly epoch: number;
+      readonly absent: readonly number[];
+      readonly barred: readonly number[];
+    };
+
 export type BroadcastOwnMessage =
+  | EpochMessage
   /** Publish this group: from its process to a member, and from a member to the leader. */
   | { readonly kind: 'publish'; readonly group: Uint8Array }
-  /** To a client: its messages from number `first` on, so many, are at `position` and after. Position 0: it is not known any more whether they were delivered. */
-  | { readonly kind: 'published'; readonly first: number; readonly count: number; readonly position: number }
+  /** To a client, in this life of it: its messages from number `first` on, so many, are at `position` and after. Position 0: it is not known any more whether they were delivered. */
+  | {
+      readonly kind: 'published';
+      readonly origin: Incarnation;
+      readonly first: number;
+      readonly count: number;
+      readonly position: number;
+    }
   /** From a client: where does the log end? */
   | { readonly kind: 'look' }
   | { readonly kind: 'end'; readonly first: number; readonly last: number }
@@ -52,7 +100,10 @@ export const BROADCAST_OWN_LANE = 0;
 export const BROADCAST_FAST_LANE = 1;
 export const BROADCAST_CONSENSUS_LANE = 2;
 
+/** Of another epoch than the member's own it is not heard. */
+type InEpoch = { readonly epoch: number };
+
 export type BroadcastMessage =
   | LaneMessage<typeof BROADCAST_OWN_LANE, BroadcastOwnMessage>
-  | LaneMessage<typeof BROADCAST_FAST_LANE, FastCtMessage>
-  | LaneMessage<typeof BROADCAST_CONSENSUS_LANE, ConsensusMessage>;
+  | (LaneMessage<typeof BROADCAST_FAST_LANE, FastCtMessage> & InEpoch)
+  | (LaneMessage<typeof BROADCAST_CONSENSUS_LANE, ConsensusMessage> & InEpoch);

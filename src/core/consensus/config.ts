@@ -24,6 +24,11 @@ export interface ConsensusConfig {
   /** So many decisions are kept for members that are behind; at least as many as the window has instances. */
   readonly kept: number;
   readonly detector: DetectorTiming;
+  /**
+   * An outer core keeps the decisions in a log of its own. When this life begins, all up to `decided` are, and all up to `logged` are in that log on the disk; the command `logged` tells of more.
+   * Members then keep only their votes: the place of an instance on the disk is used again once the log has that instance.
+   */
+  readonly outerLog?: { readonly decided: number; readonly logged: number } | undefined;
   /** After how long what was not answered is said again. Null where channels lose nothing, as in the papers. */
   readonly retryUs: SpanUs | null;
 }

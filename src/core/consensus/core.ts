@@ -2,8 +2,10 @@
  * Consensus, instance after instance: [CT96], or FastCT where an outer core sees to the leases. The core knows which instances are open, tells each message to the one it is for,
  * and has what all of them share: the failure detector, the leader, the decisions, the disk. What is done in a round is in `rounds.ts`.
  */
-import { monoAfter, NEVER, quorumOf, TenureError, type Incarnation, type MonoUs, type NodeId } from '../../kernel/index.ts';
+import { NEVER, quorumOf, TenureError, type Incarnation, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot, Step } from '../contract.ts';
+import { earliest } from '../nested.ts';
+import { CatchingUp } from './catching-up.ts';
 import { checkConsensusConfig, type ConsensusConfig } from './config.ts';
 import { isCountable } from './countable.ts';
 import { Decisions, type Decision } from './decisions.ts';
@@ -33,19 +35,19 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   readonly #rounds: Rounds<ConsensusStep>;
   readonly #ledger: ConsensusLedger<ConsensusStep>;
   readonly #memory: LostMemory;
+  readonly #catchingUp: CatchingUp;
   readonly #instances = new OpenInstances();
   readonly #early: EarlyMessages;
   /** So far beyond the window messages are kept and decisions believed: without end where nothing is said twice. */
   readonly #reach: number;
   readonly #outbox: ConsensusOutbox;
+  /** The outer log has all up to here on the disk. */
+  #logged: number;
   #standing: Standing = 'voting';
   /** It takes no part up to here: an earlier life may have voted there. */
   #bound = 0;
   /** The highest instance it has taken part in. */
   #highest = 0;
-  #retryAt: MonoUs = NEVER;
-  /** What was decided when it last looked whether it is behind. */
-  #decidedThen = -1;
 
   constructor(config: ConsensusConfig, boot: Boot, rules: ConsensusRules = ALL_CONSENSUS_RULES) {
     checkConsensusConfig(config);
@@ -55,9 +57,11 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     this.#life = boot.incarnation;
     this.#rules = rules;
     this.#boot = boot;
+    this.#logged = config.outerLog?.logged ?? 0;
     this.#outbox = new ConsensusOutbox(members, boot.self);
     this.#pulse = new Pulse(members, boot, detector);
     this.#decisions = new Decisions(kept);
+    this.#catchingUp = new CatchingUp({ config, pulse: this.#pulse, decisions: this.#decisions, outbox: this.#outbox });
     this.#memory = new LostMemory(quorumOf(members));
     this.#reach = config.retryUs === null ? Infinity : window;
     this.#early = new EarlyMessages(this.#reach * members * 4);
@@ -66,7 +70,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
       members,
       self: boot.self,
       relays: rules.relays,
-      send: (to, instance, { round, value }, step) => this.#outbox.send(to, { kind: 'decide', instance, round, value }, step),
+      send: (to, instance, { round }, step) => this.#outbox.send(to, { kind: 'decide', instance, round, value: null }, step),
       deliver: (instance, decision, step) => this.#learn(instance, decision, step),
     });
     this.#rounds = new Rounds<ConsensusStep>({
@@ -101,6 +105,16 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     return this.#decisions.upTo + this.#config.window;
   }
 
+  /** The highest instance that it has taken part in. */
+  get highestBegun(): number {
+    return this.#highest;
+  }
+
+  /** It takes part in this instance, and does not know the decision. */
+  isOpen(instance: number): boolean {
+    return this.#instances.get(instance) !== undefined;
+  }
+
   get leader(): number {
     return this.#pulse.leader;
   }
@@ -116,8 +130,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
 
   get wakeAt(): MonoUs {
     if (!this.#isUp) return NEVER;
-    const { wakeAt } = this.#pulse;
-    return wakeAt < this.#retryAt ? wakeAt : this.#retryAt;
+    return earliest(this.#pulse.wakeAt, this.#catchingUp.retryAt);
   }
 
   /** A member that is not up says nothing at all, and is suspected. */
@@ -125,12 +138,19 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     return this.#standing !== 'silent' && this.#standing !== 'failed';
   }
 
+  /** It knows what it has voted in. */
+  get #isTakingPart(): boolean {
+    return this.#standing === 'voting' || this.#standing === 'abstaining';
+  }
+
   start(step: ConsensusStep): void {
     const { keeps } = this.#config;
     const { restarted, diskKept } = this.#boot;
     if (keeps === 'crash-stop' && restarted) return this.#stand('silent', step);
     this.#pulse.start(step.monoUs);
-    this.#planRetry(step);
+    this.#catchingUp.plan(step.monoUs);
+    this.#decisions.skipTo(this.#config.outerLog?.decided ?? 0);
+    this.#broadcast.forgetUpTo(this.#decisions.upTo);
     if (!restarted) {
       if (keeps === 'disk') this.#ledger.writeMember(0, step);
       return this.#stand('voting', step);
@@ -152,9 +172,22 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   }
 
   command(command: ConsensusCommand, step: ConsensusStep): void {
-    const instance = this.#instances.get(command.instance);
-    if (command.kind === 'propose') this.#propose(command.instance, command.value, step);
-    else if (instance) this.#rounds.leased(instance, command.granted, step);
+    switch (command.kind) {
+      case 'propose':
+        this.#propose(command.instance, command.value, step);
+        break;
+      case 'skip':
+        this.#skip(command.upTo, step);
+        break;
+      case 'logged':
+        this.#logged = Math.max(this.#logged, command.upTo);
+        this.#openWindow(step);
+        break;
+      default: {
+        const instance = this.#instances.get(command.instance);
+        if (instance) this.#rounds.leased(instance, command.granted, step);
+      }
+    }
     this.#settle(step);
   }
 
@@ -163,7 +196,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const { beats, suspected } = this.#pulse.run(step.monoUs);
     if (beats) this.#beat(step);
     if (suspected.length > 0) for (const instance of this.#instances.inOrder()) this.#rounds.suspected(instance, step);
-    if (step.monoUs >= this.#retryAt) this.#retry(step);
+    if (step.monoUs >= this.#catchingUp.retryAt) this.#retry(step);
     this.#settle(step);
   }
 
@@ -224,23 +257,8 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
       if (waits) this.#outbox.send(from, { kind: 'abort', instance: number, round: message.round }, step);
       return;
     }
-    const instance = this.#instances.get(number) ?? this.#open(number, step);
-    switch (kind) {
-      case 'estimate':
-        return this.#rounds.estimate(instance, from, message, step);
-      case 'newestimate':
-        return this.#rounds.newEstimate(instance, from, message, step);
-      case 'ack':
-        return this.#rounds.ack(instance, from, message.round, step);
-      case 'nack':
-        return this.#rounds.nack(instance, from, message.round, step);
-      case 'abort':
-        return this.#rounds.abort(instance, message.round, step);
-      case 'round':
-        return this.#rounds.round(instance, from, message.round, step);
-      default:
-        return this.#rounds.asked(instance, from, step);
-    }
+    const instance = this.#instances.get(number) ?? this.#open(number, kind === 'newestimate' ? message.round : -1, step);
+    this.#rounds.hear(instance, from, message, step);
   }
 
   // ── Instances ──────────────────────────────────────────────────────────────────────────────────────
@@ -265,16 +283,20 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     this.#openWindow(step);
   }
 
+  /** Not where it may have voted before, nor where its vote would take the place of one that is not in the log yet. */
   #takesPartIn(number: number): boolean {
-    return (this.#standing === 'voting' || this.#standing === 'abstaining') && number > this.#bound;
+    const { window, kept, outerLog, keeps } = this.#config;
+    const hasPlace = !outerLog || keeps !== 'disk' || !this.#rules.votesStayUntilLogged || number <= this.#logged + window + kept;
+    return this.#isTakingPart && number > this.#bound && hasPlace;
   }
 
-  #open(number: number, step: ConsensusStep): Instance {
+  /** `proposedIn` is the round of a proposal that makes it take part, or -1. */
+  #open(number: number, proposedIn: number, step: ConsensusStep): Instance {
     const value = this.#instances.takeProposal(number);
     const instance = new Instance(number, -1, this.#rules.tsBelowRounds ? -1 : 0, value);
     this.#instances.add(instance);
     this.#highest = Math.max(this.#highest, number);
-    this.#rounds.begin(instance, this.#pulse.leader, step);
+    this.#rounds.begin(instance, this.#pulse.leader, proposedIn, step);
     return instance;
   }
 
@@ -283,21 +305,19 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const last = this.openUpTo;
     for (const number of this.#instances.proposedFor) {
       if (number <= last && this.#takesPartIn(number) && !this.#decisions.isDecided(number) && !this.#instances.get(number))
-        this.#open(number, step);
+        this.#open(number, -1, step);
     }
     for (const { from, message } of this.#early.take(last)) this.#ofInstance(from, message, step);
   }
 
   // ── Decisions ──────────────────────────────────────────────────────────────────────────────────────
 
-  #decided(from: number, { instance, round, value }: Extract<ConsensusMessage, { kind: 'decide' }>, step: ConsensusStep): void {
-    const isReady = this.#standing === 'voting' || this.#standing === 'abstaining';
-    if (!isReady || this.#isBeyond(instance, this.#reach)) return;
-    this.#broadcast.receive(from, instance, { round, value: value.slice() }, step);
-    // Far behind: the rest is asked for at once.
-    const theirs = this.#pulse.decidedBy(from);
-    if (instance === this.#decisions.upTo && theirs > instance + this.#config.window && this.#config.retryUs !== null)
-      this.#outbox.send(from, { kind: 'begin', instance: instance + 1, round: -1 }, step);
+  #decided(from: number, { instance, round, value: told }: Extract<ConsensusMessage, { kind: 'decide' }>, step: ConsensusStep): void {
+    if (!this.#isTakingPart || this.#isBeyond(instance, this.#reach) || this.#broadcast.hasDelivered(instance)) return;
+    const value = told === null ? this.#instances.adoptedIn(instance, round) : told.slice();
+    if (value === null) return this.#outbox.send(from, { kind: 'begin', instance, round: -1 }, step);
+    this.#broadcast.receive(from, instance, { round, value }, step);
+    this.#catchingUp.told(from, instance, step);
   }
 
   #learn(number: number, decision: Decision, step: ConsensusStep): void {
@@ -306,7 +326,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const isFast = this.#rounds.isFast(round);
     this.#decisions.add(number, decision);
     this.#broadcast.forgetUpTo(this.#decisions.upTo);
-    if (this.#config.keeps === 'disk') {
+    if (this.#config.keeps === 'disk' && !this.#config.outerLog) {
       const ts = instance?.ts ?? -1;
       this.#ledger.write({ instance: number, round: Math.max(round, instance?.round ?? -1), ts, isDecided: true, value }, null, step);
     }
@@ -316,7 +336,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
 
   /** Instances up to here are decided, and their decisions are gone where they were asked for. */
   #skip(upTo: number, step: ConsensusStep): void {
-    if (upTo <= this.#decisions.upTo || (this.#standing !== 'voting' && this.#standing !== 'abstaining')) return;
+    if (upTo <= this.#decisions.upTo || !this.#isTakingPart) return;
     this.#instances.closeUpTo(upTo);
     this.#decisions.skipTo(upTo);
     this.#broadcast.forgetUpTo(this.#decisions.upTo);
@@ -353,12 +373,12 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   #recover({ bound, records }: LedgerContents, step: ConsensusStep): void {
     if (bound === null) return this.#forgot(step);
     this.#bound = bound;
-    const { window, kept } = this.#config;
+    const { window, kept, outerLog } = this.#config;
     this.#highest = records.at(-1)?.instance ?? 0;
-    // What shared its place is decided. So is all up to a window before it; but a decision that did not reach the disk may be lost to all: those who voted decide it again.
-    const upTo = Math.max(0, this.#highest - window - kept);
+    // What shared its place is decided. So is all up to a window before it; but a decision that did not reach the disk, or the outer log, may be lost to all: those who voted decide it again.
+    const upTo = outerLog?.decided ?? Math.max(0, this.#highest - window - kept);
     this.#decisions.skipTo(upTo);
-    if (upTo > 0) step.emit({ kind: 'skipped', upTo });
+    if (upTo > 0 && !outerLog) step.emit({ kind: 'skipped', upTo });
     for (const { instance, isDecided, round, value } of records) {
       if (!isDecided) continue;
       this.#decisions.recall(instance, { round, value });
@@ -404,44 +424,21 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   #remember(step: ConsensusStep): void {
     this.#stand('abstaining', step);
     this.#openWindow(step);
-    this.#beginEmpty(step);
+    this.#catchingUp.beginEmpty(this.#bound, step);
   }
 
   // ── What is said again ─────────────────────────────────────────────────────────────────────────────
 
-  #planRetry(step: ConsensusStep): void {
-    const { retryUs } = this.#config;
-    this.#retryAt = retryUs === null ? NEVER : monoAfter(step.monoUs, retryUs);
-  }
-
   #retry(step: ConsensusStep): void {
-    this.#planRetry(step);
+    this.#catchingUp.plan(step.monoUs);
     for (const instance of this.#instances.inOrder()) {
       if (instance.isStale) this.#rounds.repeat(instance, step);
       instance.isStale = true;
     }
     if (this.#standing === 'asking') this.#outbox.sendOthers({ kind: 'ask', life: this.#life }, step);
-    if (this.#standing === 'abstaining') this.#beginEmpty(step);
-    this.#catchUp(step);
-  }
-
-  /** A member that abstains asks for instances, empty or not, until it is past those in which it may have voted. */
-  #beginEmpty(step: ConsensusStep): void {
-    const last = Math.min(this.#bound, this.openUpTo);
-    for (let instance = this.#decisions.upTo + 1; instance <= last; instance++) {
-      if (!this.#decisions.isDecided(instance)) this.#outbox.sendOthers({ kind: 'begin', instance, round: -1 }, step);
-    }
-  }
-
-  /** Asks a member that knows more for the next decisions, unless they seem to come anyway. */
-  #catchUp(step: ConsensusStep): void {
-    const { upTo } = this.#decisions;
-    const hasMoved = upTo !== this.#decidedThen;
-    this.#decidedThen = upTo;
-    if (this.#standing !== 'voting' && this.#standing !== 'abstaining') return;
-    const { most, members } = this.#pulse.ahead(upTo);
-    if (members.length === 0 || (hasMoved && most <= this.openUpTo)) return;
-    this.#outbox.send(members[step.choose(members.length)] as number, { kind: 'begin', instance: upTo + 1, round: -1 }, step);
+    if (this.#standing === 'abstaining') this.#catchingUp.beginEmpty(this.#bound, step);
+    if (this.#isTakingPart) this.#catchingUp.ask(step);
+    else this.#catchingUp.look();
   }
 
   /** What this member says to itself costs no message. */
@@ -464,10 +461,10 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
       instances: this.#instances.snapshot(),
       early: this.#early.snapshot(),
       standing: this.#standing,
+      logged: this.#logged,
       bound: this.#bound,
       highest: this.#highest,
-      retryAt: this.#retryAt,
-      decidedThen: this.#decidedThen,
+      catchingUp: this.#catchingUp.snapshot(),
     };
   }
 
@@ -481,10 +478,10 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     this.#early.restore(told.early);
     this.#instances.restore(told.instances);
     this.#standing = told.standing;
+    this.#logged = told.logged;
     this.#bound = told.bound;
     this.#highest = told.highest;
-    this.#retryAt = told.retryAt;
-    this.#decidedThen = told.decidedThen;
+    this.#catchingUp.restore(told.catchingUp);
   }
 }
 
@@ -492,8 +489,8 @@ type CoreParts = 'pulse' | 'decisions' | 'broadcast' | 'ledger' | 'memory' | 'in
 
 type CoreSnapshot = { readonly [Part in CoreParts]: Snapshot } & {
   readonly standing: Standing;
+  readonly logged: number;
   readonly bound: number;
   readonly highest: number;
-  readonly retryAt: MonoUs;
-  readonly decidedThen: number;
+  readonly catchingUp: Snapshot;
 };

@@ -37,7 +37,7 @@ const LANES = 3;
 const SPACE = 'instances';
 
 export type FastCtMessage = LaneMessage<typeof LEASE_LANE, IntervalMessage> | LaneMessage<typeof CONSENSUS_LANE, ConsensusMessage>;
-export type FastCtCommand = Extract<ConsensusCommand, { readonly kind: 'propose' }>;
+export type FastCtCommand = Exclude<ConsensusCommand, { readonly kind: 'leased' }>;
 export type FastCtEvent =
   | Exclude<ConsensusEvent, { readonly kind: 'wantsLease' }>
   /** This member leads FAST rounds from here to there, or cannot; λ from now on. */
@@ -109,6 +109,14 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
 
   get openUpTo(): number {
     return this.#consensus.openUpTo;
+  }
+
+  get highestBegun(): number {
+    return this.#consensus.highestBegun;
+  }
+
+  isOpen(instance: number): boolean {
+    return this.#consensus.isOpen(instance);
   }
 
   get suspected(): readonly number[] {

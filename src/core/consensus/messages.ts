@@ -12,8 +12,8 @@ export type ConsensusMessage =
    * round, which is higher than that of the one who hears it.
    */
   | { readonly kind: 'ack' | 'nack' | 'abort' | 'round'; readonly instance: number; readonly round: number }
-  /** Decided in this round. */
-  | { readonly kind: 'decide'; readonly instance: number; readonly round: number; readonly value: Uint8Array }
+  /** Decided in this round. Null: the value is what was proposed in that round; whoever has not adopted it there asks. */
+  | { readonly kind: 'decide'; readonly instance: number; readonly round: number; readonly value: Uint8Array | null }
   /** Take part; if it is decided, tell; if this round is over, too. The round is -1 if the sender is in none. */
   | { readonly kind: 'begin'; readonly instance: number; readonly round: number }
   /** Decisions below this instance are kept no more. */
@@ -31,11 +31,16 @@ export type ConsensusMessage =
   /** The answer to that life, of a member that does not ask itself. */
   | { readonly kind: 'told'; readonly life: Incarnation; readonly bound: number };
 
-export type InstanceMessage = Extract<ConsensusMessage, { readonly instance: number }>;
+/** About an instance that may be open. */
+export type InstanceMessage = Exclude<Extract<ConsensusMessage, { readonly instance: number }>, { readonly kind: 'decide' | 'gone' }>;
 
 export type ConsensusCommand =
   /** `instance` is above what is decided, and at most two windows above it. */
   | { readonly kind: 'propose'; readonly instance: number; readonly value: Uint8Array }
+  /** Instances up to this one are decided: the caller knows how, and has them in its log. */
+  | { readonly kind: 'skip'; readonly upTo: number }
+  /** The outer log has all decisions up to this one on the disk. */
+  | { readonly kind: 'logged'; readonly upTo: number }
   /** FAST only: the answer to `wantsLease`. */
   | { readonly kind: 'leased'; readonly instance: number; readonly granted: boolean };
 

@@ -17,7 +17,7 @@ export class ConsensusOutbox {
 
   send(to: number, message: ConsensusMessage, step: OutboxStep): void {
     if (to !== this.#self) return step.send(nodeId(to), message);
-    invariant('instance' in message, 'a member asks itself nothing');
+    invariant('instance' in message && message.kind !== 'decide' && message.kind !== 'gone', 'a member asks itself nothing');
     this.#own.push(message);
   }
 

@@ -28,7 +28,7 @@ export function instanceBytes({ instance, round, ts, isDecided, value }: Instanc
 
 /** Null if these bytes are no such record. */
 export function instanceRecord(bytes: Uint8Array): InstanceRecord | null {
-  const opened = open(bytes, INSTANCE_NUMBERS);
+  const opened = unsealed(bytes, INSTANCE_NUMBERS);
   if (opened === null) return null;
   const [instance, round, ts, isDecided] = opened as [number, number, number, number];
   return { instance, round, ts, isDecided: isDecided === 1, value: bytes.slice(HASH_BYTES + 8 * INSTANCE_NUMBERS) };
@@ -40,13 +40,14 @@ export function memberBytes({ places, bound }: MemberRecord): Uint8Array {
 
 /** Null if these bytes are no such record. */
 export function memberRecord(bytes: Uint8Array): MemberRecord | null {
-  const opened = bytes.length === HASH_BYTES + 8 * MEMBER_NUMBERS ? open(bytes, MEMBER_NUMBERS) : null;
+  const opened = bytes.length === HASH_BYTES + 8 * MEMBER_NUMBERS ? unsealed(bytes, MEMBER_NUMBERS) : null;
   if (opened === null) return null;
   const [places, bound] = opened as [number, number];
   return { places, bound };
 }
 
-function sealed(numbers: readonly number[], tail: Uint8Array): Uint8Array {
+/** Numbers and bytes behind a hash of both. */
+export function sealed(numbers: readonly number[], tail: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(HASH_BYTES + 8 * numbers.length + tail.length);
   const view = new DataView(bytes.buffer);
   for (const [i, number] of numbers.entries()) view.setFloat64(HASH_BYTES + 8 * i, number, true);
@@ -55,7 +56,8 @@ function sealed(numbers: readonly number[], tail: Uint8Array): Uint8Array {
   return bytes;
 }
 
-function open(bytes: Uint8Array, count: number): number[] | null {
+/** So many numbers of a record, or null if the hash says that it is none. */
+export function unsealed(bytes: Uint8Array, count: number): number[] | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HASH_BYTES + 8 * count || view.getUint32(0, true) !== hashName(bytes, HASH_BYTES, bytes.length)) return null;
   return Array.from({ length: count }, (_, i) => view.getFloat64(HASH_BYTES + 8 * i, true));

@@ -5,7 +5,7 @@
 import { invariant, quorumOf } from '../../kernel/index.ts';
 import { firstNormal, type ConsensusConfig } from './config.ts';
 import type { Instance } from './instance.ts';
-import type { ConsensusMessage } from './messages.ts';
+import type { ConsensusMessage, InstanceMessage } from './messages.ts';
 import type { ConsensusRules } from './rules.ts';
 
 /** What is said once a record is stored: `estimate` ends phase 1, `ack` is the vote of phase 3. */
@@ -50,16 +50,40 @@ export class Rounds<S> {
     return round < this.#normal;
   }
 
+  /** A message about an open instance, of a member or of this one itself. */
+  hear(instance: Instance, from: number, message: InstanceMessage, step: S): void {
+    switch (message.kind) {
+      case 'estimate':
+        return this.#estimate(instance, from, message, step);
+      case 'newestimate':
+        return this.#newEstimate(instance, from, message, step);
+      case 'ack':
+        return this.#ack(instance, from, message.round, step);
+      case 'nack':
+        return this.#nacked(instance, from, message.round, step);
+      case 'abort':
+        return this.#aborted(instance, message.round, step);
+      case 'round':
+        return this.#round(instance, from, message.round, step);
+      default:
+        // Asked to take part, or for the decision: it is not there yet, but somebody may be behind.
+        return this.#tellRound(instance, from, step);
+    }
+  }
+
   // ── Entering rounds ────────────────────────────────────────────────────────────────────────────────
 
-  /** The first round: FAST where there are such, led by the leader of the moment. */
-  begin(instance: Instance, leader: number, step: S): void {
+  /** The first round: FAST where there are such, led by the leader of the moment. Its ESTIMATE asks for a proposal, so it is not sent where that is here already (`proposedIn`). */
+  begin(instance: Instance, leader: number, proposedIn: number, step: S): void {
     const { self } = this.#ground;
     if (this.#normal === 0) return this.enter(instance, 0, step);
     instance.moveTo(leader);
     // Nothing is promised in a FAST round, so nothing has to be stored for it.
     instance.isRoundStored = true;
-    if (leader !== self) return this.#sendEstimate(instance, step);
+    if (leader !== self) {
+      if (proposedIn !== leader) this.#sendEstimate(instance, step);
+      return;
+    }
     instance.isLeaseAsked = true;
     this.#ground.askLease(instance, step);
   }
@@ -128,7 +152,7 @@ export class Rounds<S> {
 
   // ── Phase 2: the coordinator ───────────────────────────────────────────────────────────────────────
 
-  estimate(instance: Instance, from: number, { round, ts, value }: Of<'estimate'>, step: S): void {
+  #estimate(instance: Instance, from: number, { round, ts, value }: Of<'estimate'>, step: S): void {
     if (this.isFast(round)) return this.#fastEstimate(instance, from, round, value, step);
     if (this.coordinatorOf(round) !== this.#ground.self) return;
     if (round < instance.round) return this.#tellRound(instance, from, step);
@@ -206,7 +230,7 @@ export class Rounds<S> {
 
   // ── Phase 3: everybody ─────────────────────────────────────────────────────────────────────────────
 
-  newEstimate(instance: Instance, from: number, { round, value }: Of<'newestimate'>, step: S): void {
+  #newEstimate(instance: Instance, from: number, { round, value }: Of<'newestimate'>, step: S): void {
     if (this.isFast(round) && instance.round !== round) return this.#nack(instance, round, step);
     if (round < instance.round) return this.#tellRound(instance, from, step);
     if (round > instance.round) this.#leave(instance, round, step);
@@ -232,13 +256,13 @@ export class Rounds<S> {
   }
 
   /** The coordinator will not lead its round. */
-  abort(instance: Instance, round: number, step: S): void {
+  #aborted(instance: Instance, round: number, step: S): void {
     if (round === instance.round) this.enter(instance, round + 1, step);
   }
 
   // ── Phase 4: the coordinator ───────────────────────────────────────────────────────────────────────
 
-  ack(instance: Instance, from: number, round: number, step: S): void {
+  #ack(instance: Instance, from: number, round: number, step: S): void {
     if (round < instance.round) return this.#tellRound(instance, from, step);
     if (round !== instance.round || instance.proposal === null) return;
     instance.acks.add(from);
@@ -246,7 +270,7 @@ export class Rounds<S> {
     else this.#mayGiveUp(instance, step);
   }
 
-  nack(instance: Instance, from: number, round: number, step: S): void {
+  #nacked(instance: Instance, from: number, round: number, step: S): void {
     // Somebody is past that round already.
     if (round > instance.round && !this.isFast(round)) return this.enter(instance, round + 1, step);
     if (round !== instance.round || this.coordinatorOf(round) !== this.#ground.self) return;
@@ -261,7 +285,7 @@ export class Rounds<S> {
   // ── Higher rounds, and what is said again ──────────────────────────────────────────────────────────
 
   /** Another member is in this round. Whoever hears of a higher round follows. */
-  round(instance: Instance, from: number, round: number, step: S): void {
+  #round(instance: Instance, from: number, round: number, step: S): void {
     if (round > instance.round) this.enter(instance, round, step);
     else if (round < instance.round) this.#tellRound(instance, from, step);
     else if (from === this.coordinatorOf(round)) this.#answerCoordinator(instance, step);
@@ -275,11 +299,6 @@ export class Rounds<S> {
   #answerCoordinator(instance: Instance, step: S): void {
     if (instance.isAckStored) this.#sendAck(instance, step);
     else if (instance.isRoundStored && instance.adopted !== instance.round) this.#sendEstimate(instance, step);
-  }
-
-  /** Asked to take part, or for the decision: it is not there yet, but somebody may be behind. */
-  asked(instance: Instance, from: number, step: S): void {
-    this.#tellRound(instance, from, step);
   }
 
   /** Nothing has changed for a while: says again whatever has no answer yet. */

@@ -29,6 +29,8 @@ export interface ConsensusRules {
   readonly aborts: boolean;
   /** A member without its memory takes no part in what it may have voted in. */
   readonly abstains: boolean;
+  /** A vote stays on the disk until the outer log has the decision there. */
+  readonly votesStayUntilLogged: boolean;
   /** A member tells the bound below which it abstains itself to those who ask up to where it took part. */
   readonly tellsOwnBound: boolean;
 }
@@ -48,5 +50,6 @@ export const ALL_CONSENSUS_RULES: ConsensusRules = {
   neverFastAgain: true,
   aborts: true,
   abstains: true,
+  votesStayUntilLogged: true,
   tellsOwnBound: true,
 };

@@ -1,5 +1,6 @@
 /** Every protocol that can be simulated, scripted, shrunk or explored: a new one is a folder beside this and a line here. */
 import type { Kit } from '../kit.ts';
+import { broadcastKit } from './atomic-broadcast/index.ts';
 import { consensusKits } from './consensus/index.ts';
 import { intervalKit } from './interval-lease/index.ts';
 import { quorumKit } from './quorum/index.ts';
@@ -19,5 +20,6 @@ export const kits: readonly Kit[] = [
   ...replicatedKits,
   intervalKit,
   ...consensusKits,
+  broadcastKit,
   toyKit,
 ];

@@ -41,7 +41,7 @@ const FAST_INTERESTS: readonly Sometime[] = [
 ];
 
 /** A lease is voted for as well. */
-const VOTES: ReadonlySet<string> = new Set(['ack', 'estimate', 'newestimate', 'decide']);
+export const CONSENSUS_VOTES: ReadonlySet<string> = new Set(['ack', 'estimate', 'newestimate', 'decide']);
 
 export const fastCt: FastCtSim = {
   name: 'fast-ct',
@@ -74,7 +74,7 @@ export const fastCt: FastCtSim = {
       return answer && { lane: CONSENSUS_LANE, message: answer };
     },
   }),
-  isVote: (message: FastCtMessage): boolean => VOTES.has(message.message.kind),
+  isVote: (message: FastCtMessage): boolean => CONSENSUS_VOTES.has(message.message.kind),
   describeMessage: (message: FastCtMessage): string =>
     message.lane === CONSENSUS_LANE ? describeConsensus(message.message) : `lease: ${intervalProtocol.describeMessage(message.message)}`,
   describeCommand: describeConsensusCommand,

@@ -70,15 +70,21 @@ export function describeConsensus(message: ConsensusMessage): string {
       return `${kind}(${message.instance})`;
     default: {
       const stamped = message.kind === 'estimate' ? ` of ${message.ts}` : '';
-      const value = 'value' in message ? `, '${decoded(message.value)}'${stamped}` : '';
+      const value = 'value' in message && message.value !== null ? `, '${decoded(message.value)}'${stamped}` : '';
       return `${kind}(${message.instance}, round ${message.round}${value})`;
     }
   }
 }
 
 export function describeConsensusCommand(command: ConsensusCommand): string {
-  if (command.kind === 'propose') return `propose '${decoded(command.value)}' in ${command.instance}`;
-  return `lease of ${command.instance} ${command.granted ? 'granted' : 'refused'}`;
+  switch (command.kind) {
+    case 'propose':
+      return `propose '${decoded(command.value)}' in ${command.instance}`;
+    case 'leased':
+      return `lease of ${command.instance} ${command.granted ? 'granted' : 'refused'}`;
+    default:
+      return `${command.kind} up to ${command.upTo}`;
+  }
 }
 
 export function describeConsensusEvent(event: ConsensusEvent): string {

@@ -20,8 +20,14 @@ export type ConsensusScenario = Scenario<ConsensusWorld>;
 /** One in so many worlds without a mutant is of each shape; disks are the most. */
 const SHAPES: readonly ConsensusShape[] = ['disk', 'disk', 'torn', 'memory', 'paper', 'liars'];
 
-export function drawConsensusWorld(chooser: Chooser, needs: ConsensusShape | undefined, drawMode: () => ConsensusMode): ConsensusScenario {
-  const shape = needs ?? SHAPES[chooser.below(SHAPES.length)] ?? 'disk';
+/** `needs` is what a mutant asks for; `like` is a shape that is asked for without being made for a mutant. */
+export function drawConsensusWorld(
+  chooser: Chooser,
+  needs: ConsensusShape | undefined,
+  drawMode: () => ConsensusMode,
+  like?: ConsensusShape,
+): ConsensusScenario {
+  const shape = needs ?? like ?? SHAPES[chooser.below(SHAPES.length)] ?? 'disk';
   const members = chooser.below(3) === 0 ? 5 : 3;
   const isTorn = shape === 'torn' || shape === 'promises';
   const liars = shape === 'liars' ? 1 : 0;

@@ -1,0 +1,25 @@
+/** The rules of atomic broadcast by name (docs/research/divergence/fast-ct.md). All of them are in force; the simulator switches off one at a time, as a mutant. */
+
+export interface BroadcastRules {
+  /** Only what is decided is delivered. */
+  readonly deliversDecided: boolean;
+  /** A message is delivered once, and after the earlier ones of its process. */
+  readonly deliversOnce: boolean;
+  /** A process of which the log has dropped everything is new only if it says that it had nothing under way since. */
+  readonly forgottenIsNotNew: boolean;
+  /** Only messages of the member's own epoch are heard. */
+  readonly hearsOwnEpoch: boolean;
+  /** A member begins an epoch only in the life in which it was asked what it remembers. */
+  readonly beginsOnce: boolean;
+  /** A client publishes as itself only. */
+  readonly clientsAreThemselves: boolean;
+}
+
+export const ALL_BROADCAST_RULES: BroadcastRules = {
+  deliversDecided: true,
+  deliversOnce: true,
+  forgottenIsNotNew: true,
+  hearsOwnEpoch: true,
+  beginsOnce: true,
+  clientsAreThemselves: true,
+};
