@@ -23,6 +23,8 @@ export class Copying {
   readonly #ground: CopyingGround;
   /** The instance after which the last page was asked for; -1 if none is under way. */
   #after = -1;
+  /** How often an answer was given up: the next member in turn is asked then, for one may have less than this one. */
+  #turns = 0;
 
   constructor(ground: CopyingGround) {
     this.#ground = ground;
@@ -36,6 +38,7 @@ export class Copying {
 
   /** The answer seems to be lost: the next `advance` asks again, perhaps another member. */
   giveUp(): void {
+    if (this.#after >= 0) this.#turns++;
     this.#after = -1;
   }
 
@@ -47,7 +50,11 @@ export class Copying {
     const asked = up.length > 0 ? up : others;
     if (asked.length === 0) return;
     this.#after = log.instance;
-    this.#ground.send(nodeId(asked[step.choose(asked.length)] as number), { kind: 'copy', after: this.#after }, step);
+    this.#ground.send(
+      nodeId(asked[(step.choose(asked.length) + this.#turns) % asked.length] as number),
+      { kind: 'copy', after: this.#after },
+      step,
+    );
   }
 
   /** Another member asks for a page. */
@@ -74,10 +81,10 @@ export class Copying {
   }
 
   snapshot(): Snapshot {
-    return this.#after;
+    return [this.#after, this.#turns];
   }
 
   restore(snapshot: Snapshot): void {
-    this.#after = snapshot as number;
+    [this.#after, this.#turns] = snapshot as [number, number];
   }
 }

@@ -183,7 +183,7 @@ export class EpochActs<S extends { readonly monoUs: MonoUs }> {
     const inEpoch = [...founded].filter(([, answer]) => answer.epoch === epoch);
     const next = Math.max(...inEpoch.map(([, { decided }]) => decided)) + 1;
     const voting = inEpoch.flatMap(([member, { votesFrom }]) => (votesFrom <= next ? [member] : []));
-    return voting.length >= quorumOf(this.#ground.members) ? voting : [];
+    return voting.length >= quorumOf(this.#ground.members) ? voting.sort((one, other) => one - other) : [];
   }
 
   #begun(from: number, number: number, step: S): void {

@@ -45,9 +45,10 @@ export const BROADCAST_MUTANTS: readonly BroadcastMutant[] = [
   {
     name: 'votes-leave-unlogged',
     rule: 'rule 25',
-    how: 'A vote takes the place of one whose decision the log does not have on the disk yet; all members crash, and the batch is lost.',
+    how: 'A vote takes the place of one whose decision the log does not have on the disk yet; all members crash, the batch is lost, and the log waits for it for ever.',
     without: { inner: 'votesStayUntilLogged' },
     needs: 'power',
+    breaksLiveness: true,
   },
   {
     name: 'ack-before-store',
