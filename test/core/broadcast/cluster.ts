@@ -17,7 +17,7 @@ import { ByteReader, ByteWriter, broadcastCodec } from '../../../src/wire/index.
 export const LATENCY_US = 1000;
 const FLUSH_US = 100;
 
-export const CONFIG: BroadcastConfig = {
+const CONFIG: BroadcastConfig = {
   members: 3,
   consensus: 'fast-ct',
   keeps: 'memory',

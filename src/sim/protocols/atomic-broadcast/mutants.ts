@@ -51,13 +51,6 @@ export const BROADCAST_MUTANTS: readonly BroadcastMutant[] = [
     breaksLiveness: true,
   },
   {
-    name: 'ack-before-store',
-    rule: 'rule 25',
-    how: 'A member acknowledges a batch, crashes before its disk has it, and comes back without it.',
-    without: { inner: 'storesBeforeAck' },
-    needs: 'disk',
-  },
-  {
     name: 'amnesiac-votes',
     rule: 'rule 26',
     how: 'A member that has lost its memory votes again where it has voted before: two batches are decided in one instance.',
