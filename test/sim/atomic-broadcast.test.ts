@@ -1,0 +1,41 @@
+/** I8: atomic broadcast in large worlds: nothing breaks, everything happens, and every mutant dies as the page of mutants says. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { deriveSeed } from '../../src/kernel/index.ts';
+import { kitNamed } from '../support/kits.ts';
+
+const SLOW = 240_000;
+const RUNS = 60;
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
+const kit = kitNamed('atomic-broadcast');
+
+test(
+  'keeps total order, integrity and what was acknowledged, in worlds in which everything happens',
+  () => {
+    const counts: Record<string, number> = {};
+    for (let run = 0; run < RUNS; run++) {
+      const { seed, violations, sometimes } = kit.run(deriveSeed(5, run), null);
+      expect({ seed, violations }).toEqual({ seed, violations: [] });
+      for (const [name, count] of Object.entries(sometimes)) counts[name] = (counts[name] ?? 0) + count;
+    }
+    expect(counts).toMatchObject({ delivery: expect.any(Number), 'begun-anew': expect.any(Number) });
+    const own = ['delivery', 'acknowledgement', 'batch', 'client-publishes', 'position-gone', 'caught-up', 'amnesiac-votes-again'];
+    expect(own.filter((name) => !counts[name])).toEqual([]);
+  },
+  SLOW,
+);
+
+test.each(kit.mutants.map(({ name, breaksLiveness }) => ({ mutant: name, breaksLiveness: breaksLiveness === true })))(
+  '$mutant breaks as the page of mutants says',
+  ({ mutant, breaksLiveness }) => {
+    const row = new RegExp(`\\| ([a-z-]+) \\| \\d+ \\| \`tenure sim atomic-broadcast --replay (\\d+) --mutant ${mutant}\` \\|$`, 'm').exec(
+      page,
+    );
+    expect(row, `npm run docs:mutants writes a row for ${mutant}`).not.toBeNull();
+    const [, property, seed] = row as RegExpExecArray;
+    expect(kit.run(Number(seed), mutant).violations[0]?.property).toBe(property);
+    expect(property === 'liveness').toBe(breaksLiveness);
+    expect(kit.run(Number(seed), null).violations).toEqual([]);
+  },
+  SLOW,
+);
