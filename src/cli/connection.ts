@@ -116,7 +116,7 @@ function noMajority(cell: Cell, config: ConnectOptions): TenureError {
     ({ id, stats }) => `  ${id} (${config.members[id]}): ${stats?.lastError ? inWords(stats.lastError) : 'no answer yet'}`,
   );
   const message =
-    `cell ${config.cell} has no majority: ${members.length - missing.length} of ${members.length} members are reached, ` +
+    `cell ${config.cell} has no majority: ${members.length - missing.length} of ${members.length} members answer, ` +
     `${quorumOf(members.length)} are needed\n${findings.join('\n')}`;
   return new TenureError('TENURE_NO_QUORUM', message, { unreached: missing.map(({ id }) => id).join(', ') });
 }

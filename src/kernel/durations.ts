@@ -12,7 +12,9 @@ export type Duration = number | string;
 /** 365 days. What is longer is a mistake in the unit far more often than a wish. */
 export const DURATION_US_MAX: SpanUs = 31_536_000_000_000 as SpanUs;
 
-const EXAMPLES = "write it like '15s', '1500ms', '1.5s', '2m', '1h30m', '1d' or '250us', or as a number of milliseconds";
+const EXAMPLES = "write it like '15s', '1500ms', '1.5s', '2m', '1h30m', '1d' or '250us'";
+/** For whoever passed a value and not a text: on a command line everything is text. */
+const AS_NUMBER = ', or as a number of milliseconds';
 
 const DAY_US = 86_400_000_000;
 const HOUR_US = 3_600_000_000;
@@ -118,5 +120,9 @@ function atMostMax(us: number, input: Duration): SpanUs {
 function refusal(input: unknown, why: string): TenureError {
   const cut = typeof input === 'string' && input.length > TEXT_LENGTH_MAX ? `${input.slice(0, TEXT_LENGTH_MAX)}…` : input;
   const shown = typeof cut === 'string' ? `'${cut}'` : String(cut);
-  return new TenureError('TENURE_BAD_DURATION', `cannot use ${shown} as a duration: ${why}; ${EXAMPLES}`, { input: shown, why });
+  return new TenureError(
+    'TENURE_BAD_DURATION',
+    `cannot use ${shown} as a duration: ${why}; ${EXAMPLES}${typeof input === 'string' ? '' : AS_NUMBER}`,
+    { input: shown, why },
+  );
 }

@@ -88,8 +88,8 @@ export class DataDir implements Disk {
       const damage = damageOf(full);
       if (damage !== null) throw corrupt(full, damage);
       if (free(full) < ROOM_BYTES) throw noRoom(full);
-      const died = await trialOf(full);
-      if (died !== null) throw corrupt(full, died);
+      const bad = await trialOf(full);
+      if (bad !== null) throw bad.isLate ? unusable(full, bad.why) : corrupt(full, bad.why);
       db = lmdb.open<Uint8Array, string>({ path: full, encoding: 'binary', noSubdir: false, ...TURN_BY_TURN });
       for (const file of ['data.mdb', 'lock.mdb']) chmodSync(join(full, file), FILE_MODE);
       lock = await DirLock.take(db, full);

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 
 /** A larger one is not copied: it is read where it is, and nothing is written. */
 const COPIED_BYTES_MAX = 64 * 1024 * 1024;
-/** A trial that takes longer says nothing. */
-const TRIAL_MS = 60_000;
+/** A trial that takes longer has met damage that leads in a circle, or a machine that is far too busy: nobody knows. */
+const TRIAL_MS = 30_000;
 const DAMAGED = 3;
 
 /** What the child runs. It prints why the file is damaged, or dies. */
@@ -33,8 +33,15 @@ try {
 }
 `;
 
+/** How a trial came out badly. */
+export interface BadTrial {
+  readonly why: string;
+  /** It did not end in time: that may be the machine, and no damage. */
+  readonly isLate: boolean;
+}
+
 /** What is wrong with the file; null if nothing is to be seen, if there is none yet, or if no child can be started. */
-export async function trialOf(dir: string): Promise<string | null> {
+export async function trialOf(dir: string): Promise<BadTrial | null> {
   const bytes = statSync(join(dir, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
   if (bytes === 0) return null;
   const copy = bytes <= COPIED_BYTES_MAX ? copied(dir) : null;
@@ -57,7 +64,7 @@ function copied(dir: string): string | null {
   }
 }
 
-function tried(path: string, mayWrite: boolean): Promise<string | null> {
+function tried(path: string, mayWrite: boolean): Promise<BadTrial | null> {
   const lmdb = createRequire(import.meta.url).resolve('lmdb');
   const child = spawn(process.execPath, ['-e', PROGRAM, '--', lmdb, path, String(mayWrite)], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -70,8 +77,9 @@ function tried(path: string, mayWrite: boolean): Promise<string | null> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(null));
     child.once('close', (code, signal) => {
-      if (signal !== null && signal !== 'SIGKILL') resolve(`a process that read data.mdb was ended by ${signal}`);
-      else resolve(code === DAMAGED ? `data.mdb cannot be read: ${said}` : null);
+      if (signal === 'SIGKILL') resolve({ why: `a process that read data.mdb had not finished after ${TRIAL_MS / 1000} s`, isLate: true });
+      else if (signal !== null) resolve({ why: `a process that read data.mdb was ended by ${signal}`, isLate: false });
+      else resolve(code === DAMAGED ? { why: `data.mdb cannot be read: ${said}`, isLate: false } : null);
     });
   });
 }

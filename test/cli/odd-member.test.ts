@@ -40,7 +40,7 @@ describe('where the first of three members is configured differently', () => {
     c?.child.kill('SIGTERM');
     await c?.ended;
     const { code, stderr } = run('holder', 'job', '--connect-timeout', '2s');
-    expect(stderr).toContain('cell test has no majority: 1 of 3 members are reached, 2 are needed');
+    expect(stderr).toContain('cell test has no majority: 1 of 3 members answer, 2 are needed');
     expect(stderr).toMatch(/member [ab] has maxTermUs = \d+, this client began with \d+, as [ab] said, and no majority states the same/);
     expect(stderr).toContain('(ECONNREFUSED)');
     expect(code).toBe(69);
@@ -58,6 +58,6 @@ describe('where one member is up that thinks itself the only voter of some names
     expect(stdout).toMatch(/^a +\S+ +reached /m);
     expect(code).toBe(69);
     const { stderr } = tenure(['run', '-n', '--connect-timeout', '1500ms', 'job', '--', 'true'], '', alone.env);
-    expect(stderr).toContain('cell test has no majority: 1 of 3 members are reached, 2 are needed');
+    expect(stderr).toContain('cell test has no majority: 1 of 3 members answer, 2 are needed');
   });
 });

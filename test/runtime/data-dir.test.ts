@@ -1,6 +1,6 @@
 /** Data directories on a real disk: whose they are, who uses them, and what survives. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -201,4 +201,22 @@ describe('a data directory', () => {
       message: expect.stringContaining('npm install lmdb') as string,
     });
   });
+});
+
+test('a page that would end the process in a signal is found by a process of its own, and refused', async () => {
+  const path = freshDir();
+  const dir = await open(path);
+  for (let i = 0; i < 8; i++) await write(dir, `large/${i}`, 'x'.repeat(9000));
+  await dir.close();
+  const file = join(path, 'data.mdb');
+  const bytes = readFileSync(file);
+  const [PAGE, FLAGS_AT, PAGES_AT, OVERFLOW] = [4096, 18, 20, 4];
+  for (let page = 2; page * PAGE < bytes.length; page++) {
+    // How many pages a large value has stands at its beginning, and is believed when the value is replaced.
+    if (bytes.readUInt16LE(page * PAGE + FLAGS_AT) === OVERFLOW && bytes.readUInt32LE(page * PAGE) === page)
+      bytes.writeUInt32LE(0xffff_ffff, page * PAGE + PAGES_AT);
+  }
+  writeFileSync(file, bytes);
+  await expect(open(path)).rejects.toMatchObject({ code: 'TENURE_DATA_DIR', message: expect.stringMatching(/is damaged/) as unknown });
+  expect(readdirSync(path).filter((name) => name.startsWith('trial-'))).toEqual([]);
 });

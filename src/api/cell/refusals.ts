@@ -41,7 +41,7 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
     'TENURE_CONFIG_MISMATCH',
     `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
   ],
-  held: (name) => ['TENURE_HELD', `${name} is held by another`],
+  held: (name) => ['TENURE_HELD', `${name} is held by another: wait for it, or ask holder() who has it`],
   queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
   'no-place': (name) => [
     'TENURE_LIMIT',

@@ -25,7 +25,7 @@ export function explainStorageRefusal(name: string, { reason }: Refused, { url, 
     case 'held':
     case 'queued':
     case 'contended':
-      return new TenureError('TENURE_HELD', `'${name}' is held or wanted by another`, { name });
+      return new TenureError('TENURE_HELD', `'${name}' is held or wanted by another: wait for it, or ask holder() who has it`, { name });
     case 'no-room':
       return new TenureError('TENURE_LIMIT', `'${name}' has as many readers as its record has room for`, {
         limit: 'readers of a name',

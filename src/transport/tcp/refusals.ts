@@ -151,7 +151,7 @@ function advice(code: ErrorCode, facts: Facts): string {
     case 'TENURE_WRONG_ADDRESS':
       return 'the address leads to another member; correct it';
     case 'TENURE_WRONG_SECRET':
-      return `it does not know the secret of this ${facts['role'] ?? 'side'}; give both sides the same`;
+      return `the secret of this ${facts['role'] ?? 'side'} is not the one it knows, or none was given; give both sides the same`;
     case 'TENURE_UNKNOWN_MEMBER':
       return `its members are ${facts['members']}; give all members the same list, or connect as a client`;
     case 'TENURE_VERSION_MISMATCH':
