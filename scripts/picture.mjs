@@ -54,7 +54,9 @@ function granters() {
     text(602, 138, 'or', 'soft middle'),
     box(628, 40, 188, 188),
     text(722, 66, 'a store', 'ink big middle'),
-    ...['a directory', 'PostgreSQL', 'Redis', '…'].map((name, i) => text(722, 102 + i * 26, name, 'ink middle')),
+    ...['a directory, a device', 'PostgreSQL, Redis', 'etcd, an S3 bucket', 'several of them'].map((name, i) =>
+      text(722, 102 + i * 26, name, 'ink middle'),
+    ),
     text(722, 210, 'nothing else to run', 'soft middle'),
   ];
 }
