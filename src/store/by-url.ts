@@ -151,7 +151,7 @@ async function openUnits(url: URL, create: 'init' | 'never' | 'repair', access: 
   const connect = async (unit: string, how: 'init' | 'never'): Promise<Store> => {
     const store = await connectStore(unit, { create: how });
     try {
-      await qualify(store, access);
+      await qualify(store, access.timeoutMs === undefined ? {} : { timeoutMs: access.timeoutMs });
       return store;
     } catch (error) {
       await store.close();

@@ -119,11 +119,21 @@ export class ReplicatedStore implements Store {
       if (members === null) throw nobodyAnswers(url, shown, errors);
       const store = new ReplicatedStore(options, members, stores, errors);
       await store.#enterEpochs(access);
+      if (create !== 'repair') await store.#needMajority(access);
       return store;
     } catch (error) {
       await Promise.all(stores.map(async (store) => await store?.close()));
       throw error;
     }
+  }
+
+  /** Whoever opens it hears at once that too few units are there. */
+  async #needMajority(access?: AccessOptions): Promise<void> {
+    const reports = await this.unitReports(access);
+    const whole = reports.filter(({ standing }) => standing === 'whole').length;
+    if (whole >= quorumOf(reports.length)) return;
+    await this.close();
+    throw this.#missing(storeUnreachable(this.url, new Error(`only ${whole} of its ${reports.length} units can be used`)));
   }
 
   /** All units must be there. */
@@ -327,7 +337,7 @@ export class ReplicatedStore implements Store {
   #missing(error: TenureError): TenureError {
     const missing = this.#reports().filter(({ standing }) => standing !== 'whole');
     if (missing.length === 0) return error;
-    const each = missing.map(({ url, standing, failure }) => `${url} ${failure === null ? IN_WORDS[standing] : `(${failure.message})`}`);
+    const each = missing.map(({ url, standing, failure }) => `${url} ${troubleOf(standing, failure)}`);
     const said = new TenureError(
       error.code,
       `${error.message}. ${missing.length} of its ${this.#links.length} units are missing: ${each.join('; ')}`,
@@ -338,13 +348,19 @@ export class ReplicatedStore implements Store {
   }
 }
 
+/** A unit that nobody has set up was one, or this would be no store. */
+function troubleOf(standing: UnitStanding, failure: TenureError | null): string {
+  if (failure === null) return IN_WORDS[standing];
+  return failure.code === 'TENURE_STORE_PARAMS' ? IN_WORDS.unmarked : `(${failure.message})`;
+}
+
 function nobodyAnswers(url: string, shown: readonly string[], errors: readonly unknown[]): TenureError {
   const each = shown.map((unit, index) => {
     const error = errors[index];
     return `${unit}: ${error instanceof Error ? error.message : 'it has no mark'}`;
   });
-  const isSetUp = errors.every((error) => error === null);
-  if (isSetUp) return conflicting(url, `nobody has set it up: run tenure store init '${url}' once`);
+  const isThere = errors.every((error) => error === null || (error instanceof TenureError && error.code === 'TENURE_STORE_PARAMS'));
+  if (isThere) return conflicting(url, `nobody has set it up: run tenure store init '${url}' once`);
   const missing = shown.filter((_, index) => errors[index] !== null);
   return new TenureError('TENURE_STORE_UNREACHABLE', `the store ${url} cannot be opened: ${each.join('; ')}`, {
     url,
