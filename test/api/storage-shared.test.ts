@@ -93,6 +93,27 @@ describe.each(ENGINES)('with %s', (engine) => {
     await storage.close();
   });
 
+  test('several items are taken together though somebody waits for the whole collection', async () => {
+    const [storage, one, other, writer] = (await clients(3, { engine })) as [TestStorage, LeaseStorage, LeaseStorage, LeaseStorage];
+    const blocker = await other.acquire('docs/a');
+    const both = one.acquireAll(['docs/a', 'docs/b'], { within: 'docs' });
+    await storage.advance('1s');
+    const whole = writer.acquire('docs');
+    await storage.advance('1s');
+    await blocker.release();
+    const items = await comes(storage, both);
+    await Promise.all(items.map((item) => item.release()));
+    expect((await comes(storage, whole)).valid).toBe(true);
+    await storage.close();
+  });
+
+  test('nothing is an item of itself', async () => {
+    const [storage, one] = (await clients(1, { engine })) as [TestStorage, LeaseStorage];
+    await expect(one.acquire('docs', { within: 'docs' })).rejects.toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
+    await expect(one.tryAcquire('docs', { within: 'docs' })).rejects.toMatchObject({ code: 'TENURE_BAD_ARGUMENT' });
+    await storage.close();
+  });
+
   test('an item ends with its collection, and is given back with it', async () => {
     const [storage, one, other] = (await clients(2, { engine })) as [TestStorage, LeaseStorage, LeaseStorage];
     const lease = await one.acquire('docs/a', { within: 'docs', term: '4s' });

@@ -133,6 +133,23 @@ describe('units', () => {
     expect(text(await store.read('b'))).toBe('three');
   });
 
+  test('nothing is repaired from too few units, nor what is whole: no mark is touched, and it is said at once', async () => {
+    const { paths, url } = directories();
+    const store = await opened(url, 'init');
+    await store.write('a', bytes('one'));
+    for (const path of paths.slice(0, 2)) for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
+    const medic = await connectForRepair(url);
+    cleanUps.push(() => medic.close());
+    for (const path of paths.slice(0, 2)) {
+      await expect(medic.repair(`file://${path}`)).rejects.toMatchObject({
+        code: 'TENURE_STORE_UNREACHABLE',
+        message: expect.stringContaining('2 of its 3 units are missing') as string,
+      });
+    }
+    expect(await medic.repair(`file://${paths[2]}`)).toBe(0);
+    expect((await medic.unitReports()).map(({ standing }) => standing)).toEqual(['unmarked', 'unmarked', 'whole']);
+  });
+
   test('whoever names other units is refused', async () => {
     const { paths, url } = directories();
     await opened(url, 'init');

@@ -2,7 +2,7 @@
  * A lease on one item of a collection (S10): the collection is held shared and the item besides, by one call. Whoever holds the collection exclusively excludes
  * every item. The item's lease stands for both: it ends with the earlier of the two, and gives both back.
  */
-import { checkOptions, parseDuration } from '../../kernel/index.ts';
+import { checkOptions, parseDuration, TenureError } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
 import { lost } from './errors.ts';
 import type { HeldLease } from './held-lease.ts';
@@ -30,10 +30,17 @@ export function withinOf(options: AcquireOptions | null): string | undefined {
   return options?.within;
 }
 
+/** It would wait for itself. */
+function checkItem(collection: string, name: string): void {
+  if (name === collection)
+    throw new TenureError('TENURE_BAD_ARGUMENT', `'${name}' cannot be an item of itself: 'within' names its collection`, { name });
+}
+
 /** First the collection, then the item, everywhere: so that nobody waits in a circle. */
 export async function acquireWithin(collection: string, name: string, options: AcquireOptions, ground: CollectionGround): Promise<Lease> {
   const { clocks, acquire, giveBack } = ground;
   checkOptions('acquire', options, ACQUIRE_OPTIONS);
+  checkItem(collection, name);
   const endUs = clocks.mono() + (options.wait === undefined ? Infinity : parseDuration(options.wait));
   const above = await acquire(collection, ofCollection(options));
   try {
@@ -52,6 +59,7 @@ export async function tryAcquireWithin(
   { tryAcquire, giveBack }: CollectionGround,
 ): Promise<TryResult> {
   checkOptions('tryAcquire', options, TRY_OPTIONS);
+  checkItem(collection, name);
   const above = await tryAcquire(collection, ofCollection(options));
   if (!above.ok) return above;
   try {

@@ -238,10 +238,16 @@ export class ReplicatedStore implements Store {
   /** Makes a unit whole that lost what it had, while the others are in use. How many registers it got. */
   async repair(unit: string, options?: AccessOptions): Promise<number> {
     const slot = this.#members.units.findIndex(({ url }) => url === unit);
-    const report = (await this.unitReports(options))[slot];
+    const reports = await this.unitReports(options);
+    const report = reports[slot];
     if (report === undefined) throw conflicting(this.url, `${unit} is none of its units`);
     if (report.standing === 'foreign') throw conflicting(this.url, `the unit ${unit} belongs to another store, and is left as it is`);
     if (report.standing === 'silent') throw report.failure ?? storeUnreachable(unit, new Error('it does not answer'));
+    // A mark that is taken from a unit that counts would cost the store that unit, until it is repaired.
+    if (report.standing === 'whole') return 0;
+    if (reports.filter(({ standing }) => standing === 'whole').length < quorumOf(reports.length)) {
+      throw this.#missing(storeUnreachable(this.url, new Error(`too few of its units are whole to repair ${unit} from`)));
+    }
     const ended = await this.#ask(options, { kind: 'repair', unit: slot, identity: freshUnitIdentity() }, 'repaired', 'not-repaired');
     if (ended.kind === 'repaired') return ended.registers;
     throw storeUnreachable(unit, new Error('it changed or did not answer while it was repaired; repair it again'));

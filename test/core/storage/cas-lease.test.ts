@@ -5,6 +5,7 @@ import {
   decodeLeaseRecord,
   encodeLeaseRecord,
   FLOOR_KEY,
+  READERS_MAX,
   type LeaseRecord,
   type StorageEvent,
 } from '../../../src/core/index.ts';
@@ -509,5 +510,48 @@ describe('questions', () => {
       { holder: { owner: 1, remainingUsMax: TERM_US + 1 }, certain: true },
       { holder: null, certain: true },
     ]);
+  });
+});
+
+describe('readers', () => {
+  /** As many readers as there is room for, all of them dead. */
+  function full(): LeaseRecord {
+    const row = { owner: incarnation(99), seq: 1, token: 1, termUs: TERM_US };
+    const readers = Array.from({ length: READERS_MAX }, (_, lease) => ({ ...row, lease: lease + 1 }));
+    return { ...FREE, lease: READERS_MAX, isHeld: true, mode: 'shared', readers };
+  }
+
+  test('rows of dead readers take up room no longer than their terms: one that waits gets it', () => {
+    const store = new ScriptedStore();
+    const [p, q] = [store.cas(), store.cas()];
+    store.registers.set('r', encodeLeaseRecord('r', full()));
+    p.acquire(1, { mode: 'shared', waitUs: 0 });
+    q.acquire(1, { mode: 'shared' });
+    store.run(TAKE_US);
+    expect([p.said(), q.said()]).toEqual([['refused 1 no-room'], []]);
+    store.run(TERM_US + TIMING.pollUs + TAKE_US);
+    expect(q.said()).toEqual(['granted 1']);
+    expect(recordOf(store)).toMatchObject({ readers: [{ lease: 1 }] });
+  });
+
+  test('a process that reads may read once more while a writer waits: the writer waits for it anyway', () => {
+    const store = new ScriptedStore();
+    const [reader, writer, other] = [store.cas(), store.cas(), store.cas()];
+    reader.acquire(1, { mode: 'shared', keep: true });
+    store.run(CREATE_US);
+    writer.acquire(1);
+    store.run(10 * ACCESS_US);
+    other.acquire(1, { mode: 'shared' });
+    reader.acquire(2, { mode: 'shared', keep: true });
+    store.run(2 * TERM_US);
+    expect([reader.said().filter((said) => said.startsWith('granted')), writer.said(), other.said()]).toEqual([
+      ['granted 1', 'granted 2'],
+      [],
+      [],
+    ]);
+    reader.release(1);
+    reader.release(2);
+    store.run(TERM_US / 2);
+    expect([writer.said(), other.said()]).toEqual([['granted 1'], []]);
   });
 });

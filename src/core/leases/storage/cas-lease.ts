@@ -9,7 +9,7 @@ import type { KnownRecord, Start } from './claim.ts';
 import { CasAccesses, type CasClaim, type Replaced } from './cas-accesses.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import { CasQuestions } from './cas-questions.ts';
-import { isFull, ReaderWatch, withoutReader } from './cas-readers.ts';
+import { ReaderWatch, withoutReader } from './cas-readers.ts';
 import type { StorageConfig, StorageStep } from './config.ts';
 import {
   decodeFloorRecord,
@@ -122,14 +122,12 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
       this.leases.end(claim, step);
       return;
     }
-    const { until, isAlive, byWriter } = this.#readers.inTheWay(claim, record, step.monoUs);
+    const { until, isAlive, byWriter, isFull } = this.#readers.inTheWay(claim, record, step.monoUs);
     if (record !== null && step.monoUs < until) {
       // One that was beaten to it need not watch: whoever did so is alive.
       if (!claim.waits && (isAlive || (claim.hasTried && record.owner !== owner))) this.leases.refuse(claim, 'held', step);
-      else if (!claim.waits && byWriter) this.leases.refuse(claim, 'queued', step);
+      else if (!claim.waits && (byWriter || isFull)) this.leases.refuse(claim, isFull ? 'no-room' : 'queued', step);
       else if (!this.#want(claim, { record, version }, step)) this.#restUntil(claim, until, step);
-    } else if (record !== null && claim.mode === 'shared' && isFull(record)) {
-      this.leases.refuse(claim, 'no-room', step);
     } else if (step.monoUs < takesFrom()) {
       this.#restUntil(claim, takesFrom(), step);
     } else if (record !== null && !record.isGrounded && this.rules.tokenAboveFloor) {

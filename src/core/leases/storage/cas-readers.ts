@@ -17,9 +17,11 @@ interface Obstacle {
   readonly isAlive: boolean;
   /** A writer that waits is all that there is. */
   readonly byWriter: boolean;
+  /** As many readers as the record has room for. */
+  readonly isFull: boolean;
 }
 
-const NOTHING: Obstacle = { until: monoUs(0), isAlive: false, byWriter: false };
+const NOTHING: Obstacle = { until: monoUs(0), isAlive: false, byWriter: false, isFull: false };
 
 type Asked = Pick<StorageClaim<Doing>, 'name' | 'mode'>;
 
@@ -47,10 +49,19 @@ export class ReaderWatch {
     const isShared = record.readers !== undefined;
     const isAlive = record.isHeld && this.#sightings.note(name, record, now) && (record.owner !== this.#owner || isShared);
     this.note(name, record, now);
-    if (mode === 'shared' && (isShared || !record.isHeld)) return { ...NOTHING, until: this.wantedUntil(name, record), byWriter: true };
+    if (mode === 'shared' && (isShared || !record.isHeld)) return this.#ofReader(name, record, now);
     if (!record.isHeld) return NOTHING;
     if (!isShared) return { ...NOTHING, until: this.#sightings.freeAt(name, this.#observationUs), isAlive };
     return this.#rules.writersWaitForReaders ? { ...NOTHING, until: this.heldUntil(name, record), isAlive } : NOTHING;
+  }
+
+  /** A process that reads already does not wait for a writer that waits for it: each would wait for the other for ever. */
+  #ofReader(name: string, record: LeaseRecord, now: MonoUs): Obstacle {
+    const living = this.living(name, record, now);
+    if (living.length >= READERS_MAX)
+      return { ...NOTHING, until: monoUs(Math.min(...living.map((row) => this.#freeAt(name, row)))), isFull: true };
+    if (living.some(({ owner }) => owner === this.#owner)) return NOTHING;
+    return { ...NOTHING, until: this.wantedUntil(name, record), byWriter: true };
   }
 
   /** The record after a write of this claim: readers beside readers, a writer alone. */
@@ -118,10 +129,6 @@ function wantedKeyOf(name: string): string {
 
 export function rowOf({ readers = [] }: LeaseRecord, { owner, lease }: Pick<Uid, 'owner' | 'lease'>): ReaderRow | undefined {
   return readers.find((row) => row.owner === owner && row.lease === lease);
-}
-
-export function isFull({ readers = [] }: LeaseRecord): boolean {
-  return readers.length >= READERS_MAX;
 }
 
 /** What a reader writes: itself last, beside those that live. */
