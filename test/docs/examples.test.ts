@@ -17,6 +17,10 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     expect(run(projectOf('README.md'), 'nightly.js')).toMatch(/^mine, with token \d+$/m);
   });
 
+  it('the README works under two leases of a store', () => {
+    expect(run(projectOf('README.md'), 'on-a-store.js')).toBe('all mine: accounts/1, accounts/2\n');
+  });
+
   it('a cell in one file grants a lease to one at a time', () => {
     expect(run(projectOf('docs/api.md'), 'cell.js')).toBe('token true, valid true, free for others false\n');
   });

@@ -41,6 +41,7 @@ describe('error codes', () => {
         "TENURE_REPLACED",
         "TENURE_SHORT_TERM",
         "TENURE_SILENT",
+        "TENURE_STALE_DATA",
         "TENURE_STORE_CORRUPT",
         "TENURE_STORE_DENIED",
         "TENURE_STORE_EPOCH",
