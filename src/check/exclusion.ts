@@ -25,6 +25,7 @@ export class ExclusionReferee implements Referee {
         return violation;
       }
       case 'renewed':
+        this.#holds.retune(record);
         return this.#holds.find(record) === undefined ? this.#overlap(record, 'revived and renewed') : null;
       case 'used':
         return this.#holds.find(record) === undefined ? this.#overlap(record, 'revived and used') : null;

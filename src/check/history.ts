@@ -20,6 +20,8 @@ export interface Requested extends Happened {
   kind: 'requested';
   resource: string;
   request: number;
+  /** `exclusive` where it is absent. */
+  mode?: LeaseMode;
 }
 /** The request stands in line at a majority: whoever begins after this is served after it. */
 export interface Queued extends Happened {

@@ -9,7 +9,7 @@ import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './
 export interface Hold extends Pick<Granted, 'node' | 'incarnation' | 'token'> {
   /** `at` of its grant, for messages; null where that was not remembered. */
   readonly since: number | null;
-  readonly mode: LeaseMode;
+  mode: LeaseMode;
   /** The next older hold of the same resource; in a correct history both are shared. */
   next: Hold | null;
 }
@@ -39,6 +39,12 @@ export class OpenHolds {
 
   open({ at, ...grant }: Granted): void {
     this.#open(grant, at);
+  }
+
+  /** A holder may have become a reader. */
+  retune(act: Holding): void {
+    const hold = this.find(act);
+    if (hold) hold.mode = act.mode ?? 'exclusive';
   }
 
   /** Closes one hold; one that is not open stays so. */

@@ -4,7 +4,7 @@
  * answered. What began in between may be served either way, and so may what the clocks cannot tell apart.
  * An engine keeps this order only while waiters answer in time, so it is judged only where they do.
  */
-import type { Json } from '../kernel/index.ts';
+import { modesClash, type Json, type LeaseMode } from '../kernel/index.ts';
 import type { HistoryRecord, RecordKind, Requested } from './history.ts';
 import { PerIncarnation } from './incarnations.ts';
 import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './memory.ts';
@@ -15,6 +15,7 @@ interface Live {
   readonly who: Who;
   readonly resource: string;
   readonly request: number;
+  readonly mode: LeaseMode;
   /** When it began, for messages; null where that was not remembered. */
   readonly askedAt: number | null;
   /** Those with a place up to here stood in line, for certain, when it began. */
@@ -41,11 +42,11 @@ interface LineMemory {
 }
 
 /** `sinceUs` counts from the present; null is long enough ago for whoever begins now to be behind it. */
-type WaitingMemory = readonly [who: WhoMemory, request: number, behind: number, sinceUs: number | null];
+type WaitingMemory = readonly [who: WhoMemory, request: number, behind: number, sinceUs: number | null, mode: LeaseMode];
 
 interface OrderMemory {
   /** Requests that do not stand in line; `behind` is how many of the line they are behind. */
-  readonly asked: readonly (readonly [resource: string, who: WhoMemory, request: number, behind: number])[];
+  readonly asked: readonly (readonly [resource: string, who: WhoMemory, request: number, behind: number, mode: LeaseMode])[];
   readonly lines: readonly LineMemory[];
 }
 
@@ -77,8 +78,10 @@ export class OrderReferee implements Referee {
         return null;
       case 'granted': {
         const served = this.#remove(record);
-        const [first] = this.#line(record.resource).waiting;
-        if (served === undefined || first === undefined || first.place > served.behind) return null;
+        if (served === undefined) return null;
+        // Readers that stand in line one behind the other are served together.
+        const first = this.#firstOf(record.resource, served.mode);
+        if (first === undefined || first.place > served.behind) return null;
         const message =
           `${party(record)} was granted ${quoted(record.resource)} with token ${record.token}, though its request ${record.request} began at ` +
           `${when(served.askedAt)} and request ${first.request} of ${party(first.who)} stands in line since ${when(first.queuedAt)}`;
@@ -100,7 +103,7 @@ export class OrderReferee implements Referee {
     const asked: OrderMemory['asked'][number][] = [];
     for (const [who, requests] of this.#live.entries()) {
       for (const one of requests.values())
-        if (one.queuedAt === Infinity) asked.push([one.resource, whoSeen(who, seen), one.request, this.#countBehind(one)]);
+        if (one.queuedAt === Infinity) asked.push([one.resource, whoSeen(who, seen), one.request, this.#countBehind(one), one.mode]);
     }
     const lines: LineMemory[] = [];
     for (const [resource, line] of this.#lines) {
@@ -111,6 +114,7 @@ export class OrderReferee implements Referee {
         one.request,
         this.#countBehind(one),
         one.place <= line.settled ? null : one.queuedAt - seen.now,
+        one.mode,
       ]);
       lines.push({ resource, waiting });
     }
@@ -120,23 +124,30 @@ export class OrderReferee implements Referee {
   restore(memory: Json, now: number): void {
     const { asked, lines } = memory as unknown as OrderMemory;
     for (const { resource, waiting } of lines) {
-      for (const [[node, incarnation], request, behind, sinceUs] of waiting) {
-        const one = this.#begin({ node, incarnation }, resource, request, behind, null);
+      for (const [[node, incarnation], request, behind, sinceUs, mode] of waiting) {
+        const one = this.#begin({ node, incarnation, resource, request, mode }, behind, null);
         this.#queue(one, sinceUs === null ? -Infinity : now + sinceUs);
       }
     }
-    for (const [resource, [node, incarnation], request, behind] of asked)
-      this.#begin({ node, incarnation }, resource, request, behind, null);
+    for (const [resource, [node, incarnation], request, behind, mode] of asked)
+      this.#begin({ node, incarnation, resource, request, mode }, behind, null);
   }
 
-  #request({ node, incarnation, resource, request, at }: Requested): void {
-    const line = this.#line(resource);
-    this.#fixPlaces(line, at);
-    this.#begin({ node, incarnation }, resource, request, line.settled, at);
+  #request(record: Requested): void {
+    const line = this.#line(record.resource);
+    this.#fixPlaces(line, record.at);
+    this.#begin(record, line.settled, record.at);
   }
 
-  #begin(who: Who, resource: string, request: number, behind: number, askedAt: number | null): Live {
-    const one: Live = { who, resource, request, askedAt, behind, queuedAt: Infinity, place: Infinity };
+  #firstOf(resource: string, mode: LeaseMode): Live | undefined {
+    for (const one of this.#line(resource).waiting) if (modesClash(one.mode, mode)) return one;
+    return undefined;
+  }
+
+  #begin(asked: Omit<Requested, 'kind' | 'at'>, behind: number, askedAt: number | null): Live {
+    const { node, incarnation, resource, request, mode = 'exclusive' } = asked;
+    const who: Who = { node, incarnation };
+    const one: Live = { who, resource, request, mode, askedAt, behind, queuedAt: Infinity, place: Infinity };
     let live = this.#live.get(who);
     if (live === undefined) this.#live.set(who, (live = new Map()));
     live.set(request, one);

@@ -89,7 +89,7 @@ const claim: FieldOf<number, false> = {
 };
 
 export const HISTORY_SCHEMA: HistorySchema = {
-  requested: { means: 'a lease was asked for', fields: { resource, request } },
+  requested: { means: 'a lease was asked for', fields: { resource, request, mode } },
   queued: { means: 'the request stands in line at a majority', fields: { resource, request } },
   abandoned: { means: 'the request is dead from here on: cancelled, timed out or refused', fields: { resource, request } },
   granted: {

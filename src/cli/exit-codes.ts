@@ -81,6 +81,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_UNKNOWN_MEMBER: EXIT.badConfig,
   TENURE_UNSUPPORTED: EXIT.badConfig,
   TENURE_UNREACHABLE: EXIT.noQuorum,
+  TENURE_UPGRADE_CONFLICT: EXIT.conflict,
   TENURE_VERSION_MISMATCH: EXIT.badConfig,
   TENURE_WAIT_TIMEOUT: EXIT.waitTimedOut,
   TENURE_WRONG_ADDRESS: EXIT.badConfig,

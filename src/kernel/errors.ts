@@ -53,6 +53,7 @@ export const ERROR_CODES = {
   TENURE_UNKNOWN_MEMBER: 'a member is not in the list of members',
   TENURE_UNREACHABLE: 'no member of the cell could be reached',
   TENURE_UNSUPPORTED: 'the engine of this cell cannot do that',
+  TENURE_UPGRADE_CONFLICT: 'a shared lease cannot be had alone, because of other readers',
   TENURE_VERSION_MISMATCH: 'two sides have no version of the protocol in common',
   TENURE_WAIT_TIMEOUT: 'the lease was not free in time',
   TENURE_WRONG_ADDRESS: 'the address of one member leads to another',

@@ -27,7 +27,13 @@ export type ApplicationReport =
       readonly deadline: HoldDeadline;
       readonly mode?: LeaseMode | undefined;
     }
-  | { readonly kind: 'renewed'; readonly resource: string; readonly token: number; readonly deadline: HoldDeadline }
+  | {
+      readonly kind: 'renewed';
+      readonly resource: string;
+      readonly token: number;
+      readonly deadline: HoldDeadline;
+      readonly mode?: LeaseMode | undefined;
+    }
   | { readonly kind: 'used'; readonly resource: string; readonly token: number }
   | { readonly kind: 'ended'; readonly resource: string; readonly token: number; readonly reason: 'released' | 'lost' }
   /** Progress that was owed is impossible or was undone. */
@@ -40,8 +46,8 @@ export type ApplicationReport =
 export abstract class Teller {
   protected abstract report(told: ApplicationReport): void;
 
-  requested(resource: string, request: number): void {
-    this.record({ kind: 'requested', resource, request });
+  requested(resource: string, request: number, mode?: LeaseMode): void {
+    this.record({ kind: 'requested', resource, request, ...modeWords(mode) });
   }
 
   abandoned(resource: string, request: number): void {
@@ -52,8 +58,9 @@ export abstract class Teller {
     this.report({ kind: 'granted', resource, request, token, deadline, mode });
   }
 
-  renewed(resource: string, token: number, deadline: HoldDeadline): void {
-    this.report({ kind: 'renewed', resource, token, deadline });
+  /** With a mode, it is held in that one from here on. */
+  renewed(resource: string, token: number, deadline: HoldDeadline, mode?: LeaseMode): void {
+    this.report({ kind: 'renewed', resource, token, deadline, mode });
   }
 
   used(resource: string, token: number): void {
@@ -135,6 +142,7 @@ export class Chronicle {
       case 'renewed': {
         const { deadline } = told;
         const remainingUs = this.#remainingUs(node, deadline);
+        if (hold && told.mode !== undefined) hold.mode = told.mode;
         this.#write({ at, node, incarnation, kind: 'renewed', resource, token, remainingUs, ...modeWords(hold?.mode) });
         if (hold) hold.deadline = deadline;
         return;

@@ -10,7 +10,7 @@ export interface LedgerHold {
   readonly incarnation: number;
   readonly token: number;
   /** Shared, or else exclusive. */
-  readonly mode?: LeaseMode | undefined;
+  mode?: LeaseMode | undefined;
   deadline: HoldDeadline;
 }
 

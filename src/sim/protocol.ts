@@ -2,7 +2,7 @@
  * What the simulator needs to know of a protocol: how to build its cores, what its users do, who judges.
  * A new protocol is a folder whose kit holds a `SimProtocol`, listed in `protocols/index.ts`.
  */
-import type { Chooser, MonoUs, WallUs, LeaseMode } from '../kernel/index.ts';
+import type { Chooser, LeaseMode, MonoUs, WallUs } from '../kernel/index.ts';
 import type { Boot, Core, UnitId } from '../core/index.ts';
 import type { Codec } from '../wire/index.ts';
 import type { HistoryRecord, Referee } from '../check/index.ts';
@@ -90,10 +90,10 @@ export interface Desk<Command> {
   quit(spanUs: number): void;
 
   /** For the history. Holds are told with their deadlines, so that the world can close them when the node's own clocks pass. */
-  requested(resource: string, request: number): void;
+  requested(resource: string, request: number, mode?: LeaseMode): void;
   abandoned(resource: string, request: number): void;
   granted(resource: string, request: number, token: number, deadline: HoldDeadline, mode?: LeaseMode): void;
-  renewed(resource: string, token: number, deadline: HoldDeadline): void;
+  renewed(resource: string, token: number, deadline: HoldDeadline, mode?: LeaseMode): void;
   used(resource: string, token: number): void;
   ended(resource: string, token: number, reason: 'released' | 'lost'): void;
   /** Anything else of the schema. */

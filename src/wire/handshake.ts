@@ -12,6 +12,9 @@ import { beginFrame, CHALLENGE, endFrame, HANDSHAKE_BYTES_MAX, HELLO, PROOF, REF
 import { readServices, VERSION_OF_SERVICES, writeServices, type StatedService } from './services.ts';
 import { readText, writeText } from './text.ts';
 
+/** The first version of the protocol that has more of leases than exclusive ones that are given back at once. */
+export const VERSION_OF_MODES = 4;
+
 /** "TNUR": a web browser or a port scanner is told apart from a peer by its first bytes. */
 const MAGIC = 0x52554e54;
 export const NONCE_BYTES = 32;
@@ -25,9 +28,9 @@ export interface VersionRange {
 
 /**
  * The versions of the protocol that this code speaks. Votes of version 1 do not say which life gave them, so its peers are refused. Version 2 has
- * leases only: its peers state no services, and are sent nothing of any.
+ * leases only: its peers state no services, and are sent nothing of any. Version 3 knows exclusive leases only, given back at once.
  */
-export const VERSIONS: VersionRange = { min: 2, max: VERSION_OF_SERVICES };
+export const VERSIONS: VersionRange = { min: 2, max: VERSION_OF_MODES };
 
 /** The highest version both speak, or null if there is none. */
 export function agreeVersion(a: VersionRange, b: VersionRange): number | null {

@@ -14,10 +14,12 @@ import {
   GONE,
   HAS_LEASE,
   IN_LINE,
+  LATER,
   LEARN,
   LEARNED,
   LIST,
   LISTED,
+  MODED,
   NOTE,
   NOTED,
   PAGED,
@@ -29,6 +31,8 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  SLOTS_MAX,
+  slotOf,
   STATUS,
   STATUS_TOLD,
   TELLS_LIVES,
@@ -61,6 +65,10 @@ const LIFE = 2048;
 const STEADY = 4096;
 /** Which sending of a page. */
 const SENDING = 8192;
+/** Of a release as of a later time: how much later. */
+const AFTER = 16384;
+/** The mode, where it is not exclusive; what else belongs to it. At the end: versions that know no modes leave it unread. */
+const MODE = 32768;
 
 const FIELDS: readonly number[] = fieldTable();
 
@@ -68,21 +76,21 @@ function fieldTable(): number[] {
   const fields: number[] = [];
   fields[PREPARE] = BALLOT | PRINT | NAME;
   fields[PROMISED] = BALLOT | CLOCK | LIFE | LEASE_TOLD;
-  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META;
+  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META | MODE;
   fields[ACCEPTED] = BALLOT | CLOCK | LIFE;
-  fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD;
-  fields[RELEASE] = BALLOT | NAME;
+  fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD | MODE;
+  fields[RELEASE] = BALLOT | AFTER | NAME | MODE;
   fields[RELEASED] = BALLOT | CLOCK;
   fields[QUERY] = PRINT | NAME;
-  fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | STEADY | META;
-  fields[WAIT] = BALLOT | NAME;
+  fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | STEADY | META | MODE;
+  fields[WAIT] = BALLOT | NAME | MODE;
   fields[UNWAIT] = NAME;
-  fields[FREE] = CLOCK;
+  fields[FREE] = CLOCK | MODE;
   fields[WATCH] = TERM | PREFIX;
-  fields[LEARN] = BALLOT | TOKEN | TERM | NAME | META;
-  fields[LEARNED] = BALLOT | LEASE_TOLD | NAME | META;
+  fields[LEARN] = BALLOT | TOKEN | TERM | NAME | META | MODE;
+  fields[LEARNED] = BALLOT | LEASE_TOLD | NAME | META | MODE;
   fields[LIST] = TOKEN | PAGE | PRINT | PREFIX;
-  fields[LISTED] = BALLOT | PAGE | SENDING | LEASE_TOLD | LIFE | STEADY | NAME | META;
+  fields[LISTED] = BALLOT | PAGE | SENDING | LEASE_TOLD | LIFE | STEADY | NAME | META | MODE;
   fields[PAGED] = TOKEN | PAGE | SENDING | CLOCK | LIFE | STEADY;
   fields[STATUS] = 0;
   fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
@@ -104,7 +112,7 @@ class QuorumCodec implements Codec<QuorumMessage> {
     out.u53(message.lease);
     if (fields & BALLOT) out.u53(message.ballot);
     if (fields & TOKEN) out.u53(message.token);
-    if (fields & TERM) out.u53(message.termUs);
+    if (fields & TERM || (fields & AFTER && message.flags & LATER)) out.u53(message.termUs);
     if (fields & PAGE) {
       out.u32(message.page);
       out.u32(message.count);
@@ -126,6 +134,12 @@ class QuorumCodec implements Codec<QuorumMessage> {
     if (fields & LIFE) writeLife(message, TELLS_LIVES, out);
     if (fields & (NAME | PREFIX)) writeName(message, out);
     if (fields & META) writeMeta(message, out);
+    if (fields & MODE && message.flags & MODED) {
+      out.u32(message.mode);
+      out.u32(message.slots);
+      out.u16(message.freeSlots.length);
+      out.raw(message.freeSlots, 0, message.freeSlots.length);
+    }
   }
 
   decode(input: ByteReader): QuorumMessage | null {
@@ -140,7 +154,7 @@ class QuorumCodec implements Codec<QuorumMessage> {
     // What the kind does not carry is nothing, not what the last message had there.
     message.ballot = ballotTime(fields & BALLOT ? input.u53() : 0);
     message.token = fields & TOKEN ? input.u53() : 0;
-    message.termUs = fields & TERM ? input.u53() : 0;
+    message.termUs = fields & TERM || (fields & AFTER && message.flags & LATER) ? input.u53() : 0;
     message.page = fields & PAGE ? input.u32() : 0;
     message.count = fields & PAGE ? input.u32() : 0;
     message.reason = fields & REASON ? input.u8() : 0;
@@ -164,8 +178,20 @@ class QuorumCodec implements Codec<QuorumMessage> {
     else if (!readName(message, (fields & PREFIX) !== 0, input)) return null;
     if ((fields & META) === 0) message.setMeta(undefined);
     else if (!readMeta(message, input)) return null;
+    if ((fields & MODE) === 0 || (message.flags & MODED) === 0) message.setMode(0);
+    else if (!readMode(message, input)) return null;
     return input.failed || !isBelievable(message, fields) ? null : message;
   }
+}
+
+/** False if there are more slots than there may be. */
+function readMode(message: QuorumMessage, input: ByteReader): boolean {
+  const mode = input.u32();
+  message.setMode(mode, input.u32());
+  const length = input.u16();
+  const start = input.skip(length);
+  if (length > 0 && !input.failed) message.freeSlots = Uint8Array.prototype.slice.call(input.bytes, start, start + length);
+  return slotOf(mode) < SLOTS_MAX && message.slots <= SLOTS_MAX && length <= SLOTS_MAX / 8;
 }
 
 /** A ballot from beyond the year 2200 would take the numbers of tokens with it; a lease number beyond its bits would be taken for another. */

@@ -204,7 +204,7 @@ describe('a disk', () => {
       { ...ORIGIN, logger, history: 'h' },
       (_file, origin, failed) => new HistoryFile('h', disk, origin, failed),
     );
-    observer.leases.requested('x', 1);
+    observer.leases.requested('x', 1, 'exclusive');
     const closing = observer.close();
     disk.writes[0]?.done(new Error('EIO: i/o error'), 0);
     await closing;

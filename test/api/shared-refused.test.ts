@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { testCell } from '../../src/api/testing.ts';
 
-describe.each(['quorum', { paxoslease: { clocks: 'relative' } }] as const)('with the engine %s', (engine) => {
+describe.each([{ flease: { algorithm: 3 } }, { paxoslease: { clocks: 'relative' } }] as const)('with the engine %s', (engine) => {
   test('a shared lease is refused by name, and an exclusive one says that it is', async () => {
     const cell = await testCell({ engine });
     const client = await cell.client();

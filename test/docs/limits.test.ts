@@ -45,7 +45,6 @@ import { Votes } from '../../src/core/leases/quorum/votes.ts';
 import { WaitingRoom } from '../../src/core/leases/quorum/waiting-room.ts';
 import { Watchers } from '../../src/core/leases/quorum/watchers.ts';
 import {
-  ballotTime,
   DURATION_US_MAX,
   formatDuration,
   incarnation,
@@ -63,6 +62,7 @@ import { IntervalCell } from '../core/intervals/cell.ts';
 import { TcpCell } from '../transport/cell.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
+import { heldUntil } from '../support/lease-view.ts';
 
 const page = readPage('docs/limits.md');
 
@@ -351,9 +351,9 @@ const LIMITS: Record<string, Limit> = {
     standard: '',
     cross() {
       const timing = deriveTiming({ maxTermUs: 1_000_000, rateErrorPpm: 0, rttUs: 1000 });
-      const held = { isLive: () => true, expiresAt: () => 1_000_000, toldClock: () => ballotTime(0) };
+      const held = heldUntil(1_000_000);
       const room = new WaitingRoom({ names: new NameTable(), timing, leases: held, rules: ALL_RULES });
-      const waiters = Array.from({ length: MEMBER_LIMITS.waiters - 1 }, (_, i) => [5, 1, i, i, 1_000_000, false]);
+      const waiters = Array.from({ length: MEMBER_LIMITS.waiters - 1 }, (_, i) => [5, 1, i, i, 1_000_000, false, 0, 0, false]);
       room.restore([['x', Infinity, Infinity, waiters]]);
       const message = new QuorumMessage();
       message.setName(Buffer.from('x'), 0, 1);
@@ -384,7 +384,7 @@ const LIMITS: Record<string, Limit> = {
         message.owner = incarnation(owner);
         message.setMeta(new Uint8Array(metaBytes));
         const id = internText(names, name);
-        if (!votes.hasRoom(id, message)) return false;
+        if (!votes.hasRoom(id, message, -1)) return false;
         votes.put(id, message.owner, 1, 1, 1, 1000);
         votes.keepMeta(id, message);
         return true;

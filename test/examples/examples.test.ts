@@ -21,6 +21,7 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
   'volume-owners.ts':
     /^first owns the volume with number 1\nfirst writes under a light lease: true\nsecond owns the volume with number 2\nsecond writes: true\nfirst writes again: false\n$/,
   'fenced-write.ts': /^the new holder writes: true\nthe old holder writes: false\nbalance 100\n$/,
+  'worker-ids.ts': /^four ids, all different\n$/,
   'transfer.ts': /^alice 80, bob 120\n$/,
   'job-test.ts': /^(?:#|ℹ) pass 1$[^]*^(?:#|ℹ) fail 0$/m,
 };

@@ -5,7 +5,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { DiskFailure, LeaseEvent } from '../../core/index.ts';
-import { nodeId, quorumOf, type Incarnation, type TenureError } from '../../kernel/index.ts';
+import { nodeId, quorumOf, type Incarnation, type NodeId, type TenureError } from '../../kernel/index.ts';
 import { KeepAlive } from '../../runtime/index.ts';
 import type { Handlers } from '../../transport/index.ts';
 import { LEASE_SERVICE } from '../../wire/index.ts';
@@ -203,6 +203,7 @@ export class CellNode {
       looked: () => this.#looked(),
     });
     this.#phase = { kind: 'running', run };
+    for (const peer of this.#peers.members()) this.#greet(nodeId(peer));
     if (this.#health === SILENT) this.#observer.silenceBegan(engine.timing.silenceUs, surroundings.clocks.mono());
     run.start();
     this.services.begin();
@@ -221,7 +222,7 @@ export class CellNode {
       if (this.#phase.kind === 'reaching') this.#adoption.reached();
       this.#news.emit('news');
       if (isMember) this.run?.leases.noteGap();
-      if (isMember && this.isMember) this.run?.driver.command({ kind: 'greet', member: peer });
+      if (isMember) this.#greet(peer);
       this.#updateState();
     },
     down: (peer, why) => {
@@ -246,6 +247,11 @@ export class CellNode {
       this.#refused(who, error);
     },
   };
+
+  #greet(member: NodeId): void {
+    const plain = this.#peers.isPlain(member);
+    if (this.isMember || plain) this.run?.driver.command({ kind: 'greet', member, plain });
+  }
 
   #refused(who: string, error: TenureError): void {
     this.#observer.peerRefused(who, error);

@@ -2,12 +2,14 @@
 import type { Sender } from '../../core/index.ts';
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
+import { VERSION_OF_MODES } from '../../wire/index.ts';
 
 export class Peers {
   readonly #memberIds: readonly string[];
   readonly #senders = new Map<number, Sender>();
   /** What clients that dialled in call themselves. */
   readonly #clientNames = new Map<number, string>();
+  readonly #plain = new Set<number>();
 
   constructor(memberIds: readonly string[]) {
     this.#memberIds = memberIds;
@@ -25,12 +27,19 @@ export class Peers {
     return this.#senders.get(peer);
   }
 
+  /** Its version of the protocol knows exclusive leases only. */
+  isPlain(peer: number): boolean {
+    return this.#plain.has(peer);
+  }
+
   /** Which start of which process. */
   lifeOf(peer: number): Incarnation | undefined {
     return this.#senders.get(peer)?.incarnation;
   }
 
-  add(peer: NodeId, { id, incarnation, isAdmin = false }: PeerInfo): void {
+  add(peer: NodeId, { id, incarnation, version, isAdmin = false }: PeerInfo): void {
+    if (version < VERSION_OF_MODES) this.#plain.add(peer);
+    else this.#plain.delete(peer);
     this.#senders.set(peer, { node: peer, incarnation, isAdmin });
     if (!this.isMember(peer)) this.#clientNames.set(peer, id);
   }

@@ -41,6 +41,10 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
     'TENURE_CONFIG_MISMATCH',
     `members refuse the term asked for ${name}: their maxTerm is shorter than ours. Give all the same maxTerm`,
   ],
+  'old-version': (name, missing) => [
+    'TENURE_UNSUPPORTED',
+    `${name} can be shared, or have slots, only where a majority of members knows of that; of an older version: ${missing}. Upgrade them`,
+  ],
   held: (name) => ['TENURE_HELD', `${name} is held by another: wait for it, or ask holder() who has it`],
   queued: (name) => ['TENURE_HELD', `others wait for ${name} already`],
   'no-place': (name) => [

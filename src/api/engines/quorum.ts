@@ -7,8 +7,11 @@ import { RTT_US } from './terms.ts';
 const ABILITIES: CellAbilities = {
   ordered: true,
   renew: true,
-  releaseLater: false,
-  shared: false,
+  releaseLater: true,
+  endEarly: true,
+  shared: true,
+  changeMode: true,
+  slots: true,
   watch: 'prefix',
   list: true,
   status: true,

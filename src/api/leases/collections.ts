@@ -17,8 +17,9 @@ export interface CollectionGround {
 }
 
 /** The collection is held by readers of it: those that hold an item. */
-function ofCollection({ within: _within, meta: _meta, onQueued: _onQueued, ...rest }: AcquireOptions): AcquireOptions {
-  return { ...rest, mode: 'shared' };
+function ofCollection({ wait, term, signal, maxHold, keepAlive }: AcquireOptions): AcquireOptions {
+  const given = { wait, term, signal, maxHold, keepAlive };
+  return { ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as AcquireOptions), mode: 'shared' };
 }
 
 function ofItem({ within: _within, ...rest }: AcquireOptions): AcquireOptions {

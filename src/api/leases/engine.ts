@@ -13,8 +13,14 @@ export interface LeaseAbilities {
   readonly renew: boolean;
   /** Leases are given back as of a later time. */
   readonly releaseLater: boolean;
+  /** Leases end at a limit of their own, or when their holder is asked and does not say to go on. */
+  readonly endEarly: boolean;
   /** Any number of readers may hold a name together. */
   readonly shared: boolean;
+  /** Readers become the only one, and the other way round. */
+  readonly changeMode: boolean;
+  /** A name may have several slots, each held by one. */
+  readonly slots: boolean;
   /** Of any prefix, of one name only, or not at all. */
   readonly watch: 'prefix' | 'name' | 'none';
   readonly list: boolean;
@@ -44,7 +50,20 @@ export interface LeaseCore {
 }
 
 /** What a caller may miss in an engine. Commands have words of their own for what to do instead. */
-type Missing = 'list' | 'watch' | 'watch of a prefix' | 'bootstrap' | 'dataDir' | 'renew' | 'releaseLater' | 'shared' | 'sync';
+type Missing =
+  | 'list'
+  | 'watch'
+  | 'watch of a prefix'
+  | 'bootstrap'
+  | 'dataDir'
+  | 'renew'
+  | 'releaseLater'
+  | 'maxHold'
+  | 'renewWhile'
+  | 'shared'
+  | 'changeMode'
+  | 'slots'
+  | 'sync';
 
 /** `what` is what it cannot do, `instead` what to do. */
 export function unsupportedByEngine(

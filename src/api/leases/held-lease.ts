@@ -6,7 +6,8 @@
 import { abortMarginUs } from '../../core/index.ts';
 import { parseDuration, type Duration, type LeaseMode, type TenureError } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
-import { lost } from './errors.ts';
+import { endedEarly, lost, type EarlyEnd } from './errors.ts';
+import type { UpgradeOptions } from './upgrade-options.ts';
 
 /** What a lease asks of whoever gave it. */
 export interface LeaseSource {
@@ -20,6 +21,8 @@ export interface LeaseSource {
   sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void>;
   /** Renews it no more. */
   lapse(lease: HeldLease): void;
+  upgrade(lease: HeldLease, options: UpgradeOptions): Promise<void>;
+  downgrade(lease: HeldLease): void;
 }
 
 export interface Grant {
@@ -30,7 +33,12 @@ export interface Grant {
   readonly nameBytes: Uint8Array;
   readonly token: number;
   readonly mode: LeaseMode;
+  /** Which one, of a name that is held by slot. */
+  readonly slot?: number | undefined;
   readonly termUs: number;
+  /** When it was asked for, and how long it may be held at most. */
+  readonly askedUs: number;
+  readonly maxHoldUs: number;
   /** On the monotonic clock. */
   readonly grantedUs: number;
 }
@@ -50,8 +58,13 @@ const TOO_LATE: Stage = { kind: 'released', inTime: false };
 export class HeldLease {
   readonly grant: Grant;
   readonly #source: LeaseSource;
+  /** Its holder's own condition that is about to end it. */
+  endingBy: EarlyEnd | undefined;
   #stage: Stage = HELD;
   #termUs: number;
+  #token: number;
+  #mode: LeaseMode;
+  #wanted: (() => void)[] | undefined;
   #controller: AbortController | undefined;
   #disarm: (() => void) | undefined;
   #released: Promise<void> | undefined;
@@ -64,6 +77,37 @@ export class HeldLease {
     this.#source = source;
     this.grant = grant;
     this.#termUs = grant.termUs;
+    this.#token = grant.token;
+    this.#mode = grant.mode;
+  }
+
+  /** It is held otherwise from here on. */
+  retune(mode: LeaseMode, token: number): void {
+    this.#mode = mode;
+    this.#token = token;
+  }
+
+  upgrade(options: UpgradeOptions): Promise<void> {
+    return this.#source.upgrade(this, options);
+  }
+
+  downgrade(): void {
+    this.#source.downgrade(this);
+  }
+
+  onWanted(listener: () => void): void {
+    (this.#wanted ??= []).push(listener);
+  }
+
+  /** Somebody waits for it. */
+  tellWanted(): void {
+    for (const listener of this.#wanted ?? []) {
+      try {
+        listener();
+      } catch (thrown) {
+        process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+      }
+    }
   }
 
   get name(): string {
@@ -71,11 +115,15 @@ export class HeldLease {
   }
 
   get token(): number {
-    return this.grant.token;
+    return this.#token;
   }
 
   get mode(): LeaseMode {
-    return this.grant.mode;
+    return this.#mode;
+  }
+
+  get slot(): number | undefined {
+    return this.grant.slot;
   }
 
   get number(): number {
@@ -193,6 +241,14 @@ export class HeldLease {
     return this.#stage.kind === 'released' || this.#stage.kind === 'lost';
   }
 
+  /** Which of its holder's own conditions ends it, if it is not renewed. */
+  get ended(): EarlyEnd | undefined {
+    if (this.#leaving) return 'after';
+    if (this.endingBy) return this.endingBy;
+    const { askedUs, maxHoldUs } = this.grant;
+    return this.#source.clocks.mono() + this.#source.remainingUs(this) >= askedUs + maxHoldUs ? 'maxHold' : undefined;
+  }
+
   /** It was given back while its holder still had it. */
   get isGivenBack(): boolean {
     return this.#stage === IN_TIME;
@@ -207,8 +263,11 @@ export class HeldLease {
     const marginUs = abortMarginUs(this.#termUs);
     const leftUs = this.remainingUs - marginUs;
     if (leftUs <= 0) {
-      const how = this.#leaving ? 'was given back as of now' : 'could not be renewed in time';
-      this.#controller?.abort(lost(this, `${how}: stop before it ends`));
+      const { ended } = this;
+      const why = ended
+        ? endedEarly(this, ended, ': stop before it ends')
+        : lost(this, 'could not be renewed in time: stop before it ends');
+      this.#controller?.abort(why);
       return;
     }
     // A renewal moves the deadline on; whether one came is seen when the timer fires.

@@ -2,6 +2,7 @@
 import { checkOptions, type Duration, type LeaseMode, type OptionTable } from '../../kernel/index.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { HeldLease } from './held-lease.ts';
+import type { UpgradeOptions } from './upgrade-options.ts';
 
 /** For this package only: the lease behind what a caller has. */
 export let heldBehind: (lease: Lease) => HeldLease;
@@ -13,12 +14,11 @@ export interface ReleaseOptions {
 
 const RELEASE_OPTIONS: OptionTable<ReleaseOptions> = { after: 'any' };
 
+/** Asked before each renewal of the lease. Anything but true lets it run out. */
+export type RenewWhile = (lease: Lease) => boolean | Promise<boolean>;
+
 export class Lease {
   readonly name: string;
-  /** The fencing token: a positive safe integer that rises with every grant of this name, for ever. Pass it to whatever the lease protects. */
-  readonly token: number;
-  /** Whether others may hold it too. */
-  readonly mode: LeaseMode;
   readonly #held: HeldLease;
 
   static {
@@ -28,9 +28,25 @@ export class Lease {
   /** Leases are made by `acquire`, `tryAcquire` and `using`. */
   constructor(held: HeldLease) {
     this.name = held.name;
-    this.token = held.token;
-    this.mode = held.mode;
     this.#held = held;
+  }
+
+  /**
+   * The fencing token: a positive safe integer. Pass it to whatever the lease protects. A writer's is above all before it, a reader's above all
+   * writers' before it, a slot's above all of that slot. It changes with an upgrade.
+   */
+  get token(): number {
+    return this.#held.token;
+  }
+
+  /** Whether others may hold it too: readers, or other slots. */
+  get mode(): LeaseMode {
+    return this.#held.mode;
+  }
+
+  /** Which slot, if it was acquired with `slots`. */
+  get slot(): number | undefined {
+    return this.#held.slot;
   }
 
   /** Milliseconds left to act under it; 0 when it is over. */
@@ -84,6 +100,25 @@ export class Lease {
    */
   async sync(data: Uint8Array, options: SignalOnly = {}): Promise<void> {
     return this.#held.sync(data, checkOptions('sync', options, SIGNAL_ONLY).signal);
+  }
+
+  /**
+   * A shared lease becomes exclusive, with a new token, when all other readers have let go; it stands first in line for that. Until then, and if
+   * nothing comes of it, it is shared as before. TENURE_UPGRADE_CONFLICT if another reader waits for the same, or with `wait: 0` if there is
+   * another at all. Not every engine can: TENURE_UNSUPPORTED.
+   */
+  async upgrade(options: UpgradeOptions = {}): Promise<void> {
+    return this.#held.upgrade(options);
+  }
+
+  /** An exclusive lease becomes shared at once, with the same token and deadline: others may read beside you from now on. */
+  downgrade(): void {
+    this.#held.downgrade();
+  }
+
+  /** Calls `listener` when somebody waits for what you hold: a hint that comes with renewals, maybe again and again, maybe never. */
+  onWanted(listener: () => void): void {
+    this.#held.onWanted(listener);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

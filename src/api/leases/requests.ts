@@ -14,7 +14,7 @@ import {
   type OptionTable,
 } from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
-import type { Lease } from './lease.ts';
+import type { Lease, RenewWhile } from './lease.ts';
 import type { LeaseObserver } from '../observing/lease-observer.ts';
 import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
 import { tellHolder, type HolderInfo } from './questions.ts';
@@ -31,6 +31,21 @@ export interface AcquireOptions {
   readonly mode?: LeaseMode;
   /** The collection that this is an item of: it is held shared as long as the item is. One that holds the collection exclusively excludes all its items. */
   readonly within?: string;
+  /**
+   * Any of so many slots of the name, each held by one: worker ids, connections to something that allows a few. `slot` is the one to try first. Plain
+   * `acquire` excludes them all. Not every engine can: TENURE_UNSUPPORTED.
+   */
+  readonly slots?: number;
+  readonly slot?: number;
+  /** With `slots`: so long after its end a slot is nobody's. Together with the term at most the cell's maxTerm. */
+  readonly quarantine?: Duration;
+  /** It is held for this long at most, from when it was won: then it ends, renewed or not. Not every engine can: TENURE_UNSUPPORTED. */
+  readonly maxHold?: Duration;
+  /**
+   * Asked before each renewal: a lease whose holder is not well is better lost. If it returns anything but true, throws, or has not answered
+   * by the deadline, the lease is renewed no more and runs out. Not every engine can: TENURE_UNSUPPORTED.
+   */
+  readonly renewWhile?: RenewWhile;
   /** A few bytes for whoever asks who holds it. */
   readonly meta?: Uint8Array | string;
   /** Whether the process stays alive as long as the lease is held: no. A held lease alone does not keep a process that has nothing else to do. */
@@ -56,6 +71,11 @@ export const TRY_OPTIONS: OptionTable<Omit<AcquireOptions, 'wait'>> = {
   signal: 'signal',
   onQueued: 'function',
   mode: 'any',
+  slots: 'number',
+  slot: 'number',
+  quarantine: 'any',
+  maxHold: 'any',
+  renewWhile: 'function',
   meta: 'any',
   keepAlive: 'boolean',
   within: 'text',
@@ -70,6 +90,9 @@ export interface PendingRequest {
   readonly nameBytes: Uint8Array;
   readonly termUs: number;
   readonly mode: LeaseMode;
+  readonly slots: number;
+  readonly maxHoldUs: number;
+  readonly renewWhile: RenewWhile | undefined;
   readonly askedUs: number;
   /** It does not wait, and is told why rather than refused. */
   readonly isTry: boolean;
@@ -125,25 +148,77 @@ export class Requests {
     answered: PendingRequest['answered'],
     failed: PendingRequest['failed'],
   ): void {
-    const { signal, meta, onQueued, mode = 'exclusive', keepAlive: keepsAlive = false } = options;
+    const { signal, meta, onQueued, mode = 'exclusive', keepAlive: keepsAlive = false, renewWhile } = options;
     if (mode !== 'exclusive') this.#checkMode(mode);
     const nameBytes = this.#nameBytes(name);
-    const termUs = options.term === undefined ? this.#ground.engine.timing.maxTermUs : wholeMs(parseDuration(options.term));
+    const { slots = 0, slot } = options;
+    const quarantineUs = options.quarantine === undefined ? 0 : parseDuration(options.quarantine);
+    if (options.slots !== undefined || slot !== undefined || quarantineUs > 0) this.#checkSlots(options);
+    const { maxTermUs } = this.#ground.engine.timing;
+    const termUs = wholeMs(options.term === undefined ? Math.max(1000, maxTermUs - quarantineUs) : parseDuration(options.term));
+    const maxHoldUs = options.maxHold === undefined ? Infinity : parseDuration(options.maxHold);
+    if (maxHoldUs < Infinity || renewWhile) this.#checkEnds(options);
     signal?.throwIfAborted();
     const number = this.#ground.nextNumber();
     const onAbort = signal && ((): void => this.#abandon(number, signal.reason));
     if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
     this.#ground.alive.hold();
     const askedUs = this.#ground.clocks.mono();
-    this.#asking.set(number, { name, nameBytes, termUs, mode, askedUs, isTry, keepsAlive, answered, failed, onQueued, signal, onAbort });
-    this.#ground.observer.requested(name, number);
+    this.#asking.set(number, {
+      name,
+      nameBytes,
+      termUs,
+      mode,
+      slots,
+      maxHoldUs,
+      renewWhile,
+      askedUs,
+      isTry,
+      keepsAlive,
+      answered,
+      failed,
+      onQueued,
+      signal,
+      onAbort,
+    });
+    this.#ground.observer.requested(name, number, slots > 0 ? 'shared' : mode);
     try {
       const copy = meta === undefined ? undefined : copyMeta(meta);
-      this.#ground.command({ kind: 'acquire', lease: number, name: nameBytes, termUs, waitUs, keep: true, meta: copy, mode });
+      const gated = renewWhile !== undefined;
+      this.#ground.command({
+        kind: 'acquire',
+        lease: number,
+        name: nameBytes,
+        termUs,
+        waitUs,
+        keep: true,
+        meta: copy,
+        mode,
+        slots,
+        slot,
+        quarantineUs,
+        maxHoldUs,
+        gated,
+      });
       if (termUs < this.#shortestTermUs) this.#shortestTermUs = termUs;
     } catch (error) {
       this.#cameToNothing(number, 'cancelled')?.failed(error);
     }
+  }
+
+  #checkSlots({ slots, slot, quarantine }: AcquireOptions): void {
+    const { engine } = this.#ground;
+    if (slots === undefined || slots === 0) {
+      const what = slot !== undefined ? 'slot' : quarantine !== undefined ? 'quarantine' : 'slots';
+      throw new TenureError('TENURE_BAD_ARGUMENT', `${what} needs slots: how many there are, at least one`);
+    }
+    if (!engine.can.slots) throw unsupportedByEngine(engine, 'slots', 'has no slots', 'use a name for each');
+  }
+
+  #checkEnds({ maxHold }: AcquireOptions): void {
+    const { engine } = this.#ground;
+    const missing = maxHold === undefined ? 'renewWhile' : 'maxHold';
+    if (!engine.can.endEarly) throw unsupportedByEngine(engine, missing, `has no ${missing}`, 'release the lease when its time has come');
   }
 
   #checkMode(mode: string): void {

@@ -14,9 +14,12 @@ import { Watches } from '../watches/watches.ts';
 import { acquireAll } from './acquire-all.ts';
 import { acquireWithin, tryAcquireWithin, withinOf, type CollectionGround } from './collections.ts';
 import { unsupportedByEngine, type LeaseCore, type LeaseDriver, type LeaseEngine } from './engine.ts';
-import { lost } from './errors.ts';
+import { endedEarly, lost } from './errors.ts';
+import { Gates } from './gates.ts';
 import { HeldLease, type Grant, type LeaseSource } from './held-lease.ts';
 import { heldBehind, Lease } from './lease.ts';
+import { ModeChanges } from './mode-changes.ts';
+import type { UpgradeOptions } from './upgrade-options.ts';
 import { Proclaims } from './proclaims.ts';
 import { asText, Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
 import { Releases } from './releases.ts';
@@ -64,6 +67,8 @@ export class LeaseService implements LeaseSource {
   readonly #held = new NumberMap<HeldLease>();
   /** Those that keep the process until they are over. */
   readonly #keeping = new Set<HeldLease>();
+  readonly #gates: Gates;
+  readonly #changes: ModeChanges;
   readonly #releases: Releases;
   readonly #works: Works;
   readonly #questions: Questions;
@@ -83,6 +88,8 @@ export class LeaseService implements LeaseSource {
     const { attemptUs } = engine.timing;
     this.#questions = new Questions(command, nextNumber);
     this.#requests = new Requests({ command, nextNumber, clocks, engine, alive, observer, explain });
+    this.#gates = new Gates(command);
+    this.#changes = new ModeChanges({ command, explain, waitUsMax: WAIT_US_MAX });
     this.#releases = new Releases({ command, clocks, alive, attemptUs });
     this.#works = new Works(this.#releases);
     this.#collections = {
@@ -294,7 +301,9 @@ export class LeaseService implements LeaseSource {
       case 'lost': {
         const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
-        if (lease) this.#endLost(lease, lost(lease, this.#ground.loss()));
+        if (lease) this.#endLost(lease, this.#lossOf(lease, event.why === 'max-hold'));
+        // It may have been given back as of a later time.
+        this.#releases.answered(event.lease);
         return;
       }
       case 'released': {
@@ -318,10 +327,24 @@ export class LeaseService implements LeaseSource {
         this.#watches.hear(event.name, { kind: 'change', name: tellName(event.name), holder, meta, text: asText(meta) });
         return;
       }
+      case 'upgraded':
+      case 'downgraded':
+        this.#retuned(event);
+        return;
+      case 'upgrade-refused':
+        this.#changes.refused(event);
+        return;
+      case 'wanted':
+        this.#held.get(event.lease)?.tellWanted();
+        return;
+      case 'renewal-due':
+        this.#gates.due(event.lease);
+        return;
       case 'watch-refused':
         this.#watches.refuse(event.prefix);
         return;
       case 'stopped':
+      case 'shortened':
       case 'ready':
       case 'disk-failed':
       case 'noting':
@@ -336,9 +359,12 @@ export class LeaseService implements LeaseSource {
     const asking = this.#requests.take(event.lease);
     if (!asking) return;
     const { driver, observer } = this.#ground;
-    const { name, nameBytes, termUs, mode, askedUs } = asking;
+    const { name, nameBytes, termUs, mode, slots, maxHoldUs, askedUs, renewWhile } = asking;
     const grantedUs = driver.monoUs;
-    const held = new HeldLease(this, { number: event.lease, name, nameBytes, token: event.token, mode, termUs, grantedUs });
+    const number = event.lease;
+    const { token, slot } = event;
+    const how = slots > 0 ? 'shared' : mode;
+    const held = new HeldLease(this, { number, name, nameBytes, token, mode: how, slot, termUs, maxHoldUs, askedUs, grantedUs });
     this.#held.set(event.lease, held);
     if (asking.keepsAlive) {
       this.#keeping.add(held);
@@ -346,7 +372,46 @@ export class LeaseService implements LeaseSource {
     }
     observer.granted(held, termUs, grantedUs - askedUs, event.waited);
     const lease = new Lease(held);
+    if (renewWhile) this.#gates.begin(held, lease, renewWhile);
     asking.answered(asking.isTry ? { ok: true, lease } : lease);
+  }
+
+  /** How it is held has changed. In a history, an upgrade is the end of one hold and the beginning of another. */
+  #retuned(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>): void {
+    const held = this.#held.get(event.lease);
+    if (!held) return;
+    const { observer } = this.#ground;
+    if (event.kind === 'downgraded') {
+      held.retune('shared', held.token);
+      observer.downgraded(held);
+      return;
+    }
+    observer.upgrading(held);
+    held.retune('exclusive', event.token);
+    observer.upgraded(held, this.#number());
+    this.#changes.done(event.lease);
+  }
+
+  upgrade(lease: HeldLease, options: UpgradeOptions): Promise<void> {
+    return this.#ground.alive.during(this.#upgrade(lease, options));
+  }
+
+  async #upgrade(lease: HeldLease, options: UpgradeOptions): Promise<void> {
+    this.#checkChange(lease);
+    await this.#changes.upgrade(lease, options);
+  }
+
+  downgrade(lease: HeldLease): void {
+    this.#checkChange(lease);
+    if (lease.mode === 'exclusive') this.#changes.downgrade(lease);
+  }
+
+  #checkChange(lease: HeldLease): void {
+    this.#checkOpen();
+    const { engine } = this.#ground;
+    if (!engine.can.changeMode)
+      throw unsupportedByEngine(engine, 'changeMode', 'does not change how a lease is held', 'release it and acquire it otherwise');
+    if (!lease.valid) throw lost(lease, 'is over');
   }
 
   get held(): number {
@@ -363,7 +428,7 @@ export class LeaseService implements LeaseSource {
 
   /** Whether a call waits for its answer. */
   get isAsked(): boolean {
-    return this.#requests.count + this.#questions.count + this.#proclaims.count + this.#releases.count > 0;
+    return this.#requests.count + this.#questions.count + this.#proclaims.count + this.#releases.count + this.#changes.count > 0;
   }
 
   /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
@@ -410,6 +475,7 @@ export class LeaseService implements LeaseSource {
   #endQuestions(why: TenureError): void {
     this.#questions.rejectAll(why);
     this.#proclaims.reject(why);
+    this.#changes.reject(why);
     this.#watches.endAll();
   }
 
@@ -420,24 +486,33 @@ export class LeaseService implements LeaseSource {
 
   /** Its holder has stopped. Told before the others can hear of it: in a history, whoever comes next comes after this. */
   #endReleased(lease: HeldLease): void {
-    const { observer, loss } = this.#ground;
+    const { observer } = this.#ground;
+    this.#gates.forget(lease.number);
     lease.endReleased();
     this.#letProcessGo(lease);
     if (lease.isGivenBack) observer.released(lease, this.#heldUs(lease));
-    else observer.lost(lease, this.#heldUs(lease), lost(lease, loss()));
+    else observer.lost(lease, this.#heldUs(lease), this.#lossOf(lease, false));
     if (this.#proclaims.count > 0) this.#proclaims.reject(lost(lease, 'was released'), lease.number);
+    if (this.#changes.count > 0) this.#changes.reject(lost(lease, 'was released'), lease.number);
   }
 
   #endLost(lease: HeldLease, why: TenureError): void {
+    this.#gates.forget(lease.number);
     // One that is being given back was told of already.
     if (!lease.isOver) this.#ground.observer.lost(lease, this.#heldUs(lease), why);
     lease.endLost(why);
     this.#letProcessGo(lease);
     if (this.#proclaims.count > 0) this.#proclaims.reject(why, lease.number);
+    if (this.#changes.count > 0) this.#changes.reject(why, lease.number);
   }
 
   #letProcessGo(lease: HeldLease): void {
     if (this.#keeping.delete(lease)) this.#ground.alive.letGo();
+  }
+
+  #lossOf(lease: HeldLease, isAtLimit: boolean): TenureError {
+    const ended = isAtLimit ? 'maxHold' : lease.endingBy;
+    return ended ? endedEarly(lease, ended) : lost(lease, this.#ground.loss());
   }
 
   #heldUs({ grant }: HeldLease): number {

@@ -41,8 +41,9 @@ export class Works {
       throw error;
     }
     const lost = leases.find((lease) => !lease.valid && !lease.isGivenBack);
+    const ended = lost?.ended;
     await this.#releases.giveBack(leases);
-    if (lost) throw new LeaseLostError(lost.name, result);
+    if (lost) throw new LeaseLostError(lost.name, result, ended);
     return result;
   }
 

@@ -131,6 +131,7 @@ export class LeaseTally {
     unreadable: 0,
     timeout: 0,
     cancelled: 0,
+    'old-version': 0,
   };
   readonly waitMs: Histogram = new Histogram();
   readonly holdMs: Histogram = new Histogram();

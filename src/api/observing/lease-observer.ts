@@ -26,10 +26,10 @@ export class LeaseObserver {
     this.#outlets = outlets;
   }
 
-  requested(name: string, request: number): void {
+  requested(name: string, request: number, mode: LeaseMode): void {
     const outlets = this.#outlets;
     this.tally.requests++;
-    outlets.history?.append({ kind: 'requested', resource: name, request });
+    outlets.history?.append({ kind: 'requested', resource: name, request, ...modeWords(mode) });
     if (outlets.hears('tenure:lease:requested')) outlets.publish('tenure:lease:requested', { name, request });
   }
 
@@ -75,6 +75,27 @@ export class LeaseObserver {
     const remainingUs = Math.floor(remainingMs * 1000);
     if (remainingUs > 0) history?.append({ kind: 'renewed', resource: name, token, remainingUs, ...modeWords(mode) });
     this.#outlets.publish('tenure:lease:renewed', { name, token, remainingMs });
+  }
+
+  /** It is a reader's from here on. */
+  downgraded(lease: ObservedLease): void {
+    const remainingUs = Math.floor(lease.remainingMs() * 1000);
+    const { name, token, mode } = lease;
+    if (remainingUs > 0) this.#outlets.history?.append({ kind: 'renewed', resource: name, token, remainingUs, ...modeWords(mode) });
+  }
+
+  /** A reader is about to be the only one, with another token. */
+  upgrading({ name, token }: ObservedLease): void {
+    this.#outlets.history?.append({ kind: 'ended', resource: name, token, reason: 'released' });
+  }
+
+  upgraded(lease: ObservedLease, request: number): void {
+    const { history } = this.#outlets;
+    const remainingUs = Math.floor(lease.remainingMs() * 1000);
+    const { name, token, mode } = lease;
+    history?.append({ kind: 'requested', resource: name, request });
+    if (remainingUs > 0) history?.append({ kind: 'granted', resource: name, request, token, remainingUs, ...modeWords(mode) });
+    else history?.append({ kind: 'abandoned', resource: name, request });
   }
 
   renewalFailed(lease: ObservedLease): void {

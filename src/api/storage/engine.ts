@@ -49,7 +49,17 @@ export function storageEngine(store: Store, parameters: Parameters, renewal: Ren
     granter: `the store ${store.url}`,
     other: 'use another kind of store',
     timing,
-    can: { ordered: false, renew: true, releaseLater: false, shared: true, watch: list ? 'prefix' : 'name', list },
+    can: {
+      ordered: false,
+      renew: true,
+      releaseLater: false,
+      endEarly: false,
+      shared: true,
+      changeMode: false,
+      slots: false,
+      watch: list ? 'prefix' : 'name',
+      list,
+    },
     make(boot) {
       const config = { unit: STORE_UNIT, timing };
       return isPlain ? new DeltaLeaseCore({ ...config, renewal }, boot) : new CasLeaseCore(config, boot);

@@ -1,6 +1,7 @@
 /** `tenure run`: a command under a lease. Reads the command line; what is done with it is loaded from `../run`. */
 import { constants } from 'node:os';
 import { Command } from 'commander';
+import { SLOTS_MAX } from '../../core/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -12,6 +13,7 @@ interface RunFlags extends CellFlags {
   readonly nonblock?: boolean;
   readonly wait?: string;
   readonly shared?: boolean;
+  readonly slots?: string;
   readonly term?: string;
   readonly grace?: string;
   readonly cgroup: string;
@@ -25,12 +27,14 @@ The command runs in a session and process group of its own, with our standard in
 the whole group. When the lease cannot be renewed, the command is told to stop and then killed, before the lease ends; also if
 tenure run itself is killed or stopped. Children that leave the group are ended too, where the command has a cgroup (--cgroup).
 The command finds TENURE_NAME, TENURE_TOKEN, TENURE_HOLDER and TENURE_DEADLINE (milliseconds since 1970, of the first grant) in
-its environment.
+its environment, and TENURE_SLOT with --slots.
 
 Examples:
   tenure run nightly -- ./backup.sh                wait for the lease, however long
   tenure run -n nightly -- ./backup.sh             leave it to another who has it (exit code 75)
   tenure run -w 30s deploy -- make deploy          wait no longer than half a minute (exit code 76)
+  tenure run -s catalog -- ./read.sh               beside other readers; ./write.sh runs without -s, alone
+  tenure run --slots 64 workers -- ./worker        with a worker id of its own, TENURE_SLOT
   tenure run report -- sh -c './report > out.txt'  a shell for what only shells can do
   tenure run --store file:///var/lib/leases nightly -- ./backup.sh      where there is a directory and no cell
 
@@ -46,7 +50,8 @@ export function runCommand(setExit: (code: number) => void): Command {
     .argument('<command...>', 'what to run, after --')
     .option('-n, --nonblock', 'do not wait: exit with 75 if another has it')
     .option('-w, --wait <duration>', 'wait no longer than this, a plain number is seconds: exit with 76; 0 is -n')
-    .option('-s, --shared', 'beside other readers, and no writer beside them (where leases can be shared: on stores)')
+    .option('-s, --shared', 'beside others that run with -s, and nobody else')
+    .option('--slots <n>', 'have one of so many slots, TENURE_SLOT, each held by one')
     .option('--term <duration>', 'how long the lease outlives us if we vanish; the longest there is unless told otherwise')
     .option('-E, --conflict-exit-code <code>', 'exit with this instead of 75')
     .option('--on-lost <signal>', 'what tells the command to stop when the lease is lost', 'TERM')
@@ -65,6 +70,7 @@ export function runCommand(setExit: (code: number) => void): Command {
           name,
           command: words,
           mode: flags.shared === true ? 'shared' : 'exclusive',
+          slots: slotsOf(flags),
           waitMs: waitOf(flags),
           termMs: termMsOf(flags.term),
           graceMs: milliseconds(flags.grace),
@@ -87,6 +93,14 @@ function requireDashes(words: readonly string[]): void {
   const dashes = process.argv.indexOf('--');
   if (dashes < 0 || process.argv.length - dashes - 1 !== words.length)
     throw usage('put -- before the command: tenure run NAME [options] -- command');
+}
+
+function slotsOf({ slots, shared }: RunFlags): number | undefined {
+  if (slots === undefined) return undefined;
+  if (shared) throw usage('-s has no slots, and --slots are not shared: give one of them');
+  if (!/^[1-9]\d{0,3}$/.test(slots) || Number(slots) > SLOTS_MAX)
+    throw usage(`--slots takes a number from 1 to ${SLOTS_MAX}, not '${slots}'`);
+  return Number(slots);
 }
 
 function waitOf({ nonblock, wait }: RunFlags): number | undefined {

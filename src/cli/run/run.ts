@@ -28,6 +28,7 @@ export interface RunOptions {
   readonly termMs: number | undefined;
   /** Exclusive unless told otherwise. */
   readonly mode?: LeaseMode;
+  readonly slots?: number | undefined;
   readonly graceMs: number | undefined;
   readonly onLost: NodeJS.Signals;
   readonly cgroup: CgroupWish;
@@ -98,8 +99,9 @@ async function take(
   signal: AbortSignal,
   passedMs: number,
 ): Promise<Lease | undefined> {
-  const { name, waitMs, termMs, mode = 'exclusive' } = options;
-  const terms = { meta: holder, signal, mode, ...(termMs === undefined ? {} : { term: termMs }) };
+  const { name, waitMs, termMs, mode = 'exclusive', slots } = options;
+  const how = { ...(termMs === undefined ? {} : { term: termMs }), ...(slots === undefined ? {} : { slots }) };
+  const terms = { meta: holder, signal, mode, ...how };
   if (waitMs === 0) {
     const taken = await client.tryAcquire(name, terms);
     if (taken.ok) return taken.lease;
@@ -127,6 +129,7 @@ function environmentFor(lease: Lease, holder: string): Record<string, string | u
     TENURE_NAME: lease.name,
     TENURE_TOKEN: String(lease.token),
     TENURE_HOLDER: holder,
+    ...(lease.slot === undefined ? {} : { TENURE_SLOT: String(lease.slot) }),
     TENURE_DEADLINE: String(Math.floor(Date.now() + lease.remainingMs())),
   };
 }

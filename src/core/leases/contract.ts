@@ -19,13 +19,28 @@ export type LeaseCommand =
       readonly meta?: Uint8Array | undefined;
       /** Exclusive unless told otherwise. Most engines know nothing else, and are not asked. */
       readonly mode?: LeaseMode | undefined;
+      /** Any of so many slots; `slot` is the one to try first. A name is either shared or has slots. */
+      readonly slots?: number | undefined;
+      readonly slot?: number | undefined;
+      /** So long after its end a slot is nobody's. */
+      readonly quarantineUs?: number | undefined;
+      /** No deadline passes this long after the first message of the attempt that won; it ends there. */
+      readonly maxHoldUs?: number | undefined;
+      /** Before each renewal `renewal-due` is told, and `renew` lets it begin. */
+      readonly gated?: boolean | undefined;
     }
   /** Gives up an acquire that was not answered yet: no lease comes of it any more. */
   | { readonly kind: 'cancel'; readonly lease: number }
   | { readonly kind: 'renew'; readonly lease: number; readonly name: Uint8Array; readonly termUs: number }
   /** Replaces the metadata of a lease that is held, by a renewal that begins at once. `number` rises with every call. */
   | { readonly kind: 'proclaim'; readonly lease: number; readonly name: Uint8Array; readonly meta: Uint8Array; readonly number: number }
-  /** With `inUs`, the holder goes on until then (P5); the quorum engine gives back at once. */
+  /** A reader becomes the only one, after so long at most; 0: try, do not wait. It stays a reader if nothing comes of it. */
+  | { readonly kind: 'upgrade'; readonly lease: number; readonly name: Uint8Array; readonly waitUs: number }
+  /** The only one becomes a reader. */
+  | { readonly kind: 'downgrade'; readonly lease: number; readonly name: Uint8Array }
+  /** Gives an upgrade up that was not answered yet. */
+  | { readonly kind: 'cancel-upgrade'; readonly lease: number }
+  /** With `inUs`, the holder goes on until then (P5). */
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
   /** Renews it no more: it ends at the deadline it has, unless it is released before. */
   | { readonly kind: 'lapse'; readonly lease: number; readonly name: Uint8Array }
@@ -38,8 +53,8 @@ export type LeaseCommand =
   | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
   /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
   | { readonly kind: 'retime'; readonly rttUs: number }
-  /** A member is connected, maybe anew. */
-  | { readonly kind: 'greet'; readonly member: number }
+  /** A member is connected, maybe anew. A plain one is of a version that knows exclusive leases only. */
+  | { readonly kind: 'greet'; readonly member: number; readonly plain?: boolean }
   /**
    * How this node's monotonic clock runs next to the members', and whose run otherwise than most. While its own is off it votes for
    * nobody and counts no vote; if that is slow, what it holds is over. Said again as long as it is so.
@@ -67,7 +82,12 @@ export type RefusalReason =
   /** The store holds a record of the name that cannot be read. */
   | 'unreadable'
   | 'timeout'
-  | 'cancelled';
+  | 'cancelled'
+  /** Too many members are of a version that knows exclusive leases only. */
+  | 'old-version';
+
+/** Why an upgrade was refused: besides, another reader waits for the same; or the lease is not held, or not shared. */
+export type UpgradeRefusal = RefusalReason | 'upgrading' | 'not-shared';
 
 /** The disk failed; what it holds makes no sense, though it could be read; or that is too far ahead of the wall clock to be believed. */
 export type DiskFailure = 'unreadable' | 'senseless' | 'ahead';
@@ -113,6 +133,8 @@ export type LeaseEvent =
       readonly deadlineWallUs: WallUs;
       readonly trips: number;
       readonly waited: boolean;
+      /** Which one, where one of several slots was asked for. */
+      readonly slot?: number;
     }
   /** It stands in line at a quorum: whoever begins after this is served after it. */
   | { readonly kind: 'queued'; readonly lease: number }
@@ -120,7 +142,30 @@ export type LeaseEvent =
   /** A quorum has the metadata of the proclaim with this number, and so of all before it. */
   | { readonly kind: 'proclaimed'; readonly lease: number; readonly number: number }
   | { readonly kind: 'renewal-failed'; readonly lease: number }
-  | { readonly kind: 'lost'; readonly lease: number }
+  /** It is the only one from here on, with a new token; or it is as it was, and why. */
+  | {
+      readonly kind: 'upgraded';
+      readonly lease: number;
+      readonly token: BallotTime;
+      readonly deadlineMonoUs: MonoUs;
+      readonly deadlineWallUs: WallUs;
+    }
+  | {
+      readonly kind: 'upgrade-refused';
+      readonly lease: number;
+      readonly reason: UpgradeRefusal;
+      readonly holder: HolderHint | null;
+      readonly unreached: readonly number[];
+    }
+  /** It is a reader's from here on; its token and its deadline are what they were. */
+  | { readonly kind: 'downgraded'; readonly lease: number }
+  /** Somebody waits for what it holds. A hint. */
+  | { readonly kind: 'wanted'; readonly lease: number }
+  /** It was given back as of a later time: this is its deadline from here on. */
+  | { readonly kind: 'shortened'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
+  /** A lease whose holder is to be asked is due for its renewal: `renew` lets it begin, and `lapse` or nothing lets it run out. */
+  | { readonly kind: 'renewal-due'; readonly lease: number }
+  | { readonly kind: 'lost'; readonly lease: number; readonly why?: 'max-hold' }
   | {
       readonly kind: 'refused';
       readonly lease: number;

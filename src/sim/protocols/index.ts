@@ -3,6 +3,7 @@ import type { Kit } from '../kit.ts';
 import { broadcastKit } from './atomic-broadcast/index.ts';
 import { consensusKits } from './consensus/index.ts';
 import { intervalKit } from './interval-lease/index.ts';
+import { modesKit } from './quorum-modes/index.ts';
 import { quorumKit } from './quorum/index.ts';
 import { replicatedKits } from './replicated/index.ts';
 import { registerKit } from './register/index.ts';
@@ -13,6 +14,7 @@ import { toyKit } from './toy/index.ts';
 
 export const kits: readonly Kit[] = [
   quorumKit,
+  modesKit,
   ...roundKits,
   registerKit,
   roundsRegisterKit,

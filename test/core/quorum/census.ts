@@ -16,10 +16,33 @@ interface Property {
 }
 
 /** Objects of the engine refer to each other in circles. */
-const DEPTH_MAX = 5;
+const DEPTH_MAX = 7;
 const COLLECTIONS = new Set(['map', 'set', 'array']);
 /** Shared by the roles of a core: looked at once. */
-const SHARED = new Set(['Acceptor', 'NameTable', 'Outgoing', 'Holder', 'Watchers', 'Electorate']);
+const SHARED = new Set([
+  'Acceptor',
+  'NameTable',
+  'QuorumOutbox',
+  'Holders',
+  'Watchers',
+  'Electorate',
+  'ModedVotes',
+  'WaitingRoom',
+  'Votes',
+  'LeaseTable',
+  'HoldTable',
+  'LeaseKeys',
+  'Publications',
+  'HoldLimits',
+  'VoteReports',
+  'Promises',
+  'Changes',
+  'Floors',
+  'Ledger',
+  'VotingState',
+  'Learner',
+  'Succession',
+]);
 
 /** How much the collections keep whose place in the object ends like this; there must be one. */
 export function kept(root: object, place: string): number {

@@ -46,7 +46,7 @@ it('a lease with a short term that comes and goes leaves no planned looks behind
   }
   const lease = holder.acquire({ keep: true });
   cell.settle();
-  expect(kept(holder.core, '#holder.#soon.#at')).toBeLessThan(100);
+  expect(kept(holder.core, '#agenda.#soon.#at')).toBeLessThan(100);
   cell.run(10 * TERM_US);
   expect(holder.said('lost')).toEqual([]);
   expect(holder.holds(lease)).toBe(true);

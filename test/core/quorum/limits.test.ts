@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { ALL_RULES, MEMBER_LIMITS, QuorumMessage, shareOf, WAIT, type QuorumStep } from '../../../src/core/index.ts';
 import { WaitingRoom } from '../../../src/core/leases/quorum/waiting-room.ts';
 import { NameTable } from '../../../src/core/tables/index.ts';
-import { ballotTime, incarnation, monoUs, nodeId } from '../../../src/kernel/index.ts';
+import { incarnation, monoUs, nodeId } from '../../../src/kernel/index.ts';
 import { TCP_LIMITS } from '../../../src/transport/index.ts';
 import { Cell, name, not, TERM_US, TIMING, to, type Node } from './cell.ts';
+import { ALL_TAKEN, heldUntil, NONE_TAKEN } from '../../support/lease-view.ts';
 
 const LONG_US = 100 * TERM_US;
 /** One waiter and one watch of each client. */
@@ -87,7 +88,7 @@ describe('a request that waits', () => {
 describe('a waiter', () => {
   it('that connects again is told where it is now', () => {
     let isHeld = true;
-    const leases = { isLive: () => isHeld, expiresAt: () => 1_000_000, toldClock: () => ballotTime(0) };
+    const leases = { ...heldUntil(1_000_000), taken: () => (isHeld ? ALL_TAKEN : NONE_TAKEN) };
     const room = new WaitingRoom({ names: new NameTable(), timing: TIMING, leases, rules: ALL_RULES });
     const sent: number[] = [];
     const step = { monoUs: monoUs(1), send: (node: number) => sent.push(node) } as unknown as QuorumStep;

@@ -22,6 +22,7 @@ export interface AcceptorSnapshot {
   readonly votes: number;
   readonly changes: Snapshot;
   readonly sending: number;
+  readonly moded: Snapshot;
 }
 
 /** What an acceptor is built on. */

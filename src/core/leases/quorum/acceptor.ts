@@ -3,21 +3,22 @@
  * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
  * knows what its ledger kept, if it has one; when it may vote at all is for its voting state to say (rule 4).
  */
-import { invariant, monoUs, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
-import type { Completion, Snapshot } from '../../contract.ts';
+import { invariant, monoUs, NO_BALLOT, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
 import { Changes } from './changes.ts';
 import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from '../horizon.ts';
+import { KeptVotes } from './kept-votes.ts';
 import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
 import {
   ACCEPTED,
   AHEAD,
-  ANSWER,
   FOR_PREPARE,
   HELD,
+  LATER,
   LOW,
   NO_ROOM,
   OUTBID,
@@ -31,22 +32,24 @@ import {
   RENEWS,
   SILENT,
   TOO_LONG,
+  WANTED,
   WATCHED,
 } from './messages.ts';
 import { Pages } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { internText, textOf } from '../snapshots.ts';
 import { SILENT_US_MAX, VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
 import { VoteReports } from './vote-reports.ts';
 import { stretch, type Timing } from '../timing.ts';
 import { Votes } from './votes.ts';
-import { WaitingRoom, type LeaseView } from './waiting-room.ts';
+import { WaitingRoom } from './waiting-room.ts';
+import { ModedVotes } from './moded-votes.ts';
+import { EXCLUSIVE } from './modes.ts';
 import type { Watchers } from './watchers.ts';
 
-export class Acceptor implements LeaseView, LedgerView {
+export class Acceptor {
   readonly voting: VotingState;
   readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
@@ -60,6 +63,8 @@ export class Acceptor implements LeaseView, LedgerView {
   readonly #watchers: Watchers;
   readonly #promises: Promises;
   readonly #waiting: WaitingRoom;
+  readonly #moded: ModedVotes;
+  readonly #kept: KeptVotes;
   readonly #pages: Pages;
   readonly #sweep: Sweep;
   readonly #sign: AcceptorGround['sign'];
@@ -68,7 +73,13 @@ export class Acceptor implements LeaseView, LedgerView {
   #given = 0;
 
   constructor({ config, boot, names, watchers, sign, succession, rules }: AcceptorGround) {
-    this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(this, config, boot.incarnation, rules);
+    const view: LedgerView = {
+      voteOf: (number) => this.#kept.voteOf(number),
+      restoreVote: (vote, step) => this.#restoreVote(vote, step),
+      restoreFloor: (floor, step) => this.#kept.restoreFloor(floor, step),
+      sendVote: (answer, step) => this.#sendVote(answer, step),
+    };
+    this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(view, config, boot.incarnation, rules);
     this.voting = new VotingState(
       { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
       (step) => boot.restarted && this.#setFloors(step),
@@ -85,7 +96,26 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#changes = new Changes(config.timing.maxTermUs, config.changeBuckets ?? CHANGE_BUCKETS);
     this.#watchers = watchers;
     this.#promises = new Promises(names, rules.promiseYieldsToOwner ? config.timing.promiseUs : config.timing.silenceUs);
-    this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this, rules, placesMax: config.limits?.waiters });
+    const isLive = (id: number, step: QuorumStep): boolean => this.isLive(id, step);
+    this.#moded = new ModedVotes({
+      names,
+      votes: this.#votes,
+      floors: this.#floors,
+      floorBuckets: config.floorBuckets ?? FLOOR_BUCKETS,
+      changes: this.#changes,
+      ledger: this.#ledger,
+      rules,
+      promises: this.#promises,
+      isLive,
+      expiry: (message, step) => this.#expiry(message, step),
+      toldClock: (step) => this.#horizon.told(step),
+      removeExclusive: (id, step) => this.#remove(id, step),
+      refuse: (from, reason, id, hash, message, step) => this.#refuse(from, reason, id, hash, message, step),
+      vote: (from, number, change, message, step, spanUsMin) => this.#vote(from, number, change, message, step, spanUsMin),
+    });
+    this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this.#moded, rules, placesMax: config.limits?.waiters });
+    this.#moded.attend(this.#waiting);
+    this.#kept = new KeptVotes({ names, votes: this.#votes, moded: this.#moded, floors: this.#floors, horizon: this.#horizon, rules });
     this.#telling = new VoteReports({
       names,
       votes: this.#votes,
@@ -94,7 +124,8 @@ export class Acceptor implements LeaseView, LedgerView {
       voting: this.voting,
       horizon: this.#horizon,
       rules,
-      isLive: (id, step) => this.isLive(id, step),
+      side: this.#moded.side,
+      isLive,
     });
     this.#pages = new Pages({ names, rows: this.#telling, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
@@ -112,21 +143,14 @@ export class Acceptor implements LeaseView, LedgerView {
     return this.#given;
   }
 
-  start(step: QuorumStep): void {
-    this.voting.start(step);
-  }
-
-  completed(completion: Completion, step: QuorumStep): void {
-    this.voting.completed(completion, step);
-  }
-
   // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
 
   prepare(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    if (this.isLive(id, step) && !this.#isSameLease(id, message)) {
+    const isOthers = (this.isLive(id, step) && !this.#isSameLease(id, message)) || this.#moded.isHeldByOthers(id, message, step);
+    if (isOthers) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
       this.#refuse(from, HELD, id, hash, message, step);
     } else if (this.#waiting.blocks(id, message.owner, message.lease, step)) {
@@ -149,8 +173,10 @@ export class Acceptor implements LeaseView, LedgerView {
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.#timing.maxTermUs) {
       this.#refuse(from, TOO_LONG, id, hash, message, step);
-    } else if (!this.#votes.hasRoom(id, message)) {
+    } else if (!this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message))) {
       this.#refuse(from, NO_ROOM, id, hash, message, step);
+    } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
+      this.#moded.propose(from, message, id, hash, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
@@ -183,10 +209,14 @@ export class Acceptor implements LeaseView, LedgerView {
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
-      this.#removeOf(message.owner, id, step);
+      if ((message.flags & LATER) === 0) this.#removeOf(message.owner, id, step);
+      else this.#shorten(id, message, step);
+    } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
+      this.#moded.release(message, id, hash, step);
     }
     // A proposal of this lease that is still under way must find no room here.
-    if (this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step)) this.#floors.raise(hash, message.ballot);
+    if (message.mode === EXCLUSIVE && this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step))
+      this.#floors.raise(hash, message.ballot);
     if ((message.flags & QUIET) !== 0) return;
     // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
@@ -194,17 +224,10 @@ export class Acceptor implements LeaseView, LedgerView {
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    const reply = this.#reply;
     if (this.voting.isSilent(from, step)) return;
-    const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
-    const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    reply.kind = ANSWER;
-    reply.owner = message.owner;
-    reply.lease = message.lease;
-    reply.clock = this.#horizon.told(step);
-    this.#telling.describe(id, hash, reply, step);
-    this.#sign(reply, message.print);
-    step.send(from, reply);
+    this.#telling.answer(message, this.#reply, step);
+    this.#sign(this.#reply, message.print);
+    step.send(from, this.#reply);
   }
 
   list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -242,13 +265,14 @@ export class Acceptor implements LeaseView, LedgerView {
   #sweepOut(step: QuorumStep): void {
     this.#sweep.go(this.#names.idLimit, (id) => {
       if (this.#leases.has(id) && !this.isLive(id, step)) this.#remove(id, step);
+      this.#moded.prune(id, step);
     });
     this.#changes.forget(step.monoUs);
     this.#scheduleSweep(step);
   }
 
   #scheduleSweep(step: QuorumStep): void {
-    if (this.#leases.count > 0 || !this.#changes.isEmpty) this.#sweep.plan(this.#names.idLimit, step.monoUs);
+    if (this.#leases.count + this.#moded.side.count > 0 || !this.#changes.isEmpty) this.#sweep.plan(this.#names.idLimit, step.monoUs);
   }
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
@@ -282,6 +306,16 @@ export class Acceptor implements LeaseView, LedgerView {
     return isOther;
   }
 
+  /** Its holder ends no later than this (P5). What is on the disk stays: a vote that is read back only takes longer to end. */
+  #shorten(id: number, message: QuorumMessage, step: QuorumStep): void {
+    const { termUs, ballot } = message;
+    const spanUs = this.#rules.laterStretched ? this.#spanOf(termUs) : termUs;
+    const now = this.#rules.votesByMonotonic ? step.monoUs : step.wallUs;
+    this.#leases.setBallot(id, ballot);
+    this.#leases.setExpiresAt(id, Math.min(this.#leases.expiresAt(id), now + spanUs));
+    this.#waiting.leaseChanged(id, step);
+  }
+
   /** A release is its owner's own word: it ends no vote of another. */
   #removeOf(owner: Incarnation, id: number, step: QuorumStep): void {
     invariant(this.#votes.ownerOf(id) === owner, 'a release ended the vote of another owner');
@@ -310,14 +344,6 @@ export class Acceptor implements LeaseView, LedgerView {
     return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) < this.#leases.expiresAt(id);
   }
 
-  expiresAt(id: number): number {
-    return this.#leases.expiresAt(id);
-  }
-
-  toldClock(step: QuorumStep): BallotTime {
-    return this.#horizon.told(step);
-  }
-
   /** Whether ballot and token of a request are near enough to be believed. */
   believes({ ballot, token }: QuorumMessage, step: QuorumStep): boolean {
     return !this.#horizon.isBeyond(Math.max(ballot, token), step);
@@ -340,7 +366,8 @@ export class Acceptor implements LeaseView, LedgerView {
 
   #floorOf(id: number, hash: number): BallotTime {
     const floor = this.#floors.get(hash);
-    return id >= 0 && this.#leases.has(id) ? (Math.max(floor, this.#leases.ballot(id)) as BallotTime) : floor;
+    const above = Math.max(floor, this.#moded.floorOfAll(hash));
+    return Math.max(above, id >= 0 && this.#leases.has(id) ? this.#leases.ballot(id) : NO_BALLOT) as BallotTime;
   }
 
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
@@ -351,7 +378,7 @@ export class Acceptor implements LeaseView, LedgerView {
       promises: this.#promises.snapshot(),
       queues: this.#waiting.snapshot(),
       voting: this.voting.snapshot(),
-      ledger: this.#ledger?.snapshot((id) => textOf(this.#names.toBytes(id))) ?? null,
+      ledger: this.#ledger?.snapshot((number) => this.#kept.textOf(number)) ?? null,
       floors: this.#floors.snapshot(),
       clock: this.#horizon.highest,
       sweepAt: this.#sweep.at,
@@ -359,17 +386,19 @@ export class Acceptor implements LeaseView, LedgerView {
       votes: this.#given,
       changes: this.#changes.snapshot(),
       sending: this.#pages.sending,
+      moded: this.#moded.snapshot(),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending } =
+    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending, moded } =
       snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
+    this.#moded.restoreSnapshot(moded);
     this.#promises.restore(promises);
     this.#waiting.restore(queues);
     this.voting.restore(voting);
-    this.#ledger?.restore(ledger, (text) => internText(this.#names, text));
+    this.#ledger?.restore(ledger, (text) => this.#kept.numberIn(text));
     this.#floors.restore(floors);
     this.#horizon.highest = clock;
     this.#sweep.at = sweepAt;
@@ -381,27 +410,13 @@ export class Acceptor implements LeaseView, LedgerView {
 
   // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────
 
-  voteOf(id: number): Omit<VoteRecord, 'since' | 'spanUs'> {
-    return this.#votes.record(id);
-  }
-
-  /** No clock tells how much of it is over: it is honoured in full, from now on. */
-  restoreVote(vote: VoteRecord, step: QuorumStep): number {
-    const honouredUs = this.#rules.restoredInFull ? vote.spanUs : Math.floor(vote.spanUs / 2);
-    const id = this.#votes.take(vote, step.monoUs + honouredUs, this.#rules.laterVoteCounts);
+  #restoreVote(vote: VoteRecord, step: QuorumStep): number {
+    const number = this.#kept.restoreVote(vote, step);
     this.#scheduleSweep(step);
-    return id;
+    return number;
   }
 
-  restoreFloor(floor: BallotTime, step: QuorumStep): boolean {
-    if (this.#horizon.isBeyond(floor, step)) return false;
-    if (!this.#rules.floorKept) return true;
-    this.#horizon.observe(floor, step);
-    this.#floors.raiseAll(floor);
-    return true;
-  }
-
-  sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
+  #sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
     if (!this.#rules.replyAfterWrite) return;
     const reply = this.#reply;
     reply.kind = ACCEPTED;
@@ -454,15 +469,17 @@ export class Acceptor implements LeaseView, LedgerView {
     this.#reply.reason = reason;
     if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
     // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
-    else if (this.#rules.tokenAboveFloor && reason !== TOO_LONG) this.#floors.raise(hash, message.ballot);
-    this.#answer(from, REFUSED, message, step, reason === LOW ? this.#floorOf(id, hash) : this.#horizon.told(step));
+    else if (this.#rules.tokenAboveFloor && reason !== TOO_LONG) this.#moded.refused(message, hash);
+    if (message.slots > 0) this.#moded.tellFree(id, message.slots, this.#reply, step);
+    this.#answer(from, REFUSED, message, step, reason === LOW ? this.#moded.floorFor(id, hash, message.mode) : this.#horizon.told(step));
   }
 
-  #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
+  #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep, spanUsMin = 0): void {
     invariant(this.voting.isOpen || !this.#rules.silenceCoversOwnVote, 'a member voted in its silence');
-    const flags = this.#watchers.isWatched(message) ? WATCHED : 0;
+    const isWanted = (message.flags & RENEWS) !== 0 && this.#waiting.isWanted(this.#moded.side.nameOf(id));
+    const flags = (this.#watchers.isWatched(message) ? WATCHED : 0) | (isWanted ? WANTED : 0);
     this.#given++;
-    const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), change, from, message, flags, step) ?? true;
+    const isKept = this.#ledger?.keep(id, Math.max(this.#spanOf(message.termUs), spanUsMin), change, from, message, flags, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;
     this.#reply.flags = flags;
     this.#answer(from, ACCEPTED, message, step);

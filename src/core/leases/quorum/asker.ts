@@ -8,7 +8,7 @@ import type { Snapshot } from '../../contract.ts';
 import { findingOf, type HolderFinding, type VoterAnswer } from '../findings.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
+import { holderOf, isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
 import { HAS_LEASE, QUERY, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { QuorumOutbox } from './outbox.ts';
@@ -96,7 +96,7 @@ export class Asker {
   #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding<ToldVote>, step: QuorumStep): void {
     this.#questions.delete(number);
     const vote = newestOf(votes, this.#out.rules.newestMeta);
-    const holder = vote && { owner: vote.owner, token: vote.token, remainingUsMax: remainingOfVotes(votes, step) };
+    const holder = vote && holderOf(vote, remainingOfVotes(votes, step));
     if (holder && vote && certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, vote.ballot, vote.meta, step);
     step.emit({ kind: 'answered', lease: number, holder, certain, meta: vote && vote.meta.length > 0 ? vote.meta : null });
   }

@@ -3,16 +3,7 @@
  * role, a client everything but the acceptor. This file only hands each message and command to the role
  * it is for.
  */
-import {
-  monoUs,
-  spanUs,
-  TenureError,
-  type BallotTime,
-  type Incarnation,
-  type MonoUs,
-  type NodeId,
-  type WallUs,
-} from '../../../kernel/index.ts';
+import { monoUs, spanUs, type BallotTime, type Incarnation, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { NameTable } from '../../tables/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot } from '../../contract.ts';
 import { RateTrust } from '../rate-trust.ts';
@@ -22,11 +13,11 @@ import { Roster } from '../roster.ts';
 import { Succession } from '../succession.ts';
 import { Admission } from './admission.ts';
 import { Asker } from './asker.ts';
+import { Checks } from './checks.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';
 import type { QuorumConfig, QuorumStep } from './config.ts';
-import { Holder } from './holder.ts';
+import { Holders } from './holders.ts';
 import { Learner } from './learner.ts';
-import { META_BYTES_MAX } from '../limits.ts';
 import { Lister } from './lister.ts';
 import {
   ACCEPTED,
@@ -49,6 +40,7 @@ import {
   RELEASE,
   RELEASED,
   UNWAIT,
+  UPGRADING,
   WAIT,
   WATCH,
   BIND,
@@ -75,7 +67,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   readonly #watchers: Watchers;
   readonly #out: QuorumOutbox;
   readonly #proposer: Proposer;
-  readonly #holder: Holder;
+  readonly #holder: Holders;
   readonly #asker: Asker;
   readonly #lister: Lister;
   readonly #learner: Learner;
@@ -85,7 +77,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   readonly #census: Census<QuorumMessage, QuorumStep>;
   readonly #succession: Succession | null;
   readonly #life: Incarnation;
-  readonly #metaBytesMax: number;
+  readonly #checks: Checks;
 
   constructor(given: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
     const config = rules.believesNearOnly ? given : { ...given, timing: { ...given.timing, aheadUsMax: spanUs(Infinity) } };
@@ -93,7 +85,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#names = names;
     const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
-    this.#metaBytesMax = Math.min(config.metaBytesMax ?? META_BYTES_MAX, META_BYTES_MAX);
+    this.#checks = new Checks(config, rules);
     this.#watchers = new Watchers(config.timing.waiterUs, config.hashKey, config.limits?.watches);
     const isMember = boot.self < config.memberKeys.length;
     const roster = new Roster(config.memberKeys.length, boot.self >= config.memberKeys.length);
@@ -105,8 +97,9 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     const sign = (vote: QuorumMessage, print: number): void => this.#census.sign(vote, print);
     this.#acceptor = isMember ? new Acceptor({ config, boot, names, watchers: this.#watchers, sign, succession, rules }) : null;
     this.#out = new QuorumOutbox(owner, electorate, roster, config.timing, rules);
-    this.#holder = new Holder(this.#out, names);
+    this.#holder = new Holders(this.#out, names);
     this.#proposer = new Proposer(this.#out, this.#holder);
+    this.#holder.onEnded((lease, step) => this.#proposer.drop(lease, step));
     this.#learner = new Learner(this.#out, names);
     this.#asker = new Asker(this.#out, this.#learner);
     this.#lister = new Lister(this.#out, this.#learner);
@@ -155,7 +148,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   }
 
   start(step: QuorumStep): void {
-    this.#acceptor?.start(step);
+    this.#acceptor?.voting.start(step);
     this.#census.wake(step);
   }
 
@@ -267,6 +260,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   #refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     switch (message.reason) {
       case NO_PLACE:
+      case UPGRADING:
         this.#proposer.noPlace(from, message, step);
         return;
       case NO_WATCH:
@@ -281,8 +275,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   command(command: LeaseCommand, step: QuorumStep): void {
     switch (command.kind) {
       case 'acquire':
-        this.#checkTerm(command.termUs);
-        this.#checkMeta(command.meta);
+        this.#checks.acquire(command);
         this.#proposer.acquire(command, step);
         return;
       case 'cancel':
@@ -290,12 +283,22 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#rollCall.cancel(command.lease);
         return;
       case 'renew':
-        this.#checkTerm(command.termUs);
+        this.#checks.term(command.termUs);
         this.#holder.renew(command, step);
         return;
       case 'proclaim':
-        this.#checkMeta(command.meta);
+        this.#checks.meta(command.meta);
         this.#holder.proclaim(command, step);
+        return;
+      case 'upgrade':
+        this.#proposer.upgrade(command, step);
+        return;
+      case 'cancel-upgrade':
+        this.#proposer.drop(command.lease, step);
+        return;
+      case 'downgrade':
+        this.#proposer.drop(command.lease, step);
+        this.#holder.downgrade(command, step);
         return;
       case 'release':
         this.#holder.release(command, step);
@@ -317,6 +320,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
         return;
       case 'greet':
+        this.#out.setPlain(command.member as NodeId, command.plain ?? false);
         if (this.#acceptor) this.#census.greet(command.member as NodeId, step);
         return;
       case 'retime':
@@ -348,21 +352,6 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#acceptor?.retime(this.#out.timing);
   }
 
-  /** Bad arguments are thrown before anything has changed; the driver hands them to its caller. */
-  #checkTerm(termUs: number): void {
-    const { maxTermUs } = this.#out.timing;
-    if (Number.isInteger(termUs / 1000) && termUs > 0 && termUs <= maxTermUs) return;
-    throw new TenureError(
-      'TENURE_BAD_ARGUMENT',
-      `a term is whole milliseconds, at least one and at most ${maxTermUs / 1000}; not ${termUs / 1000}`,
-    );
-  }
-
-  #checkMeta(meta: Uint8Array | undefined): void {
-    if (meta === undefined || meta.length <= this.#metaBytesMax) return;
-    throw new TenureError('TENURE_BAD_ARGUMENT', `metadata may have ${this.#metaBytesMax} bytes, not ${meta.length}`);
-  }
-
   /** How lives change: for the census. */
   readonly #lives: LivesView<QuorumStep> = {
     begun: (member, step) => {
@@ -391,7 +380,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   }
 
   completed(completion: Completion, step: QuorumStep): void {
-    this.#acceptor?.completed(completion, step);
+    this.#acceptor?.voting.completed(completion, step);
   }
 
   snapshot(): Snapshot {

@@ -2,4 +2,5 @@
 export * from './config.ts';
 export * from './core.ts';
 export * from './messages.ts';
+export { SLOTS_MAX, slotOf } from './modes.ts';
 export * from './rules.ts';

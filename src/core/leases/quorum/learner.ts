@@ -20,6 +20,7 @@ import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../wa
 import type { HolderHint } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
+import { EXCLUSIVE } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
 
@@ -105,12 +106,15 @@ export class Learner {
     // Several members pass the same word on, and late: only what is newer is news.
     if (token < knownToken) return;
     if ((message.flags & LET_GO) !== 0) {
+      // Others may hold it, too: that is over when nobody has told of it for a term.
+      if (message.mode !== EXCLUSIVE) return;
       if (!knows || token !== knownToken || this.#known.until(found) === LET_GO_ALREADY) return;
       this.#known.setUntil(found, LET_GO_ALREADY);
       step.emit({ kind: 'learned', name: name.slice(nameStart, nameEnd), holder: null, meta: null });
       return;
     }
-    const hint: HolderHint = { owner: holder, token, remainingUsMax: message.remainingUs };
+    const isShared = message.mode !== EXCLUSIVE;
+    const hint: HolderHint = { owner: holder, token, remainingUsMax: message.remainingUs, ...(isShared ? { mode: 'shared' } : {}) };
     this.#believe(
       found,
       name.slice(nameStart, nameEnd),

@@ -166,6 +166,11 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     return Math.min(Math.max(ballot, from + aheadUs), BALLOT_TIME_MAX) as BallotTime;
   }
 
+  /** For how long a vote is honoured that is on the disk; 0 if there is none. */
+  spanOf(id: number): number {
+    return this.#spans.get(id) ?? 0;
+  }
+
   /** The vote for this name is over. Nobody waits for this: a vote that comes back by mistake only takes longer to end. */
   drop(id: number, step: QuorumStep): void {
     const place = this.#places.get(id);

@@ -9,7 +9,7 @@ import { findingOf, type HolderFinding, type VoterAnswer } from '../findings.ts'
 import type { ListedName } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
-import { isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
+import { holderOf, isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
 import { HAS_LEASE, LIST, LISTED, type QuorumMessage } from './messages.ts';
 import type { Learner } from './learner.ts';
 import type { QuorumOutbox } from './outbox.ts';
@@ -204,7 +204,7 @@ export class Lister {
   #lease(name: Uint8Array, { votes, certain }: HolderFinding<ToldVote>, step: QuorumStep): ListedName | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;
-    const holder = { owner: newest.owner, token: newest.token, remainingUsMax: remainingOfVotes(votes, step) };
+    const holder = holderOf(newest, remainingOfVotes(votes, step));
     if (certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, newest.ballot, newest.meta, step);
     return { name, holder, certain, meta: newest.meta.length > 0 ? newest.meta : null };
   }

@@ -16,7 +16,7 @@ export const PROPOSE = 3;
 export const ACCEPTED = 4;
 /** A refusal of PREPARE or PROPOSE, or of WAIT or WATCH, with its reason. A refusal is never a vote. */
 export const REFUSED = 5;
-/** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one. */
+/** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one; with LATER, when so much has passed (as term). */
 export const RELEASE = 6;
 export const RELEASED = 7;
 /** Who holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote: the newest metadata counts; and since when it is as it tells. */
@@ -73,6 +73,8 @@ export const NO_WATCH = 8;
 export const AHEAD = 9;
 /** Of a PROPOSE: its owner has as many leases here as it may have. */
 export const NO_ROOM = 10;
+/** Of a WAIT to have alone what is held as a reader: another reader waits for the same, and neither would let go. */
+export const UPGRADING = 11;
 export const REASONS: readonly string[] = [
   '',
   'held',
@@ -85,6 +87,7 @@ export const REASONS: readonly string[] = [
   'no-watch',
   'ahead',
   'no-room',
+  'upgrading',
 ];
 
 /** Flags. */
@@ -96,8 +99,18 @@ export const LET_GO = 8;
 export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;
+/** Of anything about a lease that is not exclusive, or is to be one of several slots: the mode comes at its end, and what else belongs to that. */
+export const MODED = 2;
+/** Of a WAIT: it holds the name as a reader, and waits to have it alone. */
+export const UPGRADES = 1;
+/** Of a vote: somebody waits for what it is for. */
+export const WANTED = 1;
+/** Of a release: its holder goes on for a term that comes with it. */
+export const LATER = 1;
 /** Of a vote that is told to whoever asks: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
 export const READ_BACK = 128;
+
+const NO_SLOTS = new Uint8Array(0);
 
 export class QuorumMessage extends NamedMessage {
   ballot: BallotTime = ballotTime(0);
@@ -114,10 +127,24 @@ export class QuorumMessage extends NamedMessage {
   page = 0;
   /** How many leases were on it. */
   count = 0;
+  /** How the lease is held, or asked for. */
+  mode = 0;
+  /** Any of so many slots is wanted; 0 if no slot is. */
+  slots = 0;
+  /** The slots that are free at a voter, as bits; empty if it does not tell. */
+  freeSlots: Uint8Array = NO_SLOTS;
   /** Which sending of the page: what belongs to two of them is not put together. Rises. */
   sending = 0;
   /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
+
+  /** What it is about, where that is not an exclusive lease. */
+  setMode(mode: number, slots = 0): void {
+    this.mode = mode;
+    this.slots = slots;
+    if (mode !== 0 || slots !== 0) this.flags |= MODED;
+    if (this.freeSlots.length > 0) this.freeSlots = NO_SLOTS;
+  }
 }
 
 const REQUESTS: readonly boolean[] = Array.from({ length: NOTED + 1 }, (_, kind) =>

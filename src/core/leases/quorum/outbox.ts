@@ -1,9 +1,10 @@
 /** What the asking side of a node shares: who it is, who votes, its ballots, and one record to send with. */
-import { BallotClock, hashName, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
+import { BallotClock, hashName, NO_BALLOT, VoterSet, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import type { Roster } from '../roster.ts';
 import type { QuorumStep } from './config.ts';
 import { ballotLimit } from '../horizon.ts';
-import { HAS_LEASE, LOW, QuorumMessage, REFUSED, RELEASE } from './messages.ts';
+import { HAS_LEASE, LATER, LOW, QuorumMessage, REFUSED, RELEASE } from './messages.ts';
+import { EXCLUSIVE } from './modes.ts';
 import type { QuorumRules } from './rules.ts';
 import { stretch, type Timing } from '../timing.ts';
 import type { Electorate } from '../electorate.ts';
@@ -18,6 +19,8 @@ export class QuorumOutbox {
   readonly message: QuorumMessage = new QuorumMessage();
   readonly ballots: BallotClock = new BallotClock();
   readonly roster: Roster;
+  /** Members whose version of the protocol knows exclusive leases only. */
+  readonly #plain = new VoterSet();
 
   constructor(owner: Incarnation, electorate: Electorate, roster: Roster, timing: Timing, rules: QuorumRules) {
     this.roster = roster;
@@ -28,9 +31,23 @@ export class QuorumOutbox {
     this.rules = rules;
   }
 
+  isPlain(member: NodeId): boolean {
+    return this.#plain.size > 0 && this.#plain.has(member);
+  }
+
+  setPlain(member: NodeId, isPlain: boolean): void {
+    if (isPlain) this.#plain.add(member);
+    else if (this.#plain.size > 0) this.#plain.delete(member);
+  }
+
   votersOf(name: Uint8Array): readonly NodeId[] {
     const { electorate } = this;
     return electorate.isWhole ? electorate.members : electorate.votersOf(hashName(name, 0, name.length));
+  }
+
+  /** One of so many, another for most leases of most processes. */
+  spread(lease: number, count: number): number {
+    return (((this.owner % 1_000_003) + lease) * 7919) % count;
   }
 
   /** `above`: what it must be above, besides all that was heard. It is no reason for other names to go as high. */
@@ -63,19 +80,49 @@ export class QuorumOutbox {
     message.lease = lease;
     message.flags = 0;
     message.print = this.roster.print;
+    message.mode = 0;
     message.setName(name, 0, name.length);
     message.setMeta(undefined);
     return message;
+  }
+
+  /** Members that know exclusive leases only are sent nothing of others. */
+  sendFor(mode: number, voters: readonly NodeId[], step: QuorumStep): void {
+    if (mode === EXCLUSIVE || this.#plain.size === 0) this.sendTo(voters, step);
+    else for (const voter of voters) if (!this.#plain.has(voter)) step.send(voter, this.message);
   }
 
   sendTo(voters: readonly NodeId[], step: QuorumStep): void {
     for (const voter of voters) step.send(voter, this.message);
   }
 
-  release(voters: readonly NodeId[], lease: number, name: Uint8Array, ballot: BallotTime, flags: number, step: QuorumStep): void {
+  /** Only to voters that know what that is: others would take it for a release as of now. */
+  releaseLater(
+    voters: readonly NodeId[],
+    { lease, name, mode, ballot, afterUs }: { lease: number; name: Uint8Array; mode: number; ballot: BallotTime; afterUs: number },
+    step: QuorumStep,
+  ): void {
+    const message = this.compose(RELEASE, lease, name);
+    message.ballot = ballot;
+    message.flags = LATER;
+    if (mode !== EXCLUSIVE) message.setMode(mode);
+    message.termUs = Math.ceil(afterUs);
+    for (const voter of voters) if (!this.isPlain(voter)) step.send(voter, message);
+  }
+
+  release(
+    voters: readonly NodeId[],
+    lease: number,
+    name: Uint8Array,
+    ballot: BallotTime,
+    flags: number,
+    step: QuorumStep,
+    mode: number = EXCLUSIVE,
+  ): void {
     const message = this.compose(RELEASE, lease, name);
     message.ballot = ballot;
     message.flags = flags;
-    this.sendTo(voters, step);
+    if (mode !== EXCLUSIVE) message.setMode(mode);
+    this.sendFor(mode, voters, step);
   }
 }

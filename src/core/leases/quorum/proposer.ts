@@ -15,21 +15,24 @@ import {
   type BallotTime,
   type MonoUs,
   type NodeId,
-  type VoterSet,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../../tables/index.ts';
-import type { LeaseCommand, RefusalReason } from '../contract.ts';
+import type { LeaseCommand, RefusalReason, UpgradeRefusal } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
-import type { Holder } from './holder.ts';
+import type { Holders } from './holders.ts';
 import { ballotLimit } from '../horizon.ts';
-import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, UNWAIT, WAIT, WATCHED, type QuorumMessage } from './messages.ts';
+import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, RENEWS, UPGRADING, WATCHED, type QuorumMessage } from './messages.ts';
+import { EXCLUSIVE, SHARED, slotMode, slotOf } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import { Pursuit, type AttemptVerdict } from './pursuit.ts';
+import { Standing } from './standing.ts';
 import { patienceUs, stretch } from '../timing.ts';
 
 /** A try that does not wait gives up after so many attempts that met others or nobody. */
 const TRIES_MAX = 4;
+/** Of many slots another may be free each time. */
+const SLOT_TRIES_MAX = 16;
 const BACK_OFF_DOUBLINGS = 5;
 /** A turn that failed is tried again so often, at least, before it is the next one's too. */
 const RESTS_IN_HEAD_START = 4;
@@ -38,13 +41,15 @@ type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
 export class Proposer {
   readonly #out: QuorumOutbox;
-  readonly #holder: Holder;
+  readonly #holder: Holders;
   readonly #pursuits = new NumberMap<Pursuit>();
   readonly #due = new DueHeap();
+  readonly #standing: Standing;
 
-  constructor(out: QuorumOutbox, holder: Holder) {
+  constructor(out: QuorumOutbox, holder: Holders) {
     this.#out = out;
     this.#holder = holder;
+    this.#standing = new Standing(out, (pursuit, at) => this.#dueAt(pursuit, at));
   }
 
   get wakeAt(): MonoUs {
@@ -52,12 +57,46 @@ export class Proposer {
   }
 
   acquire(command: Acquire, step: QuorumStep): void {
-    const { lease, name, termUs, waitUs, keep, meta } = command;
+    const { lease, name, waitUs } = command;
     const voters = this.#out.votersOf(name);
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
-    const pursuit = new Pursuit(lease, name, voters, termUs, keep, meta, waitUs > 0, waitUntil);
+    const pursuit = new Pursuit(command, voters, waitUs > 0, waitUntil);
     this.#pursuits.set(lease, pursuit);
-    this.#attempt(pursuit, step);
+    if (pursuit.slots > 0 && pursuit.slot < 0) pursuit.mode = slotMode(this.#out.spread(lease, pursuit.slots));
+    this.#begin(pursuit, step);
+  }
+
+  /** A reader becomes the only one: an attempt of its own lease, which it holds meanwhile. */
+  upgrade({ lease, name, waitUs }: Extract<LeaseCommand, { kind: 'upgrade' }>, step: QuorumStep): void {
+    if (this.#pursuits.has(lease)) return;
+    if (!this.#holder.canUpgrade(lease, name, step)) {
+      step.emit({ kind: 'upgrade-refused', lease, reason: 'not-shared', holder: null, unreached: [] });
+      return;
+    }
+    const wanted = { lease, name, termUs: this.#holder.termUsOf(lease, name), keep: true };
+    const pursuit = new Pursuit(wanted, this.#out.votersOf(name), waitUs > 0, monoAfter(step.monoUs, spanUs(waitUs)), true);
+    this.#pursuits.set(lease, pursuit);
+    this.#begin(pursuit, step);
+  }
+
+  /** The lease of an upgrade is over. */
+  drop(lease: number, step: QuorumStep): void {
+    const pursuit = this.#pursuits.get(lease);
+    if (pursuit?.upgrades) this.#giveUp(pursuit, 'cancelled', step);
+  }
+
+  /** Voters that know exclusive leases only count as refusing all others. */
+  #begin(pursuit: Pursuit, step: QuorumStep): void {
+    const isPlain = pursuit.mode === EXCLUSIVE && !pursuit.upgrades;
+    const old = isPlain ? 0 : pursuit.voters.filter((voter) => this.#out.isPlain(voter)).length;
+    if (old <= pursuit.voters.length - this.#out.electorate.quorum) this.#attempt(pursuit, step);
+    else
+      this.#refuse(
+        pursuit,
+        'old-version',
+        pursuit.voters.filter((voter) => this.#out.isPlain(voter)),
+        step,
+      );
   }
 
   /** No lease comes of it any more, whatever is still under way. */
@@ -121,16 +160,20 @@ export class Proposer {
   free(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const pursuit = this.#inQueues(from, message);
     if (!pursuit) return;
-    this.#standsAt(from, pursuit, step);
+    this.#standing.standsAt(from, pursuit, step);
     if (pursuit.phase !== 'waiting') return;
     pursuit.free.add(from);
+    if (message.freeSlots.length > 0) {
+      pursuit.freeSlots = [...pursuit.freeSlots, message.freeSlots];
+      pursuit.place = message.mode;
+    }
     if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
   }
 
   /** One acceptor has it in its queue. */
   inLine(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const pursuit = this.#inQueues(from, message);
-    if (pursuit) this.#standsAt(from, pursuit, step);
+    if (pursuit) this.#standing.standsAt(from, pursuit, step);
   }
 
   /** One acceptor has no place for it. If that leaves too few for a quorum, nothing comes of waiting. */
@@ -139,7 +182,8 @@ export class Proposer {
     if (!pursuit || message.ballot !== pursuit.ticket || pursuit.phase !== 'waiting') return;
     pursuit.inLine.delete(from);
     pursuit.noPlace.add(from);
-    if (pursuit.noPlace.size > pursuit.voters.length - this.#out.electorate.quorum) this.#giveUp(pursuit, 'no-place', step);
+    if (pursuit.noPlace.size <= pursuit.voters.length - this.#out.electorate.quorum) return;
+    this.#giveUp(pursuit, message.reason === UPGRADING ? 'upgrading' : 'no-place', step);
   }
 
   wake(step: QuorumStep): void {
@@ -163,7 +207,7 @@ export class Proposer {
         return;
       case 'waiting':
         if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
-        else this.#stayInQueues(pursuit, step);
+        else this.#standing.stay(pursuit, step);
         return;
     }
   }
@@ -199,9 +243,17 @@ export class Proposer {
   #attempt(pursuit: Pursuit, step: QuorumStep): void {
     const { rules, timing } = this.#out;
     const attemptUs = patienceUs(timing, pursuit.unanswered);
-    pursuit.begin(this.#out.nextBallot(step, pursuit.above), step.monoUs, step.wallUs);
+    const above = pursuit.upgrades
+      ? (Math.max(pursuit.above, this.#holder.ballotOf(pursuit.lease, pursuit.name)) as BallotTime)
+      : pursuit.above;
+    pursuit.begin(this.#out.nextBallot(step, above), step.monoUs, step.wallUs);
+    if (pursuit.upgrades && !this.#holder.beginUpgrade(pursuit, step)) {
+      this.#giveUp(pursuit, 'not-shared', step);
+      return;
+    }
     this.#dueAt(pursuit, rules.attemptDeadline ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
-    if (!pursuit.careful) {
+    // Readers and slots are not promised: they need not be the only ones that ask.
+    if (!pursuit.careful || pursuit.mode !== EXCLUSIVE || pursuit.upgrades) {
       pursuit.phase = 'proposing';
       this.#propose(pursuit, step);
       return;
@@ -217,9 +269,14 @@ export class Proposer {
     const message = this.#out.compose(PROPOSE, pursuit.lease, pursuit.name);
     message.ballot = pursuit.ballot;
     message.token = pursuit.ballot;
-    message.termUs = pursuit.termUs;
+    message.termUs = pursuit.termUs + (this.#out.rules.quarantineInVote ? pursuit.quarantineUs : 0);
     message.setMeta(pursuit.meta);
-    this.#out.sendTo(pursuit.voters, step);
+    if (pursuit.mode !== EXCLUSIVE) message.setMode(pursuit.mode, pursuit.slots);
+    if (pursuit.upgrades) {
+      message.flags |= RENEWS;
+      this.#holder.fillUpgrade(pursuit, message);
+    }
+    this.#out.sendFor(pursuit.upgrades ? SHARED : pursuit.mode, pursuit.voters, step);
   }
 
   /** A quorum voted: the lease is checked against its deadline at the moment it is handed out (rule 11). */
@@ -231,7 +288,7 @@ export class Proposer {
       this.#fail(pursuit, step);
       return;
     }
-    const last = this.#holder.tokenOf(pursuit.name);
+    const last = pursuit.mode === EXCLUSIVE && !pursuit.upgrades ? this.#holder.tokenOf(pursuit.name) : NO_BALLOT;
     if (pursuit.ballot <= last) {
       // Members that restarted have forgotten how high the name went, and this process has not: its votes go over to a ballot above.
       pursuit.careful = false;
@@ -242,8 +299,12 @@ export class Proposer {
     this.#checkGrant(pursuit, deadlineMono, step);
     this.#pursuits.delete(pursuit.lease);
     // Where it has the vote it has left the queue.
-    this.#leaveQueues(pursuit, pursuit.accepted, step);
-    this.#holder.hold(pursuit, deadlineMono, deadlineWall, step);
+    this.#standing.leave(pursuit, pursuit.accepted, step);
+    if (!pursuit.upgrades) this.#holder.hold(pursuit, deadlineMono, deadlineWall, step);
+    else if (!this.#holder.upgrade(pursuit, step)) {
+      this.#giveBack(pursuit, pursuit.ballot, step);
+      this.#refuse(pursuit, 'not-shared', [], step);
+    }
   }
 
   /** What every grant has, whatever led to it. */
@@ -260,7 +321,7 @@ export class Proposer {
     const verdict = pursuit.verdict(this.#out.electorate.quorum);
     const unreached = pursuit.unreached();
     if (verdict === 'no-quorum') pursuit.unanswered++;
-    const isLastTry = !pursuit.waits && pursuit.tries >= TRIES_MAX;
+    const isLastTry = !pursuit.waits && pursuit.tries >= (pursuit.slots > 0 ? SLOT_TRIES_MAX : TRIES_MAX);
     if (verdict === 'low' && !isLastTry) {
       // Nobody is in the way, our clock lags behind a ballot of before: now that we know it, the next is above. Votes
       // that it got go over to that one at once; given back, they would be the next one's in line.
@@ -268,12 +329,13 @@ export class Proposer {
       this.#attempt(pursuit, step);
       return;
     }
+    if (pursuit.slots > 0 && !isLastTry && this.#otherSlot(pursuit, verdict, step)) return;
     if (this.#out.rules.voidBeforeRelease) {
       pursuit.ballot = NO_BALLOT;
       pursuit.phase = 'resting';
     }
     // In line before anything is given back: in between, its place would be the next one's.
-    const isQueued = pursuit.waits && this.#isWorthWaiting(verdict, pursuit) && this.#enterQueues(pursuit, step);
+    const isQueued = pursuit.waits && this.#standing.isWorthWhile(verdict, pursuit) && this.#enterQueues(pursuit, step);
     if (phase === 'proposing') this.#giveBack(pursuit, ballot, step);
     if (isQueued) return;
     switch (verdict) {
@@ -307,10 +369,29 @@ export class Proposer {
     }
   }
 
-  /** Releases what an attempt got, or may have got: split votes must not cost a term. */
+  /** Another slot is free: what this one got is given back, and that one is tried at once. */
+  #otherSlot(pursuit: Pursuit, verdict: AttemptVerdict, step: QuorumStep): boolean {
+    if (verdict !== 'held' && verdict !== 'maybe-held' && verdict !== 'split') return false;
+    const tried = slotOf(pursuit.mode);
+    const free = pursuit.freeAtAll().filter((slot) => slot !== tried);
+    if (free.length === 0) return false;
+    const { ballot } = pursuit;
+    pursuit.ballot = NO_BALLOT;
+    this.#giveBack(pursuit, ballot, step);
+    pursuit.mode = slotMode(free[this.#out.spread(pursuit.lease + pursuit.tries, free.length)] as number);
+    this.#attempt(pursuit, step);
+    return true;
+  }
+
+  /** Releases what an attempt got, or may have got: split votes must not cost a term. An upgrade gives nothing back: what it got turns back. */
   #giveBack(pursuit: Pursuit, ballot: BallotTime, step: QuorumStep): void {
+    if (pursuit.upgrades && this.#out.rules.failedUpgradeKeeps) {
+      this.#holder.turnBack(pursuit, step);
+      return;
+    }
     const voters = pursuit.voters.filter((voter) => !pursuit.refused.has(voter));
-    this.#out.release(voters, pursuit.lease, pursuit.name, ballot, QUIET, step);
+    this.#out.release(voters, pursuit.lease, pursuit.name, ballot, QUIET, step, pursuit.mode);
+    if (pursuit.upgrades) this.#holder.turnBack(pursuit, step);
   }
 
   #rest(pursuit: Pursuit, step: QuorumStep): void {
@@ -326,16 +407,6 @@ export class Proposer {
 
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * Others are in the way; or answers came too late to be worth anything, and many who ask again and again would only
-   * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
-   */
-  #isWorthWaiting(verdict: AttemptVerdict, { ticket }: Pursuit): boolean {
-    if (!this.#out.rules.queues || verdict === 'low' || verdict === 'ahead') return false;
-    if (verdict === 'too-long' || verdict === 'no-room') return false;
-    return ticket !== NO_BALLOT || verdict !== 'silent';
-  }
-
   /** The ticket is taken once, after a quorum has answered, in time or not: it is above every ticket that quorum knew. False if too few were. */
   #enterQueues(pursuit: Pursuit, step: QuorumStep): boolean {
     const { rules, timing, electorate } = this.#out;
@@ -348,58 +419,13 @@ export class Proposer {
       pursuit.restUntil = this.#afterBackOff(pursuit, Math.floor(timing.headStartUs / RESTS_IN_HEAD_START), step);
     }
     pursuit.inLine.clear();
-    this.#queue(pursuit, step);
+    this.#standing.enter(pursuit, step);
     return true;
-  }
-
-  /** Tells all voters that it is there. */
-  #queue(pursuit: Pursuit, step: QuorumStep): void {
-    const { timing } = this.#out;
-    pursuit.phase = 'waiting';
-    pursuit.free.clear();
-    pursuit.noPlace.clear();
-    pursuit.resendGapUs = timing.attemptUs;
-    pursuit.refreshAt = monoAfter(step.monoUs, timing.refreshUs);
-    this.#wait(pursuit, pursuit.voters, step);
-  }
-
-  #stayInQueues(pursuit: Pursuit, step: QuorumStep): void {
-    if (step.monoUs >= pursuit.refreshAt) {
-      this.#queue(pursuit, step);
-      return;
-    }
-    pursuit.resendGapUs *= 2;
-    const missing = pursuit.voters.filter((voter) => !pursuit.inLine.has(voter));
-    this.#wait(pursuit, missing, step);
-  }
-
-  #wait(pursuit: Pursuit, voters: readonly NodeId[], step: QuorumStep): void {
-    const { refreshAt, resendGapUs } = pursuit;
-    this.#dueAt(pursuit, voters.length === 0 ? refreshAt : monoUs(Math.min(refreshAt, step.monoUs + resendGapUs)));
-    const message = this.#out.compose(WAIT, pursuit.lease, pursuit.name);
-    message.ballot = pursuit.ticket;
-    // Once all have answered, they answer again only if they had forgotten it.
-    if (pursuit.inLine.size === pursuit.voters.length) message.flags = QUIET;
-    this.#out.sendTo(voters, step);
-  }
-
-  #leaveQueues(pursuit: Pursuit, but: VoterSet | null, step: QuorumStep): void {
-    if (pursuit.ticket === NO_BALLOT) return;
-    this.#out.compose(UNWAIT, pursuit.lease, pursuit.name);
-    this.#out.sendTo(but ? pursuit.voters.filter((voter) => !but.has(voter)) : pursuit.voters, step);
   }
 
   #inQueues(from: NodeId, message: QuorumMessage): Pursuit | null {
     const pursuit = this.#pursuits.get(message.lease);
     return pursuit && pursuit.ticket !== NO_BALLOT && pursuit.voters.includes(from) ? pursuit : null;
-  }
-
-  #standsAt(voter: NodeId, pursuit: Pursuit, step: QuorumStep): void {
-    pursuit.inLine.add(voter);
-    pursuit.noPlace.delete(voter);
-    if (pursuit.isQueued || pursuit.inLine.size < this.#out.electorate.quorum) return;
-    pursuit.isQueued = true;
-    step.emit({ kind: 'queued', lease: pursuit.lease });
   }
 
   #hasTurn(pursuit: Pursuit): boolean {
@@ -412,12 +438,14 @@ export class Proposer {
       return;
     }
     pursuit.careful = false;
+    const free = pursuit.slots > 0 ? pursuit.freeAtAll() : [];
+    if (free.length > 0 && !free.includes(pursuit.slot)) pursuit.mode = slotMode(free[pursuit.place % free.length] as number);
     this.#attempt(pursuit, step);
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
 
-  #giveUp(pursuit: Pursuit, reason: RefusalReason, step: QuorumStep): void {
+  #giveUp(pursuit: Pursuit, reason: UpgradeRefusal, step: QuorumStep): void {
     const { ballot, phase } = pursuit;
     const unreached = pursuit.unreached();
     this.#pursuits.delete(pursuit.lease);
@@ -425,12 +453,14 @@ export class Proposer {
     this.#refuse(pursuit, reason, unreached, step);
   }
 
-  #refuse(pursuit: Pursuit, reason: RefusalReason, unreached: readonly number[], step: QuorumStep): void {
+  #refuse(pursuit: Pursuit, reason: UpgradeRefusal, unreached: readonly number[], step: QuorumStep): void {
     this.#pursuits.delete(pursuit.lease);
-    this.#leaveQueues(pursuit, null, step);
+    this.#standing.leave(pursuit, null, step);
     const { rateErrorPpm } = this.#out.timing;
     const holder = pursuit.holderHint((span) => stretch(span, rateErrorPpm));
-    step.emit({ kind: 'refused', lease: pursuit.lease, reason, holder, unreached });
+    if (pursuit.upgrades) step.emit({ kind: 'upgrade-refused', lease: pursuit.lease, reason, holder, unreached });
+    // The reasons that only an upgrade has are given to upgrades only.
+    else step.emit({ kind: 'refused', lease: pursuit.lease, reason: reason as RefusalReason, holder, unreached });
   }
 
   #dueAt(pursuit: Pursuit, at: MonoUs): void {

@@ -11,8 +11,9 @@ import {
   type WallUs,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import type { HolderHint } from '../contract.ts';
+import type { HolderHint, LeaseCommand } from '../contract.ts';
 import { AHEAD, HAS_LEASE, HELD, LOW, NO_ROOM, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
+import { EXCLUSIVE, isSlotIn, modeNumber, slotMode } from './modes.ts';
 import { textOf } from '../snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
@@ -30,7 +31,11 @@ interface Refusal {
 /** What the answers to one attempt add up to. */
 export type AttemptVerdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
 
+/** What was asked for. */
+type Wanted = Omit<Extract<LeaseCommand, { kind: 'acquire' }>, 'kind' | 'waitUs'>;
+
 const NONE: Refusal[] = [];
+const NO_SLOTS: readonly Uint8Array[] = [];
 
 export class Pursuit {
   readonly lease: number;
@@ -38,10 +43,26 @@ export class Pursuit {
   readonly voters: readonly NodeId[];
   readonly termUs: number;
   readonly keep: boolean;
+  readonly gated: boolean;
+  readonly maxHoldUs: number;
   readonly meta: Uint8Array | undefined;
   readonly waits: boolean;
   /** Until when it waits for others to let go. A try, which does not wait, ends with its attempts. */
   readonly waitUntil: MonoUs;
+
+  /** How many slots the name has, as far as this request goes; 0 if it wants none. */
+  readonly slots: number;
+  /** The slot to try first; -1 if any will do. */
+  readonly slot: number;
+  readonly quarantineUs: number;
+  /** It is a reader that wants to be the only one: its lease is held already. */
+  readonly upgrades: boolean;
+  /** What it proposes: of slots, the one it tries. */
+  mode: number;
+  /** Which slots were told to be free, by voter, since it last proposed or was told. */
+  freeSlots: readonly Uint8Array[] = NO_SLOTS;
+  /** Its place among those that were told the same. */
+  place = 0;
 
   phase: PursuitPhase = 'resting';
   /** Prepare first: the last attempt met others. */
@@ -85,22 +106,21 @@ export class Pursuit {
   #inLine: VoterSet | undefined;
   #noPlace: VoterSet | undefined;
 
-  constructor(
-    lease: number,
-    name: Uint8Array,
-    voters: readonly NodeId[],
-    termUs: number,
-    keep: boolean,
-    meta: Uint8Array | undefined,
-    waits: boolean,
-    waitUntil: MonoUs,
-  ) {
-    this.lease = lease;
-    this.name = name;
+  constructor(wanted: Wanted, voters: readonly NodeId[], waits: boolean, waitUntil: MonoUs, upgrades = false) {
+    this.lease = wanted.lease;
+    this.name = wanted.name;
     this.voters = voters;
-    this.termUs = termUs;
-    this.keep = keep;
-    this.meta = meta;
+    this.keep = wanted.keep;
+    this.slots = wanted.slots ?? 0;
+    this.slot = wanted.slot ?? -1;
+    this.mode = this.slots > 0 ? slotMode(Math.max(0, this.slot)) : modeNumber(wanted.mode);
+    this.quarantineUs = wanted.quarantineUs ?? 0;
+    this.upgrades = upgrades;
+    this.gated = wanted.gated ?? false;
+    this.maxHoldUs = wanted.maxHoldUs ?? Infinity;
+    // A vote for longer would be of no use.
+    this.termUs = Math.min(wanted.termUs, Math.ceil(this.maxHoldUs / 1000) * 1000);
+    this.meta = wanted.meta;
     this.waits = waits;
     this.waitUntil = waitUntil;
   }
@@ -139,6 +159,15 @@ export class Pursuit {
     this.accepted.clear();
     this.messages = 0;
     this.clearRefusals();
+    this.freeSlots = NO_SLOTS;
+  }
+
+  /** The slots that all who told are free of, lowest first. */
+  freeAtAll(): number[] {
+    const [first, ...others] = this.freeSlots;
+    if (first === undefined) return [];
+    const slots = Array.from({ length: this.slots }, (_, slot) => slot);
+    return slots.filter((slot) => isSlotIn(first, slot) && others.every((bits) => isSlotIn(bits, slot)));
   }
 
   uncount(voter: NodeId): void {
@@ -154,6 +183,7 @@ export class Pursuit {
   refuse(voter: NodeId, message: QuorumMessage, reason: number = message.reason): void {
     const has = (message.flags & HAS_LEASE) !== 0;
     if (this.refusals === NONE) this.refusals = [];
+    if (message.freeSlots.length > 0) this.freeSlots = [...this.freeSlots, message.freeSlots];
     this.refusals.push({
       voter,
       reason,
@@ -191,6 +221,8 @@ export class Pursuit {
     const silent = this.refusals.filter(({ reason }) => reason === SILENT).length;
     const unheard = this.voters.length - this.heard;
     const most = this.#mostTold();
+    // Whoever could hold it beside those who do, and is refused, stands behind others that cannot.
+    if (this.mode !== EXCLUSIVE && has(QUEUED) && !has(HELD)) return 'queued';
     if (most && most.count >= quorum) return 'held';
     if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
     if (has(TOO_LONG)) return 'too-long';
@@ -225,6 +257,10 @@ export class Pursuit {
       voters,
       termUs,
       keep,
+      gated: this.gated,
+      moded: [this.mode, this.slots, this.slot, this.quarantineUs, this.upgrades, this.place],
+      freeSlots: this.freeSlots.map((bits) => [...bits]),
+      maxHoldUs: this.maxHoldUs === Infinity ? null : this.maxHoldUs,
       meta: meta ? [...meta] : null,
       waits,
       waitUntil,
@@ -237,7 +273,14 @@ export class Pursuit {
   static restore(snapshot: Snapshot): Pursuit {
     const told = snapshot as unknown as PursuitSnapshot;
     const meta = told.meta ? Uint8Array.from(told.meta) : undefined;
-    const pursuit = new Pursuit(told.lease, encodeName(told.name), told.voters, told.termUs, told.keep, meta, told.waits, told.waitUntil);
+    const { lease, termUs, keep, gated, maxHoldUs } = told;
+    const [mode, slots, slot, quarantineUs, upgrades, place] = told.moded;
+    const ends = { gated, maxHoldUs: maxHoldUs ?? Infinity, quarantineUs };
+    const wanted = { lease, name: encodeName(told.name), termUs, keep, meta, slots, slot, ...ends };
+    const pursuit = new Pursuit(wanted, told.voters, told.waits, told.waitUntil, upgrades);
+    pursuit.mode = mode;
+    pursuit.place = place;
+    pursuit.freeSlots = told.freeSlots.map((bits) => Uint8Array.from(bits));
     Object.assign(pursuit, told.state);
     const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.met, pursuit.free, pursuit.inLine, pursuit.noPlace];
     sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
@@ -252,6 +295,10 @@ interface PursuitSnapshot {
   readonly voters: readonly NodeId[];
   readonly termUs: number;
   readonly keep: boolean;
+  readonly gated: boolean;
+  readonly moded: readonly [mode: number, slots: number, slot: number, quarantineUs: number, upgrades: boolean, place: number];
+  readonly freeSlots: readonly (readonly number[])[];
+  readonly maxHoldUs: number | null;
   readonly meta: readonly number[] | null;
   readonly waits: boolean;
   readonly waitUntil: MonoUs;

@@ -29,6 +29,8 @@ export interface VoteRecord {
   readonly token: number;
   /** For how long the vote is honoured, on this member's clock. */
   readonly spanUs: number;
+  /** 0 where it is exclusive. */
+  readonly mode: number;
   readonly name: Uint8Array;
   readonly meta: Uint8Array;
 }
@@ -64,20 +66,25 @@ export function decodeFloor(bytes: Uint8Array): BallotTime | null {
   return bytes.length === FLOOR_BYTES && isWhole(bytes) ? (numbers(bytes, 1)[0] as BallotTime) : null;
 }
 
-export function encodeVote({ since, owner, lease, ballot, token, spanUs, name, meta }: VoteRecord): Uint8Array {
-  const bytes = new Uint8Array(VOTE_BYTES_MIN + name.length + meta.length);
-  const at = VOTE_BYTES_MIN;
+/** A vote that is not exclusive has one more number, its mode, and says so by the sign of its lease's number: versions that know no modes cannot read it. */
+export function encodeVote({ since, owner, lease, ballot, token, spanUs, mode, name, meta }: VoteRecord): Uint8Array {
+  const at = VOTE_BYTES_MIN + (mode === 0 ? 0 : 8);
+  const bytes = new Uint8Array(at + name.length + meta.length);
   bytes[at - 1] = name.length;
   bytes.set(name, at);
   bytes.set(meta, at + name.length);
-  return seal(bytes, [since, owner, lease, ballot, token, spanUs]);
+  return seal(bytes, mode === 0 ? [since, owner, lease, ballot, token, spanUs] : [since, owner, -lease, ballot, token, spanUs, mode]);
 }
 
 export function decodeVote(bytes: Uint8Array): VoteRecord | null {
   if (bytes.length < VOTE_BYTES_MIN || !isWhole(bytes)) return null;
-  const nameEnd = VOTE_BYTES_MIN + (bytes[VOTE_BYTES_MIN - 1] as number);
-  if (nameEnd > bytes.length || !isValidNameBytes(bytes, VOTE_BYTES_MIN, nameEnd)) return null;
-  const [since, owner, lease, ballot, token, spanUs] = numbers(bytes, VOTE_NUMBERS) as [number, number, number, number, number, number];
+  const [since, owner, signed, ballot, token, spanUs] = numbers(bytes, VOTE_NUMBERS) as [number, number, number, number, number, number];
+  const lease = Math.abs(signed);
+  const nameStart = VOTE_BYTES_MIN + (signed < 0 ? 8 : 0);
+  if (nameStart > bytes.length) return null;
+  const nameEnd = nameStart + (bytes[nameStart - 1] as number);
+  if (nameEnd > bytes.length || !isValidNameBytes(bytes, nameStart, nameEnd)) return null;
+  const mode = signed < 0 ? (numbers(bytes, VOTE_NUMBERS + 1)[VOTE_NUMBERS] as number) : 0;
   return {
     since: since as Incarnation,
     owner: owner as Incarnation,
@@ -85,7 +92,8 @@ export function decodeVote(bytes: Uint8Array): VoteRecord | null {
     ballot: ballot as BallotTime,
     token,
     spanUs,
-    name: bytes.slice(VOTE_BYTES_MIN, nameEnd),
+    mode,
+    name: bytes.slice(nameStart, nameEnd),
     meta: bytes.slice(nameEnd),
   };
 }

@@ -95,6 +95,50 @@ export interface QuorumRules {
   readonly ticketAfterQuorum: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
+  /** Ends: who gives back as of a later time stops by then. */
+  readonly laterBounded: boolean;
+  /** Ends: a vote that is given back as of a later time outlasts its holder, whose clock may be slower. */
+  readonly laterStretched: boolean;
+  /** Ends: the longest hold counts from the first message of the attempt that won. */
+  readonly limitFromStart: boolean;
+  /** Ends: a holder that is to be asked is asked before each renewal. */
+  readonly gateAsked: boolean;
+  /** Modes: a reader is not voted for beside a writer. */
+  readonly readersAskWriters: boolean;
+  /** Modes: a writer is not voted for beside readers. */
+  readonly writersAskReaders: boolean;
+  /** Modes: a reader becomes the writer only where no other reader is. */
+  readonly upgradeAsksReaders: boolean;
+  /** Modes: an upgrade that is refused leaves the reader's vote as it was. */
+  readonly upgradeKeepsVote: boolean;
+  /** Modes: an upgrade that failed gives nothing back. */
+  readonly failedUpgradeKeeps: boolean;
+  /** Modes: an upgraded lease lasts from the start of the upgrade, not as long as it did. */
+  readonly upgradeFromStart: boolean;
+  /** Modes: an upgraded lease has a new token. */
+  readonly upgradeNewToken: boolean;
+  /** Modes: a writer that becomes a reader is one before anybody hears of it. */
+  readonly downgradeAtOnce: boolean;
+  /** Modes: readers come above the token of a writer that has become a reader. */
+  readonly downgradeRaisesFloor: boolean;
+  /** Modes: a reader's token is above all writers' before it. */
+  readonly readersAboveWriters: boolean;
+  /** Modes: a writer's token is above all tokens before it. */
+  readonly writersAboveAll: boolean;
+  /** Modes: two leases never have votes for the same slot. */
+  readonly slotsApart: boolean;
+  /** Modes: members remember a slot for as long as it is used and then rests. */
+  readonly quarantineInVote: boolean;
+  /** Modes: use and rest of a slot fit the longest term, which is what a silence covers. */
+  readonly quarantineFits: boolean;
+  /** Modes: a slot that is to rest is given back as of the end of its quarantine. */
+  readonly releaseAfterQuarantine: boolean;
+  /** Line: no reader passes a waiting writer. */
+  readonly readersWait: boolean;
+  /** Line: a reader that waits to have the name alone stands first. */
+  readonly upgradeFirst: boolean;
+  /** Line: of two readers that would wait for each other one is refused. */
+  readonly oneUpgrade: boolean;
 }
 
 export const ALL_RULES: QuorumRules = {
@@ -144,4 +188,26 @@ export const ALL_RULES: QuorumRules = {
   turns: true,
   ticketAfterQuorum: true,
   jitter: true,
+  laterBounded: true,
+  laterStretched: true,
+  limitFromStart: true,
+  gateAsked: true,
+  readersAskWriters: true,
+  writersAskReaders: true,
+  upgradeAsksReaders: true,
+  upgradeKeepsVote: true,
+  failedUpgradeKeeps: true,
+  upgradeFromStart: true,
+  upgradeNewToken: true,
+  downgradeAtOnce: true,
+  downgradeRaisesFloor: true,
+  readersAboveWriters: true,
+  writersAboveAll: true,
+  slotsApart: true,
+  quarantineInVote: true,
+  quarantineFits: true,
+  releaseAfterQuarantine: true,
+  readersWait: true,
+  upgradeFirst: true,
+  oneUpgrade: true,
 };

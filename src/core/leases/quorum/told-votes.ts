@@ -3,8 +3,10 @@
  * was so when the question began was so at all of them at one instant.
  */
 import { monoAfter, type BallotTime, type Incarnation, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import type { HolderHint } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { READ_BACK, type QuorumMessage } from './messages.ts';
+import { EXCLUSIVE } from './modes.ts';
 import type { QuorumRules } from './rules.ts';
 import { stretch } from '../timing.ts';
 
@@ -13,6 +15,7 @@ export interface ToldVote {
   readonly lease: number;
   readonly token: number;
   readonly ballot: BallotTime;
+  readonly mode: number;
   /** It cannot last longer here. */
   readonly until: MonoUs;
   readonly meta: Uint8Array;
@@ -51,6 +54,7 @@ export function voteIn(message: QuorumMessage, rateErrorPpm: number, step: Quoru
     lease: message.holderLease,
     token: message.token,
     ballot: message.ballot,
+    mode: message.mode,
     until: monoAfter(step.monoUs, stretch(message.remainingUs, rateErrorPpm)),
     meta: message.meta.slice(message.metaStart, message.metaEnd),
   };
@@ -59,4 +63,9 @@ export function voteIn(message: QuorumMessage, rateErrorPpm: number, step: Quoru
 /** Without a renewal it cannot last longer than the longest of its votes. */
 export function remainingOfVotes(votes: readonly ToldVote[], step: QuorumStep): number {
   return Math.max(0, ...votes.map(({ until }) => until - step.monoUs));
+}
+
+/** The holder that a vote names. */
+export function holderOf({ owner, token, mode }: ToldVote, remainingUsMax: number): HolderHint {
+  return mode === EXCLUSIVE ? { owner, token, remainingUsMax } : { owner, token, remainingUsMax, mode: 'shared' };
 }

@@ -1,8 +1,6 @@
-/** What a holder has under way: renewals and releases that wait for answers. */
-import type { BallotTime, MonoUs, NodeId, VoterSet, WallUs } from '../../../kernel/index.ts';
-import type { NameTable } from '../../tables/index.ts';
-import { textOf } from '../snapshots.ts';
-import type { PublicationsSnapshot } from './publications.ts';
+/** What a holder has under way: renewals that wait for answers, and what is written down of it. */
+import type { BallotTime, MonoUs, VoterSet, WallUs } from '../../../kernel/index.ts';
+import type { ReleasingSnapshot } from './releaser.ts';
 
 export interface Renewal {
   readonly lease: number;
@@ -10,6 +8,12 @@ export interface Renewal {
   readonly termUs: number;
   /** The newest proclaim it carries. */
   proclaim: number;
+  /** Whether its votes move the deadline on: a gated lease was not let go on by a proclaim. */
+  readonly extends: boolean;
+  /** The mode that its caller is told of when it is done; null if it is not to be told. */
+  becomes: number | null;
+  /** Its voters have said that somebody waits. */
+  isWanted: boolean;
   ballot: BallotTime;
   startMono: MonoUs;
   startWall: WallUs;
@@ -19,32 +23,13 @@ export interface Renewal {
   readonly refused: VoterSet;
 }
 
-export interface Releasing {
-  readonly lease: number;
-  readonly name: Uint8Array;
-  readonly voters: readonly NodeId[];
-  readonly ballot: BallotTime;
-  readonly answered: VoterSet;
-  /** The lease has run out by then, heard or not. */
-  readonly overAt: MonoUs;
-  until: MonoUs;
-  /** Until it is sent again; doubled each time. */
-  gapUs: number;
-}
-
 /** All that a holder has. */
 export interface HolderSnapshot {
-  readonly published: PublicationsSnapshot;
   readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
-  readonly releases: readonly (Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] })[];
+  readonly releases: readonly ReleasingSnapshot[];
 }
 
-export function renewalSnapshot({ id, accepted, refused, ...rest }: Renewal, names: NameTable): HolderSnapshot['renewals'][number] {
-  return { ...rest, name: textOf(names.toBytes(id)), accepted: accepted.toArray(), refused: refused.toArray() };
-}
-
-export function releasingSnapshot(releasing: Releasing): HolderSnapshot['releases'][number] {
-  const { lease, name, ballot, answered, overAt, until, gapUs } = releasing;
-  return { lease, name: textOf(name), ballot, answered: answered.toArray(), overAt, until, gapUs };
+export function renewalSnapshot({ id: _id, accepted, refused, ...rest }: Renewal, name: string): HolderSnapshot['renewals'][number] {
+  return { ...rest, name, accepted: accepted.toArray(), refused: refused.toArray() };
 }

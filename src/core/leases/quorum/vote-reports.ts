@@ -5,10 +5,11 @@ import type { Changes } from './changes.ts';
 import type { QuorumStep } from './config.ts';
 import type { Floors } from './floors.ts';
 import type { Horizon } from '../horizon.ts';
-import { HAS_LEASE, READ_BACK, type QuorumMessage } from './messages.ts';
+import { ANSWER, HAS_LEASE, READ_BACK, type QuorumMessage } from './messages.ts';
 import type { RowView } from './pages.ts';
 import type { QuorumRules } from './rules.ts';
 import type { VotingState } from './voting-state.ts';
+import type { SideVote, SideVotes } from './side-votes.ts';
 import type { Votes } from './votes.ts';
 
 interface TellingGround {
@@ -19,6 +20,7 @@ interface TellingGround {
   readonly voting: VotingState;
   readonly horizon: Horizon;
   readonly rules: QuorumRules;
+  readonly side: SideVotes;
   readonly isLive: (id: number, step: QuorumStep) => boolean;
 }
 
@@ -38,7 +40,12 @@ export class VoteReports implements RowView {
     const { votes, rules, isLive } = this.#ground;
     reply.flags = 0;
     reply.remainingUs = 0;
-    if (id < 0 || !isLive(id, step)) return;
+    reply.mode = 0;
+    if (id < 0) return;
+    if (!isLive(id, step)) {
+      this.#sideLease(id, reply, step);
+      return;
+    }
     const { leases } = votes;
     reply.flags = HAS_LEASE;
     reply.holder = votes.ownerOf(id);
@@ -47,12 +54,48 @@ export class VoteReports implements RowView {
     reply.remainingUs = Math.max(0, Math.ceil(leases.expiresAt(id) - (rules.votesByMonotonic ? step.monoUs : step.wallUs)));
   }
 
+  /** Of several readers, or slots, the first is told of. */
+  #sideLease(id: number, reply: QuorumMessage, step: QuorumStep): void {
+    const row = this.#firstOf(id, step);
+    if (row === undefined) return;
+    reply.flags = HAS_LEASE;
+    reply.holder = row.owner;
+    reply.holderLease = row.lease;
+    reply.token = row.token;
+    reply.remainingUs = Math.max(0, Math.ceil(row.expiresAt - step.monoUs));
+    reply.setMode(row.mode);
+  }
+
+  #firstOf(id: number, step: QuorumStep): SideVote | undefined {
+    return this.#ground.side.of(id).find(({ expiresAt }) => step.monoUs < expiresAt);
+  }
+
+  /** The answer to a question about a name. */
+  answer({ owner, lease, name, nameStart, nameEnd }: QuorumMessage, reply: QuorumMessage, step: QuorumStep): void {
+    const { names } = this.#ground;
+    const hash = names.hash(name, nameStart, nameEnd);
+    reply.kind = ANSWER;
+    reply.owner = owner;
+    reply.lease = lease;
+    reply.clock = this.toldClock(step);
+    this.describe(names.find(name, nameStart, nameEnd, hash), hash, reply, step);
+  }
+
   /** All there is to know of the live lease, for those who ask. */
   describe(id: number, hash: number, reply: QuorumMessage, step: QuorumStep): void {
     const { votes, changes } = this.#ground;
     const { leases } = votes;
     this.lease(id, reply, step);
     const isTold = (reply.flags & HAS_LEASE) !== 0;
+    const row = this.#firstOf(id, step);
+    if (isTold && row !== undefined) {
+      // There may be others beside it: that it is told of is no word about them.
+      reply.flags |= READ_BACK;
+      reply.ballot = row.ballot;
+      reply.setMeta(row.meta);
+      reply.steadyUs = 0;
+      return;
+    }
     reply.ballot = isTold ? (leases.ballot(id) as BallotTime) : NO_BALLOT;
     reply.setMeta(isTold ? votes.metaOf(id) : undefined);
     if (isTold && this.isReadBack(id)) reply.flags |= READ_BACK;

@@ -44,12 +44,21 @@ export class Votes {
   }
 
   /** Whether the client may have what it proposes for the name, besides what it has. What changes nothing always has room. */
-  hasRoom(id: number, { owner, metaStart, metaEnd }: QuorumMessage): boolean {
+  hasRoom(id: number, { owner, metaStart, metaEnd }: QuorumMessage, sideMetaBytes: number): boolean {
     const isOwn = id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
-    const units = unitsOfMeta(metaEnd - metaStart) + (isOwn ? -unitsOfMeta(this.#metas.get(id)?.length ?? 0) : 1);
+    const ownBytes = isOwn ? (this.#metas.get(id)?.length ?? 0) : sideMetaBytes;
+    const units = unitsOfMeta(metaEnd - metaStart) + (ownBytes < 0 ? 1 : -unitsOfMeta(ownBytes));
     if (units <= 0 || this.#room.isWide(units, this.#owners.count + 1)) return true;
     const client = this.#owners.find(owner);
     return this.#room.has(units, client, this.#owners.count + (client < 0 ? 1 : 0));
+  }
+
+  /** A vote of another mode came, or went. */
+  countSide(owner: Incarnation, metaBytes: number, sign: 1 | -1): void {
+    const index = this.#owners.indexOf(owner);
+    if (sign > 0) this.#owners.retain(index);
+    this.#room.add(index, sign * (1 + unitsOfMeta(metaBytes)));
+    if (sign < 0) this.#owners.release(index);
   }
 
   /** A row for the name; what was there goes. */
@@ -111,6 +120,7 @@ export class Votes {
       lease: leases.lease(id),
       ballot: leases.ballot(id) as BallotTime,
       token: leases.token(id),
+      mode: 0,
       name: this.#names.toBytes(id),
       meta: this.#metas.get(id) ?? NO_BYTES,
     };

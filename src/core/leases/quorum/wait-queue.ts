@@ -4,6 +4,8 @@
  * another was queued at a majority stands behind it everywhere.
  */
 import { NEVER, type BallotTime, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
+import { Books, type Taken } from './line.ts';
+import { EXCLUSIVE, type WantedMode } from './modes.ts';
 import { TicketOrder } from './ticket-order.ts';
 
 export interface Waiter {
@@ -11,6 +13,9 @@ export interface Waiter {
   readonly lease: number;
   readonly ticket: BallotTime;
   readonly queue: WaitQueue;
+  readonly wanted: WantedMode;
+  /** It holds the name as a reader, and waits to have it alone. */
+  readonly upgrades: boolean;
   /** Forgotten then, unless it is heard of again. */
   until: MonoUs;
   /** When it was told that the lease is free, as its queue counts how often it became free or was taken. */
@@ -31,6 +36,9 @@ export class WaitQueue {
   /** When this queue is looked at next; NEVER if no look is planned. */
   lookAt: MonoUs = NEVER;
   readonly #order = new TicketOrder<Waiter>();
+  /** How many of them wait for something else than to have the name alone. */
+  #moded = 0;
+  #upgrade: Waiter | null = null;
   #first: Waiter | null = null;
   #last: Waiter | null = null;
   #changes = 0;
@@ -50,7 +58,14 @@ export class WaitQueue {
     return this.#order.first;
   }
 
+  /** The reader that waits to have the name alone; there is one at most. */
+  get upgrade(): Waiter | null {
+    return this.#upgrade;
+  }
+
   add(waiter: Waiter): void {
+    if (isModed(waiter)) this.#moded++;
+    if (waiter.upgrades) this.#upgrade = waiter;
     this.#order.add(waiter);
     this.#link(waiter);
   }
@@ -58,6 +73,8 @@ export class WaitQueue {
   remove(waiter: Waiter): void {
     if (this.#told > 0 && this.#order.placeOf(waiter) < this.#told) this.#told--;
     this.#order.remove(waiter);
+    if (isModed(waiter)) this.#moded--;
+    if (this.#upgrade === waiter) this.#upgrade = null;
     this.#unlink(waiter);
   }
 
@@ -90,10 +107,28 @@ export class WaitQueue {
     waiter.toldIn = this.#changes;
   }
 
-  /** How many from the head on may take the lease: one more with every head start that went unused. */
-  eligible(now: MonoUs, headStartUs: number): number {
+  /** How many from the head on may go: one more with every head start that went unused, and all who can go beside each other. */
+  eligible(now: MonoUs, headStartUs: number, takenFor: (waiter: Waiter) => Taken): number {
     if (this.freeSince === NEVER) return 0;
-    return Math.min(this.length, 1 + Math.floor((now - this.freeSince) / headStartUs));
+    const passed = this.headStarts(now, headStartUs);
+    return this.#moded === 0 ? Math.min(this.length, 1 + passed) : this.#walk(passed, takenFor).admitted;
+  }
+
+  /** How many head starts went by since the head could go. */
+  headStarts(now: MonoUs, headStartUs: number): number {
+    return Math.floor((now - this.freeSince) / headStartUs);
+  }
+
+  /** From the head: the first that cannot go ends the walk. Each head start that went by takes one of those who may go off the books. */
+  #walk(passed: number, takenFor: (waiter: Waiter) => Taken): { readonly admitted: number; readonly books: Books } {
+    const books = new Books();
+    let admitted = 0;
+    for (; admitted < this.length; admitted++) {
+      const waiter = this.#order.at(admitted) as Waiter;
+      if (!books.fits(waiter.wanted, takenFor(waiter))) break;
+      if (admitted >= passed) books.enter(waiter.wanted);
+    }
+    return { admitted, books };
   }
 
   /** Calls `tell` with those of the first `eligible` that were not told yet, and with `asked` if it is one of them. */
@@ -105,12 +140,18 @@ export class WaitQueue {
     if (asked && !this.isTold(asked) && this.#order.placeOf(asked) < eligible) tell(asked);
   }
 
-  /** Whether somebody else has the turn. */
-  blocks(waiter: Waiter | undefined, now: MonoUs, headStartUs: number): boolean {
+  /** Whether somebody else has the turn. Whoever has no ticket stands behind all. */
+  blocks(waiter: Waiter | undefined, wanted: WantedMode, now: MonoUs, headStartUs: number, takenFor: (waiter?: Waiter) => Taken): boolean {
     if (this.freeSince === NEVER) return this.length > 0;
-    if (waiter && this.#order.placeOf(waiter) < this.eligible(now, headStartUs)) return false;
+    if (waiter && this.#order.placeOf(waiter) < this.eligible(now, headStartUs, takenFor)) return false;
     // Once every waiter has had its head start, the lease is for whoever comes.
-    return now < this.freeSince + this.length * headStartUs;
+    if (this.#moded === 0 && !isModed({ wanted })) return now < this.freeSince + this.length * headStartUs;
+    const { admitted, books } = this.#walk(this.headStarts(now, headStartUs), takenFor);
+    return admitted < this.length || !books.fits(wanted, takenFor());
+  }
+
+  placeOf(waiter: Waiter): number {
+    return this.#order.placeOf(waiter);
   }
 
   toArray(): Waiter[] {
@@ -131,4 +172,8 @@ export class WaitQueue {
     if (waiter.after) waiter.after.before = waiter.before;
     else this.#last = waiter.before;
   }
+}
+
+function isModed({ wanted }: Pick<Waiter, 'wanted'>): boolean {
+  return wanted.mode !== EXCLUSIVE || wanted.slots > 0;
 }

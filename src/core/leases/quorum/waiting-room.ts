@@ -7,7 +7,9 @@ import type { Snapshot } from '../../contract.ts';
 import { DueHeap, type NameTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
 import { MEMBER_LIMITS, shareOf } from '../limits.ts';
-import { FREE, IN_LINE, NO_PLACE, QUIET, QuorumMessage, REFUSED } from './messages.ts';
+import { Books, type Taken } from './line.ts';
+import { FREE, IN_LINE, MODED, NO_PLACE, QUIET, QuorumMessage, REFUSED, UPGRADES, UPGRADING } from './messages.ts';
+import { WANTS_ALL, type WantedMode } from './modes.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
 import type { Timing } from '../timing.ts';
@@ -20,8 +22,13 @@ const SPARE_LOOKS = 16;
 
 /** What the waiting room asks its acceptor. */
 export interface LeaseView {
-  isLive(id: number, step: QuorumStep): boolean;
-  expiresAt(id: number): number;
+  /** What of the name is taken by live votes, but for that of this lease. */
+  taken(id: number, but: Pick<Waiter, 'owner' | 'lease'> | null, step: QuorumStep): Taken;
+  /** When the next live vote for the name ends, unless it is renewed. */
+  nextExpiry(id: number, step: QuorumStep): number;
+  /** Whether this lease is a reader's, and lives. */
+  isReader(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean;
+  freeSlots(id: number, slots: number, step: QuorumStep): Uint8Array;
   /** How high ballots are, as those who wait are told. */
   toldClock(step: QuorumStep): BallotTime;
 }
@@ -42,7 +49,11 @@ interface WaitingRoomOptions {
   readonly placesMax?: number | undefined;
 }
 
-type QueueSnapshot = [string, MonoUs, MonoUs, readonly (readonly [NodeId, Incarnation, number, BallotTime, MonoUs, boolean])[]];
+type WaiterSnapshot = readonly [NodeId, Incarnation, number, BallotTime, MonoUs, boolean, number, number, boolean];
+type QueueSnapshot = [string, MonoUs, MonoUs, readonly WaiterSnapshot[]];
+
+/** An upgrade stands before all tickets. */
+const BEFORE_ALL = 1 as BallotTime;
 
 export class WaitingRoom {
   readonly #names: NameTable;
@@ -79,16 +90,26 @@ export class WaitingRoom {
     const client = this.#clients.get(message.owner);
     if (client) client.node = from;
     let waiter = client?.waiters.get(message.lease);
-    if (waiter && waiter.queue.id !== id) {
-      // One number for two requests: the later one counts.
+    const upgrades = (message.flags & UPGRADES) !== 0;
+    if (waiter && (waiter.queue.id !== id || (upgrades && !waiter.upgrades))) {
+      // One number for two requests: the later one counts. An upgrade has the number of the lease that it is of, which may have waited before.
       this.leave(waiter.queue.id, message.owner, message.lease, step);
       waiter = undefined;
     }
+    // Its vote as a reader may have come to this acceptor only now.
+    if (waiter?.upgrades && waiter.ticket !== BEFORE_ALL && this.#standsFirst(waiter.queue.id, message, step)) {
+      this.#remove(waiter);
+      waiter = this.#add(from, message, until, step);
+    }
     const isAsked = (message.flags & QUIET) === 0 || !waiter;
+    const rival = waiter || !upgrades ? null : this.#queues.get(id)?.upgrade;
     if (waiter) waiter.queue.refresh(waiter, until);
-    else if (this.#hasPlace(message.owner)) waiter = this.#add(from, message, until);
+    else if (rival && this.#rules.oneUpgrade) {
+      this.#turnAway(from, UPGRADING, message, step);
+      return;
+    } else if (this.#hasPlace(message.owner)) waiter = this.#add(from, message, until, step);
     else {
-      this.#turnAway(from, message, step);
+      this.#turnAway(from, NO_PLACE, message, step);
       return;
     }
     this.#attend(waiter.queue, waiter, step);
@@ -111,12 +132,22 @@ export class WaitingRoom {
   }
 
   /** Whether it is somebody else's turn. */
-  blocks(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean {
+  blocks(id: number, owner: Incarnation, lease: number, step: QuorumStep, wanted: WantedMode = WANTS_ALL): boolean {
     const queue = this.#queues.get(id);
     if (!queue || !this.#rules.turns) return false;
     // The lease may have run out since the queue was last seen to.
-    if (queue.freeSince === NEVER && !this.#leases.isLive(id, step)) this.#attend(queue, null, step);
-    return queue.blocks(this.#find(id, owner, lease), step.monoUs, this.#timing.headStartUs);
+    if (queue.freeSince === NEVER && this.#canGo(queue.head, step)) this.#attend(queue, null, step);
+    const takenFor = (waiter?: Waiter): Taken => this.#leases.taken(id, waiter ?? { owner, lease }, step);
+    return queue.blocks(this.#find(id, owner, lease), wanted, step.monoUs, this.#timing.headStartUs, takenFor);
+  }
+
+  /** Whether anybody waits for the name. */
+  isWanted(id: number): boolean {
+    return this.#names.isUsed(id, QUEUE_ROLE);
+  }
+
+  #canGo(head: Waiter | undefined, step: QuorumStep): boolean {
+    return head !== undefined && new Books().fits(head.wanted, this.#leases.taken(head.queue.id, head, step));
   }
 
   wake(step: QuorumStep): void {
@@ -140,11 +171,21 @@ export class WaitingRoom {
     return waiter?.queue.id === id ? waiter : undefined;
   }
 
-  #add(node: NodeId, { name, nameStart, nameEnd, owner, lease, ballot }: QuorumMessage, until: MonoUs): Waiter {
-    const queue = this.#queueOf(this.#names.intern(name, nameStart, nameEnd));
-    const waiter: Waiter = { owner, lease, ticket: ballot, queue, until, toldIn: NOT_TOLD, before: null, after: null };
+  #add(node: NodeId, message: QuorumMessage, until: MonoUs, step: QuorumStep): Waiter {
+    const { name, nameStart, nameEnd, owner, lease, ballot, mode, slots } = message;
+    const id = this.#names.intern(name, nameStart, nameEnd);
+    const queue = this.#queueOf(id);
+    const wanted = (message.flags & MODED) === 0 ? WANTS_ALL : { mode, slots };
+    const upgrades = (message.flags & UPGRADES) !== 0;
+    const ticket = upgrades && this.#standsFirst(id, message, step) ? BEFORE_ALL : ballot;
+    const waiter: Waiter = { owner, lease, ticket, queue, wanted, upgrades, until, toldIn: NOT_TOLD, before: null, after: null };
     this.#enroll(waiter, node);
     return waiter;
+  }
+
+  /** Only a reader stands first: whoever says so and is none stands behind. */
+  #standsFirst(id: number, { owner, lease }: QuorumMessage, step: QuorumStep): boolean {
+    return this.#rules.upgradeFirst && this.#leases.isReader(id, owner, lease, step);
   }
 
   #queueOf(id: number): WaitQueue {
@@ -180,21 +221,21 @@ export class WaitingRoom {
       this.#names.drop(id, QUEUE_ROLE);
       return;
     }
-    if (this.#leases.isLive(id, step)) {
+    if (!this.#canGo(head, step)) {
       if (queue.freeSince !== NEVER) queue.setFreeSince(NEVER);
-      this.#lookAt(queue, this.#leases.expiresAt(id), now);
+      this.#lookAt(queue, this.#leases.nextExpiry(id, step), now);
       return;
     }
     if (queue.freeSince === NEVER) queue.setFreeSince(now);
     const { headStartUs } = this.#timing;
-    const eligible = queue.eligible(now, headStartUs);
+    const eligible = queue.eligible(now, headStartUs, (waiter) => this.#leases.taken(id, waiter, step));
     queue.tellEligible(eligible, asked, (waiter) => {
       queue.setTold(waiter);
       this.#say(FREE, waiter, step);
     });
     // One look per head start while it lasts; after that the waiters ask again by themselves.
     const isLast = eligible === queue.length;
-    this.#lookAt(queue, isLast ? head.until : queue.freeSince + eligible * headStartUs, now);
+    this.#lookAt(queue, isLast ? head.until : queue.freeSince + (queue.headStarts(now, headStartUs) + 1) * headStartUs, now);
   }
 
   /** Plans the next look at a queue, unless one is planned before that. */
@@ -212,7 +253,8 @@ export class WaitingRoom {
     for (const [id, { lookAt }] of this.#queues) this.#due.push(lookAt, id);
   }
 
-  #say(kind: number, { owner, lease }: Waiter, step: QuorumStep): void {
+  #say(kind: number, waiter: Waiter, step: QuorumStep): void {
+    const { owner, lease, wanted, queue } = waiter;
     const node = this.#clients.get(owner)?.node;
     if (node === undefined) return;
     const word = this.#word;
@@ -221,14 +263,19 @@ export class WaitingRoom {
     word.lease = lease;
     word.flags = 0;
     word.clock = this.#leases.toldClock(step);
+    if (kind === FREE && wanted.slots > 0) {
+      // Its place tells those apart who are told the same free slots.
+      word.setMode(queue.placeOf(waiter), wanted.slots);
+      word.freeSlots = this.#leases.freeSlots(queue.id, wanted.slots, step);
+    }
     step.send(node, word);
   }
 
   /** As the answer to its ticket. */
-  #turnAway(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+  #turnAway(from: NodeId, reason: number, message: QuorumMessage, step: QuorumStep): void {
     const word = this.#word;
     word.kind = REFUSED;
-    word.reason = NO_PLACE;
+    word.reason = reason;
     word.owner = message.owner;
     word.lease = message.lease;
     word.ballot = message.ballot;
@@ -242,8 +289,9 @@ export class WaitingRoom {
     return namesInOrder(this.#names, (id) => this.#queues.has(id)).map(({ id, text }) => {
       const queue = this.#queues.get(id) as WaitQueue;
       const waiters = queue.toArray().map((waiter) => {
-        const { owner, lease, ticket, until } = waiter;
-        return [this.#clients.get(owner)?.node as NodeId, owner, lease, ticket, until, queue.isTold(waiter)];
+        const { owner, lease, ticket, until, wanted, upgrades } = waiter;
+        const node = this.#clients.get(owner)?.node as NodeId;
+        return [node, owner, lease, ticket, until, queue.isTold(waiter), wanted.mode, wanted.slots, upgrades];
       });
       return [text, queue.freeSince, queue.lookAt, waiters];
     });
@@ -255,8 +303,9 @@ export class WaitingRoom {
       queue.freeSince = freeSince;
       queue.lookAt = lookAt;
       // In the order in which they are to be forgotten.
-      for (const [node, owner, lease, ticket, until, told] of [...waiters].sort((a, b) => a[4] - b[4])) {
-        const waiter: Waiter = { owner, lease, ticket, queue, until, toldIn: NOT_TOLD, before: null, after: null };
+      for (const [node, owner, lease, ticket, until, told, mode, slots, upgrades] of [...waiters].sort((a, b) => a[4] - b[4])) {
+        const wanted = { mode, slots };
+        const waiter: Waiter = { owner, lease, ticket, queue, wanted, upgrades, until, toldIn: NOT_TOLD, before: null, after: null };
         this.#enroll(waiter, node);
         if (told) queue.setTold(waiter);
       }

@@ -33,6 +33,7 @@ export class Watchers {
     word.remainingUs = message.termUs;
     word.flags = (message.flags & LET_GO) | HAS_LEASE;
     word.ballot = message.ballot;
+    word.setMode(message.mode);
     word.setName(name, nameStart, nameEnd);
     word.meta = message.meta;
     word.metaStart = message.metaStart;

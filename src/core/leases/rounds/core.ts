@@ -213,6 +213,10 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
         return;
       case 'greet':
         return;
+      case 'upgrade':
+      case 'cancel-upgrade':
+      case 'downgrade':
+        throw this.#unsupported('does not change how a lease is held');
       case 'list':
         throw this.#unsupported('has no list of what is held: ask holder() of a name');
       case 'status':

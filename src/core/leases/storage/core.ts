@@ -167,6 +167,10 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       case 'greet':
       case 'rate':
         return;
+      case 'upgrade':
+      case 'cancel-upgrade':
+      case 'downgrade':
+        throw unsupported('does not change how a lease is held');
     }
   }
 

@@ -311,6 +311,7 @@ export class LeaseActor implements Actor<LeaseEvent> {
         desk.record({ kind: 'responded', register: registerOf(lease, this.#desk), op: event.number });
         return;
       case 'renewed':
+      case 'shortened':
         desk.renewed(lease.name, lease.token, endsOf(event));
         return;
       case 'refused':
@@ -390,7 +391,7 @@ function registerOf({ name, token }: ActedLease, { incarnation }: { readonly inc
   return `${name} ${token} of #${incarnation}`;
 }
 
-function endsOf({ deadlineMonoUs, deadlineWallUs }: Extract<LeaseEvent, { kind: 'granted' | 'renewed' }>): HoldDeadline {
+function endsOf({ deadlineMonoUs, deadlineWallUs }: Extract<LeaseEvent, { kind: 'granted' | 'renewed' | 'shortened' }>): HoldDeadline {
   return { monoUs: deadlineMonoUs, wallUs: deadlineWallUs };
 }
 
@@ -433,6 +434,9 @@ export function sayLease(command: LeaseCommand): Said | null {
     case 'bootstrap':
       return { verb: 'bootstrap', words: command.waitUs > 0 ? [formatSpan(command.waitUs)] : [], asks: command.lease };
     case 'lapse':
+    case 'upgrade':
+    case 'cancel-upgrade':
+    case 'downgrade':
     case 'unwatch':
     case 'list':
     case 'unlist':

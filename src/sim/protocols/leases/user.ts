@@ -165,6 +165,12 @@ export class QuorumUser implements User<QuorumEvent> {
         desk.sometimes('learned');
         return;
       case 'watch-refused':
+      case 'renewal-due':
+      case 'shortened':
+      case 'upgraded':
+      case 'upgrade-refused':
+      case 'downgraded':
+      case 'wanted':
         return;
       case 'status-told':
         if (event.members.length > 0) desk.sometimes('status-told');

@@ -150,14 +150,16 @@ export const quorumProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEve
 
   isVote: ({ kind }: QuorumMessage): boolean => kind === ACCEPTED || kind === PROMISED,
 
-  describeMessage(message: QuorumMessage): string {
-    const what = KIND_NAMES[message.kind] ?? `kind ${message.kind}`;
-    const why = message.kind === REFUSED ? ` ${REASONS[message.reason]}` : '';
-    return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
-  },
+  describeMessage: describeQuorumMessage,
 
   ...LEASE_WORDS,
 };
+
+export function describeQuorumMessage(message: QuorumMessage): string {
+  const what = KIND_NAMES[message.kind] ?? `kind ${message.kind}`;
+  const why = message.kind === REFUSED ? ` ${REASONS[message.reason]}` : '';
+  return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
+}
 
 /** Who is in a drawn cell, and how well its clocks keep to what it is told. */
 interface DrawnCell {

@@ -9,7 +9,7 @@ import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import type { QuorumWorld } from './protocol.ts';
 import { QUORUM_DEFAULTS, quorumScenario, quorumSettings } from './settings.ts';
 
-const VERBS = leaseVerbs({ release: 'release NODE NAME', more: ['watch NODE [PREFIX]', 'bootstrap NODE [SPAN]'] });
+const VERBS = leaseVerbs({ release: 'release NODE NAME [in SPAN]', more: ['watch NODE [PREFIX]', 'bootstrap NODE [SPAN]'] });
 
 export const quorumStaging: Staging<QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   defaults: QUORUM_DEFAULTS,
@@ -18,7 +18,7 @@ export const quorumStaging: Staging<QuorumCommand, QuorumEvent, QuorumWorld, Quo
   nodeName: ({ config }: Scenario<QuorumWorld>, node: number): string => shortName(config.members, node),
   latencyUs,
   actor: (_scenario: Scenario<QuorumWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): LeaseActor =>
-    new LeaseActor(core, desk, { verbs: VERBS, releasesLater: false }),
+    new LeaseActor(core, desk, { verbs: VERBS, releasesLater: true }),
 };
 
 export const quorumTapeToScript: TapeToScript<QuorumCommand, QuorumWorld> = { ...leaseTapeToScript, settings: quorumSettings };

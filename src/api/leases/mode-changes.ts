@@ -1,0 +1,99 @@
+/** Leases that change how they are held: readers that become the only one, and the other way round. Each call waits for its answer. */
+import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
+import { checkOptions, NumberMap, parseDuration, TenureError, type OptionTable } from '../../kernel/index.ts';
+import { onAbort } from '../signals.ts';
+import type { HeldLease } from './held-lease.ts';
+import type { UpgradeOptions } from './upgrade-options.ts';
+import type { Refused } from './requests.ts';
+
+const UPGRADE_OPTIONS: OptionTable<UpgradeOptions> = { wait: 'any', signal: 'signal' };
+
+interface ChangeGround {
+  readonly command: (command: LeaseCommand) => void;
+  readonly waitUsMax: number;
+  /** Why a request came to nothing, in the words of whatever grants leases. */
+  readonly explain: (name: string, refused: Refused) => TenureError;
+}
+
+interface Upgrade {
+  readonly held: HeldLease;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ModeChanges {
+  readonly #ground: ChangeGround;
+  readonly #open = new NumberMap<Upgrade>();
+
+  constructor(ground: ChangeGround) {
+    this.#ground = ground;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  async upgrade(held: HeldLease, options: UpgradeOptions): Promise<void> {
+    const { wait, signal } = checkOptions('upgrade', options, UPGRADE_OPTIONS);
+    const waitUs = wait === undefined ? this.#ground.waitUsMax : parseDuration(wait);
+    const { number, nameBytes: name } = held.grant;
+    signal?.throwIfAborted();
+    if (held.mode === 'exclusive') return;
+    if (held.slot !== undefined) throw new TenureError('TENURE_BAD_ARGUMENT', `'${held.name}' is held by slot, and slots are not upgraded`);
+    if (this.#open.has(number)) throw new TenureError('TENURE_BAD_ARGUMENT', `an upgrade of '${held.name}' is under way already`);
+    let calm = (): void => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#open.set(number, { held, resolve, reject });
+        calm = onAbort(signal, (reason) => {
+          reject(reason);
+          this.#ground.command({ kind: 'cancel-upgrade', lease: number });
+        });
+        this.#ground.command({ kind: 'upgrade', lease: number, name, waitUs });
+      });
+    } finally {
+      calm();
+      this.#open.delete(number);
+    }
+  }
+
+  downgrade(held: HeldLease): void {
+    const { number, nameBytes: name } = held.grant;
+    this.#ground.command({ kind: 'downgrade', lease: number, name });
+  }
+
+  done(lease: number): void {
+    this.#open.get(lease)?.resolve();
+  }
+
+  refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): void {
+    const upgrade = this.#open.get(event.lease);
+    upgrade?.reject(this.#errorOf(upgrade.held, event));
+  }
+
+  /** The lease is over, or all are. */
+  reject(error: unknown, lease?: number): void {
+    for (const number of this.#open.keys()) if (lease === undefined || lease === number) this.#open.get(number)?.reject(error);
+  }
+
+  #errorOf(held: HeldLease, { reason, holder, unreached, lease }: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): TenureError {
+    switch (reason) {
+      case 'upgrading':
+        return conflict(held, 'another reader waits to have it alone, too: release it, or go on reading', {});
+      case 'not-shared':
+        return new TenureError('TENURE_LEASE_LOST', `the lease on '${held.name}' is over, or is not shared`);
+      case 'held':
+      case 'queued':
+      case 'contended': {
+        const other = holder && holder.owner > 0 ? { incarnation: holder.owner, token: holder.token } : {};
+        return conflict(held, 'others read it: wait until they have let go', other);
+      }
+      default:
+        return this.#ground.explain(held.name, { kind: 'refused', lease, reason, holder, unreached });
+    }
+  }
+}
+
+function conflict({ name }: HeldLease, why: string, other: Readonly<Record<string, number>>): TenureError {
+  return new TenureError('TENURE_UPGRADE_CONFLICT', `'${name}' stays shared: ${why}`, other);
+}

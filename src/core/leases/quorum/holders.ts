@@ -1,0 +1,193 @@
+/**
+ * All that this node holds, in two parts: exclusive leases as they were acquired, by name; and leases that are or were something else, by number.
+ * A lease that becomes a reader's goes from the first to the second, and stays there.
+ */
+import { hashName, monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import type { NameTable } from '../../tables/index.ts';
+import type { LeaseCommand } from '../contract.ts';
+import type { QuorumStep } from './config.ts';
+import { LeaseKeys, NameKeys, type SideHoldSnapshot } from './hold-keys.ts';
+import { HoldLimits, type HoldLimit } from './hold-limits.ts';
+import { Holder } from './holder.ts';
+import type { QuorumMessage } from './messages.ts';
+import { EXCLUSIVE, SHARED } from './modes.ts';
+import type { QuorumOutbox } from './outbox.ts';
+import { Publications, type PublicationsSnapshot } from './publications.ts';
+import type { Pursuit } from './pursuit.ts';
+
+type CommandOf<Kind extends LeaseCommand['kind']> = Extract<LeaseCommand, { kind: Kind }>;
+
+interface HoldersSnapshot {
+  readonly side: Snapshot;
+  readonly keys: readonly SideHoldSnapshot[];
+  readonly published: PublicationsSnapshot;
+  readonly limits: readonly (readonly [number, HoldLimit])[];
+}
+
+export class Holders {
+  readonly #exclusive: Holder;
+  readonly #side: Holder;
+  readonly #keys: LeaseKeys;
+  readonly #published = new Publications();
+  readonly #limits = new HoldLimits();
+  /** Called with the number of a lease that was not exclusive and is not held any more. */
+  #ended: (lease: number, step: QuorumStep) => void = () => {};
+
+  constructor(out: QuorumOutbox, names: NameTable) {
+    this.#keys = new LeaseKeys((name) => hashName(name, 0, name.length));
+    const shared = { out, limits: this.#limits, published: this.#published };
+    this.#exclusive = new Holder({ ...shared, keys: new NameKeys(names), ended: () => {} });
+    this.#side = new Holder({ ...shared, keys: this.#keys, ended: (lease, step) => this.#ended(lease, step) });
+  }
+
+  onEnded(ended: (lease: number, step: QuorumStep) => void): void {
+    this.#ended = ended;
+  }
+
+  get wakeAt(): MonoUs {
+    return monoUs(Math.min(this.#exclusive.wakeAt, this.#side.wakeAt));
+  }
+
+  tokenOf(name: Uint8Array): number {
+    return this.#exclusive.tokenOf(name);
+  }
+
+  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number {
+    return this.#of(lease, name).remainingUs(lease, name, mono, wall);
+  }
+
+  hold(pursuit: Pursuit, deadlineMono: MonoUs, deadlineWall: WallUs, step: QuorumStep): void {
+    const { lease, name, mode, quarantineUs } = pursuit;
+    if (mode === EXCLUSIVE) {
+      this.#exclusive.hold(pursuit, deadlineMono, deadlineWall, step);
+      return;
+    }
+    this.#keys.enter(lease, name, mode, quarantineUs);
+    this.#side.hold(pursuit, deadlineMono, deadlineWall, step);
+  }
+
+  renew(command: CommandOf<'renew'>, step: QuorumStep): void {
+    this.#of(command.lease, command.name).renew(command, step);
+  }
+
+  proclaim(command: CommandOf<'proclaim'>, step: QuorumStep): void {
+    this.#of(command.lease, command.name).proclaim(command, step);
+  }
+
+  lapse(command: CommandOf<'lapse'>): void {
+    this.#of(command.lease, command.name).lapse(command);
+  }
+
+  release(command: CommandOf<'release'>, step: QuorumStep): void {
+    this.#of(command.lease, command.name).release(command, step);
+  }
+
+  forfeit(step: QuorumStep): void {
+    this.#exclusive.forfeit(step);
+    this.#side.forfeit(step);
+  }
+
+  accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#exclusive.accepted(from, message, step);
+    if (!this.#side.isIdle) this.#side.accepted(from, message, step);
+  }
+
+  refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#exclusive.refused(from, message, step);
+    if (!this.#side.isIdle) this.#side.refused(from, message, step);
+  }
+
+  released(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#exclusive.released(from, message, step);
+    if (!this.#side.isIdle) this.#side.released(from, message, step);
+  }
+
+  uncount(voter: NodeId): void {
+    this.#exclusive.uncount(voter);
+    this.#side.uncount(voter);
+  }
+
+  wake(step: QuorumStep): void {
+    this.#exclusive.wake(step);
+    this.#side.wake(step);
+  }
+
+  // ── Other modes ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether the lease is a reader's, and may become the only one. */
+  canUpgrade(lease: number, name: Uint8Array, step: QuorumStep): boolean {
+    const id = this.#side.find(lease, name);
+    return id >= 0 && this.#keys.modeOf(id) === SHARED && this.#side.canChange(lease, name, step);
+  }
+
+  termUsOf(lease: number, name: Uint8Array): number {
+    return this.#side.termUsOf(lease, name);
+  }
+
+  /** The last ballot of a lease: what is asked for it next must be above. */
+  ballotOf(lease: number, name: Uint8Array): BallotTime {
+    return this.#side.count === 0 ? NO_BALLOT : this.#side.ballotOf(lease, name);
+  }
+
+  beginUpgrade({ lease, name, ballot }: Pursuit, step: QuorumStep): boolean {
+    return this.#side.beginChange(lease, name, ballot, step);
+  }
+
+  fillUpgrade({ lease, name }: Pursuit, message: QuorumMessage): void {
+    this.#side.fillChange(lease, name, message);
+  }
+
+  turnBack({ lease, name }: Pursuit, step: QuorumStep): void {
+    this.#side.turnBack(lease, name, step);
+  }
+
+  /** False if it is not held any more. */
+  upgrade(pursuit: Pursuit, step: QuorumStep): boolean {
+    const { lease, name } = pursuit;
+    const id = this.#side.find(lease, name);
+    if (id < 0) return false;
+    const before = this.#keys.modeOf(id);
+    // Before its caller is told.
+    this.#keys.setMode(id, EXCLUSIVE);
+    if (this.#side.upgrade(pursuit, step)) return true;
+    if (this.#side.find(lease, name) >= 0) this.#keys.setMode(id, before);
+    return false;
+  }
+
+  downgrade({ lease, name }: CommandOf<'downgrade'>, step: QuorumStep): void {
+    const holder = this.#of(lease, name);
+    const isReader = holder === this.#side && this.#keys.modeOf(this.#side.find(lease, name)) !== EXCLUSIVE;
+    if (isReader || !holder.canChange(lease, name, step)) return;
+    if (holder === this.#exclusive) {
+      const moved = this.#exclusive.moveOut(lease, name);
+      if (moved === null) return;
+      this.#keys.enter(lease, name, SHARED, 0);
+      this.#side.moveIn(lease, name, moved);
+    } else this.#keys.setMode(this.#side.find(lease, name), SHARED);
+    this.#side.downgrade(lease, name, step);
+  }
+
+  #of(lease: number, name: Uint8Array): Holder {
+    return !this.#side.isIdle && (this.#side.find(lease, name) >= 0 || this.#side.isReleasing(lease)) ? this.#side : this.#exclusive;
+  }
+
+  snapshot(): Snapshot {
+    return {
+      ...(this.#exclusive.snapshot() as object),
+      side: this.#side.snapshot(),
+      keys: this.#keys.snapshot(),
+      published: this.#published.snapshot(),
+      limits: this.#limits.snapshot(),
+    } as unknown as Snapshot;
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { side, keys, published, limits } = snapshot as unknown as HoldersSnapshot;
+    this.#published.restore(published);
+    this.#limits.restore(limits);
+    this.#exclusive.restore(snapshot);
+    this.#side.restore(side);
+    this.#keys.restoreModes(keys);
+  }
+}

@@ -1,0 +1,373 @@
+/**
+ * Votes on names that are shared, or were: what PROPOSE and RELEASE mean where a name may have several votes. Live votes of one acceptor never
+ * clash, so of two holders that clash the later meets the earlier's vote at a common acceptor; floors do the same for tokens, with one for what
+ * writers have had, one for what anybody has had, and one for each slot (docs/research/divergence/quorum.md#modes).
+ */
+import { invariant, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import type { NameTable } from '../../tables/index.ts';
+import type { Changes } from './changes.ts';
+import type { QuorumStep } from './config.ts';
+import { Floors } from './floors.ts';
+import type { Ledger, VoteChange } from './ledger.ts';
+import type { Taken } from './line.ts';
+import { HELD, LATER, LOW, OUTBID, QUEUED, RENEWS, type QuorumMessage } from './messages.ts';
+import { clash, EXCLUSIVE, SHARED, slotOf } from './modes.ts';
+import type { Promises } from './promises.ts';
+import type { VoteRecord } from './records.ts';
+import type { QuorumRules } from './rules.ts';
+import { SideVotes, type SideVote } from './side-votes.ts';
+import type { Votes } from './votes.ts';
+import type { LeaseView, WaitingRoom } from './waiting-room.ts';
+
+interface ModedGround {
+  readonly names: NameTable;
+  readonly votes: Votes;
+  readonly floors: Floors;
+  readonly floorBuckets: number;
+  readonly changes: Changes;
+  readonly ledger: Ledger | null;
+  readonly rules: QuorumRules;
+  readonly promises: Promises;
+  /** The acceptor's own. */
+  readonly isLive: (id: number, step: QuorumStep) => boolean;
+  readonly expiry: (message: QuorumMessage, step: QuorumStep) => number;
+  readonly toldClock: LeaseView['toldClock'];
+  readonly removeExclusive: (id: number, step: QuorumStep) => void;
+  readonly refuse: (from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep) => void;
+  /** `spanUsMin`: a vote that changes its mode is honoured at least as long as before. */
+  readonly vote: (from: NodeId, number: number, change: VoteChange, message: QuorumMessage, step: QuorumStep, spanUsMin?: number) => void;
+}
+
+const NOTHING: Taken = { hasWriter: false, hasReaders: false, hasSlots: false, freeSlots: (slots) => slots };
+const ALL: Taken = { hasWriter: true, hasReaders: false, hasSlots: false, freeSlots: () => 0 };
+const NO_BYTES = new Uint8Array(0);
+
+export class ModedVotes implements LeaseView {
+  readonly side: SideVotes;
+  readonly #ground: ModedGround;
+  /** How high the tokens of all leases went: a writer's is above them. */
+  readonly #floorOfAll: Floors;
+  /** How high those of each slot went, by bucket of name and slot. */
+  readonly #floorOfSlots: Floors;
+  #waiting: WaitingRoom | null = null;
+
+  constructor(ground: ModedGround) {
+    this.#ground = ground;
+    this.side = new SideVotes(ground.names, ground.votes);
+    this.#floorOfAll = new Floors(ground.floorBuckets);
+    this.#floorOfSlots = new Floors(ground.floorBuckets);
+  }
+
+  /** The line needs to know of votes, and votes of the line. */
+  attend(waiting: WaitingRoom): void {
+    this.#waiting = waiting;
+  }
+
+  // ── What is asked ──────────────────────────────────────────────────────────────────────────────────
+
+  propose(from: NodeId, message: QuorumMessage, found: number, hash: number, step: QuorumStep): void {
+    const { rules, promises, refuse, vote } = this.#ground;
+    const { mode, owner, lease, ballot, slots } = message;
+    const renews = (message.flags & RENEWS) !== 0;
+    this.prune(found, step);
+    const id = this.#find(message, hash);
+    const own = this.#ownMode(id, message, step);
+    if (own >= 0) {
+      const ownBallot = this.#ballotOf(id, message);
+      const becomesWriter = mode === EXCLUSIVE && own !== EXCLUSIVE;
+      const asksOthers = !becomesWriter || rules.upgradeAsksReaders;
+      if (ballot < ownBallot && rules.refuseOwnLower) refuse(from, LOW, id, hash, message, step);
+      else if (ballot === ownBallot) vote(from, this.#numberOf(id, message), null, message, step);
+      else if (asksOthers && this.#isTaken(id, message, step)) this.#refuseUpgrade(from, HELD, id, hash, message, step);
+      else if (own !== mode && mode !== SHARED && ballot <= this.#floor(id, hash, mode))
+        this.#refuseUpgrade(from, LOW, id, hash, message, step);
+      else if (!renews && ballot <= this.#ground.floors.base) refuse(from, LOW, id, hash, message, step);
+      else this.#retune(from, own, id, hash, message, step);
+    } else if (this.#isTaken(id, message, step)) {
+      refuse(from, HELD, id, hash, message, step);
+    } else if (!renews && this.#isBlocked(id, owner, lease, { mode, slots }, step)) {
+      refuse(from, QUEUED, id, hash, message, step);
+    } else if (!renews && mode === EXCLUSIVE && promises.blocks(id, message, step)) {
+      refuse(from, OUTBID, id, hash, message, step);
+    } else if (ballot <= this.#floor(id, hash, mode)) {
+      refuse(from, LOW, id, hash, message, step);
+    } else {
+      vote(from, this.#accept(hash, message, step), 'new', message, step);
+    }
+  }
+
+  /** Whether a live vote of another lease clashes with what the message asks for: for PREPARE, which is for writers only. */
+  isHeldByOthers(id: number, { owner, lease }: QuorumMessage, step: QuorumStep): boolean {
+    return this.side.clashing(id, EXCLUSIVE, owner, lease, step.monoUs) !== undefined;
+  }
+
+  /** A release of a lease that has no exclusive vote here. */
+  release(message: QuorumMessage, found: number, hash: number, step: QuorumStep): void {
+    const { mode, ballot, owner, lease, termUs } = message;
+    const row = this.side.find(found, owner, lease);
+    const isCovered = row !== undefined && row.ballot <= ballot;
+    // A proposal of this lease that is still under way must find no room here.
+    const isBehind = row === undefined || row.ballot < ballot;
+    if (isBehind && mode !== EXCLUSIVE) this.#raise(mode, hash, ballot);
+    this.#floorOfAll.raise(hash, ballot);
+    if (!isCovered) return;
+    if ((message.flags & LATER) === 0) {
+      this.#remove(row, hash, step);
+      return;
+    }
+    row.ballot = ballot;
+    row.expiresAt = Math.min(row.expiresAt, this.#ground.expiry(message, step));
+    invariant(termUs >= 0, 'a release is as of an earlier time');
+    this.#waiting?.leaseChanged(row.id, step);
+  }
+
+  /** A proposal was refused: a copy of it, come late, must find no room here. */
+  refused({ mode, ballot }: QuorumMessage, hash: number): void {
+    this.#raise(mode, hash, ballot);
+  }
+
+  /** How high tokens of any mode went. */
+  floorOfAll(hash: number): BallotTime {
+    return this.#ground.rules.writersAboveAll ? this.#floorOfAll.get(hash) : NO_BALLOT;
+  }
+
+  /** Whoever looks for a slot is told which are free. */
+  tellFree(id: number, slots: number, reply: QuorumMessage, step: QuorumStep): void {
+    reply.setMode(reply.mode, slots);
+    reply.freeSlots = this.#ground.isLive(id, step) ? NO_BYTES : this.freeSlots(id, slots, step);
+  }
+
+  /** The floor that a proposal for this mode must be above. */
+  floorFor(id: number, hash: number, mode: number): BallotTime {
+    return this.#floor(id, hash, mode);
+  }
+
+  // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes away what has ended of a name, or of all that is due. */
+  prune(id: number, step: QuorumStep): void {
+    if (!this.side.has(id)) return;
+    const { names, changes } = this.#ground;
+    const hash = names.hashOf(id);
+    for (const row of this.side.of(id).filter(({ expiresAt }) => expiresAt <= step.monoUs)) {
+      changes.ranOut(hash, names.toBytes(id), row.expiresAt, step.monoUs);
+      this.#remove(row, hash, step);
+    }
+  }
+
+  #find({ name, nameStart, nameEnd }: QuorumMessage, hash: number): number {
+    return this.#ground.names.find(name, nameStart, nameEnd, hash);
+  }
+
+  /** The mode of the live vote that this lease has here, or -1. */
+  #ownMode(id: number, message: QuorumMessage, step: QuorumStep): number {
+    if (this.#isOwnExclusive(id, message, step)) return EXCLUSIVE;
+    return this.side.find(id, message.owner, message.lease)?.mode ?? -1;
+  }
+
+  #isOwnExclusive(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const { votes, isLive } = this.#ground;
+    return id >= 0 && isLive(id, step) && votes.ownerOf(id) === message.owner && votes.isOf(id, message);
+  }
+
+  #ballotOf(id: number, { owner, lease }: QuorumMessage): number {
+    return this.side.find(id, owner, lease)?.ballot ?? this.#ground.votes.leases.ballot(id);
+  }
+
+  #numberOf(id: number, { owner, lease }: QuorumMessage): number {
+    return this.side.find(id, owner, lease)?.number ?? id;
+  }
+
+  #isTaken(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+    const { rules, isLive } = this.#ground;
+    const { mode, owner, lease, slots } = message;
+    if (id < 0) return false;
+    const isWriters = isLive(id, step) && !this.#isOwnExclusive(id, message, step);
+    if (isWriters && (mode === EXCLUSIVE || rules.readersAskWriters)) return true;
+    if (mode === EXCLUSIVE && !rules.writersAskReaders && this.side.find(id, owner, lease) === undefined) return false;
+    if (slotOf(mode) >= 0 && !rules.slotsApart) return this.side.of(id).filter((row) => slotOf(row.mode) >= 0).length >= slots;
+    return this.side.clashing(id, mode, owner, lease, step.monoUs) !== undefined;
+  }
+
+  #isBlocked(id: number, owner: Incarnation, lease: number, wanted: { mode: number; slots: number }, step: QuorumStep): boolean {
+    const { rules } = this.#ground;
+    if (wanted.mode === SHARED && !rules.readersWait) return false;
+    return this.#waiting?.blocks(id, owner, lease, step, wanted) ?? false;
+  }
+
+  #refuseUpgrade(from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
+    const { rules, refuse } = this.#ground;
+    refuse(from, reason, id, hash, message, step);
+    if (rules.upgradeKeepsVote) return;
+    const row = this.side.find(id, message.owner, message.lease);
+    if (row) this.#remove(row, hash, step);
+  }
+
+  /** A vote for a lease that has none here; what is left of a dead one goes. */
+  #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
+    const { names, votes, changes, isLive, removeExclusive, expiry } = this.#ground;
+    const { name, nameStart, nameEnd, mode, owner, lease } = message;
+    const before = this.#find(message, hash);
+    if (before >= 0 && votes.leases.has(before) && !isLive(before, step)) removeExclusive(before, step);
+    const id = names.intern(name, nameStart, nameEnd, hash);
+    changes.began(hash, step.monoUs);
+    const expiresAt = expiry(message, step);
+    let number = id;
+    if (mode === EXCLUSIVE) this.#putExclusive(id, message, expiresAt);
+    else number = this.#putSide(id, message, expiresAt).number;
+    // A reader that is renewed may wait to be the only one.
+    if (mode === EXCLUSIVE || (message.flags & RENEWS) === 0) this.#waiting?.leave(id, owner, lease, step);
+    this.#waiting?.leaseChanged(id, step);
+    return number;
+  }
+
+  #putExclusive(id: number, message: QuorumMessage, expiresAt: number): void {
+    const { votes } = this.#ground;
+    votes.put(id, message.owner, message.lease, message.ballot, message.token, expiresAt);
+    votes.keepMeta(id, message);
+  }
+
+  #putSide(id: number, message: QuorumMessage, expiresAt: number): SideVote {
+    const { mode, owner, lease, ballot, token } = message;
+    return this.side.add(id, { owner, lease, mode, ballot, token, expiresAt, meta: metaOf(message) });
+  }
+
+  /** A vote for the lease that has one here already, in this mode or another. It never ends sooner (rule 7). */
+  #retune(from: NodeId, own: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
+    const { votes, floors, changes, rules, ledger, expiry, vote } = this.#ground;
+    const { mode, owner, lease, ballot, token } = message;
+    if (own === EXCLUSIVE && mode === EXCLUSIVE) {
+      const says = votes.extend(id, message, Math.max(votes.leases.expiresAt(id), expiry(message, step)));
+      vote(from, id, says ? 'says' : null, message, step);
+      return;
+    }
+    changes.began(hash, step.monoUs);
+    const row = this.side.find(id, owner, lease);
+    if (row && mode !== EXCLUSIVE) {
+      const isOther = row.mode !== mode || row.token !== token;
+      if (row.mode !== mode) this.#raise(row.mode, hash, row.ballot);
+      row.mode = mode;
+      row.ballot = ballot;
+      row.token = token;
+      row.expiresAt = Math.max(row.expiresAt, expiry(message, step));
+      this.side.setMeta(row, metaOf(message));
+      vote(from, row.number, isOther ? 'says' : null, message, step);
+    } else if (row) {
+      // The new vote is there before the old one goes, also on the disk: of two that are read back, the later counts.
+      this.#putExclusive(id, message, Math.max(row.expiresAt, expiry(message, step)));
+      vote(from, id, 'new', message, step, ledger?.spanOf(row.number));
+      this.side.remove(row);
+      ledger?.drop(row.number, step);
+      this.#waiting?.leave(id, owner, lease, step);
+    } else {
+      if (rules.downgradeRaisesFloor) floors.raise(hash, votes.leases.ballot(id) as BallotTime);
+      const added = this.#putSide(id, message, Math.max(votes.leases.expiresAt(id), expiry(message, step)));
+      votes.remove(id);
+      vote(from, added.number, 'new', message, step, ledger?.spanOf(id));
+      ledger?.drop(id, step);
+    }
+    this.#waiting?.leaseChanged(id, step);
+  }
+
+  #remove(row: SideVote, hash: number, step: QuorumStep): void {
+    const { ledger } = this.#ground;
+    this.#floorOfAll.raise(hash, row.ballot);
+    if (slotOf(row.mode) >= 0) this.#raise(row.mode, hash, row.ballot);
+    ledger?.drop(row.number, step);
+    this.side.remove(row);
+    this.#waiting?.leaseChanged(row.id, step);
+  }
+
+  /** A vote was read back: what clashes with it goes, if it is older. False if something of that is newer. */
+  makeRoom(id: number, vote: VoteRecord, step: QuorumStep): boolean {
+    const { names, votes, isLive, removeExclusive } = this.#ground;
+    const { mode, owner, lease, ballot } = vote;
+    if (id < 0) return true;
+    const clashing = this.side.of(id).filter((row) => clash(row.mode, mode) || (row.owner === owner && row.lease === lease));
+    // Of two exclusive ones the table of these takes the later.
+    const isExclusive = mode !== EXCLUSIVE && isLive(id, step);
+    if (clashing.some((row) => row.ballot > ballot) || (isExclusive && votes.leases.ballot(id) > ballot)) return false;
+    const hash = names.hashOf(id);
+    if (isExclusive) removeExclusive(id, step);
+    for (const row of clashing) this.#remove(row, hash, step);
+    return true;
+  }
+
+  // ── Floors ─────────────────────────────────────────────────────────────────────────────────────────
+
+  #floor(id: number, hash: number, mode: number): BallotTime {
+    const { floors, votes, rules } = this.#ground;
+    const { leases } = votes;
+    const writers = Math.max(floors.get(hash), id >= 0 && leases.has(id) ? leases.ballot(id) : 0);
+    const slot = slotOf(mode);
+    if (mode === SHARED) return (rules.readersAboveWriters ? writers : 0) as BallotTime;
+    const rows = this.side.of(id);
+    if (slot >= 0) {
+      const own = rows.reduce((highest, row) => (row.mode === mode ? Math.max(highest, row.ballot) : highest), 0);
+      return Math.max(writers, this.#floorOfSlots.get(slotHash(hash, slot)), own) as BallotTime;
+    }
+    if (!rules.writersAboveAll) return writers as BallotTime;
+    return rows.reduce((highest, row) => Math.max(highest, row.ballot), Math.max(writers, this.#floorOfAll.get(hash))) as BallotTime;
+  }
+
+  #raise(mode: number, hash: number, ballot: BallotTime): void {
+    const slot = slotOf(mode);
+    if (slot >= 0) this.#floorOfSlots.raise(slotHash(hash, slot), ballot);
+    else this.#ground.floors.raise(hash, ballot);
+  }
+
+  // ── For the line ───────────────────────────────────────────────────────────────────────────────────
+
+  taken(id: number, but: { readonly owner: Incarnation; readonly lease: number } | null, step: QuorumStep): Taken {
+    if (this.#ground.isLive(id, step)) return ALL;
+    if (!this.side.has(id)) return NOTHING;
+    const rows = this.side.of(id).filter((row) => step.monoUs < row.expiresAt && (row.owner !== but?.owner || row.lease !== but.lease));
+    return {
+      hasWriter: false,
+      hasReaders: rows.some(({ mode }) => mode === SHARED),
+      hasSlots: rows.some(({ mode }) => slotOf(mode) >= 0),
+      freeSlots: (slots) => slots - rows.filter(({ mode }) => slotOf(mode) >= 0 && slotOf(mode) < slots).length,
+    };
+  }
+
+  nextExpiry(id: number, step: QuorumStep): number {
+    const { votes, isLive } = this.#ground;
+    const ends = this.side.of(id).map(({ expiresAt }) => expiresAt);
+    if (isLive(id, step)) ends.push(votes.leases.expiresAt(id));
+    return Math.min(...ends.filter((at) => at > step.monoUs));
+  }
+
+  isReader(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean {
+    const row = this.side.find(id, owner, lease);
+    return row !== undefined && row.mode === SHARED && step.monoUs < row.expiresAt;
+  }
+
+  freeSlots(id: number, slots: number, step: QuorumStep): Uint8Array {
+    return this.side.freeSlots(id, slots, step.monoUs);
+  }
+
+  toldClock(step: QuorumStep): BallotTime {
+    return this.#ground.toldClock(step);
+  }
+
+  snapshot(): Snapshot {
+    return [this.side.snapshot(), this.#floorOfAll.snapshot(), this.#floorOfSlots.snapshot()];
+  }
+
+  restoreSnapshot(snapshot: Snapshot): void {
+    const [rows, all, slots] = snapshot as unknown as [Snapshot, readonly number[], readonly number[]];
+    this.side.restore(rows);
+    this.#floorOfAll.restore(all);
+    this.#floorOfSlots.restore(slots);
+  }
+}
+
+function metaOf({ meta, metaStart, metaEnd }: QuorumMessage): Uint8Array {
+  return metaEnd > metaStart ? meta.slice(metaStart, metaEnd) : NO_BYTES;
+}
+
+/** Another bucket for each slot. */
+function slotHash(hash: number, slot: number): number {
+  return (Math.imul(hash ^ (slot + 1), 0x9e3779b1) >>> 1) & 0x7fffffff;
+}

@@ -1,0 +1,233 @@
+/** Renewals under way: what is sent for each, what the answers add up to, and when it is tried again. Authority moves on only with a fresh quorum (rule 8). */
+import {
+  invariant,
+  monoAfter,
+  monoUs,
+  NO_BALLOT,
+  NumberMap,
+  VoterSet,
+  type BallotTime,
+  type MonoUs,
+  type NodeId,
+} from '../../../kernel/index.ts';
+import { DueHeap } from '../../tables/index.ts';
+import { textOf, voterSet } from '../snapshots.ts';
+import { renewalPatienceUs } from '../timing.ts';
+import type { QuorumStep } from './config.ts';
+import type { HeldRows } from './held-rows.ts';
+import { GATED, IS_WATCHED, KEEP, RENEWING, type HoldAgenda } from './hold-agenda.ts';
+import type { HoldKeys } from './hold-keys.ts';
+import { PROPOSE, QUIET, RENEWS, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
+import type { QuorumOutbox } from './outbox.ts';
+import type { Publications } from './publications.ts';
+import { renewalSnapshot, type HolderSnapshot, type Renewal } from './under-way.ts';
+
+interface RenewalGround {
+  readonly out: QuorumOutbox;
+  readonly keys: HoldKeys;
+  readonly rows: HeldRows;
+  readonly agenda: HoldAgenda;
+  readonly published: Publications;
+  readonly lose: (id: number, step: QuorumStep) => void;
+}
+
+export class Renewals {
+  readonly #ground: RenewalGround;
+  readonly #rows: HeldRows;
+  readonly #open = new NumberMap<Renewal>();
+  readonly #due = new DueHeap();
+
+  constructor(ground: RenewalGround) {
+    this.#ground = ground;
+    this.#rows = ground.rows;
+  }
+
+  get wakeAt(): MonoUs {
+    return this.#due.nextAt;
+  }
+
+  get(lease: number): Renewal | undefined {
+    return this.#open.get(lease);
+  }
+
+  /** It is void, whatever is still under way. */
+  drop(lease: number): void {
+    this.#open.delete(lease);
+  }
+
+  wake(step: QuorumStep): void {
+    for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
+      const renewal = this.#open.get(this.#due.take(step.monoUs));
+      // By the time that holds now: of those it was once planned for no snapshot knows.
+      if (renewal && at === renewal.until) this.#again(renewal, step);
+    }
+  }
+
+  accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const renewal = this.#open.get(message.lease);
+    if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
+    if (step.monoUs >= renewal.until) {
+      this.#fail(renewal, step);
+      return;
+    }
+    if ((message.flags & WATCHED) !== 0) this.#rows.set(renewal.id, IS_WATCHED);
+    if ((message.flags & WANTED) !== 0) this.#noteWanted(renewal, step);
+    renewal.accepted.add(from);
+    const needed = this.#ground.out.rules.renewalNeedsQuorum ? this.#ground.out.electorate.quorum : 1;
+    if (renewal.accepted.size >= needed) this.#extend(renewal, step);
+  }
+
+  /** The voter has begun another life. Leases that are held were won before. */
+  uncount(voter: NodeId): void {
+    for (const renewal of this.#open.values()) renewal.accepted.delete(voter);
+  }
+
+  refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const renewal = this.#open.get(message.lease);
+    if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
+    renewal.refused.add(from);
+    if (renewal.refused.size > this.#ground.out.electorate.size - this.#ground.out.electorate.quorum) this.#fail(renewal, step);
+  }
+
+  isGated(id: number): boolean {
+    return this.#rows.is(id, GATED) && this.#ground.out.rules.gateAsked;
+  }
+
+  /** Nothing is sent before the holder says to go on. If it does not, the lease runs out. */
+  askHolder(id: number, step: QuorumStep): void {
+    const renewal = this.#new(id, this.#rows.termUs(id), true, step);
+    this.#plan(renewal, monoUs(this.#rows.table.deadlineMono(id)));
+    step.emit({ kind: 'renewal-due', lease: renewal.lease });
+  }
+
+  /** What a holder says of itself is carried by a renewal, which moves the deadline on unless the holder is to be asked before. */
+  carryNews(id: number, step: QuorumStep): void {
+    this.start(id, this.#rows.termUs(id), !this.isGated(id), step);
+  }
+
+  /** `becomes`: the mode that its caller is told of when it is done. */
+  start(id: number, termUs: number, isExtension: boolean, step: QuorumStep, becomes: number | null = null): void {
+    const renewal = this.#new(id, termUs, isExtension, step);
+    renewal.becomes = becomes;
+    this.send(renewal, step);
+  }
+
+  #new(id: number, termUs: number, isExtension: boolean, step: QuorumStep): Renewal {
+    const lease = this.#rows.table.lease(id);
+    this.#rows.set(id, RENEWING);
+    const renewal: Renewal = {
+      lease,
+      id,
+      termUs,
+      proclaim: 0,
+      extends: isExtension,
+      becomes: null,
+      isWanted: false,
+      ballot: NO_BALLOT,
+      startMono: step.monoUs,
+      startWall: step.wallUs,
+      until: step.monoUs,
+      accepted: new VoterSet(),
+      refused: new VoterSet(),
+    };
+    this.#open.set(lease, renewal);
+    return renewal;
+  }
+
+  send(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease, termUs } = renewal;
+    // It may have been granted above what other names have come to.
+    renewal.ballot = this.#ground.out.nextBallot(step, this.#rows.table.ballot(id) as BallotTime);
+    renewal.startMono = step.monoUs;
+    renewal.startWall = step.wallUs;
+    renewal.accepted.clear();
+    renewal.refused.clear();
+    this.#plan(renewal, monoAfter(step.monoUs, renewalPatienceUs(this.#ground.out.timing, termUs)));
+    // A release must cover every ballot this lease ever sent.
+    this.#rows.table.setBallot(id, renewal.ballot);
+    const message = this.#rows.compose(PROPOSE, id, RENEWS);
+    message.ballot = renewal.ballot;
+    message.token = this.#rows.table.token(id);
+    // Members remember a slot that is to rest for longer than its holder may use it.
+    message.termUs = termUs + (this.#ground.out.rules.quarantineInVote ? this.#ground.keys.quarantineUsOf(id) : 0);
+    renewal.proclaim = this.#ground.published.carry(lease, message);
+    this.#rows.sendToVoters(id, step);
+  }
+
+  /** A fresh quorum: the deadline moves on from when this renewal began, and never back. A lease that ran out meanwhile stays dead. */
+  #extend(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease, termUs } = renewal;
+    const holds = this.#rows.table;
+    invariant(holds.has(id) && holds.lease(id) === lease, 'a renewal is of a lease that is not held');
+    if (this.#ground.out.rules.endIsFinal && this.#rows.isOver(id, step)) {
+      this.#ground.lose(id, step);
+      return;
+    }
+    if (renewal.extends && renewal.startMono + termUs >= holds.deadlineMono(id)) {
+      // The wall clock was set forward since it began: what it extends may live on, but it is over (rule 11).
+      if (this.#ground.out.rules.holderWatchesWall && step.wallUs >= renewal.startWall + termUs) {
+        this.#fail(renewal, step);
+        return;
+      }
+      // Both from the same instant: a wall deadline from before the wall clock was set back would never come in a sleep.
+      this.#rows.setDeadline(id, renewal.startMono, renewal.startWall, termUs);
+    }
+    invariant(holds.deadlineMono(id) > step.monoUs || !this.#ground.out.rules.endIsFinal, 'a lease was renewed that is over');
+    holds.setTermMs(id, Math.ceil(termUs / 1000));
+    this.#rows.clear(id, this.#rows.isAtLimit(id) ? RENEWING | KEEP : RENEWING);
+    this.#open.delete(lease);
+    this.#ground.agenda.schedule(id);
+    if (this.#rows.is(id, IS_WATCHED)) this.#rows.tellLearners(id, termUs, 0, step);
+    const { deadlineMonoUs, deadlineWallUs } = this.#rows.deadline(id);
+    step.emit({ kind: 'renewed', lease, deadlineMonoUs, deadlineWallUs });
+    if (renewal.becomes !== null) step.emit({ kind: 'downgraded', lease });
+    if (renewal.proclaim > 0) {
+      this.#ground.published.confirm(lease, renewal.proclaim);
+      step.emit({ kind: 'proclaimed', lease, number: renewal.proclaim });
+    }
+    if (this.#ground.published.isUnsent(lease)) this.carryNews(id, step);
+  }
+
+  /** A failed renewal releases nothing: the old lease lives until its deadline (rule 6). */
+  #fail(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease } = renewal;
+    if (!this.#ground.out.rules.failedRenewalKeeps)
+      this.#ground.out.release(this.#rows.voters(id), lease, this.#ground.keys.nameOf(id), renewal.ballot, QUIET, step);
+    renewal.ballot = NO_BALLOT;
+    step.emit({ kind: 'renewal-failed', lease });
+    this.#plan(renewal, monoAfter(step.monoUs, this.#ground.out.timing.retryUs));
+  }
+
+  #again(renewal: Renewal, step: QuorumStep): void {
+    const { id } = renewal;
+    if (this.#rows.isOver(id, step)) this.#ground.lose(id, step);
+    else if (renewal.ballot !== NO_BALLOT) this.#fail(renewal, step);
+    else if (this.isGated(id) && renewal.extends) this.askHolder(id, step);
+    else this.send(renewal, step);
+  }
+
+  #plan(renewal: Renewal, until: MonoUs): void {
+    // Not past the deadline: what is lost is said to be lost.
+    renewal.until = monoUs(Math.min(until, Math.max(this.#rows.table.deadlineMono(renewal.id), renewal.startMono + 1)));
+    this.#due.push(renewal.until, renewal.lease);
+  }
+
+  /** A hint, told once for each time that a renewal begins to hear of it. */
+  #noteWanted(renewal: Renewal, step: QuorumStep): void {
+    if (renewal.isWanted) return;
+    renewal.isWanted = true;
+    step.emit({ kind: 'wanted', lease: renewal.lease });
+  }
+
+  snapshot(): HolderSnapshot['renewals'] {
+    return this.#open.values().map((renewal) => renewalSnapshot(renewal, textOf(this.#ground.keys.nameOf(renewal.id))));
+  }
+
+  restore(renewals: HolderSnapshot['renewals']): void {
+    for (const { name, accepted, refused, ...rest } of renewals) {
+      const id = this.#ground.keys.restore(rest.lease, name);
+      this.#open.set(rest.lease, { ...rest, id, accepted: voterSet(accepted), refused: voterSet(refused) });
+      this.#due.push(rest.until, rest.lease);
+    }
+  }
+}
