@@ -21,6 +21,8 @@ function leases(): { item: HeldLease; above: HeldLease; leftUs: Map<string, numb
     proclaim: () => Promise.resolve(),
     sync: () => Promise.resolve(),
     lapse: ({ name }) => void said.push(`lapse ${name}`),
+    upgrade: () => Promise.resolve(),
+    downgrade: () => undefined,
   };
   const make = (name: string, number: number): HeldLease =>
     new HeldLease(source, {
@@ -30,6 +32,8 @@ function leases(): { item: HeldLease; above: HeldLease; leftUs: Map<string, numb
       token: number,
       mode: 'exclusive',
       termUs: 5_000_000,
+      askedUs: 0,
+      maxHoldUs: Infinity,
       grantedUs: 0,
     });
   const [item, above] = [make('item', 1), make('above', 2)];
