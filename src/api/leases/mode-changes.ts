@@ -1,7 +1,10 @@
 /** Leases that change how they are held: readers that become the only one, and the other way round. Each call waits for its answer. */
 import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
 import { checkOptions, NumberMap, parseDuration, TenureError, type OptionTable } from '../../kernel/index.ts';
+import type { LeaseObserver } from '../observing/lease-observer.ts';
 import { onAbort } from '../signals.ts';
+import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
+import { lost } from './errors.ts';
 import type { HeldLease } from './held-lease.ts';
 import type { UpgradeOptions } from './upgrade-options.ts';
 import type { Refused } from './requests.ts';
@@ -10,6 +13,11 @@ const UPGRADE_OPTIONS: OptionTable<UpgradeOptions> = { wait: 'any', signal: 'sig
 
 interface ChangeGround {
   readonly command: (command: LeaseCommand) => void;
+  readonly nextNumber: () => number;
+  readonly engine: LeaseEngine;
+  readonly observer: LeaseObserver;
+  /** Throws if nothing can be asked for any more. */
+  readonly checkOpen: () => void;
   readonly waitUsMax: number;
   /** Why a request came to nothing, in the words of whatever grants leases. */
   readonly explain: (name: string, refused: Refused) => TenureError;
@@ -34,6 +42,7 @@ export class ModeChanges {
   }
 
   async upgrade(held: HeldLease, options: UpgradeOptions): Promise<void> {
+    this.#check(held);
     const { wait, signal } = checkOptions('upgrade', options, UPGRADE_OPTIONS);
     const waitUs = wait === undefined ? this.#ground.waitUsMax : parseDuration(wait);
     const { number, nameBytes: name } = held.grant;
@@ -58,12 +67,33 @@ export class ModeChanges {
   }
 
   downgrade(held: HeldLease): void {
+    this.#check(held);
+    if (held.mode === 'shared') return;
     const { number, nameBytes: name } = held.grant;
     this.#ground.command({ kind: 'downgrade', lease: number, name });
   }
 
-  done(lease: number): void {
-    this.#open.get(lease)?.resolve();
+  #check(held: HeldLease): void {
+    const { engine, checkOpen } = this.#ground;
+    checkOpen();
+    if (!engine.can.changeMode)
+      throw unsupportedByEngine(engine, 'changeMode', 'does not change how a lease is held', 'release it and acquire it otherwise');
+    if (!held.valid) throw lost(held, 'is over');
+  }
+
+  /** How it is held has changed. In a history, an upgrade is the end of one hold and the beginning of another. */
+  done(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>, held: HeldLease | undefined): void {
+    const { observer, nextNumber } = this.#ground;
+    if (!held) return;
+    if (event.kind === 'downgraded') {
+      held.retune('shared', held.token);
+      observer.downgraded(held);
+      return;
+    }
+    observer.upgrading(held);
+    held.retune('exclusive', event.token);
+    observer.upgraded(held, nextNumber());
+    this.#open.get(event.lease)?.resolve();
   }
 
   refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): void {

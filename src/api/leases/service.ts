@@ -89,7 +89,8 @@ export class LeaseService implements LeaseSource {
     this.#questions = new Questions(command, nextNumber);
     this.#requests = new Requests({ command, nextNumber, clocks, engine, alive, observer, explain });
     this.#gates = new Gates(command);
-    this.#changes = new ModeChanges({ command, explain, waitUsMax: WAIT_US_MAX });
+    const checkOpen = (): void => this.#checkOpen();
+    this.#changes = new ModeChanges({ command, nextNumber, engine, observer, explain, checkOpen, waitUsMax: WAIT_US_MAX });
     this.#releases = new Releases({ command, clocks, alive, attemptUs });
     this.#works = new Works(this.#releases);
     this.#collections = {
@@ -329,7 +330,7 @@ export class LeaseService implements LeaseSource {
       }
       case 'upgraded':
       case 'downgraded':
-        this.#retuned(event);
+        this.#changes.done(event, this.#held.get(event.lease));
         return;
       case 'upgrade-refused':
         this.#changes.refused(event);
@@ -376,42 +377,12 @@ export class LeaseService implements LeaseSource {
     asking.answered(asking.isTry ? { ok: true, lease } : lease);
   }
 
-  /** How it is held has changed. In a history, an upgrade is the end of one hold and the beginning of another. */
-  #retuned(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>): void {
-    const held = this.#held.get(event.lease);
-    if (!held) return;
-    const { observer } = this.#ground;
-    if (event.kind === 'downgraded') {
-      held.retune('shared', held.token);
-      observer.downgraded(held);
-      return;
-    }
-    observer.upgrading(held);
-    held.retune('exclusive', event.token);
-    observer.upgraded(held, this.#number());
-    this.#changes.done(event.lease);
-  }
-
   upgrade(lease: HeldLease, options: UpgradeOptions): Promise<void> {
-    return this.#ground.alive.during(this.#upgrade(lease, options));
-  }
-
-  async #upgrade(lease: HeldLease, options: UpgradeOptions): Promise<void> {
-    this.#checkChange(lease);
-    await this.#changes.upgrade(lease, options);
+    return this.#ground.alive.during(this.#changes.upgrade(lease, options));
   }
 
   downgrade(lease: HeldLease): void {
-    this.#checkChange(lease);
-    if (lease.mode === 'exclusive') this.#changes.downgrade(lease);
-  }
-
-  #checkChange(lease: HeldLease): void {
-    this.#checkOpen();
-    const { engine } = this.#ground;
-    if (!engine.can.changeMode)
-      throw unsupportedByEngine(engine, 'changeMode', 'does not change how a lease is held', 'release it and acquire it otherwise');
-    if (!lease.valid) throw lost(lease, 'is over');
+    this.#changes.downgrade(lease);
   }
 
   get held(): number {

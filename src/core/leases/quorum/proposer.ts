@@ -26,7 +26,7 @@ import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, RENEWS, UPGRA
 import { EXCLUSIVE, SHARED, slotMode, slotOf } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import { Pursuit, type AttemptVerdict } from './pursuit.ts';
-import { Standing } from './standing.ts';
+import { PlaceInLine } from './place-in-line.ts';
 import { patienceUs, stretch } from '../timing.ts';
 
 /** A try that does not wait gives up after so many attempts that met others or nobody. */
@@ -44,12 +44,12 @@ export class Proposer {
   readonly #holder: Holders;
   readonly #pursuits = new NumberMap<Pursuit>();
   readonly #due = new DueHeap();
-  readonly #standing: Standing;
+  readonly #standing: PlaceInLine;
 
   constructor(out: QuorumOutbox, holder: Holders) {
     this.#out = out;
     this.#holder = holder;
-    this.#standing = new Standing(out, (pursuit, at) => this.#dueAt(pursuit, at));
+    this.#standing = new PlaceInLine(out, (pursuit, at) => this.#dueAt(pursuit, at));
   }
 
   get wakeAt(): MonoUs {

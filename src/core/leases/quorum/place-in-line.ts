@@ -6,7 +6,7 @@ import { EXCLUSIVE, SHARED } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { AttemptVerdict, Pursuit } from './pursuit.ts';
 
-export class Standing {
+export class PlaceInLine {
   readonly #out: QuorumOutbox;
   /** Looks at it again then. */
   readonly #plan: (pursuit: Pursuit, at: MonoUs) => void;
