@@ -113,7 +113,7 @@ describe('a script', () => {
     ['stage quorum acceptors=5', 'begins a script'],
     ['acquire q x 2s wiat 3s', "'wiat'"],
     ['release p x soon', "'soon'"],
-    ['release p x in 2s', 'gives back at once'],
+    ['release p x at 2s', "does not take 'at'"],
     ['use p x twice', "'twice'"],
     ['look a x', "'look' is nothing"],
     ['answer a all now', "'now'"],
