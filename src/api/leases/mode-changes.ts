@@ -20,7 +20,7 @@ interface ChangeGround {
   readonly checkOpen: () => void;
   readonly waitUsMax: number;
   /** Why a request came to nothing, in the words of whatever grants leases. */
-  readonly explain: (name: string, refused: Refused) => TenureError;
+  readonly explain: (name: string, refused: Refused) => TenureError | Promise<TenureError>;
 }
 
 interface Upgrade {
@@ -98,7 +98,7 @@ export class ModeChanges {
 
   refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): void {
     const upgrade = this.#open.get(event.lease);
-    upgrade?.reject(this.#errorOf(upgrade.held, event));
+    if (upgrade) void Promise.resolve(this.#errorOf(upgrade.held, event)).then(upgrade.reject, upgrade.reject);
   }
 
   /** The lease is over, or all are. */
@@ -106,7 +106,10 @@ export class ModeChanges {
     for (const number of this.#open.keys()) if (lease === undefined || lease === number) this.#open.get(number)?.reject(error);
   }
 
-  #errorOf(held: HeldLease, { reason, holder, unreached, lease }: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): TenureError {
+  #errorOf(
+    held: HeldLease,
+    { reason, holder, unreached, lease }: Extract<LeaseEvent, { kind: 'upgrade-refused' }>,
+  ): TenureError | Promise<TenureError> {
     switch (reason) {
       case 'upgrading':
         return conflict(held, 'another reader waits to have it alone, too: release it, or go on reading', {});
