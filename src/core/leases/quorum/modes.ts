@@ -7,7 +7,7 @@ import type { LeaseMode } from '../../../kernel/index.ts';
 export const EXCLUSIVE = 0;
 export const SHARED = 1;
 /** Slot i is this and i. */
-export const FIRST_SLOT = 2;
+const FIRST_SLOT = 2;
 /** What a voter tells of free slots is one bit each, and fits what metadata may take. */
 export const SLOTS_MAX = 8192;
 
@@ -27,10 +27,6 @@ export function clash(a: number, b: number): boolean {
 
 export function modeNumber(mode: LeaseMode | undefined): number {
   return mode === 'shared' ? SHARED : EXCLUSIVE;
-}
-
-export function modeWord(mode: number): LeaseMode {
-  return mode === SHARED ? 'shared' : 'exclusive';
 }
 
 /** What a request wants of a name: a mode, or any of so many slots. */

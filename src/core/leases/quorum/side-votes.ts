@@ -9,7 +9,7 @@ import { internText, namesInOrder } from '../snapshots.ts';
 import { clash, slotOf } from './modes.ts';
 
 /** This role's bit in the name table. */
-export const SIDE_ROLE = 32;
+const SIDE_ROLE = 32;
 /** Numbers of these votes begin here: those below are of names, whose exclusive votes have the same numbers. */
 const FIRST_NUMBER = 2 ** 40;
 
