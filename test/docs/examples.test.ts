@@ -26,7 +26,9 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
   });
 
   it('a directory that is shared grants a lease to one at a time', () => {
-    expect(run(projectOf('docs/storage.md'), 'shared-directory.js')).toBe('compare-and-set: held true, certain true\nfree again: true\n');
+    const storage = projectOf('docs/storage.md');
+    expect(run(storage, 'shared-directory.js')).toBe('compare-and-set: held true, certain true\nfree again: true\n');
+    expect(run(storage, 'position.js')).toBe('row 4711 shared shared\n');
     const stores = projectOf('docs/stores.md');
     expect(run(stores, 'by-url.js')).toBe('won\nlost\nhello\n');
     expect(run(stores, 'own-store-test.js')).toMatch(/^(?:#|ℹ) pass [1-9]\d$[^]*^(?:#|ℹ) fail 0$/m);

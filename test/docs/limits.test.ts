@@ -13,7 +13,7 @@ import { BLOCK_MIN } from '../../src/api/claims/ids.ts';
 import { CONNECT_TIMEOUT } from '../../src/api/cell/options.ts';
 import { MAX_TERM, RATE_ERROR, RTT_US } from '../../src/api/engines/terms.ts';
 import { HISTORY_QUEUE_BYTES_MAX, HistoryFile } from '../../src/api/observing/history-file.ts';
-import { connect, joinCell, type Cell, type JoinOptions } from '../../src/api/index.ts';
+import { connect, joinCell, openStorage, type Cell, type JoinOptions } from '../../src/api/index.ts';
 import { ACQUIRE_ALL_MAX } from '../../src/api/leases/acquire-all.ts';
 import { LEASE_NUMBERS_MAX } from '../../src/api/leases/service.ts';
 import { testCell, type TestCell } from '../../src/api/testing.ts';
@@ -23,6 +23,7 @@ import {
   ALL_RULES,
   CLAIMS_MAX,
   deriveTiming,
+  encodeLeaseRecord,
   INTEGER_MAX,
   INTERVAL_LIMITS,
   MEMBER_LIMITS,
@@ -32,8 +33,10 @@ import {
   NO_WATCH,
   QuorumMessage,
   RATE_ERROR_PPM_MAX,
+  READERS_MAX,
   REFUSED,
   shortestTermUs,
+  SYNC_BYTES_MAX,
   WATCH,
   WATCHES_MAX,
   type QuorumStep,
@@ -55,6 +58,7 @@ import {
   spanUs,
 } from '../../src/kernel/index.ts';
 import { DataDir, KeepAlive, ROOM_BYTES } from '../../src/runtime/index.ts';
+import { MemorySpace, MemoryStore } from '../../src/store/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { MEMBER_IDS_BYTES_MAX, MEMBERS_MAX, SECRET_BYTES_MIN, TCP_LIMITS, type TcpLimits } from '../../src/transport/index.ts';
 import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
@@ -219,6 +223,31 @@ const LIMITS: Record<string, Limit> = {
     standard: 'all',
     async cross() {
       for (const replication of [0, 2, 0.5]) await refused(join1({ replication }), 'TENURE_BAD_ARGUMENT');
+    },
+  },
+  'readers of one name, on a store that can compare and set': {
+    value: String(READERS_MAX),
+    standard: '',
+    async cross() {
+      const store = new MemoryStore(new MemorySpace());
+      await using storage = await openStorage(store);
+      const row = { owner: incarnation(7), seq: 1, token: 1, termUs: 1_000_000 };
+      const readers = Array.from({ length: READERS_MAX }, (_, lease) => ({ ...row, lease }));
+      const record = { ...row, lease: 1, meta: null, isHeld: true, isGrounded: true, mode: 'shared', readers } as const;
+      await store.write('full', encodeLeaseRecord('full', record));
+      await refused(storage.acquire('full', { mode: 'shared', wait: '100ms' }), 'TENURE_LIMIT');
+      await store.write('nearly', encodeLeaseRecord('nearly', { ...record, readers: readers.slice(1) }));
+      expect((await storage.acquire('nearly', { mode: 'shared' })).valid).toBe(true);
+    },
+  },
+  'data under a lease (lease.sync)': {
+    value: `${SYNC_BYTES_MAX} bytes`,
+    standard: '',
+    async cross() {
+      await using storage = await openStorage(new MemoryStore(new MemorySpace()));
+      const lease = await storage.acquire('data');
+      await refused(lease.sync(new Uint8Array(SYNC_BYTES_MAX + 1)), 'TENURE_BAD_ARGUMENT');
+      await lease.sync(new Uint8Array(SYNC_BYTES_MAX));
     },
   },
   'names of one acquireAll': {

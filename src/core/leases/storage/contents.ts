@@ -159,7 +159,10 @@ function moreOf(opened: OpenedRecord, more: number): Pick<LeaseRecord, 'meta' | 
   const tail = content?.rest ?? new Uint8Array(0);
   if (content === null || tail.length < metaBytes || (keptCount === 0 && tail.length > metaBytes)) return null;
   const rows = Array.from({ length: rowCount }, (_, row): ReaderRow => {
-    const [owner = 0, lease = 0, seq = 0, token = 0, termUs = 0] = content.numbers.slice(9 + ROW_NUMBERS * row);
+    const [owner = 0, lease = 0, seq = 0, token = 0, termUs = 0] = content.numbers.slice(
+      9 + ROW_NUMBERS * row,
+      9 + ROW_NUMBERS * (row + 1),
+    );
     return { owner: owner as Incarnation, lease, seq, token, termUs };
   });
   const [owner = 0, lease = 0, seq = 0, token = 0] = content.numbers.slice(9 + ROW_NUMBERS * rowCount);
