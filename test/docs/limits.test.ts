@@ -23,7 +23,6 @@ import {
   ALL_RULES,
   CLAIMS_MAX,
   deriveTiming,
-  encodeLeaseRecord,
   INTEGER_MAX,
   INTERVAL_LIMITS,
   MEMBER_LIMITS,
@@ -33,16 +32,15 @@ import {
   NO_WATCH,
   QuorumMessage,
   RATE_ERROR_PPM_MAX,
-  READERS_MAX,
   REFUSED,
   shortestTermUs,
-  SYNC_BYTES_MAX,
   WATCH,
   WATCHES_MAX,
   type QuorumStep,
 } from '../../src/core/index.ts';
 import { NameTable } from '../../src/core/tables/index.ts';
 import { LEASES_IN_ALL } from '../../src/core/leases/quorum/lease-room.ts';
+import { encodeLeaseRecord, READERS_MAX, SYNC_BYTES_MAX } from '../../src/core/leases/storage/index.ts';
 import { internText } from '../../src/core/leases/snapshots.ts';
 import { Votes } from '../../src/core/leases/quorum/votes.ts';
 import { WaitingRoom } from '../../src/core/leases/quorum/waiting-room.ts';
@@ -58,7 +56,7 @@ import {
   spanUs,
 } from '../../src/kernel/index.ts';
 import { DataDir, KeepAlive, ROOM_BYTES } from '../../src/runtime/index.ts';
-import { MemorySpace, MemoryStore } from '../../src/store/index.ts';
+import { openStore } from '../../src/store/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { MEMBER_IDS_BYTES_MAX, MEMBERS_MAX, SECRET_BYTES_MIN, TCP_LIMITS, type TcpLimits } from '../../src/transport/index.ts';
 import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
@@ -229,21 +227,19 @@ const LIMITS: Record<string, Limit> = {
     value: String(READERS_MAX),
     standard: '',
     async cross() {
-      const store = new MemoryStore(new MemorySpace());
-      await using storage = await openStorage(store);
-      const row = { owner: incarnation(7), lease: 1, seq: 1, token: 1, termUs: 1_000_000 };
-      const readers = Array.from({ length: READERS_MAX }, (_, lease) => ({ ...row, lease }));
-      await store.write('full', encodeLeaseRecord('full', { ...row, meta: null, isHeld: true, isGrounded: true, readers }));
-      await refused(storage.acquire('full', { mode: 'shared', wait: '100ms' }), 'TENURE_LIMIT');
+      await using storage = await openStorage('memory:limits');
+      const row = { owner: incarnation(7), lease: 1, seq: 1, token: 1, termUs: 1_000_000, meta: null, isHeld: true, isGrounded: true };
+      const record = { ...row, readers: Array.from({ length: READERS_MAX }, (_, lease) => ({ ...row, lease })) };
+      await (await openStore('memory:limits')).write('full', encodeLeaseRecord('full', record));
+      await refused(storage.tryAcquire('full', { mode: 'shared' }), 'TENURE_LIMIT');
     },
   },
   'data under a lease (lease.sync)': {
     value: `${SYNC_BYTES_MAX} bytes`,
     standard: '',
     async cross() {
-      await using storage = await openStorage(new MemoryStore(new MemorySpace()));
-      const lease = await storage.acquire('data');
-      await refused(lease.sync(new Uint8Array(SYNC_BYTES_MAX + 1)), 'TENURE_BAD_ARGUMENT');
+      await using storage = await openStorage('memory:');
+      await refused((await storage.acquire('data')).sync(new Uint8Array(SYNC_BYTES_MAX + 1)), 'TENURE_BAD_ARGUMENT');
     },
   },
   'names of one acquireAll': {
