@@ -3,7 +3,8 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openStorage, type LeaseStorage } from '../../src/api/index.ts';
-import { spanUs } from '../../src/kernel/index.ts';
+import { StoreDecisions } from '../../src/api/storage/decisions.ts';
+import { spanUs, TenureError } from '../../src/kernel/index.ts';
 import { initParameters, openStore } from '../../src/store/index.ts';
 import { storeDirectory } from './storage-places.ts';
 
@@ -79,4 +80,23 @@ test('what cannot be decided is refused, and what is not decided in time says so
   await expect(storage.decide('key', 'value', { wait: '300ms' })).rejects.toMatchObject({ code: 'TENURE_WAIT_TIMEOUT' });
   const reason = new Error('enough');
   await expect(storage.decide('key', 'value', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test('a process that cannot have the lease of the leader rests between two tries, and says what keeps it from leading', async () => {
+  const url = await setUp(`file://${folder()}?swap=off`);
+  const store = await openStore(url);
+  cleanUps.push(() => store.close());
+  const damaged = new TenureError('TENURE_STORE_CORRUPT', 'the record of the lease is damaged');
+  let tries = 0;
+  const acquire = async (): Promise<never> => {
+    tries++;
+    return await Promise.reject(damaged);
+  };
+  const decisions = new StoreDecisions({ store, acquire });
+  cleanUps.push(() => decisions.close());
+  const late = await decisions.decide('key', 'value', { wait: '300ms' }).catch((error: unknown) => error);
+  expect(late).toMatchObject({ code: 'TENURE_WAIT_TIMEOUT', message: expect.stringContaining(damaged.message), cause: damaged });
+  expect(tries).toBeGreaterThan(0);
+  // Without a rest there are thousands; a busy machine has fewer of both.
+  expect(tries).toBeLessThan(10);
 });

@@ -1,4 +1,5 @@
 /** `storage.decide`: one decided value for a key, for ever. Whoever holds a lease on the store leads; the lease makes it live, never safe. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkName, checkOptions, parseDuration, TenureError, type Duration, type OptionTable } from '../../kernel/index.ts';
 import { deciderOn, VALUE_BYTES_MAX, type Decider, type Store } from '../../store/index.ts';
 import type { Lease } from '../leases/lease.ts';
@@ -16,6 +17,8 @@ const DECIDE_OPTIONS: OptionTable<DecideOptions> = { wait: 'any', signal: 'signa
 
 /** The lease of the process that decides. */
 const LEADER_LEASE = 'tenure/decisions';
+/** After the lease could not be had: what keeps it from being had, a damaged record perhaps, does not go away in less. */
+const REST_MS = 250;
 /** No timer is longer. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
@@ -31,6 +34,8 @@ export class StoreDecisions {
   /** StoreDecisions that are waited for, and what ends the campaign when there are none. */
   #underWay = 0;
   #campaign: AbortController | null = null;
+  /** Why this process could not have the lease when it last asked for it. */
+  #hindrance: TenureError | null = null;
 
   constructor(ground: DecisionGround) {
     this.#ground = ground;
@@ -52,12 +57,19 @@ export class StoreDecisions {
       return await decider.decide(key, bytes, { signal: either, timeoutMs: WAIT_MS_MAX });
     } catch (error) {
       if (!limit.aborted || signal?.aborted === true || this.#ending.signal.aborted) throw error;
-      throw new TenureError('TENURE_WAIT_TIMEOUT', `'${key}' was not decided in time; ask again: what was proposed may be decided yet`, {
-        key,
-      });
+      throw this.#late(key);
     } finally {
       this.#end();
     }
+  }
+
+  #late(key: string): TenureError {
+    const hindrance = this.#hindrance;
+    const why = hindrance === null ? '' : ` (this process could not lead: ${hindrance.message})`;
+    const message = `'${key}' was not decided in time; ask again: what was proposed may be decided yet${why}`;
+    const late = new TenureError('TENURE_WAIT_TIMEOUT', message, { key });
+    if (hindrance !== null) late.cause = hindrance;
+    return late;
   }
 
   close(): void {
@@ -85,6 +97,7 @@ export class StoreDecisions {
     while (!over.aborted) {
       try {
         const lease = await this.#ground.acquire(LEADER_LEASE, { signal: over });
+        this.#hindrance = null;
         decider.lead(true);
         await new Promise<void>((resolve) => {
           onAbort(lease.signal, () => resolve());
@@ -94,8 +107,18 @@ export class StoreDecisions {
         await lease.release();
       } catch (error) {
         // A store that does not answer is no reason to give up: whoever waits for the decision says when.
-        if (!over.aborted && error instanceof TenureError && error.code === 'TENURE_CLOSED') return;
+        if (over.aborted || !(error instanceof TenureError) || error.code === 'TENURE_CLOSED') return;
+        this.#hindrance = error;
+        await rest(over);
       }
     }
+  }
+}
+
+async function rest(over: AbortSignal): Promise<void> {
+  try {
+    await sleep(REST_MS, undefined, { signal: over, ref: false });
+  } catch {
+    // It is over.
   }
 }
