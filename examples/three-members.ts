@@ -1,11 +1,13 @@
 /** Three members of a cell on this machine, so that the examples run by themselves. In real life each is a process of its own. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { joinCell, type ConnectOptions } from 'tenure';
+import { joinCell, type Cell, type ConnectOptions } from 'tenure';
 
 export interface Members {
   /** What clients need to `connect`. */
   readonly options: ConnectOptions;
+  /** The members themselves. */
+  readonly cells: readonly Cell[];
   readonly close: () => Promise<void>;
 }
 
@@ -18,6 +20,7 @@ export async function threeMembers(): Promise<Members> {
   await Promise.all(joined.map((member) => member.ready())); // a member that starts keeps silent for about maxTerm
   return {
     options: cell,
+    cells: joined,
     close: async () => {
       await Promise.all(joined.map((member) => member.close()));
     },

@@ -1,7 +1,7 @@
 /** A process that claims: everything through the public API. */
 import { performance } from 'node:perf_hooks';
 import { connect, observe } from '../../dist/api/index.js';
-import { quantile, serve } from './processes.mjs';
+import { paceOf, serve } from './processes.mjs';
 
 /** @type {import('../../dist/api/index.js').Cell} */
 let cell;
@@ -70,29 +70,14 @@ serve({
   },
 
   /** `atOnce` workers, each claims ranges of its own, one after the other. @param {{ space: string, atOnce: number, size: number, seconds: number }} details */
-  async ranges({ space, atOnce, size, seconds }) {
+  ranges({ space, atOnce, size, seconds }) {
     const claims = cell.claims(space);
-    /** @type {number[]} */
-    const latencies = [];
-    const began = performance.now();
-    const until = began + seconds * 1000;
-    await Promise.all(
-      Array.from({ length: atOnce }, async () => {
-        for (let now = performance.now(); now < until; now = performance.now()) {
-          const from = unclaimed;
-          unclaimed += size;
-          const { ok } = await claims.claim(from, from + size - 1);
-          if (!ok) throw new Error('a range of its own was refused');
-          latencies.push(performance.now() - now);
-        }
-      }),
-    );
-    const tookMs = performance.now() - began;
-    return {
-      perSecond: (latencies.length / tookMs) * 1000,
-      p50Us: quantile(latencies, 0.5) * 1000,
-      p99Us: quantile(latencies, 0.99) * 1000,
-    };
+    return paceOf({ atOnce, seconds }, async () => {
+      const from = unclaimed;
+      unclaimed += size;
+      const { ok } = await claims.claim(from, from + size - 1);
+      if (!ok) throw new Error('a range of its own was refused');
+    });
   },
 
   /** Unique ids, one after the other. @param {{ space: string, seconds: number, how: 'for await' | 'take' }} details */

@@ -1,10 +1,15 @@
-/** Three members with data directories, each a process of its own: killed, brought back, and robbed of its directory. */
+/** Members with data directories, unless told otherwise, each a process of its own: killed, brought back, and robbed of its directory. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts, Part } from './processes.mjs';
 
-const IDS = ['a', 'b', 'c'];
+const IDS = ['a', 'b', 'c', 'd', 'e'];
+
+/**
+ * @typedef {{ maxTerm: number, keepVotes?: boolean, count?: number, inMemory?: boolean, history?: string, profileDir?: string | undefined }} Settings `count`: so many members, 3;
+ * `inMemory`: they have no data directories; `history`: where their histories are to be, below the folder of the cell; `profileDir`: where CPU profiles of the members go
+ */
 
 export class DurableCell {
   /** What a client needs to reach it. @type {{ cell: string, members: Record<string, string>, clientSecret: string }} */
@@ -13,29 +18,40 @@ export class DurableCell {
   secret = 'a secret of members only';
   /** @type {Map<string, Part>} */
   parts = new Map();
+  ids;
   #settings;
 
-  /** @param {{ maxTerm: number, keepVotes: boolean }} settings */
+  /** @param {Settings} settings */
   constructor(settings) {
     this.#settings = settings;
+    this.ids = IDS.slice(0, settings.count ?? 3);
   }
 
-  /** All members are up, and vote. @param {{ maxTerm: number, keepVotes: boolean }} settings */
+  /** All members are up, and vote. @param {Settings} settings */
   static async start(settings) {
     const cell = new DurableCell(settings);
-    const ports = await freePorts(IDS.length);
-    for (const [i, id] of IDS.entries()) cell.reach.members[id] = `127.0.0.1:${ports[i]}`;
-    await Promise.all(IDS.map((id) => cell.up(id)));
+    const ports = await freePorts(cell.ids.length);
+    for (const [i, id] of cell.ids.entries()) cell.reach.members[id] = `127.0.0.1:${ports[i]}`;
+    await Promise.all(cell.ids.map((id) => cell.up(id)));
     await Promise.all([...cell.parts.values()].map((part) => part.ask('ready')));
     return cell;
   }
 
   /** Starts a member, or starts it again. @param {string} id */
   async up(id) {
-    const part = new Part('durable-member.mjs', { args: [id] });
-    this.parts.set(id, part);
     const { folder, secret, reach } = this;
-    await part.ask('join', { ...reach, ...this.#settings, self: id, secret, dataDir: join(folder, id) });
+    const { maxTerm, keepVotes = false, inMemory = false, history, profileDir } = this.#settings;
+    const part = new Part('durable-member.mjs', { args: [id], profileDir });
+    this.parts.set(id, part);
+    const kept = inMemory ? {} : { dataDir: join(folder, id), keepVotes };
+    await part.ask('join', {
+      ...reach,
+      maxTerm,
+      self: id,
+      secret,
+      ...kept,
+      ...(history === undefined ? {} : { history: join(folder, history, '/') }),
+    });
   }
 
   /** As by `kill -9`. @param {string} id @param {boolean} isRobbed whether its directory is deleted */

@@ -10,6 +10,9 @@ serve({
     cell = await joinCell(options);
   },
   ready: () => cell.ready(),
+  /** This member takes its full part in broadcast. */
+  logReady: () => cell.broadcast().ready(),
+  close: () => cell.close(),
   /** How far its disk for claims is, and those of the others. */
   disks: async () => (await cell.status()).map(({ id, claims }) => ({ id, claims })),
   cpuUs() {

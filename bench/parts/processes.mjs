@@ -5,6 +5,7 @@
 import { fork } from 'node:child_process';
 import { createServer } from 'node:net';
 import { loadavg } from 'node:os';
+import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 /** One started process; questions are answered in the order they were put. */
@@ -134,6 +135,28 @@ export function quantile(values, part) {
 /** @param {readonly number[]} values */
 export function median(values) {
   return quantile(values, 0.5);
+}
+
+/**
+ * `atOnce` workers, each does one thing after the other: how many a second, and how long each takes.
+ * @param {{ atOnce: number, seconds: number }} details
+ * @param {() => Promise<unknown>} act
+ */
+export async function paceOf({ atOnce, seconds }, act) {
+  /** @type {number[]} */
+  const latencies = [];
+  const began = performance.now();
+  const until = began + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (let now = performance.now(); now < until; now = performance.now()) {
+        await act();
+        latencies.push(performance.now() - now);
+      }
+    }),
+  );
+  const tookMs = performance.now() - began;
+  return { perSecond: (latencies.length / tookMs) * 1000, p50Us: quantile(latencies, 0.5) * 1000, p99Us: quantile(latencies, 0.99) * 1000 };
 }
 
 /** How busy the machine was besides: figures of a busy machine are worth less. */

@@ -1,5 +1,8 @@
 /** The public face of the package. What is exported here, and of which members, is listed in `test/api/surface.txt`. */
 export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
+export { joinBroadcast, type JoinBroadcastOptions, type JoinedLog } from './broadcast/join.ts';
+export type { BroadcastLog, PublishOptions, ReadOptions, StateSnapshot } from './broadcast/log.ts';
+export type { LogMessage } from './broadcast/log-message.ts';
 export type { Cell } from './cell/cell.ts';
 export { connect, joinCell } from './cell/join.ts';
 export type { MemberStatus } from './cell/member-calls.ts';

@@ -13,6 +13,8 @@ export const EXIT = {
   /** A campaign never reached something that must happen sometimes, or a search ended before it had seen everything. */
   unreached: 3,
   usage: 64,
+  /** What is asked for was there once, and is not kept any more. */
+  gone: 66,
   /** No majority of the members can be reached, or too many keep silent. */
   noQuorum: 69,
   internal: 70,
@@ -65,6 +67,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_MISSING_PACKAGE: EXIT.badConfig,
   TENURE_NOT_BEGUN: EXIT.noQuorum,
   TENURE_NO_QUORUM: EXIT.noQuorum,
+  TENURE_POSITION_GONE: EXIT.gone,
   TENURE_REPLACED: EXIT.badConfig,
   TENURE_SHORT_TERM: EXIT.badConfig,
   TENURE_SILENT: EXIT.noQuorum,
@@ -78,6 +81,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_STORE_REPLACED: EXIT.badConfig,
   TENURE_STORE_UNFIT: EXIT.badConfig,
   TENURE_STORE_UNREACHABLE: EXIT.noQuorum,
+  TENURE_UNCERTAIN: EXIT.noQuorum,
   TENURE_UNKNOWN_MEMBER: EXIT.badConfig,
   TENURE_UNSUPPORTED: EXIT.badConfig,
   TENURE_UNREACHABLE: EXIT.noQuorum,

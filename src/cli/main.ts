@@ -35,9 +35,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'decide a value once and for ever, in a store',
     load: async () => (await import('./commands/decide.ts')).decideCommand,
   },
+  publish: {
+    summary: 'publish messages that all read in one order',
+    load: async () => (await import('./commands/publish.ts')).publishCommand,
+  },
+  tail: { summary: 'print the messages of a log, in their order', load: async () => (await import('./commands/tail.ts')).tailCommand },
   status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
   bootstrap: {
-    summary: 'begin a brand-new cell, or its claims',
+    summary: 'begin a brand-new cell, its claims, or its logs',
     load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,
   },
   store: { summary: 'set up, examine, repair and clear a store', load: async () => (await import('./commands/store.ts')).storeCommand },
@@ -68,7 +73,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 };
 
 /** Commands that go on until they are told to stop. */
-const ENDLESS: ReadonlySet<string> = new Set(['run', 'serve', 'acquire', 'elect', 'watch', 'demo']);
+const ENDLESS: ReadonlySet<string> = new Set(['run', 'serve', 'acquire', 'elect', 'watch', 'tail', 'demo']);
 let isEndless = false;
 
 /** The second is what later writes say of a pipe whose first failed. */

@@ -5,6 +5,7 @@ import {
   BROADCAST_OWN_LANE,
   type BroadcastMessage,
   type BroadcastOwnMessage,
+  type BroadcastStanding,
   type FastCtMessage,
   type LogPiece,
   CONSENSUS_LANE,
@@ -38,7 +39,20 @@ const KINDS = [
   'begun',
   'renew',
   'renewed',
+  'survey',
+  'surveyed',
 ] as const satisfies readonly BroadcastOwnMessage['kind'][];
+/** In this order for ever. */
+const STANDINGS = [
+  'reading',
+  'blank',
+  'asking',
+  'abstaining',
+  'behind',
+  'ready',
+  'failed',
+  'silent',
+] as const satisfies readonly BroadcastStanding[];
 /** More pieces than a frame has. */
 const PIECES_MAX = 65_536;
 
@@ -58,6 +72,11 @@ const ownCodec: Codec<BroadcastOwnMessage> = {
     return input.failed ? null : message;
   },
 };
+
+/** Whether the message that begins here is a mere question how a member stands. */
+export function isSurvey(bytes: Uint8Array, start: number): boolean {
+  return bytes[start] === BROADCAST_OWN_LANE && bytes[start + 1] === KINDS.indexOf('survey');
+}
 
 /** A codec of its own for each side: it hands out the same record every time. Messages of consensus have their epoch behind the lane. */
 export function broadcastCodec(): Codec<BroadcastMessage> {
@@ -89,7 +108,12 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
     case 'published':
       return writeNumbers([message.origin, message.first, message.count, message.position], out);
     case 'look':
+    case 'survey':
       return;
+    case 'surveyed':
+      out.u8(STANDINGS.indexOf(message.standing));
+      writeNumbers([message.epoch, message.first, message.last], out);
+      return writeMembers(message.without, out);
     case 'end':
       return writeNumbers([message.first, message.last], out);
     case 'read':
@@ -99,7 +123,7 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
     case 'forget':
       return out.u53(message.reader);
     case 'page':
-      writeNumbers([message.reader, message.after, message.upTo], out);
+      writeNumbers([message.reader, message.after, message.upTo, message.epoch], out);
       return writePieces(message.pieces, out);
     case 'gone':
       return writeNumbers([message.reader, message.after, message.first], out);
@@ -109,9 +133,11 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
       writeNumbers([message.after, message.first], out);
       return writePieces(message.pieces, out);
     case 'fetch':
-      return writeNumbers([message.after, message.position, message.at], out);
+      writeNumbers([message.after, message.position, message.at], out);
+      return writeBytes(message.name, out);
     case 'part':
       writeNumbers([message.position, message.at, message.size], out);
+      writeBytes(message.name, out);
       return writeBytes(message.bytes, out);
     case 'epoch':
       return out.u53(message.epoch);
@@ -146,18 +172,39 @@ const READERS: { readonly [K in Kind]: (input: ByteReader) => Of<K> } = {
     position: input.u53(),
   }),
   look: () => ({ kind: 'look' }),
+  survey: () => ({ kind: 'survey' }),
+  surveyed: (input) => {
+    const standing = STANDINGS[input.u8()];
+    if (standing === undefined) input.failed = true;
+    const [epoch, first, last] = [input.u53(), input.u53(), input.u53()];
+    return { kind: 'surveyed', standing: standing ?? 'failed', epoch, first, last, without: readMembers(input) };
+  },
   end: (input) => ({ kind: 'end', first: input.u53(), last: input.u53() }),
   read: (input) => {
     const [reader, after, bytesMax] = [input.u53(), input.u53(), input.u53()];
     return { kind: 'read', reader, after, bytesMax, name: input.u8() === 1 ? readBytes(input) : null };
   },
   forget: (input) => ({ kind: 'forget', reader: input.u53() }),
-  page: (input) => ({ kind: 'page', reader: input.u53(), after: input.u53(), upTo: input.u53(), pieces: readPieces(input) }),
+  page: (input) => ({
+    kind: 'page',
+    reader: input.u53(),
+    after: input.u53(),
+    upTo: input.u53(),
+    epoch: input.u53(),
+    pieces: readPieces(input),
+  }),
   gone: (input) => ({ kind: 'gone', reader: input.u53(), after: input.u53(), first: input.u53() }),
   copy: (input) => ({ kind: 'copy', after: input.u53() }),
   copied: (input) => ({ kind: 'copied', after: input.u53(), first: input.u53(), pieces: readPieces(input) }),
-  fetch: (input) => ({ kind: 'fetch', after: input.u53(), position: input.u53(), at: input.u53() }),
-  part: (input) => ({ kind: 'part', position: input.u53(), at: input.u53(), size: input.u53(), bytes: readBytes(input) }),
+  fetch: (input) => ({ kind: 'fetch', after: input.u53(), position: input.u53(), at: input.u53(), name: readBytes(input) }),
+  part: (input) => ({
+    kind: 'part',
+    position: input.u53(),
+    at: input.u53(),
+    size: input.u53(),
+    name: readBytes(input),
+    bytes: readBytes(input),
+  }),
   epoch: (input) => ({ kind: 'epoch', epoch: input.u53() }),
   found: (input) => ({ kind: 'found', act: input.u53() }),
   founded: (input) => ({

@@ -63,6 +63,7 @@ import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
 import { IntervalCell } from '../core/intervals/cell.ts';
 import { TcpCell } from '../transport/cell.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
+import { LOG_LIMITS } from './log-limits.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 import { heldUntil } from '../support/lease-view.ts';
 
@@ -308,6 +309,7 @@ const LIMITS: Record<string, Limit> = {
       expect(() => claims.ids({ blockMax: 0 })).toThrow(coded('TENURE_BAD_INTERVAL'));
     },
   },
+  ...LOG_LIMITS,
   'leases and questions of a process, from its start on': {
     value: String(LEASE_NUMBERS_MAX),
     standard: '',

@@ -20,6 +20,7 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
   ),
   'volume-owners.ts':
     /^first owns the volume with number 1\nfirst writes under a light lease: true\nsecond owns the volume with number 2\nsecond writes: true\nfirst writes again: false\n$/,
+  'feature-flags.ts': /^1 of 2 switched it on\nall replicas agree\n$/,
   'fenced-write.ts': /^the new holder writes: true\nthe old holder writes: false\nbalance 100\n$/,
   'worker-ids.ts': /^four ids, all different\n$/,
   'transfer.ts': /^alice 80, bob 120\n$/,

@@ -9,6 +9,7 @@ import {
   CONSENSUS_LANE,
   type BroadcastMessage,
   type BroadcastOwnMessage,
+  type BroadcastStanding,
 } from '../../src/core/index.ts';
 import { broadcastCodec, ByteReader, ByteWriter } from '../../src/wire/index.ts';
 
@@ -26,12 +27,12 @@ const own: fc.Arbitrary<BroadcastOwnMessage> = fc.oneof(
   fc.record({ kind: kind('end'), first: count, last: count }),
   fc.record({ kind: kind('read'), reader: count, after: count, bytesMax: count, name: fc.option(bytes) }),
   fc.record({ kind: kind('forget'), reader: count }),
-  fc.record({ kind: kind('page'), reader: count, after: count, upTo: count, pieces }),
+  fc.record({ kind: kind('page'), reader: count, after: count, upTo: count, epoch: count, pieces }),
   fc.record({ kind: kind('gone'), reader: count, after: count, first: count }),
   fc.record({ kind: kind('copy'), after: count }),
   fc.record({ kind: kind('copied'), after: count, first: count, pieces }),
-  fc.record({ kind: kind('fetch'), after: count, position: count, at: count }),
-  fc.record({ kind: kind('part'), position: count, at: count, size: count, bytes }),
+  fc.record({ kind: kind('fetch'), name: bytes, after: count, position: count, at: count }),
+  fc.record({ kind: kind('part'), name: bytes, position: count, at: count, size: count, bytes }),
   fc.record({ kind: kind('epoch'), epoch: count }),
   fc.record({ kind: kind('found'), act: count }),
   fc.record({ kind: kind('founded'), act: count, life, epoch: count, logged: count, position: count, decided: count, votesFrom: count }),
@@ -39,6 +40,15 @@ const own: fc.Arbitrary<BroadcastOwnMessage> = fc.oneof(
   fc.record({ kind: kind('begun'), act: count, epoch: count }),
   fc.record({ kind: kind('renew'), waitUs: count }),
   fc.record({ kind: kind('renewed'), ok: fc.boolean(), epoch: count, absent: members, barred: members }),
+  fc.record({ kind: kind('survey') }),
+  fc.record({
+    kind: kind('surveyed'),
+    standing: fc.constantFrom<BroadcastStanding[]>('reading', 'blank', 'asking', 'abstaining', 'behind', 'ready', 'failed', 'silent'),
+    epoch: count,
+    first: count,
+    last: count,
+    without: members,
+  }),
 );
 const inner = fc.record({ kind: fc.constant('newestimate' as const), instance: count, round: count, value: bytes });
 const message: fc.Arbitrary<BroadcastMessage> = fc.oneof(

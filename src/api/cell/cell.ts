@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { checkOptions, parseDuration, TenureError } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
+import { BroadcastLog, MAIN_LOG } from '../broadcast/log.ts';
 import { ClaimSpace } from '../claims/claim-space.ts';
 import { Election, type ElectionOptions } from '../elections/election.ts';
 import { CLOSE_OPTIONS, optionsBefore, type CloseOptions, type LeaseClient, type Work, type WorkUnderAll } from '../leases/client.ts';
@@ -13,11 +14,19 @@ import type { CellCounters } from '../observing/counters.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
-import { beginClaims, BOOTSTRAP_OPTIONS, claimDisks, withDisks, type BootstrapOptions } from './claim-calls.ts';
 import type { MemberReach } from './clock-skew.ts';
 import { closed } from './failures.ts';
 import type { MemberStatus } from './member-calls.ts';
 import type { CellNode } from './node.ts';
+import {
+  beginBroadcast,
+  beginClaims,
+  serviceStandings,
+  withServices,
+  BOOTSTRAP_OPTIONS,
+  type BootstrapOptions,
+  type CellPart,
+} from './service-calls.ts';
 import type { CellEvents, CellState } from './state.ts';
 
 /** What does the work behind a cell, for services that are mounted on it, and for Tenure's own tests. */
@@ -72,36 +81,45 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   /** Asks every member how it stands. Where the engine has no such question, tells who is connected. */
   async status(): Promise<MemberStatus[]> {
     const run = this.#node.open();
-    const disks = claimDisks(this.#node);
-    if (run.engine.can.status) return withDisks(await this.#node.alive.during(run.calls.status()), await disks);
+    const services = serviceStandings(this.#node);
+    if (run.engine.can.status) return withServices(await this.#node.alive.during(run.calls.status()), await services);
     const connections = run.calls.connections((member) => ({
       incarnation: this.#node.lifeOf(member),
       silentForUs: this.#node.isSelf(member) ? run.silentForUs() : null,
     }));
-    return withDisks(connections, await disks);
+    return withServices(connections, await services);
   }
 
   /**
-   * Begins a brand-new cell: ends the silence of its members at once, and begins its claims if every member can keep them. Every member must be present and silent,
+   * Begins a brand-new cell: ends the silence of its members at once, begins broadcast, and claims if every member can keep them. Every member must be present and silent,
    * and nobody may have used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise. With
-   * `only: 'claims'` it begins the claims of a cell whose leases are in use; the disk of every member must be blank.
+   * `only: 'claims'` it begins the claims of a cell whose leases are in use; the disk of every member must be blank. With `only: 'broadcast'` it begins broadcast, also anew
+   * where so many members have lost their memory that it stands still: what only those knew is lost.
    */
   async bootstrap(options: BootstrapOptions = {}): Promise<void> {
     const { signal, only } = checkOptions('bootstrap', options, BOOTSTRAP_OPTIONS);
     const { calls, engine } = this.#node.open();
-    if (only !== 'claims' && !engine.can.bootstrap)
+    const begins = (part: CellPart): boolean => only === undefined || only === part;
+    if (begins('leases') && !engine.can.bootstrap)
       throw unsupportedByEngine(engine, 'bootstrap', 'ends no silence early', 'wait until it is over');
     if (!this.#node.mayBootstrap) {
       throw new TenureError('TENURE_BOOTSTRAP_REFUSED', "a client needs the members' secret to bootstrap: connect with it as `secret`");
     }
-    if (only !== 'claims') await this.#node.alive.during(calls.bootstrap(signal));
-    if (only !== 'leases') await beginClaims(this.#node, only === 'claims', signal);
+    if (begins('leases')) await this.#node.alive.during(calls.bootstrap(signal));
+    if (begins('claims')) await beginClaims(this.#node, only === 'claims', signal);
+    if (begins('broadcast')) await beginBroadcast(this.#node, only === 'broadcast', signal);
   }
 
   /** The integers of a space, to claim some of them for ever. Throws TENURE_BAD_NAME. */
   claims(space: string): ClaimSpace {
     if (!this.#node.isOpen) throw closed();
     return new ClaimSpace(space, this.#node.services, this.#node.alive);
+  }
+
+  /** A log of the cell: messages that every process reads in the same order. Throws TENURE_BAD_NAME. */
+  broadcast(name: string = MAIN_LOG): BroadcastLog {
+    if (!this.#node.isOpen) throw closed();
+    return new BroadcastLog(name, this.#node.services, this.#node.alive);
   }
 
   acquire(name: string, options?: AcquireOptions): Promise<Lease> {

@@ -11,7 +11,7 @@ import { makeEngine } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import { Observer } from '../observing/observer.ts';
-import { SERVICES } from '../services/index.ts';
+import { SERVICES, servicesWith } from '../services/index.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { ServiceKind } from '../services/service.ts';
 import { statedServices } from '../services/services.ts';
@@ -25,8 +25,9 @@ import type { CellSurroundings, Kept } from './surroundings.ts';
 const TIMEOUT_MS_MAX = 2 ** 30;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
-export function joinCell(options: JoinOptions): Promise<Cell> {
-  return joinWith(options, SERVICES);
+export async function joinCell(options: JoinOptions): Promise<Cell> {
+  const { consensus } = options;
+  return joinWith(options, consensus === undefined ? SERVICES : servicesWith(consensus));
 }
 
 /** The same with services of the caller's own: Tenure's tests bring some. */

@@ -2,6 +2,7 @@
 import type { DiskStanding, LeaseEvent, MemberStanding, PeerPace, Timing } from '../../core/index.ts';
 import { nodeId, TenureError } from '../../kernel/index.ts';
 import type { Transport } from '../../transport/index.ts';
+import type { MemberLog } from '../broadcast/group-news.ts';
 import { atCaller } from '../call-stacks.ts';
 import type { LeaseDriver } from '../leases/engine.ts';
 import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
@@ -24,10 +25,12 @@ export interface MemberStatus {
   readonly incarnation: number | null;
   /** How far the disk is that it answers claims from; null if it has none, or did not say. */
   readonly claims: DiskStanding | null;
+  /** How far it is in broadcast; null if nobody has used that yet, or it did not say. */
+  readonly broadcast: MemberLog | null;
 }
 
 /** What leases alone tell of a member. */
-type LeaseStatus = Omit<MemberStatus, 'claims'>;
+export type StatusOfLeases = Omit<MemberStatus, 'claims' | 'broadcast'>;
 
 /** What is known of a member besides its connection. */
 interface Known {
@@ -75,7 +78,7 @@ export class MemberCalls {
     return this.#calls.size > 0;
   }
 
-  async status(): Promise<LeaseStatus[]> {
+  async status(): Promise<StatusOfLeases[]> {
     const answer = await this.#ask('status', STATUS_ATTEMPTS * this.#ground.timing.attemptUs, undefined);
     const standings = answer.kind === 'status-told' ? answer.members : [];
     return this.connections((member) => {
@@ -88,7 +91,7 @@ export class MemberCalls {
   }
 
   /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
-  connections(known: (member: number) => Known): LeaseStatus[] {
+  connections(known: (member: number) => Known): StatusOfLeases[] {
     return this.#ground.memberIds.map((id, member) => {
       const { incarnation, silentForUs, isNoting = false } = known(member);
       const stats = this.#ground.transport.peerStats(nodeId(member));

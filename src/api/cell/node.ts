@@ -63,7 +63,7 @@ export class CellNode {
     const { memberIds, self, incarnation, surroundings } = options;
     this.#options = options;
     this.#observer = options.observer ?? new Observer({ cell: '', node: memberIds[self] ?? `client-${incarnation}`, incarnation });
-    this.#peers = new Peers(memberIds);
+    this.#peers = new Peers(memberIds, self);
     this.#health = this.isMember && surroundings.restarted ? SILENT : WELL;
     this.#observer.watchOver(() => ({
       state: this.#state,

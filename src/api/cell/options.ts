@@ -1,6 +1,6 @@
 /** What `joinCell` and `connect` are told, and what holds where they are not. */
 import type { Duration, OptionTable } from '../../kernel/index.ts';
-import type { SuccessionMode } from '../../core/index.ts';
+import type { BroadcastConsensus, SuccessionMode } from '../../core/index.ts';
 import type { Secret } from '../../transport/index.ts';
 import type { EngineOptions } from '../engines/index.ts';
 import type { HistoryOptions } from '../observing/history-file.ts';
@@ -49,6 +49,8 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
    * a majority to be up. For platforms that may run two processes of one member at once.
    */
   readonly succession?: SuccessionMode;
+  /** Which consensus orders what is broadcast, the same for all members: 'fast-ct'. */
+  readonly consensus?: BroadcastConsensus;
   /** A directory of this member alone. It keeps tokens rising across restarts; needs the package `lmdb`. */
   readonly dataDir?: string;
   /** Keeps every vote in `dataDir` as well, before it is given: a restart then need not be silent. Costs a disk write for each new lease. */
@@ -75,6 +77,7 @@ export const JOIN_OPTIONS: OptionTable<JoinOptions> = {
   rateError: 'number',
   replication: 'any',
   succession: 'any',
+  consensus: 'any',
   dataDir: 'any',
   keepVotes: 'boolean',
 };

@@ -6,13 +6,16 @@ import { VERSION_OF_MODES } from '../../wire/index.ts';
 
 export class Peers {
   readonly #memberIds: readonly string[];
+  /** Among members, each has proved the members' secret to the other. */
+  readonly #isAmongMembers: boolean;
   readonly #senders = new Map<number, Sender>();
   /** What clients that dialled in call themselves. */
   readonly #clientNames = new Map<number, string>();
   readonly #plain = new Set<number>();
 
-  constructor(memberIds: readonly string[]) {
+  constructor(memberIds: readonly string[], self: number) {
     this.#memberIds = memberIds;
+    this.#isAmongMembers = this.isMember(self);
   }
 
   isMember(peer: number): boolean {
@@ -40,7 +43,7 @@ export class Peers {
   add(peer: NodeId, { id, incarnation, version, isAdmin = false }: PeerInfo): void {
     if (version < VERSION_OF_MODES) this.#plain.add(peer);
     else this.#plain.delete(peer);
-    this.#senders.set(peer, { node: peer, incarnation, isAdmin });
+    this.#senders.set(peer, { node: peer, incarnation, isAdmin: isAdmin || (this.#isAmongMembers && this.isMember(peer)) });
     if (!this.isMember(peer)) this.#clientNames.set(peer, id);
   }
 

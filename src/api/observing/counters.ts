@@ -62,6 +62,14 @@ export interface CellCounters {
   readonly claims: number;
   readonly claimsGranted: number;
   readonly claimsRefused: number;
+  /** Messages given to the members to be published; those that have a position; and those of which that is not known. */
+  readonly publishes: number;
+  readonly published: number;
+  readonly uncertain: number;
+  /** From `publish` to the position. */
+  readonly publishMs: HistogramSnapshot;
+  /** Of a member: the position of the last message that it has delivered. */
+  readonly lastPosition: number;
   /** Right now. */
   readonly held: number;
   readonly waiting: number;

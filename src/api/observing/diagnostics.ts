@@ -4,7 +4,7 @@
  * nobody does, nothing is made to be published.
  */
 import { channel, subscribe, unsubscribe, type Channel } from 'node:diagnostics_channel';
-import type { ClaimRefusal, DiskStanding, RefusalReason } from '../../core/index.ts';
+import type { BroadcastStanding, ClaimRefusal, DiskStanding, RefusalReason } from '../../core/index.ts';
 import type { TenureError } from '../../kernel/index.ts';
 import type { CellState } from '../cell/state.ts';
 
@@ -55,6 +55,12 @@ export interface TenureEvents {
   'tenure:claim:refused': OfClaim & { readonly reason: ClaimRefusal; readonly waitMs: number };
   /** How far the disk is that this member answers claims from. */
   'tenure:claim:disk': Origin & DiskStanding;
+  /** A message of this process is in the log. */
+  'tenure:broadcast:published': Origin & { readonly number: number; readonly position: number; readonly waitMs: number };
+  /** How this member takes part in broadcast. */
+  'tenure:broadcast:standing': Origin & { readonly standing: BroadcastStanding };
+  /** Without these members, which have lost their memory, nothing is decided; none when it goes on. */
+  'tenure:broadcast:stopped': Origin & { readonly without: readonly string[] };
   'tenure:cell:state': Origin & { readonly state: CellState; readonly before: CellState };
   'tenure:cell:peer': Origin & { readonly peer: string; readonly connected: boolean; readonly reason: string | null };
   /** A peer that could not be trusted or understood: at every attempt. */
@@ -87,6 +93,9 @@ export const CHANNELS: { readonly [K in TenureChannel]: Channel } = {
   'tenure:claim:granted': channel('tenure:claim:granted'),
   'tenure:claim:refused': channel('tenure:claim:refused'),
   'tenure:claim:disk': channel('tenure:claim:disk'),
+  'tenure:broadcast:published': channel('tenure:broadcast:published'),
+  'tenure:broadcast:standing': channel('tenure:broadcast:standing'),
+  'tenure:broadcast:stopped': channel('tenure:broadcast:stopped'),
   'tenure:cell:state': channel('tenure:cell:state'),
   'tenure:cell:peer': channel('tenure:cell:peer'),
   'tenure:cell:refused': channel('tenure:cell:refused'),

@@ -6,6 +6,7 @@ import type { ErrorCode, TenureError } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
 import type { MemberReach } from '../cell/clock-skew.ts';
 import type { CellState } from '../cell/state.ts';
+import { BroadcastObserver } from './broadcast-observer.ts';
 import { ClaimObserver } from './claim-observer.ts';
 import type { CellCounters } from './counters.ts';
 import type { openHistory } from './history-file.ts';
@@ -26,6 +27,7 @@ export interface Observed {
 export class Observer {
   readonly leases: LeaseObserver;
   readonly claims: ClaimObserver;
+  readonly broadcasts: BroadcastObserver;
   readonly #outlets: Outlets;
   readonly #peersRefused = new Map<ErrorCode, number>();
   #look: () => Observed = () => NOTHING;
@@ -38,6 +40,12 @@ export class Observer {
     this.#outlets = new Outlets(options, open);
     this.leases = new LeaseObserver(this.#outlets);
     this.claims = new ClaimObserver(this.#outlets);
+    this.broadcasts = new BroadcastObserver(this.#outlets);
+  }
+
+  /** The member's id, or the client's name. */
+  get node(): string {
+    return this.#outlets.origin.node;
   }
 
   /** Whom it observes. */
@@ -138,6 +146,9 @@ export class Observer {
       state,
       ...tally,
       ...this.claims.tally,
+      ...this.broadcasts.tally,
+      publishMs: this.broadcasts.publishMs.snapshot(),
+      lastPosition: this.broadcasts.lastPosition,
       refusals: { ...refusals },
       waitMs: waitMs.snapshot(),
       holdMs: holdMs.snapshot(),

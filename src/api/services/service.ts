@@ -20,6 +20,8 @@ export interface ServiceKind<Service extends RunningService = RunningService> {
   readonly disk: 'needed' | 'used' | 'none';
   /** `asked`: at a member it begins when its process first asks for it, or when a peer speaks of it; until then it costs nothing. */
   readonly begins: 'at once' | 'asked';
+  /** Whether the message that begins here begins the service at a member where it has not begun; every message unless told otherwise. */
+  readonly rouses?: (bytes: Uint8Array, start: number) => boolean;
   /** Clients have it, too: they may ask members, and are answered. */
   readonly isForClients: boolean;
   /** Throws what cannot work. The driver is started by whoever calls this. */
@@ -30,6 +32,8 @@ export interface ServiceKind<Service extends RunningService = RunningService> {
 export interface MountGround {
   /** How it is set: a member's own text; for a client, the one that a majority of the members states alike. */
   readonly text: string;
+  /** What this node is called: a member's id, or a client's name. */
+  readonly node: string;
   /** In the order of their numbers. */
   readonly memberIds: readonly string[];
   /** `diskKept` speaks of the service's own part of the disk. */
@@ -57,6 +61,8 @@ export interface MountGround {
 /** A service that runs on this node. Its calls are its own affair. */
 export interface RunningService {
   readonly driver: ServiceDriver;
+  /** Whether this member takes its full part; one without this always does. */
+  readonly isReady?: boolean;
   /** Whether a call waits for its answer. */
   readonly isAsked: boolean;
   /** It is over: whatever waits is rejected with this, and whatever comes is. Called once. */

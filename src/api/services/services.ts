@@ -55,6 +55,8 @@ interface Mounted {
   readonly service: RunningService;
   /** Why it is over. */
   failure: TenureError | null;
+  /** Why no majority of the members can serve it; undefined until that is looked at, after each that has said something. */
+  objection: TenureError | null | undefined;
 }
 
 /** What a node states in the handshake: a member the services that it has, a client the names of those that it may ask for. */
@@ -104,9 +106,18 @@ export class Services {
     if (this.#over) throw this.#over;
     const mounted = this.#mounted.get(kind.number) ?? this.#mountAsked(kind);
     if (mounted.failure) throw mounted.failure;
-    const objection = this.#objection(mounted);
+    const objection = this.#objectionTo(mounted);
     if (objection) throw objection;
     return mounted.service as Service;
+  }
+
+  /** The same, or null where it would throw. */
+  running<Service extends RunningService>(kind: ServiceKind<Service>): Service | null {
+    try {
+      return this.of(kind);
+    } catch {
+      return null;
+    }
   }
 
   /** The same, once a majority has said how the service is set. */
@@ -120,6 +131,17 @@ export class Services {
       }
       await this.#ground.alive.during(this.#ground.news(signal));
     }
+  }
+
+  /** Whether the service has begun on this node. */
+  isRunning(kind: ServiceKind): boolean {
+    return this.#mounted.has(kind.number);
+  }
+
+  /** Whether every service that has begun on this node takes its full part. */
+  get isReady(): boolean {
+    for (const { service, failure } of this.#mounted.values()) if (!failure && service.isReady === false) return false;
+    return true;
   }
 
   /** Whether every member, as far as is known here, has the service, set as a majority sets it. */
@@ -137,6 +159,7 @@ export class Services {
     this.#told.set(peer, services);
     this.#up.add(peer);
     for (const mounted of this.#mounted.values()) {
+      mounted.objection = undefined;
       if (this.#isAlike(mounted, peer)) {
         mounted.sharing.add(peer);
         if (!mounted.failure) mounted.service.reached?.(peer);
@@ -162,7 +185,8 @@ export class Services {
 
   /** One message of a peer; false if the peer may not send it. It goes to the service it is for, and to no other. */
   receive(from: NodeId, number: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const mounted = this.#mounted.get(number) ?? this.#mountSpokenOf(from, number);
+    const mounted = this.#mounted.get(number) ?? this.#mountSpokenOf(from, number, bytes, start);
+    if (mounted === 'asleep') return true;
     if (mounted === undefined || !mounted.sharing.has(from)) {
       this.#misaddressed(from, number);
       return false;
@@ -223,6 +247,11 @@ export class Services {
     return length - quorumOf(length);
   }
 
+  #objectionTo(mounted: Mounted): TenureError | null {
+    if (mounted.objection === undefined) mounted.objection = this.#objection(mounted);
+    return mounted.objection;
+  }
+
   /** Why no majority of the members can serve it. */
   #objection({ kind, text }: Mounted): TenureError | null {
     const others = this.#statements(kind).filter((stated) => stated.text !== text);
@@ -272,11 +301,12 @@ export class Services {
     return statedServices([kind], 'member', this.#hasDisk).length > 0;
   }
 
-  /** A peer that has the service, set alike, speaks of it: a member begins it then. */
-  #mountSpokenOf(from: NodeId, number: number): Mounted | undefined {
+  /** A peer that has the service, set alike, speaks of it: a member begins it then, unless that is only a question. */
+  #mountSpokenOf(from: NodeId, number: number, bytes: Uint8Array, start: number): Mounted | 'asleep' | undefined {
     const kind = this.#ground.kinds.find((one) => one.number === number);
     if (kind === undefined || this.#over || !this.#isMember(this.#ground.self) || !this.#isHad(kind)) return undefined;
-    return this.#isAlike({ kind, text: kind.text }, from) ? this.#mount(kind, kind.text) : undefined;
+    if (!this.#isAlike({ kind, text: kind.text }, from)) return undefined;
+    return (kind.rouses?.(bytes, start) ?? true) ? this.#mount(kind, kind.text) : 'asleep';
   }
 
   /** Whatever did not begin by itself begins when it is first asked for. */
@@ -305,6 +335,7 @@ export class Services {
     const sharing = new Set<number>();
     const service = kind.run({
       text,
+      node: observer.node,
       memberIds,
       boot: { self: nodeId(self), incarnation, restarted, diskKept: section?.isKept ?? false },
       link: { begin: (to) => (sharing.has(to) ? transport.begin(to, number) : null), end: (to) => transport.end(to) },
@@ -319,7 +350,7 @@ export class Services {
       ailing: failed,
       fail: (error) => this.#fail(mounted, error),
     });
-    const mounted: Mounted = { kind, text, sharing, service, failure: null };
+    const mounted: Mounted = { kind, text, sharing, service, failure: null, objection: undefined };
     this.#mounted.set(number, mounted);
     for (const peer of this.#up) {
       if (this.#isAlike(mounted, peer)) sharing.add(peer);

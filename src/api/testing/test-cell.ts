@@ -24,6 +24,7 @@ import { makeEngine, type EngineOptions } from '../engines/index.ts';
 import { termOptions } from '../engines/terms.ts';
 import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
+import { Observer } from '../observing/observer.ts';
 import { SERVICES } from '../services/index.ts';
 import { statedServices } from '../services/services.ts';
 import { VirtualDisk } from './virtual-disk.ts';
@@ -231,7 +232,8 @@ export class TestCell {
     const stated = statedServices(services, role, kept !== undefined);
     const transport = this.#hub.transport({ role, id, incarnation: born, services: stated, schedule, monoUs: () => clocks.mono() });
     const surroundings = { ...internals, clocks, chooser: this.#chooser, hashKey: NO_KEY, restarted, kept };
-    const node = new CellNode({ transport, memberIds: this.memberIds, self, incarnation: born, surroundings, services });
+    const observer = new Observer({ cell: '', node: id, incarnation: born });
+    const node = new CellNode({ transport, memberIds: this.memberIds, self, incarnation: born, surroundings, observer, services });
     const cell = new Cell(node);
     this.#nodes.set(id, { id, node, cell, transport, actor, clocks });
     node.begin(this.#engine, this.memberIds.length);

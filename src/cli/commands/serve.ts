@@ -1,7 +1,8 @@
 /** `tenure serve`: one member of a cell as a daemon, from its start through its silence to a graceful stop. */
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
-import { joinCell, type Cell, type JoinOptions } from '../../api/index.ts';
+import { nodeOf } from '../../api/cell/cell.ts';
+import { joinCell, observe, type Cell, type JoinOptions } from '../../api/index.ts';
 import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
 import { addMemberOptions, asMember, findSettings, type CellFlags } from '../config.ts';
 import { engineOf } from '../engine-of.ts';
@@ -39,7 +40,7 @@ export function serveCommand(setExit: (code: number) => void): Command {
     .addOption(new Option('--log-format <format>', 'text or json (default: text on a terminal, json elsewhere)').choices(['text', 'json']))
     .addOption(new Option('--json', 'the same as --log-format json; errors before there is a log are JSON too').conflicts('logFormat'))
     .addOption(new Option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
-    .option('--ready-file <file>', 'a file that is there while this member votes, for probes')
+    .option('--ready-file <file>', 'a file that is there while this member votes, and takes its part in broadcast, for probes')
     .option('--history <file>', 'write what happens to this member into a file that tenure check can judge')
     .addHelpText(
       'after',
@@ -123,15 +124,20 @@ function tellOptions(options: JoinOptions, log: Logger): number {
 
 /** The cell logs what happens to it; here is what the process around it does about that. */
 function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logger): void {
-  cell.on('state', (state) => {
+  const look = (): void => {
+    const isReady = cell.state === 'ready' || cell.state === 'degraded';
     try {
-      if (state === 'ready' || state === 'degraded') ready.write();
+      if (isReady && nodeOf(cell).services.isReady) ready.write();
       else ready.remove();
     } catch (error) {
       // Probes will say that this member does not vote; it does.
       log.error({}, error instanceof Error ? error.message : String(error));
     }
-  });
+  };
+  cell.on('state', look);
+  // Where the next member is stopped before this one takes its part again, a log without disks may lose its memory.
+  observe('tenure:broadcast:standing', look);
+  observe('tenure:broadcast:stopped', look);
   // A service beside leases that has failed is logged; leases go on.
   cell.on('failure', ({ details }) => {
     if (details['service'] === undefined) failed.abort();

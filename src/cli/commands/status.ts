@@ -49,6 +49,7 @@ Exit codes: 0 leases can be granted, 69 they cannot: no majority of the members 
         offsetMs: milliseconds(stats?.offsetUs),
         pace,
         claims: standings[member]?.claims ?? null,
+        broadcast: standings[member]?.broadcast ?? null,
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
       }));
       const { engine } = cell;
@@ -87,6 +88,8 @@ interface MemberStatus {
   readonly pace: 'unknown' | 'alike' | 'faster' | 'slower';
   /** How far the disk is that it answers claims from. */
   readonly claims: CellStatus['claims'];
+  /** How far it is in broadcast; null where nobody has used that. */
+  readonly broadcast: CellStatus['broadcast'];
   readonly error: string | null;
 }
 
@@ -120,8 +123,10 @@ function print(
     `cell ${bold(name)}: ${verdict}, ${reached} of ${members.length} (majority ${majority})${isTold ? '' : `, engine ${engine}`}${grants}\n`,
   );
   const hasClaims = members.some(({ claims }) => claims !== null);
-  const head = ['MEMBER', 'ADDRESS', 'STATE', ...(hasClaims ? ['CLAIMS'] : []), 'ROUND TRIP', 'CLOCK'].map(dim);
-  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, pace, claims, error }) => [
+  const hasBroadcast = members.some(({ broadcast }) => broadcast !== null);
+  const services = [...(hasClaims ? ['CLAIMS'] : []), ...(hasBroadcast ? ['BROADCAST'] : [])];
+  const head = ['MEMBER', 'ADDRESS', 'STATE', ...services, 'ROUND TRIP', 'CLOCK'].map(dim);
+  const rows = members.map(({ id, address, connected, silentForMs, isNoting, rttMs, offsetMs, pace, claims, broadcast, error }) => [
     bold(id),
     address,
     !connected
@@ -136,6 +141,7 @@ function print(
               ? yellow('silent')
               : green('reached'),
     ...(hasClaims ? [claimsText(claims)] : []),
+    ...(hasBroadcast ? [broadcastText(broadcast)] : []),
     rttMs === null ? '-' : glance(rttMs),
     connected ? clockText(offsetMs, pace) : dim(error ?? ''),
   ]);
@@ -150,6 +156,16 @@ function claimsText(claims: MemberStatus['claims']): string {
   if (phase === 'ready') return green(phase);
   if (phase === 'failed') return red(phase);
   return yellow(phase === 'joining' ? `joining, noted ${noted} and copied ${copied} of ${needed}` : phase);
+}
+
+/** Up to which position it has the log. */
+function broadcastText(broadcast: MemberStatus['broadcast']): string {
+  const { green, yellow, red } = paletteFor(process.stdout);
+  if (broadcast === null) return '-';
+  const { standing, last } = broadcast;
+  const text = `${standing}, at ${last}`;
+  if (standing === 'ready') return green(text);
+  return standing === 'failed' ? red(standing) : yellow(text);
 }
 
 function clockText(offsetMs: number | null, pace: MemberStatus['pace']): string {

@@ -4,7 +4,15 @@ import { MESSAGE_BYTES_MAX } from './config.ts';
 import { GroupCursor, isGroup } from './group.ts';
 import type { BroadcastOwnMessage } from './messages.ts';
 
-const OF_CLIENTS: ReadonlySet<BroadcastOwnMessage['kind']> = new Set(['publish', 'look', 'read', 'forget', 'fetch', 'renew'] as const);
+const OF_CLIENTS: ReadonlySet<BroadcastOwnMessage['kind']> = new Set([
+  'publish',
+  'look',
+  'read',
+  'forget',
+  'fetch',
+  'renew',
+  'survey',
+] as const);
 
 /** `clientsAreThemselves` is false in a mutant. */
 export function mayTell(

@@ -6,7 +6,7 @@ import { monoAfter, NEVER, nodeId, spanUs, TenureError, type Incarnation, type M
 import type { Boot, Completion, Core, Sender, Snapshot, Step } from '../contract.ts';
 import { earliest } from '../nested.ts';
 import { BROADCAST_LIMITS, type BroadcastClientConfig } from './config.ts';
-import type { BroadcastCommand, BroadcastEvent, Publication } from './contract.ts';
+import { surveyOf, type BroadcastCommand, type BroadcastEvent, type Publication } from './contract.ts';
 import { publicationBytes } from './group.ts';
 import { BROADCAST_OWN_LANE, type BroadcastMessage, type BroadcastOwnMessage } from './messages.ts';
 import { OwnMessages } from './own-messages.ts';
@@ -24,7 +24,15 @@ interface Asking {
 }
 
 /** What members say to clients. */
-const FROM_MEMBERS: ReadonlySet<BroadcastOwnMessage['kind']> = new Set(['published', 'end', 'page', 'gone', 'part', 'renewed'] as const);
+const FROM_MEMBERS: ReadonlySet<BroadcastOwnMessage['kind']> = new Set([
+  'published',
+  'end',
+  'page',
+  'gone',
+  'part',
+  'renewed',
+  'surveyed',
+] as const);
 /** A question that a member has heard is asked again after so many ticks. */
 const PATIENT_TICKS = 8;
 /** After so many ticks without progress another member is tried, though this one answers. */
@@ -50,6 +58,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   #stuckTicks = 0;
   #retryAt: MonoUs = NEVER;
   #renewUntil: MonoUs = NEVER;
+  #renewWaitUs = 0;
 
   constructor(config: BroadcastClientConfig, boot: Boot) {
     const { members, from, retryUs, limits = BROADCAST_LIMITS } = config;
@@ -88,15 +97,20 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   }
 
   get #isWaiting(): boolean {
-    return this.undecided > 0 || this.#readers.size > 0 || this.#looks > 0;
+    return this.undecided > 0 || this.#readers.size > 0 || this.#looks > 0 || this.#isRenewing;
+  }
+
+  get #isRenewing(): boolean {
+    return this.#renewUntil !== NEVER;
   }
 
   start(): void {
     // It has nothing to say before it is asked.
   }
 
-  admits({ node, isAdmin }: Sender, message: BroadcastMessage): boolean {
-    return node < this.#config.members && isAdmin && message.lane === BROADCAST_OWN_LANE && FROM_MEMBERS.has(message.message.kind);
+  /** Members have not proved their secret to a client. */
+  admits({ node }: Sender, message: BroadcastMessage): boolean {
+    return node < this.#config.members && message.lane === BROADCAST_OWN_LANE && FROM_MEMBERS.has(message.message.kind);
   }
 
   command(command: BroadcastCommand, step: ClientStep): void {
@@ -113,12 +127,16 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
         this.#looks++;
         return this.#send({ kind: 'look' }, step);
       case 'fetch':
-        return this.#states.fetch(command.after, step);
+        return this.#states.fetch(command.name, command.after, step);
+      case 'survey':
+        for (let member = 0; member < this.#config.members; member++) this.#sendTo(nodeId(member), { kind: 'survey' }, step);
+        return;
       case 'reached':
         if (command.member === this.#member) this.#sayAll(step);
         return;
       case 'renew':
         this.#renewUntil = monoAfter(step.monoUs, spanUs(command.waitUs + 4 * this.#config.retryUs));
+        this.#renewWaitUs = command.waitUs;
         return this.#send({ kind: 'renew', waitUs: command.waitUs }, step);
       default:
         throw new TenureError('TENURE_UNSUPPORTED', 'a client keeps no snapshots: a member does');
@@ -143,6 +161,8 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
       }
       case 'part':
         return this.#states.part(from, message, step);
+      case 'surveyed':
+        return step.emit(surveyOf(from, message));
       case 'renewed':
         if (this.#renewUntil === NEVER) return;
         this.#renewUntil = NEVER;
@@ -224,13 +244,13 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     this.#send({ kind: 'read', reader, after, name, bytesMax }, step);
   }
 
-  #page({ reader, after, upTo, pieces }: Page, step: ClientStep): void {
+  #page({ reader, after, upTo, epoch, pieces }: Page, step: ClientStep): void {
     // It waits at the member.
     if (this.#readers.get(reader)?.question.after !== after || pieces.length === 0) return;
     this.#readers.delete(reader);
     this.#noteEnd(upTo, step);
     const kept = pieces.map((piece) => ({ ...piece, groups: piece.groups.slice() }));
-    step.emit({ kind: 'page', reader, entries: entriesOf(kept), upTo });
+    step.emit({ kind: 'page', reader, entries: entriesOf(kept), upTo, epoch });
   }
 
   // ── What is said again, and to whom ────────────────────────────────────────────────────────────────
@@ -266,6 +286,8 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
 
   #sayAll(step: ClientStep): void {
     this.#sayOwn(step);
+    // The member that was asked may never have heard it; one that has takes it for the same act.
+    if (this.#isRenewing) this.#send({ kind: 'renew', waitUs: this.#renewWaitUs }, step);
     if (this.#looks > 0 || this.#held.length > 0) this.#send({ kind: 'look' }, step);
     for (const [reader, asking] of this.#readers) {
       asking.ticks = 0;

@@ -53,10 +53,12 @@ export type BroadcastCommand =
   | { readonly kind: 'forget'; readonly reader: number }
   /** Where does the log end now? Answered by `end`; a client asks a member. */
   | { readonly kind: 'look' }
-  /** Members only: keeps this copy of the application's state for readers that are too far behind; it replaces an older one. Throws `TENURE_LIMIT` if it is too large. */
-  | { readonly kind: 'offer'; readonly snapshot: LogSnapshot }
+  /** How does each member stand? Answered by `surveyed`, once for each that answers. */
+  | { readonly kind: 'survey' }
+  /** Members only: keeps this copy of the state of an application, which reads this name, for readers that are too far behind; it replaces an older one. Throws `TENURE_LIMIT` if it is too large. */
+  | { readonly kind: 'offer'; readonly name: Uint8Array; readonly snapshot: LogSnapshot }
   /** Asks for the newest copy that the asked members have, if it is after this position. Answered by `snapshot`. */
-  | { readonly kind: 'fetch'; readonly after: number }
+  | { readonly kind: 'fetch'; readonly name: Uint8Array; readonly after: number }
   /** A connection to this member has come up: what waits for it is said now. */
   | { readonly kind: 'reached'; readonly member: number }
   /**
@@ -71,6 +73,23 @@ export type BroadcastCommand =
  */
 export type BroadcastStanding = 'reading' | 'blank' | 'asking' | 'abstaining' | 'behind' | 'ready' | 'failed' | 'silent';
 
+export interface MemberSurvey {
+  readonly standing: BroadcastStanding;
+  /** 0 is none. */
+  readonly epoch: number;
+  readonly first: number;
+  readonly last: number;
+  readonly without: readonly number[];
+}
+
+/** The answer of a member, in an event: messages are not kept. */
+export function surveyOf(
+  member: number,
+  { standing, epoch, first, last, without }: MemberSurvey,
+): Extract<BroadcastEvent, { kind: 'surveyed' }> {
+  return { kind: 'surveyed', member, standing, epoch, first, last, without: [...without] };
+}
+
 export type BroadcastEvent =
   /** This process's messages `first` to `last` are decided: they are at `position` and the positions after it. */
   | { readonly kind: 'published'; readonly first: number; readonly last: number; readonly position: number }
@@ -82,7 +101,7 @@ export type BroadcastEvent =
   /** Publishing was refused for want of room, and there is room again. */
   | { readonly kind: 'room' }
   /** The answer to `read`: these messages, in order. All positions up to `upTo` are looked at; the next question asks after that. */
-  | { readonly kind: 'page'; readonly reader: number; readonly entries: readonly LogEntry[]; readonly upTo: number }
+  | { readonly kind: 'page'; readonly reader: number; readonly entries: readonly LogEntry[]; readonly upTo: number; readonly epoch: number }
   /** The answer to `read`: the message after that position is kept no more. `first` is the first position that is. */
   | { readonly kind: 'gone'; readonly reader: number; readonly first: number }
   /** The answer to `look`: the first position that is kept (one more than the last if none is), and the last. */
@@ -92,6 +111,8 @@ export type BroadcastEvent =
   /** The log of this member ends at `last` now, and begins at `first`. Told once for each batch that has messages. */
   | { readonly kind: 'delivered'; readonly first: number; readonly last: number }
   | { readonly kind: 'standing'; readonly standing: BroadcastStanding }
+  /** How a member stands: in which epoch, which positions it keeps, and without whom it can decide nothing, as it says. */
+  | ({ readonly kind: 'surveyed'; readonly member: number } & MemberSurvey)
   /** This member begins an epoch, by an operator's act: messages after this position, if there were such, are lost. Those that join later do not say so. */
   | { readonly kind: 'epoch'; readonly epoch: number; readonly position: number }
   /** These members have lost their memory, and without them there is no majority: nothing is decided until the group is begun anew (`renew`). Nobody: it goes on after all. */

@@ -77,7 +77,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
         if (!rules.deliversDecided) this.#decided.add(instance, batch, this.#log.instance);
       },
     });
-    this.#serving = new Serving({ config, limits, self: boot.self, log: this.#log, send });
+    this.#serving = new Serving({ config, limits, self: boot.self, log: this.#log, member: this, send });
     this.#acts = new EpochActs<BroadcastStep>({
       members,
       self: boot.self,
@@ -135,11 +135,6 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
   /** How many bytes may be published now. */
   get room(): number {
     return this.#publishing.room;
-  }
-
-  /** How many messages of this process have no position yet. */
-  get undecided(): number {
-    return this.#publishing.size;
   }
 
   /** The position of the last message of the log. */
@@ -265,6 +260,8 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
       case 'publish':
         return this.#publishing.receive(from, message.group, step);
       case 'look':
+      case 'survey':
+      case 'surveyed':
       case 'read':
       case 'forget':
       case 'fetch':
@@ -349,7 +346,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
   }
 
   #heard(event: ConsensusEvent | FastCtEvent, step: BroadcastStep): void {
-    if (event.kind === 'stopped') step.emit({ kind: 'stopped', without: event.without });
+    if (event.kind === 'stopped') step.emit({ kind: 'stopped', without: (this.#serving.without = event.without) });
     else if (event.kind === 'standing') this.#bound = event.bound;
     else if (event.kind === 'decided') this.#decided.add(event.instance, event.value, this.#log.instance);
   }

@@ -1,6 +1,7 @@
 /** What members and clients of atomic broadcast say to each other, beside the messages of consensus. */
 import type { Incarnation } from '../../kernel/index.ts';
 import type { LaneMessage } from '../nested.ts';
+import type { MemberSurvey } from './contract.ts';
 import type { ConsensusMessage } from '../consensus/messages.ts';
 import type { FastCtMessage } from '../consensus/fast-ct.ts';
 
@@ -65,6 +66,9 @@ export type BroadcastOwnMessage =
       readonly count: number;
       readonly position: number;
     }
+  /** How do you stand? And the answer. */
+  | { readonly kind: 'survey' }
+  | ({ readonly kind: 'surveyed' } & MemberSurvey)
   /** From a client: where does the log end? */
   | { readonly kind: 'look' }
   | { readonly kind: 'end'; readonly first: number; readonly last: number }
@@ -83,6 +87,7 @@ export type BroadcastOwnMessage =
       readonly reader: number;
       readonly after: number;
       readonly upTo: number;
+      readonly epoch: number;
       readonly pieces: readonly LogPiece[];
     }
   | { readonly kind: 'gone'; readonly reader: number; readonly after: number; readonly first: number }
@@ -91,9 +96,16 @@ export type BroadcastOwnMessage =
   /** The answer. `first`: the instances before this one are kept no more; if that is above `after` + 1, the rest begins there. */
   | { readonly kind: 'copied'; readonly after: number; readonly first: number; readonly pieces: readonly LogPiece[] }
   /** The newest copy of the application's state after this position, from this byte on. */
-  | { readonly kind: 'fetch'; readonly after: number; readonly position: number; readonly at: number }
+  | { readonly kind: 'fetch'; readonly name: Uint8Array; readonly after: number; readonly position: number; readonly at: number }
   /** The part from byte `at` on of a copy of `size` bytes; size 0: there is none. */
-  | { readonly kind: 'part'; readonly position: number; readonly at: number; readonly size: number; readonly bytes: Uint8Array };
+  | {
+      readonly kind: 'part';
+      readonly name: Uint8Array;
+      readonly position: number;
+      readonly at: number;
+      readonly size: number;
+      readonly bytes: Uint8Array;
+    };
 
 /** Consensus is in the lane of its kind, so that members of different kinds do not understand each other. */
 export const BROADCAST_OWN_LANE = 0;

@@ -2,7 +2,7 @@
 import { nodeId, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
 import type { BroadcastConfig, BroadcastLimits } from './config.ts';
-import type { BroadcastCommand } from './contract.ts';
+import { surveyOf, type BroadcastCommand, type BroadcastStanding, type MemberSurvey } from './contract.ts';
 import type { BroadcastStep } from './epoch-consensus.ts';
 import type { MessageLog } from './log.ts';
 import type { BroadcastOwnMessage } from './messages.ts';
@@ -15,13 +15,19 @@ export interface ServingGround {
   readonly limits: BroadcastLimits;
   readonly self: NodeId;
   readonly log: MessageLog;
+  readonly member: { readonly standing: BroadcastStanding; readonly epoch: number };
   send(to: NodeId, message: BroadcastOwnMessage, step: BroadcastStep): void;
 }
 
-export type ServingCommand = Extract<BroadcastCommand, { readonly kind: 'read' | 'forget' | 'look' | 'offer' | 'fetch' }>;
-export type ServingMessage = Extract<BroadcastOwnMessage, { readonly kind: 'read' | 'forget' | 'look' | 'fetch' | 'part' }>;
+export type ServingCommand = Extract<BroadcastCommand, { readonly kind: 'read' | 'forget' | 'look' | 'survey' | 'offer' | 'fetch' }>;
+export type ServingMessage = Extract<
+  BroadcastOwnMessage,
+  { readonly kind: 'read' | 'forget' | 'look' | 'survey' | 'surveyed' | 'fetch' | 'part' }
+>;
 
 export class Serving {
+  /** Without these members there is no majority: they have lost their memory. */
+  without: readonly number[] = [];
   readonly #ground: ServingGround;
   readonly #readers: LogReaders<BroadcastStep>;
   readonly #states: StateCopies<BroadcastStep>;
@@ -31,8 +37,8 @@ export class Serving {
     this.#ground = ground;
     this.#readers = new LogReaders<BroadcastStep>(log, limits.clients, {
       page: (node, reader, after, { pieces, upTo }, step) => {
-        if (node === self) step.emit({ kind: 'page', reader, entries: entriesOf(pieces), upTo });
-        else ground.send(nodeId(node), { kind: 'page', reader, after, upTo, pieces }, step);
+        if (node === self) step.emit({ kind: 'page', reader, entries: entriesOf(pieces), upTo, epoch: ground.member.epoch });
+        else ground.send(nodeId(node), { kind: 'page', reader, after, upTo, epoch: ground.member.epoch, pieces }, step);
       },
       gone: (node, reader, after, first, step) => {
         if (node === self) step.emit({ kind: 'gone', reader, first });
@@ -66,10 +72,12 @@ export class Serving {
         return this.#readers.forget(self, command.reader);
       case 'look':
         return step.emit({ kind: 'end', first: log.firstPosition, last: log.position });
+      case 'survey':
+        return this.#survey(step);
       case 'offer':
-        return this.#states.offer(command.snapshot);
+        return this.#states.offer(command.name, command.snapshot);
       default:
-        return this.#states.fetch(command.after, step);
+        return this.#states.fetch(command.name, command.after, step);
     }
   }
 
@@ -80,18 +88,37 @@ export class Serving {
         const { reader, after, name, bytesMax } = message;
         const isAnswered = this.#readers.ask(from, reader, { after, bytesMax, name: name?.slice() ?? null }, step);
         // A client that has to wait is told so: it knows then that this member is up.
-        if (!isAnswered) this.#ground.send(from, { kind: 'page', reader, after, upTo: after, pieces: [] }, step);
+        if (!isAnswered)
+          this.#ground.send(from, { kind: 'page', reader, after, upTo: after, epoch: this.#ground.member.epoch, pieces: [] }, step);
         return;
       }
       case 'forget':
         return this.#readers.forget(from, message.reader);
       case 'look':
         return this.#ground.send(from, { kind: 'end', first: log.firstPosition, last: log.position }, step);
+      case 'survey':
+        return this.#ground.send(from, { kind: 'surveyed', ...this.#surveyed }, step);
+      case 'surveyed':
+        return step.emit(surveyOf(from, message));
       case 'fetch':
         return this.#states.asked(from, message, step);
       default:
         return this.#states.part(from, message, step);
     }
+  }
+
+  get #surveyed(): MemberSurvey {
+    const ground = this.#ground;
+    const { firstPosition: first, position: last } = ground.log;
+    const { standing, epoch } = ground.member;
+    return { standing, epoch, first, last, without: this.without };
+  }
+
+  #survey(step: BroadcastStep): void {
+    const ground = this.#ground;
+    const { config, self } = ground;
+    step.emit(surveyOf(self, this.#surveyed));
+    for (let member = 0; member < config.members; member++) if (member !== self) ground.send(nodeId(member), { kind: 'survey' }, step);
   }
 
   /** The log has grown, or begins later. */

@@ -1,5 +1,5 @@
 /**
- * Copies of the application's state, for readers that are too far behind: a member keeps the newest one it was given, in memory, and gives it away in parts. Whoever needs one asks all members, and copies the newest
+ * Copies of the states of applications, for readers that are too far behind: a member keeps, for each name, the newest one it was given, in memory, and gives it away in parts. Whoever needs one asks all members, and copies the newest
  * that is told of, part by part.
  */
 import { monoAfter, NEVER, spanUs, TenureError, type MonoUs } from '../../kernel/index.ts';
@@ -11,7 +11,7 @@ import type { BroadcastOwnMessage } from './messages.ts';
 type FetchMessage = Extract<BroadcastOwnMessage, { readonly kind: 'fetch' }>;
 type PartMessage = Extract<BroadcastOwnMessage, { readonly kind: 'part' }>;
 
-const STATE_BYTES_MAX: number = 64 * 1024 * 1024;
+export const STATE_BYTES_MAX: number = 64 * 1024 * 1024;
 const PART_BYTES = 256 * 1024;
 /** After so many rounds of asking without an answer there is none. */
 const ROUNDS = 3;
@@ -26,6 +26,7 @@ export interface StateCopiesGround<S> {
 
 /** A copy that is being fetched. */
 interface Fetching {
+  readonly name: Uint8Array;
   readonly after: number;
   /** Of the one being copied; 0 while it is not known which. */
   position: number;
@@ -39,7 +40,8 @@ interface Fetching {
 
 export class StateCopies<S extends { readonly monoUs: MonoUs }> {
   readonly #ground: StateCopiesGround<S>;
-  #kept: LogSnapshot | null = null;
+  /** By their names, as texts. */
+  readonly #kept = new Map<string, LogSnapshot>();
   #fetching: Fetching | null = null;
   #retryAt: MonoUs = NEVER;
 
@@ -51,15 +53,23 @@ export class StateCopies<S extends { readonly monoUs: MonoUs }> {
     return this.#retryAt;
   }
 
-  offer({ position, bytes }: LogSnapshot): void {
-    if (bytes.length > STATE_BYTES_MAX)
-      throw new TenureError('TENURE_LIMIT', `a snapshot of ${bytes.length} bytes: ${STATE_BYTES_MAX} are the limit`);
-    if (this.#kept === null || position >= this.#kept.position) this.#kept = { position, bytes: bytes.slice() };
+  offer(name: Uint8Array, { position, bytes }: LogSnapshot): void {
+    const key = valueText(name);
+    const before = this.#kept.get(key);
+    let others = 0;
+    for (const [other, kept] of this.#kept) if (other !== key) others += kept.bytes.length;
+    if (others + bytes.length > STATE_BYTES_MAX)
+      throw new TenureError(
+        'TENURE_LIMIT',
+        `a snapshot of ${bytes.length} bytes beside ${others} of other names: ${STATE_BYTES_MAX} are the limit`,
+      );
+    if (before === undefined || position >= before.position) this.#kept.set(key, { position, bytes: bytes.slice() });
   }
 
-  fetch(after: number, step: S): void {
-    if (this.#kept && this.#kept.position > after) return this.#ground.fetched(this.#kept, step);
-    this.#fetching = { after, position: 0, from: -1, bytes: new Uint8Array(0), at: 0, without: new Set(), rounds: 0 };
+  fetch(name: Uint8Array, after: number, step: S): void {
+    const kept = this.#kept.get(valueText(name));
+    if (kept && kept.position > after) return this.#ground.fetched(kept, step);
+    this.#fetching = { name: name.slice(), after, position: 0, from: -1, bytes: new Uint8Array(0), at: 0, without: new Set(), rounds: 0 };
     this.#ask(step);
   }
 
@@ -73,30 +83,30 @@ export class StateCopies<S extends { readonly monoUs: MonoUs }> {
 
   #ask(step: S): void {
     const { members, self, retryUs } = this.#ground;
-    const { after, without } = this.#fetching as Fetching;
+    const { name, after, without } = this.#fetching as Fetching;
     this.#retryAt = monoAfter(step.monoUs, spanUs(retryUs));
     let asked = 0;
     for (let to = 0; to < members; to++) {
       if (to === self || without.has(to)) continue;
-      this.#ground.send(to, { kind: 'fetch', after, position: 0, at: 0 }, step);
+      this.#ground.send(to, { kind: 'fetch', name, after, position: 0, at: 0 }, step);
       asked++;
     }
     if (asked === 0) this.#finish(null, step);
   }
 
   /** Another asks for a part. Position 0: of whichever is the newest. */
-  asked(from: number, { after, position, at }: FetchMessage, step: S): void {
-    const kept = this.#kept;
-    const isThis = kept !== null && kept.position > after && (position === 0 || position === kept.position);
+  asked(from: number, { name, after, position, at }: FetchMessage, step: S): void {
+    const kept = this.#kept.get(valueText(name));
+    const isThis = kept !== undefined && kept.position > after && (position === 0 || position === kept.position);
     const part: PartMessage = isThis
-      ? { kind: 'part', position: kept.position, at, size: kept.bytes.length, bytes: kept.bytes.subarray(at, at + PART_BYTES) }
-      : { kind: 'part', position: 0, at: 0, size: 0, bytes: new Uint8Array(0) };
+      ? { kind: 'part', name, position: kept.position, at, size: kept.bytes.length, bytes: kept.bytes.subarray(at, at + PART_BYTES) }
+      : { kind: 'part', name, position: 0, at: 0, size: 0, bytes: new Uint8Array(0) };
     this.#ground.send(from, part, step);
   }
 
-  part(from: number, { position, at, size, bytes }: PartMessage, step: S): void {
+  part(from: number, { name, position, at, size, bytes }: PartMessage, step: S): void {
     const fetching = this.#fetching;
-    if (!fetching) return;
+    if (!fetching || valueText(name) !== valueText(fetching.name)) return;
     if (position === 0) {
       fetching.without.add(from);
       const others = this.#ground.members - Number(this.#ground.self < this.#ground.members);
@@ -111,7 +121,7 @@ export class StateCopies<S extends { readonly monoUs: MonoUs }> {
     fetching.rounds = 0;
     this.#retryAt = monoAfter(step.monoUs, spanUs(this.#ground.retryUs));
     if (fetching.at >= fetching.bytes.length) this.#finish({ position, bytes: fetching.bytes }, step);
-    else this.#ground.send(from, { kind: 'fetch', after: fetching.after, position, at: fetching.at }, step);
+    else this.#ground.send(from, { kind: 'fetch', name: fetching.name, after: fetching.after, position, at: fetching.at }, step);
   }
 
   #finish(snapshot: LogSnapshot | null, step: S): void {
@@ -121,12 +131,12 @@ export class StateCopies<S extends { readonly monoUs: MonoUs }> {
   }
 
   snapshot(): Snapshot {
-    const { position, bytes } = this.#kept ?? { position: 0, bytes: new Uint8Array(0) };
     const fetching = this.#fetching;
     return {
-      kept: this.#kept && [position, valueText(bytes)],
+      kept: [...this.#kept].map(([name, { position, bytes }]) => [name, position, valueText(bytes)] as const),
       fetching: fetching && {
         ...fetching,
+        name: valueText(fetching.name),
         bytes: valueText(fetching.bytes),
         without: [...fetching.without].sort((one, other) => one - other),
       },
@@ -136,14 +146,26 @@ export class StateCopies<S extends { readonly monoUs: MonoUs }> {
 
   restore(snapshot: Snapshot): void {
     const { kept, fetching, retryAt } = snapshot as unknown as StateCopiesSnapshot;
-    this.#kept = kept && { position: kept[0], bytes: valueBytes(kept[1]) };
-    this.#fetching = fetching && { ...fetching, bytes: valueBytes(fetching.bytes), without: new Set(fetching.without) };
+    this.#kept.clear();
+    for (const [name, position, bytes] of kept) this.#kept.set(name, { position, bytes: valueBytes(bytes) });
+    this.#fetching = fetching && {
+      ...fetching,
+      name: valueBytes(fetching.name),
+      bytes: valueBytes(fetching.bytes),
+      without: new Set(fetching.without),
+    };
     this.#retryAt = retryAt;
   }
 }
 
 interface StateCopiesSnapshot {
-  readonly kept: readonly [number, string] | null;
-  readonly fetching: (Omit<Fetching, 'bytes' | 'without'> & { readonly bytes: string; readonly without: readonly number[] }) | null;
+  readonly kept: readonly (readonly [string, number, string])[];
+  readonly fetching:
+    | (Omit<Fetching, 'name' | 'bytes' | 'without'> & {
+        readonly name: string;
+        readonly bytes: string;
+        readonly without: readonly number[];
+      })
+    | null;
   readonly retryAt: MonoUs;
 }

@@ -136,7 +136,8 @@ export class Connection implements Waiting {
   readonly #written = (): void => {
     this.#inFlight = false;
     const written = this.#flying;
-    if (written.bytes.length > KEPT_BYTES_MAX) this.#flying = new ByteWriter(BUFFER_BYTES);
+    // Where much is sent all the time a large one is kept: growing it again would copy everything several times. The next ping lets it go.
+    if (written.bytes.length > KEPT_BYTES_MAX && written.length < KEPT_BYTES_MAX) this.#flying = new ByteWriter(BUFFER_BYTES);
     else written.reset();
     if (!this.dirty) this.flush();
   };

@@ -42,7 +42,7 @@ export interface TcpLimits {
 
 export const TCP_LIMITS: TcpLimits = {
   frameBytesMax: FRAME_BYTES_MAX,
-  clientFrameBytesMax: 16 * 1024,
+  clientFrameBytesMax: 64 * 1024,
   queueBytesMax: 4 * 1024 * 1024,
   clientQueuesBytesMax: 1024 * 1024 * 1024,
   handshakeMs: 5000,

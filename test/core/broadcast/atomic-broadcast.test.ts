@@ -278,15 +278,33 @@ it('a copy of the state is given to whoever needs one, in parts, and to nobody w
   const cluster = new Cluster({ clients: 1 });
   cluster.run(SETTLED_US);
   const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251);
-  cluster.node(2).command({ kind: 'offer', snapshot: { position: 5, bytes } });
-  for (const number of [0, 3]) cluster.node(number).command({ kind: 'fetch', after: 3 });
+  const name = Uint8Array.of(1, 2);
+  cluster.node(2).command({ kind: 'offer', name, snapshot: { position: 5, bytes } });
+  for (const number of [0, 3]) cluster.node(number).command({ kind: 'fetch', name, after: 3 });
   cluster.run(LONG_US);
   for (const number of [0, 3]) {
     const [event] = cluster.node(number).of('snapshot');
     expect(event?.snapshot?.position).toBe(5);
     expect(Buffer.compare(event?.snapshot?.bytes ?? new Uint8Array(0), bytes)).toBe(0);
   }
-  cluster.node(0).command({ kind: 'fetch', after: 5 });
+  cluster.node(1).command({ kind: 'offer', name: Uint8Array.of(7), snapshot: { position: 9, bytes } });
+  cluster.node(0).command({ kind: 'fetch', name, after: 5 });
   cluster.run(LONG_US);
   expect(cluster.node(0).of('snapshot').at(-1)).toEqual({ kind: 'snapshot', snapshot: null });
+});
+
+it('every member says how it stands when it is asked, also to a client', () => {
+  const cluster = new Cluster({ clients: 1 });
+  cluster.run(SETTLED_US);
+  for (const number of [1, 3]) cluster.node(number).command({ kind: 'survey' });
+  cluster.run(LONG_US);
+  for (const number of [1, 3]) {
+    const surveyed = cluster
+      .node(number)
+      .of('surveyed')
+      .toSorted((one, other) => one.member - other.member);
+    expect(surveyed.map(({ member, standing, first, last, without }) => [member, standing, first, last, without.length])).toEqual(
+      [0, 1, 2].map((member) => [member, 'ready', 1, 0, 0]),
+    );
+  }
 });
