@@ -1,7 +1,4 @@
-/**
- * Every limit of docs/limits.md: the page says what the constants say, and each is crossed here, to see that it is kept and what it
- * answers. A row without a crossing, or a constant that the page does not know, fails.
- */
+/** Every limit of docs/limits.md: the page says what the constants say, and each is crossed here, to see that it is kept and what it answers. A row without a crossing, or a constant that the page does not know, fails. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
