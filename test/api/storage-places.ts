@@ -16,7 +16,7 @@ const PARAMETERS = { deltaUs: spanUs(100_000), maxTermUs: spanUs(7_000_000), rat
 const MAX_TERM_MS = PARAMETERS.maxTermUs / 1000;
 
 /** One operation is a dozen accesses to units. */
-const SLOW_PARAMETERS = { ...PARAMETERS, deltaUs: spanUs(250_000), maxTermUs: spanUs(12_000_000) };
+const SLOW_PARAMETERS = { ...PARAMETERS, deltaUs: spanUs(150_000) };
 
 function traitsOf(parameters: typeof PARAMETERS): Pick<LeasePlace, 'maxTermMs' | 'takeOverMs' | 'unreachableCode'> {
   return {
