@@ -101,9 +101,11 @@ export class WallClockReferee implements Referee {
     return holds;
   }
 
+  /** Of several readers of one process with one token, the one that ends first: the order in which they came is not remembered. */
   #openHold(act: Renewed | Ended): WallHold | undefined {
-    const holds = this.#holds.get(act.resource)?.get(act.token);
-    return holds?.find((hold) => !hold.ended && isHoldOf(hold, act));
+    const holds = this.#holds.get(act.resource)?.get(act.token) ?? [];
+    const open = holds.filter((hold) => !hold.ended && isHoldOf(hold, act));
+    return open.sort((one, other) => one.until - other.until || one.from - other.from)[0];
   }
 
   *#all(): Generator<WallHold> {

@@ -55,12 +55,12 @@ export abstract class Teller {
   }
 
   granted(resource: string, request: number, token: number, deadline: HoldDeadline, mode?: LeaseMode): void {
-    this.report({ kind: 'granted', resource, request, token, deadline, mode });
+    this.report({ kind: 'granted', resource, request, token, deadline, ...(mode && { mode }) });
   }
 
   /** With a mode, it is held in that one from here on. */
   renewed(resource: string, token: number, deadline: HoldDeadline, mode?: LeaseMode): void {
-    this.report({ kind: 'renewed', resource, token, deadline, mode });
+    this.report({ kind: 'renewed', resource, token, deadline, ...(mode && { mode }) });
   }
 
   used(resource: string, token: number): void {

@@ -53,7 +53,7 @@ describe('a member with a data directory', () => {
     const [b, c] = await Promise.all(['b', 'c'].map((self) => joinCell({ ...options, self }).then(keep)));
     await b?.bootstrap();
     await first.ready;
-    const client = keep(await connect(options));
+    const client = keep(await connect({ cell: options.cell, members: options.members, clientSecret: SECRETS.clientSecret }));
     const lease = await client.acquire('kept');
     first.child.kill('SIGKILL');
     await new Promise((resolve) => first.child.once('exit', resolve));

@@ -173,9 +173,10 @@ describe('members and clients of one cell', () => {
     ['replication', { replication: 1 }, { replication: 2 }],
   ])('that disagree about %s do not vote together for a client that was told nothing', async (field, a, b) => {
     const [one, two] = await freePorts(2);
-    const options = { cell: 'engines', members: { a: `127.0.0.1:${one}`, b: `127.0.0.1:${two}` }, maxTerm: '1s' };
+    const reach = { cell: 'engines', members: { a: `127.0.0.1:${one}`, b: `127.0.0.1:${two}` } };
+    const options = { ...reach, maxTerm: '1s' };
     const cells = await Promise.all([joinCell({ ...options, self: 'a', ...a }), joinCell({ ...options, self: 'b', ...b })]);
-    const client = await connect(options);
+    const client = await connect(reach);
     onTestFinished(async () => void (await Promise.all([client, ...cells].map((cell) => cell.close()))));
     await expect
       .poll(() => client.members().flatMap(({ stats }) => stats?.lastError ?? []), { timeout: 4000 })

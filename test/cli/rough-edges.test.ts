@@ -42,14 +42,13 @@ describe('usage', () => {
     expect(ended.stderr).toMatch(/Did you mean --json\?[^]*tenure config check --help/);
   });
 
-  it('a wait of nothing is refused, and told of -n', () => {
-    const ended = tenure(['run', 'x', '-w', '0s', '--', 'true'], '', cell.env);
-    expect(ended).toMatchObject({ code: 64, stderr: expect.stringMatching(/-n/) });
+  it('a wait of nothing is one try', () => {
+    expect(tenure(['run', 'x', '-w', '0s', '--', 'true'], '', cell.env)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it.each([['--observe'], ['--value', 'here']])('elect %s is not for a command: it would be ignored', (...flags) => {
-    const ended = tenure(['elect', 'x', ...flags, '--', 'echo', 'ran'], '', cell.env);
-    expect(ended).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(`${flags[0]} and a command`) });
+  it('elect --observe is not for a command: it would be ignored', () => {
+    const ended = tenure(['elect', 'x', '--observe', '--', 'echo', 'ran'], '', cell.env);
+    expect(ended).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('--observe and a command') });
   });
 
   it('patience may be longer than any timer', () => {
