@@ -49,7 +49,7 @@ describe.each([
 describe('a file of sectors', () => {
   const { path, remove } = storeDirectory();
   // One machine reads its own caches.
-  const url = `block://${path}/leases?bytes=67108864&direct=off`;
+  const url = `block://${path}/leases?bytes=${2 ** 40}&direct=off`;
   beforeAll(() => setUpStore(url));
   afterAll(remove);
   claimLeaving(() => url);

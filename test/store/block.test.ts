@@ -10,6 +10,8 @@ import { storeConformance, type StorePlace } from '../../src/store/conformance.t
 import { initParameters, openStore, readParameters, defaultParameters, type Store } from '../../src/store/index.ts';
 
 const BYTES = 16 * 1024 * 1024;
+/** A file with holes, so large that no two of the suite's names, which it draws, share a sector. */
+const SPARSE_BYTES = 2 ** 40;
 const SECTOR = 4096;
 
 async function directory(): Promise<string> {
@@ -36,7 +38,7 @@ const MODES = isDirect ? ['', '&direct=off'] : ['&direct=off'];
 async function made(settings: string): Promise<{ url: string; path: string; remove: () => Promise<void> }> {
   const folder = await directory();
   const path = join(folder, 'leases');
-  const url = `block://${path}?bytes=${BYTES}${settings}`;
+  const url = `block://${path}?bytes=${SPARSE_BYTES}${settings}`;
   await (await openStore(url, { create: 'init' })).close();
   return { url, path, remove: async () => await rm(folder, { recursive: true, force: true }) };
 }
