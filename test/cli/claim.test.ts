@@ -24,7 +24,7 @@ describe('tenure claim', () => {
     expect(careful.stderr).toContain('integers could be claimed twice');
     expect(run('bootstrap', '--claims', '--yes', '--json')).toEqual({
       code: 0,
-      stdout: '{"bootstrapped":true,"claims":true}\n',
+      stdout: '{"bootstrapped":true,"claims":true,"broadcast":false}\n',
       stderr: '',
     });
     expect(run('bootstrap', '--claims', '--yes')).toMatchObject({ code: 77, stdout: '' });

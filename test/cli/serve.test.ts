@@ -58,7 +58,7 @@ describe('a member that is served', () => {
       expect(members.every(({ silentForMs }) => silentForMs > 60_000)).toBe(true);
       expect(tenure(['bootstrap', '--yes', '--json'], '', fresh.env)).toMatchObject({
         code: 0,
-        stdout: '{"bootstrapped":true,"claims":false}\n',
+        stdout: '{"bootstrapped":true,"claims":false,"broadcast":true}\n',
       });
       expect(tenure(['acquire', 'x'], '', fresh.env).code).toBe(0);
     } finally {

@@ -26,7 +26,7 @@ const TIMEOUT_MS_MAX = 2 ** 30;
 
 /** Be a member: vote, acquire, learn. Resolves once others can dial in; `ready()` waits for the silence to end. */
 export async function joinCell(options: JoinOptions): Promise<Cell> {
-  const { consensus } = options;
+  const { consensus } = checkOptions('joinCell', options, JOIN_OPTIONS);
   return joinWith(options, consensus === undefined ? SERVICES : servicesWith(consensus));
 }
 
