@@ -35,10 +35,10 @@ const isDirect = await isDirectHere();
 if (!isDirect) console.warn('the temporary directory knows no O_DIRECT: block stores are tested without');
 const MODES = isDirect ? ['', '&direct=off'] : ['&direct=off'];
 
-async function made(settings: string): Promise<{ url: string; path: string; remove: () => Promise<void> }> {
+async function made(settings: string, bytes = BYTES): Promise<{ url: string; path: string; remove: () => Promise<void> }> {
   const folder = await directory();
   const path = join(folder, 'leases');
-  const url = `block://${path}?bytes=${SPARSE_BYTES}${settings}`;
+  const url = `block://${path}?bytes=${bytes}${settings}`;
   await (await openStore(url, { create: 'init' })).close();
   return { url, path, remove: async () => await rm(folder, { recursive: true, force: true }) };
 }
@@ -47,7 +47,7 @@ describe.each(MODES)('block:, a file%s', (settings) => {
   storeConformance({
     test,
     open: async (): Promise<StorePlace> => {
-      const { url, remove } = await made(settings);
+      const { url, remove } = await made(settings, SPARSE_BYTES);
       return { store: async () => await openStore(url), close: remove };
     },
   });
