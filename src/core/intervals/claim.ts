@@ -49,8 +49,8 @@ export interface LeaseAttempt {
   refusal: ClaimObjection | null;
   /** The highest start that was heard of; -1 if none. */
   next: number;
-  /** Some member knows of no place for it at all. */
-  isHopeless: boolean;
+  /** How many members know of no place for it at all. */
+  hopeless: number;
   /** Only a mutant counts messages. */
   messages: number;
   resendAt: MonoUs;

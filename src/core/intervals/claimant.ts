@@ -153,7 +153,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
       nacks: new VoterSet(),
       refusal: null,
       next: -1,
-      isHopeless: false,
+      hopeless: 0,
       messages: 0,
       resendAt: NEVER,
       resends: 0,
@@ -207,10 +207,11 @@ export class IntervalClaimant<S extends ClaimantStep> {
 
   #refusedBy(from: NodeId, attempt: LeaseAttempt, nack: Extract<AcceptorAnswer, { kind: 'nack' }>): void {
     const { why, overlapFrom, overlapTo, next } = nack;
+    const isRepeated = attempt.nacks.has(from);
     attempt.nacks.add(from);
     attempt.refusal ??= { why, overlapFrom, overlapTo };
     if (why === 'limit') attempt.refusal = { why, overlapFrom, overlapTo };
-    else if (next < 0) attempt.isHopeless = true;
+    else if (next < 0 && !isRepeated) attempt.hopeless++;
     attempt.next = Math.max(attempt.next, next);
   }
 
@@ -247,11 +248,14 @@ export class IntervalClaimant<S extends ClaimantStep> {
   }
 
   #refused(attempt: LeaseAttempt, step: S): void {
-    const { refusal, next, isHopeless } = attempt;
+    const { refusal, next, hopeless } = attempt;
+    const isHopeless = hopeless > 0;
+    // A claim of everything that fewer have heard of may be refused yet: its integers are free again then.
+    const isExhausted = hopeless >= quorumOf(this.#members) && attempt.from === 0;
     const claim = this.#claims.get(attempt.claim);
     invariant(claim !== undefined && refusal !== null, 'a claim is refused that is not under way');
     claim.counter = 0;
-    if (claim.from === null && refusal.why === 'overlap' && (!isHopeless || attempt.from > 0)) {
+    if (claim.from === null && refusal.why === 'overlap' && !isExhausted) {
       claim.nextFree = isHopeless ? -1 : Math.max(claim.nextFree, next);
       // Where there is little room, spreading leads out of it.
       claim.spread = isHopeless ? 0 : claim.spread + 1;

@@ -1,6 +1,6 @@
 /** The core of interval leases, stepped by hand. */
 import { describe, expect, it } from 'vitest';
-import { stateHash } from '../../../src/kernel/index.ts';
+import { nodeId, stateHash } from '../../../src/kernel/index.ts';
 import { INTEGER_MAX, IntervalLeaseCore, type IntervalLimits } from '../../../src/core/index.ts';
 import { IntervalCell } from './cell.ts';
 
@@ -82,6 +82,18 @@ describe('a claim', () => {
     cell.command(3, { kind: 'next', claim: 1, space: 's', size: 1 });
     cell.pass(100 * RTT_US);
     expect(cell.last(3, 'refused')).toMatchObject({ why: 'exhausted', next: null });
+  });
+
+  it('of everything that one member alone has heard of does not exhaust the integers', () => {
+    const cell = begun();
+    cell.command(3, { kind: 'claim', claim: 1, space: 's', from: 0, to: INTEGER_MAX });
+    cell.deliver(({ to }) => to === 1 || to === 2);
+    cell.command(4, { kind: 'next', claim: 1, space: 's', size: 1 });
+    cell.deliver(({ from, to }) => [from, to].includes(nodeId(2)));
+    expect(cell.last(4, 'refused')).toBeUndefined();
+    cell.command(3, { kind: 'call-off', claim: 1 });
+    cell.pass(100 * RTT_US);
+    expect(cell.last(4, 'granted')).toMatchObject({ claim: 1 });
   });
 
   it('of what is no interval throws', () => {
