@@ -7,39 +7,34 @@ import { invariant, monoUs, NO_BALLOT, type BallotTime, type Incarnation, type M
 import type { Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
+import { Answers } from './answers.ts';
 import { Changes } from './changes.ts';
 import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import { Horizon } from '../horizon.ts';
 import { KeptVotes } from './kept-votes.ts';
-import { Ledger, type HeldAnswer, type LedgerView, type VoteChange } from './ledger.ts';
+import { Ledger, type LedgerView, type VoteChange } from './ledger.ts';
 import {
-  ACCEPTED,
-  AHEAD,
-  FOR_PREPARE,
   HELD,
   LATER,
   LOW,
   NO_ROOM,
   OUTBID,
-  PREPARE,
   PROMISED,
   QUEUED,
   QUIET,
-  QuorumMessage,
-  REFUSED,
   RELEASED,
   RENEWS,
-  SILENT,
   TOO_LONG,
   WANTED,
   WATCHED,
+  type QuorumMessage,
 } from './messages.ts';
 import { Pages } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { SILENT_US_MAX, VotingState } from './voting-state.ts';
+import { VotingState } from './voting-state.ts';
 import { Sweep } from './sweep.ts';
 import { VoteReports } from './vote-reports.ts';
 import { stretch, type Timing } from '../timing.ts';
@@ -67,8 +62,7 @@ export class Acceptor {
   readonly #kept: KeptVotes;
   readonly #pages: Pages;
   readonly #sweep: Sweep;
-  readonly #sign: AcceptorGround['sign'];
-  readonly #reply = new QuorumMessage();
+  readonly #answers: Answers;
   readonly #horizon: Horizon;
   #given = 0;
 
@@ -77,14 +71,13 @@ export class Acceptor {
       voteOf: (number) => this.#kept.voteOf(number),
       restoreVote: (vote, step) => this.#restoreVote(vote, step),
       restoreFloor: (floor, step) => this.#kept.restoreFloor(floor, step),
-      sendVote: (answer, step) => this.#sendVote(answer, step),
+      sendVote: (answer, step) => this.#answers.sendVote(answer, step),
     };
     this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(view, config, boot.incarnation, rules);
     this.voting = new VotingState(
       { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
       (step) => boot.restarted && this.#setFloors(step),
     );
-    this.#sign = sign;
     this.#rules = rules;
     this.#timing = config.timing;
     this.#names = names;
@@ -110,7 +103,7 @@ export class Acceptor {
       expiry: (message, step) => this.#expiry(message, step),
       toldClock: (step) => this.#horizon.told(step),
       removeExclusive: (id, step) => this.#remove(id, step),
-      refuse: (from, reason, id, hash, message, step) => this.#refuse(from, reason, id, hash, message, step),
+      refuse: (from, reason, id, hash, message, step) => this.#answers.refuse(from, reason, id, hash, message, step),
       vote: (from, number, change, message, step, spanUsMin) => this.#vote(from, number, change, message, step, spanUsMin),
     });
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this.#moded, rules, placesMax: config.limits?.waiters });
@@ -127,6 +120,7 @@ export class Acceptor {
       side: this.#moded.side,
       isLive,
     });
+    this.#answers = new Answers({ rules, horizon: this.#horizon, voting: this.voting, telling: this.#telling, moded: this.#moded, sign });
     this.#pages = new Pages({ names, rows: this.#telling, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
 
@@ -152,16 +146,16 @@ export class Acceptor {
     const isOthers = (this.isLive(id, step) && !this.#isSameLease(id, message)) || this.#moded.isHeldByOthers(id, message, step);
     if (isOthers) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
-      this.#refuse(from, HELD, id, hash, message, step);
+      this.#answers.refuse(from, HELD, id, hash, message, step);
     } else if (this.#waiting.blocks(id, message.owner, message.lease, step)) {
-      this.#refuse(from, QUEUED, id, hash, message, step);
+      this.#answers.refuse(from, QUEUED, id, hash, message, step);
     } else if (this.#promises.blocks(id, message, step)) {
-      this.#refuse(from, OUTBID, id, hash, message, step);
+      this.#answers.refuse(from, OUTBID, id, hash, message, step);
     } else if (message.ballot <= this.#floorOf(id, hash)) {
-      this.#refuse(from, LOW, id, hash, message, step);
+      this.#answers.refuse(from, LOW, id, hash, message, step);
     } else {
       this.#promises.make(message, step);
-      this.#answer(from, PROMISED, message, step);
+      this.#answers.send(from, PROMISED, message, step);
     }
   }
 
@@ -172,32 +166,32 @@ export class Acceptor {
     const renews = (message.flags & RENEWS) !== 0;
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.#timing.maxTermUs) {
-      this.#refuse(from, TOO_LONG, id, hash, message, step);
+      this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message))) {
-      this.#refuse(from, NO_ROOM, id, hash, message, step);
+      this.#answers.refuse(from, NO_ROOM, id, hash, message, step);
     } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
       this.#moded.propose(from, message, id, hash, step);
     } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
       if (!this.#isSameLease(id, message)) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
-        this.#refuse(from, HELD, id, hash, message, step);
+        this.#answers.refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
-        this.#refuse(from, LOW, id, hash, message, step);
+        this.#answers.refuse(from, LOW, id, hash, message, step);
       } else if (!renews && this.#isOfBefore(id, message)) {
-        this.#refuse(from, LOW, id, hash, message, step);
+        this.#answers.refuse(from, LOW, id, hash, message, step);
       } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {
-        this.#refuse(from, OUTBID, id, hash, message, step);
+        this.#answers.refuse(from, OUTBID, id, hash, message, step);
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
         const says = message.ballot !== this.#leases.ballot(id) && this.#extend(id, message, step);
         this.#vote(from, id, says ? 'says' : null, message, step);
       }
     } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
-      this.#refuse(from, QUEUED, id, hash, message, step);
+      this.#answers.refuse(from, QUEUED, id, hash, message, step);
     } else if (!renews && this.#promises.blocks(id, message, step)) {
-      this.#refuse(from, OUTBID, id, hash, message, step);
+      this.#answers.refuse(from, OUTBID, id, hash, message, step);
     } else if (this.#rules.tokenAboveFloor && message.ballot <= this.#floorOf(id, hash)) {
-      this.#refuse(from, LOW, id, hash, message, step);
+      this.#answers.refuse(from, LOW, id, hash, message, step);
     } else {
       this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
     }
@@ -220,14 +214,12 @@ export class Acceptor {
     if ((message.flags & QUIET) !== 0) return;
     // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
-    this.#answer(from, RELEASED, message, step);
+    this.#answers.send(from, RELEASED, message, step);
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (this.voting.isSilent(from, step)) return;
-    this.#telling.answer(message, this.#reply, step);
-    this.#sign(this.#reply, message.print);
-    step.send(from, this.#reply);
+    this.#answers.tell(from, message, step);
   }
 
   list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -416,19 +408,6 @@ export class Acceptor {
     return number;
   }
 
-  #sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
-    if (!this.#rules.replyAfterWrite) return;
-    const reply = this.#reply;
-    reply.kind = ACCEPTED;
-    reply.flags = flags;
-    reply.owner = owner;
-    reply.lease = lease;
-    reply.ballot = ballot;
-    reply.clock = this.#horizon.told(step);
-    this.#sign(reply, print);
-    step.send(to, reply);
-  }
-
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
   /**
@@ -448,30 +427,14 @@ export class Acceptor {
       this.#horizon.observe(message.ballot, step);
       return false;
     }
-    this.#reply.reason = AHEAD;
-    this.#reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
-    this.#answer(from, REFUSED, message, step, this.#horizon.own(step));
+    this.#answers.refuseAhead(from, message, step);
     return true;
   }
 
   #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
     if (!this.voting.isSilent(from, step)) return false;
-    const reply = this.#reply;
-    reply.reason = SILENT;
-    reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
-    reply.remainingUs = Math.min(this.voting.silentForUs(step.monoUs), SILENT_US_MAX);
-    this.#answer(from, REFUSED, message, step);
+    this.#answers.refuseInSilence(from, message, step);
     return true;
-  }
-
-  #refuse(from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
-    this.#telling.lease(id, this.#reply, step);
-    this.#reply.reason = reason;
-    if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
-    // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
-    else if (this.#rules.tokenAboveFloor && reason !== TOO_LONG) this.#moded.refused(message, hash);
-    if (message.slots > 0) this.#moded.tellFree(id, message.slots, this.#reply, step);
-    this.#answer(from, REFUSED, message, step, reason === LOW ? this.#moded.floorFor(id, hash, message.mode) : this.#horizon.told(step));
   }
 
   #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep, spanUsMin = 0): void {
@@ -481,19 +444,6 @@ export class Acceptor {
     this.#given++;
     const isKept = this.#ledger?.keep(id, Math.max(this.#spanOf(message.termUs), spanUsMin), change, from, message, flags, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;
-    this.#reply.flags = flags;
-    this.#answer(from, ACCEPTED, message, step);
-  }
-
-  #answer(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep, clock: BallotTime = this.#horizon.told(step)): void {
-    const reply = this.#reply;
-    if (kind === PROMISED || kind === RELEASED) reply.flags = 0;
-    reply.kind = kind;
-    reply.owner = message.owner;
-    reply.lease = message.lease;
-    reply.ballot = message.ballot;
-    reply.clock = clock;
-    if (kind === ACCEPTED || kind === PROMISED) this.#sign(reply, message.print);
-    step.send(from, reply);
+    this.#answers.accept(from, flags, message, step);
   }
 }

@@ -1,0 +1,95 @@
+/** What an acceptor says to whoever asked: promises, votes and refusals, in one record that is used again and again. What is answered is the acceptor's to decide. */
+import type { BallotTime, NodeId } from '../../../kernel/index.ts';
+import type { AcceptorGround } from './acceptor-ground.ts';
+import type { QuorumStep } from './config.ts';
+import type { HeldAnswer } from './ledger.ts';
+import { ACCEPTED, AHEAD, FOR_PREPARE, LOW, PREPARE, PROMISED, QuorumMessage, REFUSED, RELEASED, SILENT, TOO_LONG } from './messages.ts';
+import type { ModedVotes } from './moded-votes.ts';
+import type { QuorumRules } from './rules.ts';
+import type { VoteReports } from './vote-reports.ts';
+import { SILENT_US_MAX, type VotingState } from './voting-state.ts';
+import type { Horizon } from '../horizon.ts';
+
+interface AnswerGround {
+  readonly rules: QuorumRules;
+  readonly horizon: Horizon;
+  readonly voting: VotingState;
+  readonly telling: VoteReports;
+  readonly moded: ModedVotes;
+  readonly sign: AcceptorGround['sign'];
+}
+
+export class Answers {
+  readonly #ground: AnswerGround;
+  readonly #reply = new QuorumMessage();
+
+  constructor(ground: AnswerGround) {
+    this.#ground = ground;
+  }
+
+  /** What stands behind a question about the name. */
+  tell(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const { telling, sign } = this.#ground;
+    telling.answer(message, this.#reply, step);
+    sign(this.#reply, message.print);
+    step.send(from, this.#reply);
+  }
+
+  /** A vote that its disk has now. */
+  sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
+    const { rules, horizon, sign } = this.#ground;
+    if (!rules.replyAfterWrite) return;
+    const reply = this.#reply;
+    reply.kind = ACCEPTED;
+    reply.flags = flags;
+    reply.owner = owner;
+    reply.lease = lease;
+    reply.ballot = ballot;
+    reply.clock = horizon.told(step);
+    sign(reply, print);
+    step.send(to, reply);
+  }
+
+  accept(from: NodeId, flags: number, message: QuorumMessage, step: QuorumStep): void {
+    this.#reply.flags = flags;
+    this.send(from, ACCEPTED, message, step);
+  }
+
+  /** Beyond belief: nothing of it is kept, and the asker is told what this acceptor takes the time to be. */
+  refuseAhead(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#reply.reason = AHEAD;
+    this.#reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
+    this.send(from, REFUSED, message, step, this.#ground.horizon.own(step));
+  }
+
+  refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const reply = this.#reply;
+    reply.reason = SILENT;
+    reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
+    reply.remainingUs = Math.min(this.#ground.voting.silentForUs(step.monoUs), SILENT_US_MAX);
+    this.send(from, REFUSED, message, step);
+  }
+
+  refuse(from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
+    const { rules, telling, moded, horizon } = this.#ground;
+    telling.lease(id, this.#reply, step);
+    this.#reply.reason = reason;
+    if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
+    // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
+    else if (rules.tokenAboveFloor && reason !== TOO_LONG) moded.refused(message, hash);
+    if (message.slots > 0) moded.tellFree(id, message.slots, this.#reply, step);
+    this.send(from, REFUSED, message, step, reason === LOW ? moded.floorFor(id, hash, message.mode) : horizon.told(step));
+  }
+
+  send(from: NodeId, kind: number, message: QuorumMessage, step: QuorumStep, clock: BallotTime = this.#ground.horizon.told(step)): void {
+    const reply = this.#reply;
+    if (kind === PROMISED || kind === RELEASED) reply.flags = 0;
+    reply.kind = kind;
+    reply.owner = message.owner;
+    reply.lease = message.lease;
+    reply.ballot = message.ballot;
+    reply.clock = clock;
+    if (kind === ACCEPTED || kind === PROMISED) this.#ground.sign(reply, message.print);
+    step.send(from, reply);
+  }
+}
