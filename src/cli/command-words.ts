@@ -11,11 +11,11 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** The same error, or one whose advice names commands. */
 export function inCommandWords(error: TenureError): TenureError {
   const { code, details } = error;
-  const { name, unreached, missing, what, silentForMs } = details;
+  const { name, unreached, missing, what, silentForMs, heldBy } = details;
   if (silentForMs !== undefined) {
     return new TenureError(code, error.message.replace(/ with bootstrap$/, ' with tenure bootstrap'), details);
   }
-  if (code === 'TENURE_WAIT_TIMEOUT' && typeof name === 'string' && unreached === undefined) {
+  if (code === 'TENURE_WAIT_TIMEOUT' && typeof name === 'string' && unreached === undefined && heldBy === undefined) {
     return new TenureError(
       code,
       `'${name}' was not free in time: wait longer, or ask who has it with tenure holder ${shellWord(name)}`,

@@ -61,7 +61,11 @@ describe('tenure acquire', () => {
     const refused = run('acquire', '-n', 'taken');
     expect(refused).toMatchObject({ code: 75, stdout: '' });
     expect(refused.stderr).toMatch(/^tenure: 'taken' is not free: held by the first, for .* at most unless renewed \(TENURE_HELD\)\n$/);
-    expect(run('acquire', '-w', '200ms', 'taken')).toMatchObject({ code: 76, stdout: '' });
+    const late = run('acquire', '-w', '200ms', 'taken');
+    expect(late).toMatchObject({ code: 76, stdout: '' });
+    expect(late.stderr).toMatch(
+      /^tenure: 'taken' was not free in time: held by the first, for at most \d+ s unless it is renewed; wait longer, or try again later \(TENURE_WAIT_TIMEOUT\)\n$/,
+    );
     expect(run('holder', 'taken').stdout).toMatch(/^taken held by the first, token \d+, for \S+ at most unless renewed\n$/);
     held.child.stdin?.end();
     await held.ended;

@@ -9,6 +9,7 @@ import { StoppedBySignal, stopSignals } from '../stop-signals.ts';
 import { glance, holderText, paletteFor, printJson } from '../terminal.ts';
 import { checkTerm, termMsOf, waitMsOf } from '../term.ts';
 import { whoAmI } from '../who-am-i.ts';
+import { namingHolder } from '../who-has.ts';
 
 interface AcquireFlags extends CellFlags {
   readonly term?: string;
@@ -104,7 +105,13 @@ async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFl
 }
 
 async function take(client: LeaseClient, name: string, { isTry, waitMs }: Taking, options: AcquireOptions): Promise<Lease> {
-  if (!isTry) return client.acquire(name, { ...options, ...(waitMs === undefined ? {} : { wait: waitMs }) });
+  if (!isTry) {
+    try {
+      return await client.acquire(name, { ...options, ...(waitMs === undefined ? {} : { wait: waitMs }) });
+    } catch (error) {
+      throw await namingHolder(error, client, name);
+    }
+  }
   const outcome = await client.tryAcquire(name, options);
   if (outcome.ok) return outcome.lease;
   const { holder, reason, meta } = outcome;

@@ -16,7 +16,8 @@ import { whoAmI } from '../who-am-i.ts';
 import type { CgroupWish } from './enclosure.ts';
 import { GuardedCommand, type CommandOutcome } from './guarded-command.ts';
 import { planFor, type Plan } from './plan.ts';
-import { WaitingNote, whoHas } from './waiting.ts';
+import { namingHolder, whoHas } from '../who-has.ts';
+import { WaitingNote } from './waiting.ts';
 
 /** What the command line said, read and found sound. */
 export interface RunOptions {
@@ -115,7 +116,8 @@ async function take(
     return await client.acquire(name, waitMs === undefined ? terms : { ...terms, wait: Math.max(1, waitMs - passedMs) });
   } catch (error) {
     // Nobody to ask is another matter than somebody who has it.
-    if (error instanceof TenureError && error.code === 'TENURE_WAIT_TIMEOUT') throw (await cutOff(name)) ?? error;
+    if (error instanceof TenureError && error.code === 'TENURE_WAIT_TIMEOUT')
+      throw (await cutOff(name)) ?? (await namingHolder(error, client, name));
     throw error;
   } finally {
     note.clear();

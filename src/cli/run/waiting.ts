@@ -4,9 +4,8 @@
  */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import type { Cell, LeaseClient } from '../../api/index.ts';
-import { quorumInMs } from '../../api/cell/refusals.ts';
-import { holderText } from '../terminal.ts';
+import type { LeaseClient } from '../../api/index.ts';
+import { whoHas } from '../who-has.ts';
 
 const PATIENCE_MS = 2000;
 const STDERR = 2;
@@ -40,19 +39,4 @@ export class WaitingNote {
     }
     this.#after(client, name);
   }
-}
-
-/** Members of a cell that has just started grant nothing yet: nobody holds anything, and nobody can. */
-async function silence(client: LeaseClient): Promise<string | null> {
-  if (!('status' in client)) return null;
-  const standings = await (client as Cell).status();
-  const leftMs = quorumInMs(standings.map(({ silentForMs }) => silentForMs));
-  return leftMs === null ? null : `members have just started and keep silent, for another ${Math.ceil(leftMs / 1000)} s`;
-}
-
-/** In words for people. */
-export async function whoHas(client: LeaseClient, name: string): Promise<string> {
-  const { holder, certain, meta } = await client.holder(name);
-  if (!holder) return certain ? 'its holder has just left' : ((await silence(client)) ?? 'too few members answer to tell who holds it');
-  return `held by ${holderText(meta, holder)}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
 }
