@@ -57,8 +57,10 @@ export class Releaser {
   }
 
   /** Noted, and sent by `send`: in between its holder stops, if it stops at once. */
-  begin(begun: Begun, step: QuorumStep): void {
-    this.#open.set(begun.lease, { ...begun, answered: new VoterSet(), until: step.monoUs, gapUs: this.#out.timing.resendUs });
+  begin({ lease, name, mode, voters, ballot, endsAt, freeAt, overAt }: Begun, step: QuorumStep): void {
+    // Written out, and not copied by a spread: that takes V8 a microsecond, and gives a record that is slow to read.
+    const [answered, until, gapUs] = [new VoterSet(), step.monoUs, this.#out.timing.resendUs];
+    this.#open.set(lease, { lease, name, mode, voters, ballot, answered, endsAt, freeAt, overAt, until, gapUs });
   }
 
   send(lease: number, step: QuorumStep): void {
