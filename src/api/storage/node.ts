@@ -332,21 +332,25 @@ export class StorageNode {
   }
 
   async #leave(timeoutUs: number | undefined): Promise<void> {
-    const { store, isOwned } = this.#options;
+    const { store, isOwned, surroundings } = this.#options;
+    const beganUs = surroundings.clocks.mono();
     this.decisions.close();
     await this.leases.close(storageClosed(), timeoutUs);
-    await this.#letGo();
+    await this.#letGo(beganUs);
     this.#stop();
     await this.#endHints().catch(() => undefined);
     if (isOwned) await store.close();
     await this.observer.close();
   }
 
-  /** A request that was called off in the middle of its write may become a lease yet: it is given back if it does, and nobody else has to wait for its term. */
-  async #letGo(): Promise<void> {
+  /**
+   * A request that was called off in the middle of its write may become a lease yet: it is given back if it does, and nobody else has to wait for its
+   * term. It was called off when the close began, so its answer was waited for since then.
+   */
+  async #letGo(beganUs: number): Promise<void> {
     const { clocks } = this.#options.surroundings;
     const { patienceUs, pollUs } = this.engine.timing;
-    const endUs = clocks.mono() + patienceUs;
+    const endUs = beganUs + patienceUs;
     while (this.#core.isLettingGo && clocks.mono() < endUs && !this.#driver.isStopped) {
       await new Promise<void>((resolve) => void clocks.after(pollUs / 4, resolve));
     }
