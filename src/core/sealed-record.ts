@@ -44,8 +44,7 @@ export function sealRecord({ magic, place, kind, content }: SealedRecord): Uint8
   view.setUint8(KIND_AT, kind);
   view.setUint32(LENGTH_AT, content.length);
   record.set(content, HEADER_BYTES);
-  const sums = checksum(place, record, end);
-  for (const [i, sum] of sums.entries()) view.setUint32(end + 4 * i, sum);
+  checksum(place, record, end).forEach((sum, i) => view.setUint32(end + 4 * i, sum));
   return record;
 }
 
@@ -63,7 +62,7 @@ export function openRecord(magic: number, place: string, record: Uint8Array): Op
 export function packRecord(numbers: readonly number[], rest: Uint8Array | null): Uint8Array {
   const bytes = new Uint8Array(8 * numbers.length + (rest?.length ?? 0));
   const view = new DataView(bytes.buffer);
-  for (const [i, number] of numbers.entries()) view.setFloat64(8 * i, number);
+  for (let i = 0; i < numbers.length; i++) view.setFloat64(8 * i, numbers[i] ?? 0);
   if (rest !== null) bytes.set(rest, 8 * numbers.length);
   return bytes;
 }

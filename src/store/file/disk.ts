@@ -9,6 +9,9 @@ export interface DiskTraits {
   readonly isOfThisMachine: boolean;
 }
 
+/** What became of a file that is to go: taken away by this call, gone before, or still there. */
+export type Discarded = 'taken' | 'absent' | 'left';
+
 export class DurableFiles {
   readonly isSynced: boolean;
   readonly calls: FileCalls;
@@ -108,14 +111,13 @@ export class DurableFiles {
     }
   }
 
-  /** Leftovers cost room, nothing else: whoever cannot delete them goes on. True if it was there and is gone. */
-  async discard(path: string): Promise<boolean> {
+  /** Leftovers cost room, nothing else: whoever cannot delete them goes on. */
+  async discard(path: string): Promise<Discarded> {
     try {
       await this.calls.unlink(path);
-      return true;
-    } catch {
-      // Somebody else has done it, or may.
-      return false;
+      return 'taken';
+    } catch (error) {
+      return isErrno(error, 'ENOENT') ? 'absent' : 'left';
     }
   }
 
@@ -123,7 +125,7 @@ export class DurableFiles {
     try {
       await this.calls.removeTree(path);
     } catch {
-      // As above.
+      // Somebody else has done it, or may.
     }
   }
 

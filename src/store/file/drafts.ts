@@ -75,6 +75,22 @@ export class Drafts {
     for (const draft of this.#kept) if (draft.version === version) draft.version = null;
   }
 
+  /**
+   * Whether a version is still there that this process has made: the very file, not another of its name. Its own name and the one as a version are
+   * all the names it ever has. False, too, if that is not known.
+   */
+  async isNamed(version: string): Promise<boolean> {
+    const at = this.#kept.findIndex((draft) => draft.version === version);
+    const [draft] = at < 0 ? [] : this.#kept.splice(at, 1);
+    if (!draft) return false;
+    try {
+      // Nobody closes it meanwhile: it is not among those that are kept.
+      return draft.file !== null && (await this.#disk.calls.statOpen(draft.file)).nlink > 1;
+    } finally {
+      await this.done(draft);
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#kept.splice(0).map(async (draft) => await this.#drop(draft)));

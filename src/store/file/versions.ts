@@ -11,6 +11,8 @@
  * - *Erasing* makes a last version that says so; nothing is ever linked above it. Then the life is moved away as a whole,
  *   and what sleepers do to it fails, because its name is gone for good. The next life is renamed into place, which
  *   succeeds only where there is none.
+ * - *Lowest first* is a rule to rely on: version 6 was deleted only after version 5. Who has linked 6 on top of a 5 that it made itself, and finds that
+ *   very file still in its place, has filled no hole and need not look for higher ones.
  * - *What is known* need not be read again. The highest version of a life is the one it was when it was read, if it still is the highest: it was never
  *   deleted. So a read looks at the names only, and a swap on what is known is tried at once, like that of a sleeper.
  */
@@ -35,6 +37,8 @@ const LOOKS_MAX = 10_000;
 interface Found {
   readonly life: string;
   readonly version: FileVersion;
+  /** All versions before it were deleted. What others may have put in their places since was never a version. */
+  readonly isAlone?: boolean;
 }
 
 type Try = 'landed' | 'taken';
@@ -178,7 +182,8 @@ export class VersionFiles {
   }
 
   /** A version on top of the one that was found. */
-  async #append(fileName: string, { life, version }: Found, value: Uint8Array | null, call: Call): Promise<Try> {
+  async #append(fileName: string, found: Found, value: Uint8Array | null, call: Call): Promise<Try> {
+    const { life, version } = found;
     const next = nextVersion(version.key, version, value);
     const draft = await this.#drafts.write(encodeVersion(fileName, next));
     let tidying: Promise<void> = Promise.resolve();
@@ -187,16 +192,24 @@ export class VersionFiles {
       const name = join(life, nameOf(next.number));
       if (!(await this.#named(draft.path, name))) return 'taken';
       draft.version = name;
-      const { standing, names } = await this.#standing(fileName, life, next);
+      const { standing, names } = (await this.#isOnTop(found, value)) ?? (await this.#standing(fileName, life, next));
       if (standing === 'overtaken') return 'taken';
-      if (standing === 'highest') {
-        this.#know(fileName, { life, version: next });
-        // The change counts by now, whatever becomes of the rest.
-        tidying = value === null ? this.#bury(fileName, life).catch(() => undefined) : this.#clean(life, names, next.number);
-      }
+      // The change counts by now, whatever becomes of the rest.
+      if (standing === 'highest') tidying = value === null ? this.#buryLater(fileName, life) : this.#clean(fileName, life, names, next);
       return 'landed';
     } finally {
       await Promise.all([tidying, this.#drafts.done(draft)]);
+    }
+  }
+
+  /** The short way to know that a version that was linked is no hole; null if it does not lead there. What is synced goes the long way. */
+  async #isOnTop({ life, version, isAlone }: Found, value: Uint8Array | null): Promise<Standing | null> {
+    if (this.#place.disk.isSynced || isAlone !== true || value === null) return null;
+    const below = nameOf(version.number);
+    try {
+      return (await this.#drafts.isNamed(join(life, below))) ? { standing: 'highest', names: [below] } : null;
+    } catch {
+      return null;
     }
   }
 
@@ -274,12 +287,21 @@ export class VersionFiles {
     }
   }
 
-  /** Lowest first: whoever is killed here leaves no version below a hole. */
-  async #clean(life: string, names: readonly string[], below: number): Promise<void> {
-    for (const name of names.filter((each) => VERSION_NAME.test(each) && Number(each) < below).sort()) {
+  /** Lowest first: whoever is killed here, or may not delete one, leaves no version below a hole. */
+  async #clean(fileName: string, life: string, names: readonly string[], newest: FileVersion): Promise<void> {
+    this.#know(fileName, { life, version: newest });
+    for (const name of names.filter((each) => VERSION_NAME.test(each) && Number(each) < newest.number).sort()) {
       const path = join(life, name);
-      if (await this.#place.disk.discard(path)) this.#drafts.freed(path);
+      const discarded = await this.#place.disk.discard(path);
+      if (discarded === 'left') return;
+      if (discarded === 'taken') this.#drafts.freed(path);
     }
+    if (this.#known.get(fileName)?.version === newest) this.#know(fileName, { life, version: newest, isAlone: true });
+  }
+
+  async #buryLater(fileName: string, life: string): Promise<void> {
+    this.#known.delete(fileName);
+    await this.#bury(fileName, life).catch(() => undefined);
   }
 
   /** Takes a life away that has ended. Only this life is meant: its name tells it from any that comes after. */

@@ -4,7 +4,7 @@
  */
 import { BALLOT_TIME_MAX, WALL_US_BELIEVED_MAX, type Incarnation, type LeaseMode, type WallUs } from '../../../kernel/index.ts';
 import { FLOOR_KEY, statementKeyOf } from './keys.ts';
-import type { OpenedRecord, Unreadable } from '../../sealed-record.ts';
+import { packRecord, type OpenedRecord, type Unreadable } from '../../sealed-record.ts';
 import { openLeaseRecord, LEASE_RECORD_KINDS, sealLeaseRecord, type LeaseRecordKind } from './record.ts';
 
 export interface Uid {
@@ -81,7 +81,7 @@ const HAS_DATA = 4;
 const ROW_NUMBERS = 5;
 
 export function encodeNameRecord(name: string, { owner, lease, seq, token, termUs, meta, mode = 'exclusive' }: NameRecord): Uint8Array {
-  return sealLeaseRecord(name, 'name', pack([owner, lease, seq, token, termUs, MODES[mode]], meta));
+  return sealLeaseRecord(name, 'name', packRecord([owner, lease, seq, token, termUs, MODES[mode]], meta));
 }
 
 export function decodeNameRecord(name: string, bytes: Uint8Array | null): Found<NameRecord> {
@@ -106,7 +106,7 @@ export function encodeNothing(name: string): Uint8Array {
 }
 
 export function encodeStatement(name: string, { owner, lease, seq }: Uid, said: Statement['said'] = 'released'): Uint8Array {
-  return sealLeaseRecord(statementKeyOf(name), 'statement', pack([owner, lease, seq, SAID[said]], null));
+  return sealLeaseRecord(statementKeyOf(name), 'statement', packRecord([owner, lease, seq, SAID[said]], null));
 }
 
 export function decodeStatement(name: string, bytes: Uint8Array | null): Found<Statement> {
@@ -125,11 +125,11 @@ export function encodeLeaseRecord(name: string, record: LeaseRecord): Uint8Array
   const flags = (isHeld ? HELD : 0) | (isGrounded ? GROUNDED : 0);
   const more = (readers ? HAS_READERS : 0) | (wanted ? HAS_WANTED : 0) | (data ? HAS_DATA : 0);
   const head = [owner, lease, seq, token, termUs, flags, more];
-  if (more === 0) return sealLeaseRecord(name, 'lease', pack(head, meta));
+  if (more === 0) return sealLeaseRecord(name, 'lease', packRecord(head, meta));
   const counts = [readers?.length ?? 0, meta?.length ?? 0];
   const rows = [...(readers ?? []), ...(wanted ? [wanted] : [])].flatMap((row) => [row.owner, row.lease, row.seq, row.token, row.termUs]);
   const kept = data ? [data.owner, data.lease, data.seq, data.token] : [];
-  return sealLeaseRecord(name, 'lease', pack([...head, ...counts, ...rows, ...kept], joined(meta, data?.bytes ?? null)));
+  return sealLeaseRecord(name, 'lease', packRecord([...head, ...counts, ...rows, ...kept], joined(meta, data?.bytes ?? null)));
 }
 
 export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found<LeaseRecord> {
@@ -176,7 +176,7 @@ function moreOf(opened: OpenedRecord, more: number): Pick<LeaseRecord, 'meta' | 
 }
 
 export function encodeDataRecord(name: string, { owner, lease, seq, token, bytes }: SyncedData): Uint8Array {
-  return sealLeaseRecord(name, 'data', pack([owner, lease, seq, token], bytes));
+  return sealLeaseRecord(name, 'data', packRecord([owner, lease, seq, token], bytes));
 }
 
 export function decodeDataRecord(name: string, bytes: Uint8Array | null): Found<SyncedData> {
@@ -190,7 +190,7 @@ export function decodeDataRecord(name: string, bytes: Uint8Array | null): Found<
 }
 
 export function encodeFloorRecord(floor: number): Uint8Array {
-  return sealLeaseRecord(FLOOR_KEY, 'floor', pack([floor], null));
+  return sealLeaseRecord(FLOOR_KEY, 'floor', packRecord([floor], null));
 }
 
 export function decodeFloorRecord(bytes: Uint8Array | null): number | Unreadable {
@@ -198,15 +198,6 @@ export function decodeFloorRecord(bytes: Uint8Array | null): number | Unreadable
   const opened = openLeaseRecord(FLOOR_KEY, bytes);
   if (typeof opened === 'string') return opened;
   return contentOf(opened, 'floor', 1)?.numbers[0] ?? 'corrupt';
-}
-
-/** Numbers are doubles: every one of them is a safe integer. */
-function pack(numbers: readonly number[], rest: Uint8Array | null): Uint8Array {
-  const bytes = new Uint8Array(8 * numbers.length + (rest?.length ?? 0));
-  const view = new DataView(bytes.buffer);
-  for (const [i, number] of numbers.entries()) view.setFloat64(8 * i, number);
-  if (rest !== null) bytes.set(rest, 8 * numbers.length);
-  return bytes;
 }
 
 function joined(first: Uint8Array | null, second: Uint8Array | null): Uint8Array {
