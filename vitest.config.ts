@@ -5,8 +5,8 @@ import { Tally } from './test/support/tally.ts';
 
 /** Left out unless files are named: `npm run test:long` names them. */
 const long: string[] = JSON.parse(readFileSync(new URL('test/long-tests.json', import.meta.url), 'utf8'));
-/** Needs packages that no ordinary run has (`npm run test:s3` names it), or a machine that is not busy (`npm run test:replicated`). */
-const heavy = ['test/store/s3-server.test.ts', 'test/api/conformance-replicated.test.ts'];
+/** Needs packages that no ordinary run has: `npm run test:s3` names it. */
+const heavy = ['test/store/s3-server.test.ts'];
 const isWhole = !process.argv.some((word) => word.startsWith('test/'));
 
 export default defineConfig({
