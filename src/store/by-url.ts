@@ -11,6 +11,7 @@ import { isTableName } from './postgres/statements.ts';
 import { PostgresStore } from './postgres/store.ts';
 import { qualify } from './probe.ts';
 import { RedisStore } from './redis/store.ts';
+import { beginUnitsAnew, type BegunAnew } from './replicated/beginning-anew.ts';
 import { ReplicatedStore } from './replicated/store.ts';
 import { S3Store } from './s3/store.ts';
 
@@ -146,18 +147,36 @@ export async function connectForRepair(url: string, options: AccessOptions = {})
   return await openUnits(parsed, 'repair', options);
 }
 
+/** A replicated store whose units lost too much begins anew with what they have. Nobody may use it meanwhile. */
+export async function beginAnew(url: string, options: AccessOptions = {}): Promise<BegunAnew> {
+  const parsed = parse(url);
+  if (parsed.protocol !== 'replicated:') throw bad(parsed.href, 'only a replicated store begins anew');
+  const units = unitsOf(parsed);
+  const stores: Store[] = [];
+  try {
+    // One after the other: whichever is missing, nothing was changed.
+    for (const unit of units) stores.push(await openUnit(unit.url, 'init', options));
+    const shown = units.map((unit) => unit.shown);
+    return await beginUnitsAnew(withoutPassword(parsed), stores, shown, options);
+  } finally {
+    await Promise.all(stores.map(async (store) => await store.close()));
+  }
+}
+
+async function openUnit(unit: string, how: 'init' | 'never', access: AccessOptions): Promise<Store> {
+  const store = await connectStore(unit, { create: how });
+  try {
+    await qualify(store, access.timeoutMs === undefined ? {} : { timeoutMs: access.timeoutMs });
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
 async function openUnits(url: URL, create: 'init' | 'never' | 'repair', access: AccessOptions): Promise<ReplicatedStore> {
   const units = unitsOf(url);
-  const connect = async (unit: string, how: 'init' | 'never'): Promise<Store> => {
-    const store = await connectStore(unit, { create: how });
-    try {
-      await qualify(store, access.timeoutMs === undefined ? {} : { timeoutMs: access.timeoutMs });
-      return store;
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-  };
+  const connect = async (unit: string, how: 'init' | 'never'): Promise<Store> => await openUnit(unit, how, access);
   return await ReplicatedStore.open({ url: withoutPassword(url), units, connect, create }, access);
 }
 

@@ -1,7 +1,7 @@
 /** `tenure store repair`: makes units of a replicated store whole again that lost what they had, while the others are in use. */
 import { Command } from 'commander';
 import { parseDuration, TenureError } from '../../kernel/index.ts';
-import { connectForRepair } from '../../store/by-url.ts';
+import { beginAnew, connectForRepair } from '../../store/by-url.ts';
 import type { ReplicatedStore, UnitReport } from '../../store/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
@@ -10,6 +10,7 @@ import { paletteFor, printJson, table } from '../terminal.ts';
 interface RepairFlags {
   readonly timeout: string;
   readonly json?: boolean;
+  readonly beginAnew?: boolean;
 }
 
 interface Repaired {
@@ -31,17 +32,25 @@ export function storeRepairCommand(setExit: (code: number) => void): Command {
     )
     .argument('<url>', "'replicated:?unit=…&unit=…&unit=…'")
     .option('--timeout <duration>', 'how long each unit may take', '10m')
+    .option('--begin-anew', 'too few units are whole to repair from: begin anew with what all of them still have; stop everybody first')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
 Examples:
   tenure store repair 'replicated:?unit=file:///a&unit=file:///b&unit=file:///c'
+  tenure store repair --begin-anew 'replicated:?unit=…&unit=…&unit=…'          most units lost what they had, for good
 
 Exit codes: 0 every unit is whole, 64 usage, 69 a unit does not answer, or too few are whole to repair from, 78 a unit belongs to another store.`,
     )
-    .action(async (url: string, { timeout, json }: RepairFlags) => {
+    .action(async (url: string, { timeout, json, beginAnew: isAnew }: RepairFlags) => {
       const timeoutMs = Math.ceil(parseDuration(timeout) / 1000);
+      if (isAnew) {
+        const begun = await beginAnew(url, { timeoutMs });
+        if (json) printJson(begun);
+        else printBegun(begun);
+        return;
+      }
       const store = await connectForRepair(url);
       try {
         const units = await repairAll(store, timeoutMs);
@@ -77,6 +86,13 @@ async function repairAll(store: ReplicatedStore, timeoutMs: number): Promise<Rep
   } finally {
     line.clear();
   }
+}
+
+function printBegun({ registers, lost }: { readonly registers: number; readonly lost: readonly string[] }): void {
+  const { green, red } = paletteFor(process.stdout);
+  const rows = [[green('begun anew'), `${registers} registers; leases are granted after one observation`]];
+  for (const name of lost) rows.push([red('lost'), name]);
+  process.stdout.write(table(rows));
 }
 
 function print(units: readonly Repaired[]): void {

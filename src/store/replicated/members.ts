@@ -13,20 +13,23 @@ export interface StoreMembers {
   readonly id: string;
   /** In the order of their URLs. */
   readonly units: readonly { readonly url: string; readonly swap: boolean }[];
+  /** Its units had lost what it had, and it has begun anew: it may have forgotten anything that was written before. */
+  readonly isAnew?: boolean;
 }
 
 const FORMAT = 1;
 
-export function encodeMembers({ id, units }: StoreMembers): Uint8Array {
-  return Buffer.from(JSON.stringify({ format: FORMAT, id, units: units.map(({ url, swap }) => ({ url, swap })) }));
+export function encodeMembers({ id, units, isAnew }: StoreMembers): Uint8Array {
+  const anew = isAnew === true ? { isAnew } : {};
+  return Buffer.from(JSON.stringify({ format: FORMAT, id, units: units.map(({ url, swap }) => ({ url, swap })), ...anew }));
 }
 
-function decodeMembers(bytes: Uint8Array): StoreMembers {
-  const { format, id, units } = JSON.parse(Buffer.from(bytes).toString()) as Partial<StoreMembers> & { readonly format?: number };
+export function decodeMembers(bytes: Uint8Array): StoreMembers {
+  const { format, id, units, isAnew } = JSON.parse(Buffer.from(bytes).toString()) as Partial<StoreMembers> & { readonly format?: number };
   if (format !== FORMAT || id === undefined || units === undefined) {
     throw new TenureError('TENURE_STORE_FORMAT', 'a later version of Tenure set up these units: upgrade this one');
   }
-  return { id, units };
+  return { id, units, ...(isAnew === true ? { isAnew } : {}) };
 }
 
 /** No identity is drawn twice. */
@@ -41,7 +44,7 @@ async function readMark(store: Store, access?: AccessOptions): Promise<UnitMark 
 }
 
 /** Throws unless these units are those that the store was set up with. */
-function checkMembers(url: string, members: StoreMembers, units: readonly string[]): void {
+export function checkMembers(url: string, members: StoreMembers, units: readonly string[]): void {
   const theirs = members.units.map((unit) => unit.url);
   if (theirs.length === units.length && theirs.every((one, index) => one === units[index])) return;
   throw conflicting(url, `its units are ${theirs.join(', ')}, and ${units.join(', ')} were asked for`);
@@ -61,7 +64,10 @@ export async function membersIn(
     const found = decodeMembers(mark.members);
     checkMembers(url, found, units);
     if (members !== null && members.id !== found.id) {
-      throw conflicting(url, `its units were set up at different times, for different stores; ${store.url} is one of another`);
+      throw conflicting(
+        url,
+        `its units were set up at different times, for different stores; ${store.url} is one of another. If it was begun anew and that was interrupted, do it again: tenure store repair --begin-anew`,
+      );
     }
     members = found;
   }
@@ -103,7 +109,8 @@ async function isNamed(store: Store, access?: AccessOptions): Promise<boolean> {
   return whole !== null && mark !== null && decodeWhole(whole) === mark.identity;
 }
 
-async function written(store: Store, key: string, bytes: Uint8Array, access?: AccessOptions): Promise<void> {
+/** Null erases it. Throws unless it is known to be done. */
+export async function written(store: Store, key: string, bytes: Uint8Array | null, access?: AccessOptions): Promise<void> {
   if ((await store.write(key, bytes, access)) === 'done') return;
   throw store.lastUnknown ?? new TenureError('TENURE_STORE_UNREACHABLE', `${store.url} did not answer`, { url: store.url });
 }

@@ -45,6 +45,8 @@ const IN_WORDS: Readonly<Record<UnitStanding, string>> = {
   epoch: 'may have lost writes: run tenure store repair',
 };
 
+const LAST_RESORT = 'If what the others had is gone for good, let it begin anew with what is left: tenure store repair --begin-anew';
+
 /** A command without its number. */
 type Wanted = UnitsCommand extends infer One ? (One extends { readonly op: number } ? Omit<One, 'op'> : never) : never;
 
@@ -54,8 +56,8 @@ export class ReplicatedStore implements Store {
   readonly url: string;
   readonly kind: string = 'replicated';
   readonly can: Capabilities = { swap: false, list: true, watch: false };
-  /** Units that may have lost something do not count. */
-  readonly mayForget: boolean = false;
+  /** Units that may have lost something do not count. Of a store that has begun anew all of them had. */
+  readonly mayForget: boolean;
   /** Each unit passed the probe when it was opened. */
   readonly isProbed: boolean = true;
   readonly #members: StoreMembers;
@@ -78,6 +80,7 @@ export class ReplicatedStore implements Store {
     const { url, units, connect, create } = options;
     this.url = url;
     this.#members = members;
+    this.mayForget = members.isAnew === true;
     this.#gate = new Gate(url);
     this.#links = units.map((unit, slot) => {
       const link = new UnitLink(
@@ -246,7 +249,7 @@ export class ReplicatedStore implements Store {
     // A mark that is taken from a unit that counts would cost the store that unit, until it is repaired.
     if (report.standing === 'whole') return 0;
     if (reports.filter(({ standing }) => standing === 'whole').length < quorumOf(reports.length)) {
-      throw this.#missing(storeUnreachable(this.url, new Error(`too few of its units are whole to repair ${unit} from`)));
+      throw this.#missing(storeUnreachable(this.url, new Error(`too few of its units are whole to repair ${unit} from. ${LAST_RESORT}`)));
     }
     const ended = await this.#ask(options, { kind: 'repair', unit: slot, identity: freshUnitIdentity() }, 'repaired', 'not-repaired');
     if (ended.kind === 'repaired') return ended.registers;

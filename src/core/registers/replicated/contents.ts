@@ -110,3 +110,8 @@ export function decodeContent(place: string, bytes: Uint8Array): RegisterContent
   const rank = stampAt(3);
   return { kind: 'ranked', promised: stampAt(0), rank: rank.count === 0 ? null : rank, value, name };
 }
+
+/** Whether the bytes were written by a later version, which knows what is in them. */
+export function isLaterContent(place: string, bytes: Uint8Array): boolean {
+  return openRecord(REGISTER_MAGIC, place, bytes) === 'format';
+}

@@ -4,6 +4,7 @@ export {
   covers,
   decodeContent,
   encodeContent,
+  isLaterContent,
   merged,
   type RegisterContent,
   type Stamp,
@@ -11,7 +12,7 @@ export {
 } from './contents.ts';
 export { UnitsCore } from './core.ts';
 export * from './dialogue.ts';
-export { MARK_KEY, placeOf, placeOfKey, recordKeyOf, UNIT_REGISTERS, WHOLE_KEY } from './keys.ts';
+export { blockKeyOf, MARK_KEY, placeOf, placeOfKey, recordKeyOf, UNIT_REGISTERS, WHOLE_KEY } from './keys.ts';
 export { decodeMark, decodeWhole, encodeMark, encodeWhole, isSameText, type UnitMark } from './marks.ts';
 export * from './rules.ts';
 export type { UnitsConfig, UnitStanding } from './unit-tasks.ts';
