@@ -26,7 +26,7 @@ import { quorumOf, TenureError } from '../../kernel/index.ts';
 import type { AccessOptions, Store } from '../contract.ts';
 import { conflicting } from '../failures.ts';
 import { isUnreadableRecord } from '../record.ts';
-import { checkMembers, decodeMembers, encodeMembers, freshUnitIdentity, written, type StoreMembers } from './members.ts';
+import { checkMembers, decodeMembers, encodeMembers, freshUnitIdentity, writtenTo, type StoreMembers } from './members.ts';
 import { allKeys } from './unit-link.ts';
 
 export interface BegunAnew {
@@ -60,10 +60,10 @@ export async function beginUnitsAnew(
   // From here on no operation of anybody ends: what was acknowledged before is at the units, and is read below.
   for (const [slot, store] of stores.entries()) {
     const mark = { identity: identities[slot] ?? 0, slot, epoch: Buffer.from(await store.epoch(access)), members: encodeMembers(members) };
-    await written(store, MARK_KEY, encodeMark(mark), access);
+    await writtenTo(store, MARK_KEY, encodeMark(mark), access);
   }
   const begun = await spread(stores, access);
-  for (const [slot, store] of stores.entries()) await written(store, WHOLE_KEY, encodeWhole(identities[slot] ?? 0), access);
+  for (const [slot, store] of stores.entries()) await writtenTo(store, WHOLE_KEY, encodeWhole(identities[slot] ?? 0), access);
   return begun;
 }
 
@@ -153,7 +153,7 @@ async function spread(stores: readonly Store[], access?: AccessOptions): Promise
   for (const [place, content] of all) {
     for (const store of stores) {
       const key = store.can.swap ? recordKeyOf(place) : blockKeyOf(place, life, 0);
-      await written(store, key, encodeContent(place, content), access);
+      await writtenTo(store, key, encodeContent(place, content), access);
     }
   }
   const lost = [...damagedPlaces].filter((place) => !all.has(place)).map((place) => place.slice(1));
@@ -163,7 +163,7 @@ async function spread(stores: readonly Store[], access?: AccessOptions): Promise
 /** A store that cannot read its own record cannot replace it either: then the unit has to be emptied by hand. */
 async function eraseDamaged(store: Store, key: string, access?: AccessOptions): Promise<void> {
   try {
-    await written(store, key, null, access);
+    await writtenTo(store, key, null, access);
   } catch (error) {
     if (!isUnreadableRecord(error)) throw error;
     throw new TenureError(

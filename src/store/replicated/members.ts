@@ -97,8 +97,8 @@ export async function setUpUnits(
   for (const { store, slot } of unnamed) {
     const identity = freshUnitIdentity();
     const epoch = Buffer.from(await store.epoch(access));
-    await written(store, MARK_KEY, encodeMark({ identity, slot, epoch, members: encodeMembers(members) }), access);
-    await written(store, WHOLE_KEY, encodeWhole(identity), access);
+    await writtenTo(store, MARK_KEY, encodeMark({ identity, slot, epoch, members: encodeMembers(members) }), access);
+    await writtenTo(store, WHOLE_KEY, encodeWhole(identity), access);
   }
   return members;
 }
@@ -110,7 +110,7 @@ async function isNamed(store: Store, access?: AccessOptions): Promise<boolean> {
 }
 
 /** Null erases it. Throws unless it is known to be done. */
-export async function written(store: Store, key: string, bytes: Uint8Array | null, access?: AccessOptions): Promise<void> {
+export async function writtenTo(store: Store, key: string, bytes: Uint8Array | null, access?: AccessOptions): Promise<void> {
   if ((await store.write(key, bytes, access)) === 'done') return;
   throw store.lastUnknown ?? new TenureError('TENURE_STORE_UNREACHABLE', `${store.url} did not answer`, { url: store.url });
 }
