@@ -1,7 +1,7 @@
 /** Registers at fixed places of a file: the suite, and what is particular to sectors. A loop device is tried where this machine has one to give. */
 import { execFileSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { mkdtemp, open as openFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open as openFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -121,6 +121,24 @@ test('a sector that is another name’s is never taken for free, and is left as 
   await expect(store.read(twin)).rejects.toMatchObject({ code: 'TENURE_STORE_FULL' });
   await expect(store.write(twin, Buffer.from('b'))).rejects.toMatchObject({ code: 'TENURE_STORE_FULL' });
   expect(Buffer.from((await store.read('k')) ?? []).toString()).toBe('a');
+});
+
+test('names stay where they are when the file or device becomes longer, and a shorter one is refused', async () => {
+  const { store, url, path } = await opened('&direct=off');
+  await store.write('k', Buffer.from('a'));
+  await truncate(path, 2 * BYTES);
+  const other = await openStore(url);
+  onTestFinished(async () => await other.close());
+  expect(Buffer.from((await other.read('k')) ?? []).toString()).toBe('a');
+  await truncate(path, BYTES - SECTOR);
+  await expect(openStore(url)).rejects.toMatchObject({ code: 'TENURE_STORE_UNFIT' });
+});
+
+test('a file has as many sectors as were asked for when it was made, and keeps them', async () => {
+  const { url, path } = await opened('&direct=off');
+  expect((await stat(path)).size).toBe(BYTES);
+  const longer = url.replace(`bytes=${BYTES}`, `bytes=${2 * BYTES}`);
+  await expect(openStore(longer, { create: 'init' })).rejects.toMatchObject({ code: 'TENURE_STORE_PARAMS' });
 });
 
 test('a damaged sector is refused', async () => {

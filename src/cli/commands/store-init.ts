@@ -1,14 +1,17 @@
 /** `tenure store init`: writes the parameters of a store once, where they cannot be written by whoever comes first. */
 import { Command } from 'commander';
-import { formatDuration, parseDuration, type SpanUs } from '../../kernel/index.ts';
+import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { initParameters, openStore } from '../../store/index.ts';
+import { SECTOR_BYTES } from '../../store/block/sectors.ts';
 import { printJson } from '../terminal.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 interface InitFlags {
   readonly delta?: string;
   readonly maxTerm?: string;
   readonly rateError?: string;
   readonly plain?: boolean;
+  readonly sectors?: number;
   readonly json?: boolean;
 }
 
@@ -25,6 +28,11 @@ export function storeInitCommand(): Command {
     .option('--max-term <duration>', 'the longest term of any lease')
     .option('--rate-error <ratio>', 'how far the rate of a clock may be off: 0.001 is a thousandth')
     .option('--plain', 'keep leases on plain registers, though the store can compare and set')
+    .option(
+      '--sectors <n>',
+      'block: only: how many sectors of 4096 bytes a file is made, with holes; the more, the rarer two names share one',
+      wholeNumber(1, 2 ** 38),
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -33,17 +41,18 @@ Examples:
   tenure store init file:///var/lib/leases
   tenure store init postgres://leases@db.internal/app --max-term 1m
   tenure store init 'file:///mnt/nfs/leases?swap=off' --delta 2s --max-term 2m
+  tenure store init block:///srv/shared/leases --sectors 268435456
 
 Exit codes: 0 it is set up, 64 usage, 69 the store does not answer, 77 it does not let us in, 78 it is set up differently or is not fit.`,
     )
-    .action(async (url: string, { delta, maxTerm, rateError, plain, json }: InitFlags) => {
+    .action(async (url: string, { delta, maxTerm, rateError, plain, sectors, json }: InitFlags) => {
       const wanted = {
         ...given('deltaUs', delta, parseDuration),
         ...given('maxTermUs', maxTerm, parseDuration),
         ...given('rateErrorPpm', rateError, (ratio) => Math.round(Number(ratio) * 1_000_000)),
         ...(plain ? { isPlain: true } : {}),
       };
-      const store = await openStore(url, { create: 'init' });
+      const store = await openStore(sectors === undefined ? url : withSectors(url, sectors), { create: 'init' });
       try {
         const { parameters, created } = await initParameters(store, wanted);
         const identity = await store.identity();
@@ -61,6 +70,14 @@ Exit codes: 0 it is set up, 64 usage, 69 the store does not answer, 77 it does n
         await store.close();
       }
     });
+}
+
+/** As the URL says it. A file that has another length already, and a device, are refused. */
+function withSectors(url: string, sectors: number): string {
+  if (!url.startsWith('block:')) throw new TenureError('TENURE_BAD_ARGUMENT', '--sectors is for stores of the kind block:');
+  const longer = new URL(url);
+  longer.searchParams.set('bytes', String(sectors * SECTOR_BYTES));
+  return longer.href;
 }
 
 /** What was said on the command line, and nothing for what was not. */

@@ -9,6 +9,9 @@ import { openStoreRecord, RECORD_FRAME_BYTES, sealStoreRecord } from '../record.
 import { SECTOR_BYTES } from './sectors.ts';
 
 export const IDENTITY_SECTOR = 0;
+/** How many sectors the store has: places follow from it, so it is what it was when the store was made, though the device may have grown. */
+export const LAYOUT_SECTOR = 3;
+const LAYOUT_KEY = '_tenure/block/layout';
 /** Sectors with a use of their own. */
 const FIXED: ReadonlyMap<string, number> = new Map([
   [PARAMETERS_KEY, 1],
@@ -48,6 +51,16 @@ export function decodeSector(key: string, bytes: Buffer, sector: number, url: st
     url,
     name,
   });
+}
+
+export function encodeLayout(sectors: number): Buffer {
+  return encodeSector(LAYOUT_KEY, Buffer.from(JSON.stringify({ sectors })), LAYOUT_SECTOR);
+}
+
+/** How many sectors the store was made with; null if nobody has written it down. */
+export function decodeLayout(bytes: Buffer, url: string): number | null {
+  const found = decodeSector(LAYOUT_KEY, bytes, LAYOUT_SECTOR, url);
+  return found && (JSON.parse(Buffer.from(found).toString()) as { readonly sectors: number }).sectors;
 }
 
 export function isBlank(bytes: Buffer): boolean {

@@ -7,7 +7,19 @@ import { checkAccess, checkSwap, type AccessOptions, type Capabilities, type Lan
 import { conflicting, storeReplaced, unfit, unsupportedByStore } from '../failures.ts';
 import { Gate, type Call } from '../gate.ts';
 import { identityIn, newIdentity } from '../identity.ts';
-import { BLOCK_VALUE_BYTES_MAX, decodeSector, encodeSector, IDENTITY_SECTOR, isBlank, recordIn, SECTORS_MIN, sectorOf } from './layout.ts';
+import {
+  BLOCK_VALUE_BYTES_MAX,
+  decodeLayout,
+  decodeSector,
+  encodeLayout,
+  encodeSector,
+  IDENTITY_SECTOR,
+  isBlank,
+  LAYOUT_SECTOR,
+  recordIn,
+  SECTORS_MIN,
+  sectorOf,
+} from './layout.ts';
 import { SECTOR_BYTES, Sectors } from './sectors.ts';
 
 export interface BlockStoreOptions {
@@ -47,10 +59,10 @@ export class BlockStore implements Store {
   }
 
   static async open(options: BlockStoreOptions, access?: AccessOptions): Promise<BlockStore> {
-    const { path, url, direct: isDirect = true, create = 'adopt', bytes = FILE_BYTES } = options;
+    const { path, url, direct: isDirect = true, create = 'adopt', bytes } = options;
     const store = new BlockStore(await Sectors.open({ path, url, isDirect }, create === 'init'), url);
     try {
-      await store.#gate.ask(access, async () => await store.#setUp(path, create, Math.floor(bytes / SECTOR_BYTES)));
+      await store.#gate.ask(access, async () => await store.#setUp(path, create, bytes));
       return store;
     } catch (error) {
       await store.close();
@@ -113,19 +125,38 @@ export class BlockStore implements Store {
     if (this.#underWay.size === 0) await ended;
   }
 
-  async #setUp(path: string, create: 'adopt' | 'init' | 'never', wanted: number): Promise<void> {
-    if (create === 'init' && (await this.#sectors.count(path)) === 0) await this.#sectors.extend(wanted);
+  async #setUp(path: string, create: 'adopt' | 'init' | 'never', bytes: number | undefined): Promise<void> {
+    if (create === 'init') await this.#makeRoom(path, bytes);
     let first = await this.#do(this.#sectors.read(IDENTITY_SECTOR));
     if (isBlank(first) && create === 'init') {
+      // Whoever finds the identity finds the layout.
+      await this.#do(this.#sectors.write(LAYOUT_SECTOR, encodeLayout(await this.#sectors.count(path))));
       await this.#do(this.#sectors.write(IDENTITY_SECTOR, newIdentity()));
       first = await this.#do(this.#sectors.read(IDENTITY_SECTOR));
     }
     if (isBlank(first)) throw conflicting(this.url, `nobody has set it up: run tenure store init ${this.url} once`);
     this.#identity = recordIn(first);
     identityIn(this.#identity);
-    this.#count = await this.#sectors.count(path);
-    if (this.#count < SECTORS_MIN)
-      throw unfit(this.url, `it has ${this.#count} sectors of ${SECTOR_BYTES} bytes, and needs ${SECTORS_MIN}`);
+    await this.#measure(path);
+  }
+
+  /** Places follow from how many sectors there were when the store was made. */
+  async #measure(path: string): Promise<void> {
+    const made = decodeLayout(await this.#do(this.#sectors.read(LAYOUT_SECTOR)), this.url);
+    if (made === null)
+      throw conflicting(this.url, 'it does not say how many sectors it has: it was made by an earlier version; make it anew');
+    const there = await this.#sectors.count(path);
+    if (made < SECTORS_MIN) throw unfit(this.url, `it has ${made} sectors of ${SECTOR_BYTES} bytes, and needs ${SECTORS_MIN}`);
+    if (there < made) throw unfit(this.url, `it was made with ${made} sectors of ${SECTOR_BYTES} bytes, and ${there} are left`);
+    this.#count = made;
+  }
+
+  /** A file that is there already, and a device, are as long as they are. */
+  async #makeRoom(path: string, bytes: number | undefined): Promise<void> {
+    const wanted = Math.floor((bytes ?? FILE_BYTES) / SECTOR_BYTES);
+    if ((await this.#sectors.count(path)) === 0) await this.#sectors.extend(wanted);
+    const count = await this.#sectors.count(path);
+    if (bytes !== undefined && count !== wanted) throw conflicting(this.url, `it has ${count} sectors, not ${wanted}, and keeps them`);
   }
 
   async #get(key: string): Promise<Uint8Array | null> {
