@@ -205,13 +205,15 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     return true;
   }
 
+  /** No timer fires between two messages of a burst, so it is enough to look at its end when the core wants to be woken. */
   readonly #endBurst = (): void => {
     this.#isBurst = false;
+    this.#plan();
   };
 
   #finish(): void {
     this.#isStepping = false;
-    this.#plan();
+    if (!this.#isBurst) this.#plan();
     this.#deliverEvents();
   }
 
