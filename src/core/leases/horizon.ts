@@ -28,6 +28,14 @@ export class Horizon {
     return ballot > ballotLimit(now, this.#aheadUsMax);
   }
 
+  /** Takes in the ballot of a request, unless that or its token is beyond belief. */
+  hears(ballot: BallotTime, token: number, now: Now): boolean {
+    const limit = ballotLimit(now, this.#aheadUsMax);
+    if (ballot > limit || token > limit) return false;
+    if (ballot > this.highest) this.highest = ballot;
+    return true;
+  }
+
   observe(ballot: BallotTime, now: Now): void {
     if (ballot > this.highest && !this.isBeyond(ballot, now)) this.highest = ballot;
   }

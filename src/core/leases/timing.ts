@@ -73,8 +73,9 @@ const RATE_WINDOW_US_MAX = 10_000_000;
  */
 export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
   const slowest = PPM - rateErrorPpm;
-  const rest = termUs % slowest;
-  const whole = (termUs - rest) / slowest;
+  // Not by `%`: of numbers beyond 32 bits that is a call of the C library. The quotient is exact enough for any term.
+  const whole = Math.floor(termUs / slowest);
+  const rest = termUs - whole * slowest;
   return spanUs(Math.ceil(termUs + whole * 2 * rateErrorPpm + Math.ceil((rest * 2 * rateErrorPpm) / slowest)));
 }
 

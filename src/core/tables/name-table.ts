@@ -24,7 +24,8 @@ export type NameHash = (bytes: Uint8Array, start: number, end: number) => number
 export class NameTable {
   /** For other tables of the same owner whose keys strangers choose. */
   readonly key: HashKey;
-  readonly #hashName: NameHash;
+  /** Another function than the keyed one: tests bring hashes that collide. */
+  readonly #ownHash: NameHash | null;
   readonly #rows: Rows = new Rows({ f64: 0, u32: 2, u16: 0, u8: 1 });
   readonly #hashes: U32Column = this.#rows.u32(0);
   readonly #addresses: U32Column = this.#rows.u32(1);
@@ -36,22 +37,19 @@ export class NameTable {
   #fresh = 0;
   #size = 0;
 
-  /** A table open to strangers has a secret key, or they can choose names that collide. Tests bring hashes that do. */
+  /** A table open to strangers has a secret key, or they can choose names that collide. */
   constructor(hash: HashKey | NameHash = NO_KEY) {
     this.key = typeof hash === 'function' ? NO_KEY : hash;
-    this.#hashName =
-      typeof hash === 'function'
-        ? (bytes, start, end) => hash(bytes, start, end) & HASH_MAX
-        : (bytes, start, end) => keyedHash(hash, bytes, start, end);
+    this.#ownHash = typeof hash === 'function' ? hash : null;
   }
 
   /** A name's hash by this table's function: it means nothing to any other table or process. */
   hash(bytes: Uint8Array, start: number, end: number): number {
-    return this.#hashName(bytes, start, end);
+    return this.#ownHash === null ? keyedHash(this.key, bytes, start, end) : this.#ownHash(bytes, start, end) & HASH_MAX;
   }
 
   /** The name's id, or -1. Who has the name's hash by this table's function may pass it. */
-  find(bytes: Uint8Array, start: number, end: number, hash: number = this.#hashName(bytes, start, end)): number {
+  find(bytes: Uint8Array, start: number, end: number, hash: number = this.hash(bytes, start, end)): number {
     const slots = this.#index.slotsFor(hash);
     if (slots === undefined) return -1;
     const { length } = slots;
@@ -68,7 +66,7 @@ export class NameTable {
 
   /** How many entries a look-up passes before it finds the name, or that it is not there: few, or the hash is poor. */
   probes(bytes: Uint8Array, start: number, end: number): number {
-    const hash = this.#hashName(bytes, start, end);
+    const hash = this.hash(bytes, start, end);
     const slots = this.#index.slotsFor(hash);
     if (slots === undefined) return 0;
     const id = this.find(bytes, start, end, hash);
@@ -78,7 +76,7 @@ export class NameTable {
   }
 
   /** The name's id; a name that is new has no role yet. Ids are taken again, lowest first, once their name is gone. */
-  intern(bytes: Uint8Array, start: number, end: number, hash: number = this.#hashName(bytes, start, end)): number {
+  intern(bytes: Uint8Array, start: number, end: number, hash: number = this.hash(bytes, start, end)): number {
     const known = this.find(bytes, start, end, hash);
     if (known >= 0) return known;
     const length = end - start;

@@ -9,6 +9,9 @@ export class OwnerTable {
   readonly #incarnations: number[] = [];
   readonly #references: number[] = [];
   readonly #free: number[] = [];
+  /** The owner that was asked for last, which is mostly asked for again; -1 for none. */
+  #last = -1;
+  #lastIndex = -1;
 
   /** Whoever starts a process chooses its incarnation: where strangers do, there is a key. */
   constructor(key: HashKey | null = null) {
@@ -17,13 +20,18 @@ export class OwnerTable {
 
   /** The owner's index, or -1. */
   find(incarnation: Incarnation): number {
-    return this.#indexes.get(incarnation) ?? -1;
+    if (incarnation === this.#last) return this.#lastIndex;
+    const index = this.#indexes.get(incarnation);
+    if (index === undefined) return -1;
+    this.#last = incarnation;
+    this.#lastIndex = index;
+    return index;
   }
 
   /** The owner's index; one that is new has no reference yet: `retain` it, or `release` it at once to forget it. */
   indexOf(incarnation: Incarnation): number {
-    const known = this.#indexes.get(incarnation);
-    if (known !== undefined) return known;
+    const known = this.find(incarnation);
+    if (known >= 0) return known;
     const index = this.#free.pop() ?? this.#incarnations.length;
     this.#incarnations[index] = incarnation;
     this.#references[index] = 0;
@@ -47,6 +55,7 @@ export class OwnerTable {
     this.#references[index] = left;
     if (left > 0) return false;
     this.#indexes.delete(this.#incarnations[index] as number);
+    this.#last = -1;
     this.#incarnations[index] = -1;
     this.#references[index] = 0;
     if (this.#indexes.size > 0) this.#free.push(index);

@@ -423,10 +423,7 @@ export class Acceptor {
 
   /** Beyond belief: nothing of it is kept, and the asker is told what this acceptor takes the time to be. */
   #refuseAhead(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
-    if (this.believes(message, step)) {
-      this.#horizon.observe(message.ballot, step);
-      return false;
-    }
+    if (this.#horizon.hears(message.ballot, message.token, step)) return false;
     this.#answers.refuseAhead(from, message, step);
     return true;
   }
