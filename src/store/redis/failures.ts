@@ -7,7 +7,8 @@ import { Unanswered } from '../gate.ts';
 export function redisFailure(url: string, error: unknown): Error {
   if (error instanceof TenureError || error instanceof Unanswered) return error;
   if (!(error instanceof Error) || error.name !== 'ReplyError') return new Unanswered(storeUnreachable(url, error));
-  if (/^(?:NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|invalid username/i.test(error.message)) return denied(url, error);
+  if (/^(?:NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|invalid username|can't run this command/i.test(error.message))
+    return denied(url, error);
   if (/^(?:OOM|MISCONF)\b/.test(error.message)) return full(url, error);
   return storeUnreachable(url, error);
 }

@@ -4,6 +4,8 @@ import { unfit } from '../failures.ts';
 export interface ServerInfo {
   /** Another at every start. */
   readonly runId: string;
+  /** Of the history of its data: another whenever it has followed another server, or leads in the place of one. */
+  readonly historyId: string;
   readonly isReplica: boolean;
   readonly replicas: number;
   readonly evictsAnything: boolean;
@@ -18,6 +20,7 @@ export function readInfo(text: string): ServerInfo {
   );
   return {
     runId: fields.get('run_id') ?? '',
+    historyId: fields.get('master_replid') ?? '',
     isReplica: fields.get('role') !== 'master',
     replicas: Number(fields.get('connected_slaves') ?? 0),
     // Policies for keys that expire leave ours alone: they never do.
@@ -26,8 +29,13 @@ export function readInfo(text: string): ServerInfo {
 }
 
 /** Throws unless a store may be on this server. */
-export function checkInfo(url: string, { runId, isReplica, evictsAnything }: ServerInfo): void {
+export function checkInfo(url: string, { runId, historyId, isReplica, evictsAnything }: ServerInfo): void {
   if (runId === '') throw unfit(url, 'it does not tell its run id (INFO server): nobody would notice that it started anew');
+  if (historyId === '')
+    throw unfit(
+      url,
+      'it does not tell its replication id (INFO replication): nobody would notice that it followed another server meanwhile',
+    );
   if (isReplica) throw unfit(url, 'it is a replica: what is read there may be old');
   if (evictsAnything)
     throw unfit(url, 'its maxmemory-policy throws away whatever it likes: set noeviction, or one of the volatile policies');

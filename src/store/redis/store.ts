@@ -1,7 +1,7 @@
 /**
  * A store in Redis: `redis://host:6379/0?space=NAME`. An access is one script. The driver neither sends again nor keeps for
- * later what it could not send (rule 20). The epoch is the server's run id: Redis acknowledges before it writes down, so a
- * server that started anew may have lost anything. With `replicas=none`, and every write synced, nothing is lost.
+ * later what it could not send (rule 20). The epoch is the server's run id and its replication id: Redis acknowledges before it writes down, and before others
+ * have it, so a server that started anew or took over may have lost anything. With `replicas=none`, and every write synced, nothing is lost.
  */
 import type { Redis } from 'ioredis';
 import { encodeName, type TenureError } from '../../kernel/index.ts';
@@ -38,6 +38,8 @@ export interface RedisStoreOptions {
 }
 
 const RECONNECT_MS_MAX = 1000;
+/** The first part of an answer. */
+const OTHER_HISTORY = 2;
 
 export class RedisStore implements Store {
   readonly url: string;
@@ -51,6 +53,8 @@ export class RedisStore implements Store {
   #identity: Buffer = Buffer.alloc(0);
   /** Of the connection there is now: a connection is to one start of one server. Null while there is none that was asked. */
   #connected: string | null = null;
+  /** What the server must still say when it is asked anything: a connection outlasts a change of roles. Nothing where no other server ever takes over. */
+  #history = '';
   /** Under which accesses are made. */
   #epoch: string | null = null;
   #lastError: Error | null = null;
@@ -189,9 +193,18 @@ export class RedisStore implements Store {
     if ((await this.#connect(call)) !== this.#epoch) throw newEpoch(this.url);
     call.leave();
     // Nothing is awaited since the epoch was looked at: this goes out on the connection that has it.
-    const running = this.#redis.callBuffer('EVAL', SCRIPTS[script], this.#keys.length, ...this.#keys, this.#identity, ...values);
+    const running = this.#redis.callBuffer(
+      'EVAL',
+      SCRIPTS[script],
+      this.#keys.length,
+      ...this.#keys,
+      this.#identity,
+      ...values,
+      this.#history,
+    );
     try {
       const [here, answer] = (await running) as [number, unknown];
+      if (here === OTHER_HISTORY) throw newEpoch(this.url);
       if (here !== 1) throw storeReplaced(this.url, 'it was emptied, or another is in its place');
       return answer;
     } catch (error) {
@@ -212,16 +225,19 @@ export class RedisStore implements Store {
   /** Two that come at once both ask, and hear the same. */
   async #meet(): Promise<void> {
     const closed = this.#closed;
-    let epoch: string;
+    let [epoch, history] = ['', ''];
     try {
       const info = readInfo(await this.#redis.info());
       checkInfo(this.url, info);
       if (this.#isSynced) checkSynced(this.url, info, await this.#redis.config('GET', 'append*'));
-      epoch = this.#isSynced ? 'redis/synced' : `redis/${info.runId}`;
+      epoch = this.#isSynced ? 'redis/synced' : `redis/${info.runId}/${info.historyId}`;
+      history = this.#isSynced ? '' : `master_replid:${info.historyId}`;
     } catch (error) {
       throw redisConnectFailure(this.url, error);
     }
-    if (closed === this.#closed) this.#connected = epoch;
+    if (closed !== this.#closed) return;
+    this.#connected = epoch;
+    this.#history = history;
   }
 
   /** Waits until the driver has a connection, or has failed to get one. It tries again by itself, for those who come later. */
