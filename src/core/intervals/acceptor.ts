@@ -264,7 +264,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
     } else if (number !== null) {
       this.ledger.awaitPlace(holder, number);
     }
-    for (const place of own > 0 ? [...others, own] : others) this.ledger.freeAfter(place, holder);
+    for (const place of own > 0 ? [...others, own] : others) this.ledger.freeAfter(place, holder, step);
   }
 
   // ── Whom and what it knows ─────────────────────────────────────────────────────────────────────────
@@ -369,7 +369,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
     known.floor = Math.max(known.floor, floor);
     known.withdrawn = [...new Set([...known.withdrawn, ...withdrawn])].filter((counter) => counter > known.floor).sort((a, b) => a - b);
     this.ledger.replace(known.place, claimantRecord(known), null, step);
-    this.ledger.freeAfter(place, known.place);
+    this.ledger.freeAfter(place, known.place, step);
   }
 
   #foundOpen(place: number, { space: name, incarnation, counter, from, to }: Extract<PlaceRecord, { kind: 'open' }>, step: S): void {

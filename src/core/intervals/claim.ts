@@ -21,6 +21,8 @@ export interface IntervalClaim extends Wanted {
   restsUntil: MonoUs;
   /** Where as many were free, as far as answers to its requests say; -1: from 0 on, since nobody knows of a place behind. */
   nextFree: number;
+  /** Members that had no room for it anywhere when they were last asked from 0 on. */
+  full: readonly number[];
   /** The counter of the request that was granted; 0 if none was. */
   granted: number;
   phase: 'asking' | 'resting' | 'decided';
@@ -49,8 +51,8 @@ export interface LeaseAttempt {
   refusal: ClaimObjection | null;
   /** The highest start that was heard of; -1 if none. */
   next: number;
-  /** How many members know of no place for it at all. */
-  hopeless: number;
+  /** Members that refused, and know of no place for it from its start on. */
+  hopeless: VoterSet;
   /** Only a mutant counts messages. */
   messages: number;
   resendAt: MonoUs;
@@ -78,6 +80,7 @@ export function beginClaim(wanted: Wanted): IntervalClaim {
     counter: 0,
     restsUntil: 0 as MonoUs,
     nextFree: 0,
+    full: [],
     granted: 0,
     phase: 'asking',
     pending: 0,

@@ -4,7 +4,8 @@
  * hands out messages and what it has to tell.
  *
  * A block, wherever it is (`next`), is asked for behind the highest start that acceptors have named, a random number of blocks behind it that doubles with every
- * refusal, after a rest of a random part of as many round trips.
+ * refusal, after a rest of a random part of as many round trips. A member that has no room for it anywhere, perhaps for a claim of everything that only it has heard of,
+ * is set aside for a while: the others may be a majority without it.
  */
 import {
   invariant,
@@ -153,7 +154,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
       nacks: new VoterSet(),
       refusal: null,
       next: -1,
-      hopeless: 0,
+      hopeless: new VoterSet(),
       messages: 0,
       resendAt: NEVER,
       resends: 0,
@@ -207,11 +208,10 @@ export class IntervalClaimant<S extends ClaimantStep> {
 
   #refusedBy(from: NodeId, attempt: LeaseAttempt, nack: Extract<AcceptorAnswer, { kind: 'nack' }>): void {
     const { why, overlapFrom, overlapTo, next } = nack;
-    const isRepeated = attempt.nacks.has(from);
     attempt.nacks.add(from);
     attempt.refusal ??= { why, overlapFrom, overlapTo };
     if (why === 'limit') attempt.refusal = { why, overlapFrom, overlapTo };
-    else if (next < 0 && !isRepeated) attempt.hopeless++;
+    else if (next < 0) attempt.hopeless.add(from);
     attempt.next = Math.max(attempt.next, next);
   }
 
@@ -227,9 +227,15 @@ export class IntervalClaimant<S extends ClaimantStep> {
       return;
     }
     // One that has both acknowledged and refused, on two of its disks, is counted once.
-    let answers = nacks.size;
-    for (let member = 0; member < this.#members; member++) if (this.#isNewest(acks, member) && !nacks.has(member)) answers++;
+    let answers = 0;
+    for (let member = 0; member < this.#members; member++)
+      if (nacks.has(member) ? !this.#isSetAside(member, attempt) : this.#isNewest(acks, member)) answers++;
     if (refusal !== null && answers >= quorum && this.#attempts.has(attempt.counter)) this.#refused(attempt, step);
+  }
+
+  /** Until the request is sent again, which is when the others should have answered. */
+  #isSetAside(member: number, { claim, hopeless, resends }: LeaseAttempt): boolean {
+    return resends < 2 && hopeless.has(member) && this.#claims.get(claim)?.full.includes(member) === true;
   }
 
   #grant({ claim: number, space, counter, from, to }: LeaseAttempt, step: S): void {
@@ -249,12 +255,13 @@ export class IntervalClaimant<S extends ClaimantStep> {
 
   #refused(attempt: LeaseAttempt, step: S): void {
     const { refusal, next, hopeless } = attempt;
-    const isHopeless = hopeless > 0;
     // A claim of everything that fewer have heard of may be refused yet: its integers are free again then.
-    const isExhausted = hopeless >= quorumOf(this.#members) && attempt.from === 0;
+    const isExhausted = hopeless.size >= quorumOf(this.#members) && attempt.from === 0;
     const claim = this.#claims.get(attempt.claim);
     invariant(claim !== undefined && refusal !== null, 'a claim is refused that is not under way');
     claim.counter = 0;
+    if (attempt.from === 0) claim.full = hopeless.toArray();
+    const isHopeless = hopeless.toArray().some((member) => !claim.full.includes(member));
     if (claim.from === null && refusal.why === 'overlap' && !isExhausted) {
       claim.nextFree = isHopeless ? -1 : Math.max(claim.nextFree, next);
       // Where there is little room, spreading leads out of it.
@@ -397,7 +404,9 @@ export class IntervalClaimant<S extends ClaimantStep> {
     const errand = attempt ?? withdrawal;
     if (!errand || errand.resendAt > step.monoUs) return;
     this.#resend(errand, step);
-    if (attempt) this.#sendLease(attempt, step);
+    // Those that were set aside count from here on.
+    if (attempt) this.#decide(attempt, step);
+    if (attempt && this.#attempts.has(due)) this.#sendLease(attempt, step);
     else if (withdrawal) this.#sendWithdraw(withdrawal, step);
   }
 
@@ -410,14 +419,15 @@ export class IntervalClaimant<S extends ClaimantStep> {
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
 
   snapshot(): Snapshot {
-    const told = ({ nacks, acks, refusal, ...rest }: LeaseAttempt): Snapshot => ({
+    const told = ({ nacks, hopeless, acks, refusal, ...rest }: LeaseAttempt): Snapshot => ({
       ...rest,
       nacks: nacks.toArray(),
+      hopeless: hopeless.toArray(),
       acks: [...acks],
       refusal: refusal && { ...refusal },
     });
     return {
-      claims: [...this.#claims.values()].map((claim) => ({ ...claim })).sort((a, b) => a.claim - b.claim),
+      claims: [...this.#claims.values()].map((claim) => ({ ...claim, full: [...claim.full] })).sort((a, b) => a.claim - b.claim),
       attempts: [...this.#attempts.values()].map(told),
       givenUp: [...this.#givenUp.values()].map(told),
       withdrawals: [...this.#withdrawals.values()].map(({ missing, ...rest }) => ({ ...rest, missing: missing.toArray() })),
@@ -433,11 +443,11 @@ export class IntervalClaimant<S extends ClaimantStep> {
       this.#claims.set(claim.claim, { ...claim });
       if (claim.phase === 'resting') this.#due.push(claim.restsUntil, ~claim.claim);
     }
-    for (const { nacks, acks, ...rest } of told.attempts) {
-      this.#attempts.set(rest.counter, { ...rest, acks: [...acks], nacks: setOf(nacks) });
-      this.#due.push(rest.resendAt, rest.counter);
+    for (const attempt of told.attempts) {
+      this.#attempts.set(attempt.counter, attemptOf(attempt));
+      this.#due.push(attempt.resendAt, attempt.counter);
     }
-    for (const { nacks, acks, ...rest } of told.givenUp) this.#givenUp.set(rest.counter, { ...rest, acks: [...acks], nacks: setOf(nacks) });
+    for (const attempt of told.givenUp) this.#givenUp.set(attempt.counter, attemptOf(attempt));
     for (const { missing, ...rest } of told.withdrawals) {
       this.#withdrawals.set(rest.counter, { ...rest, missing: setOf(missing) });
       this.#due.push(rest.resendAt, rest.counter);
@@ -450,12 +460,21 @@ export class IntervalClaimant<S extends ClaimantStep> {
 
 interface ClaimantSnapshot {
   readonly claims: readonly IntervalClaim[];
-  readonly attempts: readonly (Omit<LeaseAttempt, 'nacks'> & { readonly nacks: readonly number[] })[];
-  readonly givenUp: ClaimantSnapshot['attempts'];
+  readonly attempts: readonly AttemptSnapshot[];
+  readonly givenUp: readonly AttemptSnapshot[];
   readonly withdrawals: readonly (Omit<Withdrawal, 'missing'> & { readonly missing: readonly number[] })[];
   readonly generations: readonly number[];
   readonly hints: readonly (readonly [string, number])[];
   readonly numbers: readonly [number, number];
+}
+
+type AttemptSnapshot = Omit<LeaseAttempt, 'nacks' | 'hopeless'> & {
+  readonly nacks: readonly number[];
+  readonly hopeless: readonly number[];
+};
+
+function attemptOf({ nacks, hopeless, acks, ...rest }: AttemptSnapshot): LeaseAttempt {
+  return { ...rest, acks: [...acks], nacks: setOf(nacks), hopeless: setOf(hopeless) };
 }
 
 function setOf(members: readonly number[]): VoterSet {

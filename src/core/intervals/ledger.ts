@@ -40,6 +40,8 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
   readonly #freedAfter = new Map<number, number[]>();
   /** Places that are being written. */
   readonly #writing = new Set<number>();
+  /** Places of which the disk has, or is being given, an open claim where an interval is taken. */
+  readonly #restated = new Set<number>();
   #used = 0;
   #reads = 0;
   #head: DiskHead;
@@ -163,6 +165,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
 
   /** What is there means something else from here on, and a restart may find either: it is written with the next change. */
   restate(place: number, record: PlaceRecord): void {
+    if (this.#contents.get(place)?.kind === 'open') this.#restated.add(place);
     this.#contents.set(place, record);
   }
 
@@ -170,11 +173,15 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
   clear(place: number, number: number | null, step: S): void {
     this.#contents.delete(place);
     this.#write(place, number, step);
-    this.freeAfter(place, place);
+    this.freeAfter(place, place, step);
   }
 
-  /** The place is free once the other is written as it is now: that has all that this has. Until then a restart may need this one. */
-  freeAfter(place: number, other: number): void {
+  /**
+   * The place is free once the other is written as it is now: that has all that this has. Until then a restart may need this one. A restart that found the
+   * other as the open claim it was would let a withdrawal free what only this place had.
+   */
+  freeAfter(place: number, other: number, step: S): void {
+    if (this.#restated.has(other)) this.#write(other, null, step);
     if (!this.#writing.has(other)) {
       this.#release(place);
       return;
@@ -194,6 +201,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
       return;
     }
     this.#contents.delete(place);
+    this.#restated.delete(place);
     this.#free.add(place);
   }
 
@@ -204,6 +212,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
   }
 
   #write(place: number, number: number | null, step: S): void {
+    this.#restated.delete(place);
     this.#writing.add(place);
     this.#queue.write(place, number, step);
   }
@@ -233,6 +242,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
       contents: [...this.#contents].map(([place, record]) => [place, { ...record }] as const).sort(byPlace) as Snapshot,
       freedAfter: [...this.#freedAfter].map(([other, places]) => [other, [...places].sort((a, b) => a - b)] as const).sort(byPlace),
       writing: [...this.#writing].sort((a, b) => a - b),
+      restated: [...this.#restated].sort((a, b) => a - b),
       numbers: [this.#used, this.#reads],
     };
   }
@@ -244,6 +254,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
     for (const [place, record] of told.contents) this.#contents.set(place, record);
     for (const [other, places] of told.freedAfter) this.#freedAfter.set(other, [...places]);
     for (const place of told.writing) this.#writing.add(place);
+    for (const place of told.restated) this.#restated.add(place);
     [this.#used, this.#reads] = told.numbers;
     if (this.#reads === 0) this.#freeTheRest();
   }
@@ -260,6 +271,7 @@ interface IntervalLedgerSnapshot {
   readonly contents: readonly (readonly [number, PlaceRecord])[];
   readonly freedAfter: readonly (readonly [number, readonly number[]])[];
   readonly writing: readonly number[];
+  readonly restated: readonly number[];
   readonly numbers: readonly [number, number];
 }
 

@@ -1,12 +1,12 @@
 /** Interval leases when it matters most what was written, and which disk said it. */
 import { describe, expect, it } from 'vitest';
 import { incarnation, IntervalSet, nodeId } from '../../../src/kernel/index.ts';
-import { INTEGER_MAX } from '../../../src/core/index.ts';
+import { INTEGER_MAX, type IntervalLeaseConfig } from '../../../src/core/index.ts';
 import { IntervalCell, type Flight } from './cell.ts';
 
 const RTT_US = 1000;
 
-function begun(nodes: number, more: { placesMin?: number; piecesPerPage?: number } = {}): IntervalCell {
+function begun(nodes: number, more: Partial<IntervalLeaseConfig> = {}): IntervalCell {
   const cell = new IntervalCell({ members: 3, rttUs: RTT_US, ...more }, nodes);
   cell.bootstrap();
   return cell;
@@ -140,6 +140,35 @@ describe('a crash between two writes', () => {
     expect(cell.cores[2]?.diskPhase).toBe('ready');
   });
 
+  it('brings a withdrawn claim back, and a second one frees nothing that was folded into it', () => {
+    const cell = begun(7, { limits: { open: 2, spaces: 10, entries: 100, claimants: 10 } });
+    claim(cell, 3, 1, 0, 9);
+    cell.deliver(({ message }) => message.kind === 'ack');
+    cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
+    cell.command(3, { kind: 'call-off', claim: 1 });
+    cell.deliver();
+    claim(cell, 4, 1, 5, 7);
+    cell.deliver(({ from, to }) => from === 2 || to === 2);
+    expect(cell.last(4, 'granted')).toMatchObject({ from: 5, to: 7 });
+    cell.isHeld = () => false;
+    cell.start(0);
+    // Too many are open: the withdrawn one, of a process that is not heard, is folded, and what was granted is within it. Its place is used again.
+    const isApart = ({ from, to }: Flight): boolean => (from === 3 && to === 0) || (from === 4 && to === 2);
+    claim(cell, 5, 1, 100, 109);
+    cell.deliver(isApart);
+    for (let number = 2; number < 6; number++) {
+      claim(cell, 4, number, 100 * number, 100 * number);
+      cell.deliver(isApart);
+    }
+    cell.start(0);
+    cell.pass(1000 * RTT_US);
+    expect(cell.last(3, 'cleared')).toMatchObject({ claim: 1 });
+    claim(cell, 6, 1, 6, 6);
+    cell.deliver(({ from, to }) => from === 1 || to === 1);
+    expect(cell.last(6, 'granted')).toBe(undefined);
+    expect(cell.last(6, 'refused')).toMatchObject({ overlap: [6, 6] });
+  });
+
   it('does not forget what was removed, once that was said', () => {
     const cell = begun(5);
     claim(cell, 3, 1, 0, 9);
@@ -197,6 +226,29 @@ describe('a block', () => {
     takes(4, 160, 399);
     cell.pass(10_000 * RTT_US);
     expect(cell.last(4, 'granted')).toMatchObject({ from: 400, to: 459 });
+  });
+
+  it('is found without a member that keeps a claim of everything, though it answers first and the claimant is dead', () => {
+    const cell = begun(5);
+    claim(cell, 4, 1, 0, 4);
+    cell.deliver();
+    claim(cell, 3, 1, 5, INTEGER_MAX);
+    cell.deliver(({ to }) => to !== 0);
+    cell.start(3);
+    for (const [number, from] of [
+      [2, 5],
+      [3, 6],
+    ] as const) {
+      cell.command(4, { kind: 'next', claim: number, space: 's', size: 1 });
+      cell.pass(1000 * RTT_US);
+      expect(cell.last(4, 'granted')).toMatchObject({ claim: number, from });
+    }
+    // Nobody else can be asked: it waits, and is served when another is back.
+    cell.command(4, { kind: 'next', claim: 4, space: 's', size: 1 });
+    cell.pass(1000 * RTT_US, ({ from, to }) => from === 2 || to === 2);
+    expect(cell.last(4, 'granted')).toMatchObject({ claim: 3 });
+    cell.pass(10_000 * RTT_US);
+    expect(cell.last(4, 'granted')).toMatchObject({ claim: 4 });
   });
 
   it('is looked for behind more pieces than one answer looks at, though the last integer is taken', () => {
