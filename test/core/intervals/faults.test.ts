@@ -243,12 +243,19 @@ describe('a block', () => {
       cell.pass(1000 * RTT_US);
       expect(cell.last(4, 'granted')).toMatchObject({ claim: number, from });
     }
-    // Nobody else can be asked: it waits, and is served when another is back.
-    cell.command(4, { kind: 'next', claim: 4, space: 's', size: 1 });
-    cell.pass(1000 * RTT_US, ({ from, to }) => from === 2 || to === 2);
-    expect(cell.last(4, 'granted')).toMatchObject({ claim: 3 });
-    cell.pass(10_000 * RTT_US);
-    expect(cell.last(4, 'granted')).toMatchObject({ claim: 4 });
+  });
+
+  it('is had at a member that was full, once the claim of everything is withdrawn there', () => {
+    const cell = begun(5);
+    claim(cell, 3, 1, 0, INTEGER_MAX);
+    cell.deliver(({ from, to }) => from !== 3 || to !== 0);
+    cell.command(4, { kind: 'next', claim: 1, space: 's', size: 1 });
+    const isCut = ({ from, to }: Flight): boolean => from === 2 || to === 2 || (from === 3 && to === 1);
+    cell.pass(100 * RTT_US, isCut);
+    expect(cell.last(4, 'granted')).toBe(undefined);
+    cell.command(3, { kind: 'call-off', claim: 1 });
+    cell.pass(10_000 * RTT_US, isCut);
+    expect(cell.last(4, 'granted')).toMatchObject({ claim: 1 });
   });
 
   it('is looked for behind more pieces than one answer looks at, though the last integer is taken', () => {
