@@ -264,6 +264,21 @@ test('one that always finds another faster waits no longer than it was told', ()
   expect(store.log.length).toBeLessThan(14);
 });
 
+test('one whose swaps are not answered waits no longer than it was told either', () => {
+  const store = new ScriptedStore();
+  const p = store.cas();
+  const waitUs = 3 * TIMING.patienceUs;
+  for (let i = 0; i < 50; i++) store.next('lost', of(p, 'swap'));
+  p.acquire(1, { waitUs });
+  // Another has it for a moment each time, and gives it back.
+  for (let seq = 1; seq < 20 && p.events.length === 0; seq++) {
+    store.registers.set('r', encodeLeaseRecord('r', { ...FREE, seq }));
+    store.run(TIMING.patienceUs / 2);
+  }
+  expect(p.said()).toEqual(['refused 1 timeout']);
+  expect(store.nowUs).toBeLessThanOrEqual(1_000_000_000 + waitUs + 2 * TIMING.patienceUs);
+});
+
 describe('renew', () => {
   test('a renewal for a shorter term lets nobody in before the deadline that stands, whether its answer comes or not', () => {
     for (const isAnswered of [true, false]) {

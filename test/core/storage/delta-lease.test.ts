@@ -1,6 +1,7 @@
 /** The Δ-lease on plain registers, rule by rule, on virtual time and scripted registers. */
 import { describe, expect, test } from 'vitest';
-import { literalTiming } from '../../../src/core/index.ts';
+import { encodeNameRecord, encodeStatement, literalTiming } from '../../../src/core/index.ts';
+import { incarnation } from '../../../src/kernel/index.ts';
 import { ACCESS_US, DELTA_US, of, R, SAID, ScriptedStore, TERM_US, TIMING } from './kit.ts';
 
 /** A free lease is taken in so long: read, write, pause, read back. */
@@ -64,6 +65,21 @@ describe('CONTEND and RELEASE', () => {
     store.run(2 * TAKE_US);
     expect(p.said()).toEqual(['refused 1 contended']);
     expect(q.said()).toEqual(['granted 1']);
+  });
+
+  test('one that is overtaken each time, and finds the lease given back each time, waits no longer than it was told', () => {
+    const store = new ScriptedStore();
+    const p = store.plain();
+    const waitUs = 4 * TAKE_US;
+    p.acquire(1, { waitUs });
+    for (let seq = 1; seq < 200 && p.events.length === 0; seq++) {
+      const uid = { owner: incarnation(99), lease: 1, seq };
+      store.registers.set('r', encodeNameRecord('r', { ...uid, token: seq, termUs: TERM_US, meta: null }));
+      store.registers.set(SAID, encodeStatement('r', uid));
+      store.run(ACCESS_US);
+    }
+    expect(store.nowUs).toBeLessThan(1_000_000_000 + waitUs + 2 * TAKE_US);
+    expect(p.said()).toEqual(['refused 1 timeout']);
   });
 
   test('tokens rise from holder to holder, whatever the wall clock of the next says', () => {

@@ -128,7 +128,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
       if (!claim.waits && (isAlive || (claim.hasTried && record.owner !== owner))) this.leases.refuse(claim, 'held', step);
       else if (!claim.waits && (byWriter || isFull)) this.leases.refuse(claim, isFull ? 'no-room' : 'queued', step);
       else if (!this.#want(claim, { record, version }, step)) this.#restUntil(claim, until, step);
-    } else if (step.monoUs < takesFrom()) {
+    } else if (step.monoUs < takesFrom() || this.leases.isOutOfTime(claim, step)) {
       this.#restUntil(claim, takesFrom(), step);
     } else if (record !== null && !record.isGrounded && this.rules.tokenAboveFloor) {
       this.#readFloor(claim, { record, version }, step);

@@ -137,7 +137,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       const isJoinable = claim.mode === 'shared' && x.mode === 'shared';
       if (isAlive && !claim.waits && !isJoinable) this.#leases.refuse(claim, 'held', step);
       else this.#leases.rest(claim, this.#isLiteral ? freeAt : monoUs(Math.min(this.#leases.later(timing.pollUs, step), freeAt)), step);
-    } else if (step.monoUs < takesFrom()) {
+    } else if (step.monoUs < takesFrom() || this.#leases.isOutOfTime(claim, step)) {
       this.#leases.rest(claim, monoUs(Math.min(this.#leases.later(timing.pollUs, step), takesFrom())), step);
     } else if (this.#isLate(readMono, readWall, step)) {
       this.#leases.stumble(claim, step);

@@ -160,6 +160,11 @@ export class StorageLeases<Does extends Doing> {
     this.ground.desk.turn(claim, this.#protocol().resting, claim.waits ? monoUs(Math.min(until, claim.waitUntil)) : until);
   }
 
+  /** It has tried, and may lose to others for ever: its caller does not wait as long. */
+  isOutOfTime({ waits, trips, waitUntil }: StorageClaim<Does>, { monoUs: now }: Pick<StorageStep, 'monoUs'>): boolean {
+    return waits && trips > 0 && now >= waitUntil;
+  }
+
   /** An access failed, was late or was not answered. */
   stumble(claim: StorageClaim<Does>, step: StorageStep): void {
     claim.failures++;
