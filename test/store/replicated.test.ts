@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openStorage } from '../../src/api/index.ts';
+import { spanUs } from '../../src/kernel/index.ts';
 import { connectForRepair } from '../../src/store/by-url.ts';
 import { storeConformance, type StorePlace } from '../../src/store/conformance.ts';
-import { openStore, type Store } from '../../src/store/index.ts';
+import { initParameters, openStore, type Store } from '../../src/store/index.ts';
 import { program, startPostgres, startRedis, type Server } from './servers.ts';
 
 const cleanUps: (() => unknown)[] = [];
@@ -109,6 +111,23 @@ describe('units', () => {
     await expect(openStore(url)).rejects.toMatchObject(refusal);
     for (const path of paths.slice(0, 2)) renameSync(`${path}.away`, path);
     expect(text(await store.read('a'))).toBe('one');
+  });
+
+  test('with two of three gone no lease is granted, a request ends in its time, and its error names them', async () => {
+    const { paths, url } = directories();
+    const store = await opened(url, 'init');
+    await initParameters(store, { deltaUs: spanUs(100_000), maxTermUs: spanUs(2_000_000) });
+    const storage = await openStorage(url);
+    cleanUps.push(() => storage.close());
+    await (await storage.acquire('before')).release();
+    for (const path of paths.slice(1)) renameSync(path, `${path}.away`);
+    for (const wait of ['1s', 0]) {
+      const error = await storage.acquire('during', { wait }).catch((thrown: unknown) => thrown as { code: string; message: string });
+      expect(error).toMatchObject({ code: 'TENURE_STORE_UNREACHABLE' });
+      for (const path of paths.slice(1)) expect((error as { message: string }).message).toContain(path);
+    }
+    for (const path of paths.slice(1)) renameSync(`${path}.away`, path);
+    await (await storage.acquire('after', { wait: '20s' })).release();
   });
 
   test('a unit that was wiped counts no more until it is repaired, while others go on', async () => {
