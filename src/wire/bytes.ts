@@ -104,37 +104,47 @@ export class ByteReader {
   /** Steps over `count` bytes and says where they begin; where there are too few, the read has failed. */
   skip(count: number): number {
     const start = this.at;
-    if (start + count > this.end) {
-      this.failed = true;
-      return start;
-    }
-    this.at = start + count;
+    if (start + count > this.end) this.#fail();
+    else this.at = start + count;
     return start;
   }
 
+  // Each is written out: a message is a dozen of these reads.
+
   u8(): number {
-    const start = this.skip(1);
-    return this.failed ? 0 : (this.bytes[start] as number);
+    const start = this.at;
+    if (start + 1 > this.end) return this.#fail();
+    this.at = start + 1;
+    return this.bytes[start] as number;
   }
 
   u16(): number {
-    const start = this.skip(2);
-    return this.failed ? 0 : this.#view.getUint16(start, true);
+    const start = this.at;
+    if (start + 2 > this.end) return this.#fail();
+    this.at = start + 2;
+    return this.#view.getUint16(start, true);
   }
 
   u32(): number {
-    const start = this.skip(4);
-    return this.failed ? 0 : this.#view.getUint32(start, true);
+    const start = this.at;
+    if (start + 4 > this.end) return this.#fail();
+    this.at = start + 4;
+    return this.#view.getUint32(start, true);
   }
 
   u53(): number {
-    const start = this.skip(8);
-    if (this.failed) return 0;
+    const start = this.at;
+    if (start + 8 > this.end) return this.#fail();
     const high = this.#view.getUint32(start + 4, true);
-    if (high > 0x1fffff) {
-      this.failed = true;
-      return 0;
-    }
+    if (high > 0x1fffff) return this.#fail();
+    this.at = start + 8;
     return high * 4294967296 + this.#view.getUint32(start, true);
+  }
+
+  /** Nothing is left to be read from here on. */
+  #fail(): number {
+    this.failed = true;
+    this.at = this.end;
+    return 0;
   }
 }

@@ -164,15 +164,17 @@ export class Acceptor {
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
+    const isLive = this.isLive(id, step);
+    const isSame = isLive && this.#isSameLease(id, message);
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.#timing.maxTermUs) {
       this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
-    } else if (!this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message))) {
+    } else if (!this.#hasRoom(id, message)) {
       this.#answers.refuse(from, NO_ROOM, id, hash, message, step);
     } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
       this.#moded.propose(from, message, id, hash, step);
-    } else if (this.isLive(id, step) && (this.#isSameLease(id, message) || this.#rules.keepLiveLease)) {
-      if (!this.#isSameLease(id, message)) {
+    } else if (isLive && (isSame || this.#rules.keepLiveLease)) {
+      if (!isSame) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
         this.#answers.refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
@@ -334,6 +336,11 @@ export class Acceptor {
   isLive(id: number, step: QuorumStep): boolean {
     if (id < 0 || !this.#leases.has(id)) return false;
     return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) < this.#leases.expiresAt(id);
+  }
+
+  /** Whether the client may have what it proposes, besides what it has. */
+  #hasRoom(id: number, message: QuorumMessage): boolean {
+    return this.#votes.takesNoMore(id, message) || this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message));
   }
 
   /** Whether ballot and token of a request are near enough to be believed. */

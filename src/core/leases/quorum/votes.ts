@@ -43,11 +43,14 @@ export class Votes {
     return this.#metas.get(id);
   }
 
+  /** Whether it is sure to need no more room than it has: it has the row, and says nothing of itself. */
+  takesNoMore(id: number, { owner, metaStart, metaEnd }: QuorumMessage): boolean {
+    return metaEnd === metaStart && id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
+  }
+
   /** Whether the client may have what it proposes for the name, besides what it has. What changes nothing always has room. */
   hasRoom(id: number, { owner, metaStart, metaEnd }: QuorumMessage, sideMetaBytes: number): boolean {
     const isOwn = id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
-    // A renewal that says nothing takes no more than it has.
-    if (isOwn && metaEnd === metaStart) return true;
     const ownBytes = isOwn ? (this.#metas.get(id)?.length ?? 0) : sideMetaBytes;
     const units = unitsOfMeta(metaEnd - metaStart) + (ownBytes < 0 ? 1 : -unitsOfMeta(ownBytes));
     if (units <= 0 || this.#room.isWide(units, this.#owners.count + 1)) return true;
