@@ -50,6 +50,8 @@ interface ClaimantMemory {
 
 /** Of one process, above what it says is closed. More of them are a process that closes nothing. */
 const WITHDRAWN_MAX = 512;
+/** Every process may have this part of the open claims, however many others have left some behind: those are folded. */
+const SHARES_MAX = 256;
 
 export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S> {
   readonly ledger: PermissionLedger<S>;
@@ -61,6 +63,8 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
   /** The one that was silent for longest is first. */
   readonly #claimants = new Map<number, ClaimantMemory>();
   #open = 0;
+  /** Processes that have open claims. */
+  #openers = 0;
   #taken = 0;
 
   constructor({ members, isLiteral, limits, placesMin }: AcceptorOptions, rules: AcceptorRules, leaves: AnswerLeaves<S>) {
@@ -135,11 +139,20 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
   }
 
   #opened(claimant: ClaimantMemory, claim: OpenClaim): void {
+    if (claimant.open.size === 0) this.#openers++;
     claimant.open.set(claim.counter, claim);
     claim.space.open++;
     claim.space.isDoubled ||= claim.space.occupied.overlaps(claim.from, claim.to);
     claim.space.occupied.add(claim.from, claim.to);
     this.#open++;
+  }
+
+  /** Whatever became of it, it is not open any more. */
+  #closed(claimant: ClaimantMemory, counter: number, space: SpacePermissions): void {
+    claimant.open.delete(counter);
+    if (claimant.open.size === 0) this.#openers--;
+    space.open--;
+    this.#open--;
   }
 
   /** The open claim that this request made before. */
@@ -153,10 +166,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
   #isBeyondLimits(claimant: ClaimantMemory, space: string): boolean {
     const { open, spaces, entries } = this.#limits;
     if (this.entries >= entries || (this.#spaces.size >= spaces && !this.#spaces.has(space))) return true;
-    if (claimant.open.size === 0) return false;
-    let others = 0;
-    for (const other of this.#claimants.values()) if (other.open.size > 0) others++;
-    return claimant.open.size >= shareOf(open, others);
+    return claimant.open.size > 0 && claimant.open.size >= shareOf(open, Math.min(this.#openers, SHARES_MAX));
   }
 
   // ── WITHDRAW ───────────────────────────────────────────────────────────────────────────────────────
@@ -187,10 +197,8 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
   }
 
   #removed(owner: ClaimantMemory, { counter, space, from, to }: OpenClaim): void {
-    owner.open.delete(counter);
-    space.open--;
+    this.#closed(owner, counter, space);
     space.free(from, to);
-    this.#open--;
     if (!space.isDoubled) return;
     for (const { open } of this.#claimants.values())
       for (const other of open.values())
@@ -225,9 +233,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
   }
 
   #fold(claimant: ClaimantMemory, { counter, space, from, to, place }: OpenClaim, step: S): void {
-    claimant.open.delete(counter);
-    space.open--;
-    this.#open--;
+    this.#closed(claimant, counter, space);
     this.#take(space, from, to, place, null, step);
   }
 

@@ -1,8 +1,8 @@
 /** The core of interval leases, stepped by hand. */
 import { describe, expect, it } from 'vitest';
-import { nodeId, stateHash } from '../../../src/kernel/index.ts';
+import { incarnation, nodeId, stateHash } from '../../../src/kernel/index.ts';
 import { INTEGER_MAX, IntervalLeaseCore, type IntervalLimits } from '../../../src/core/index.ts';
-import { IntervalCell } from './cell.ts';
+import { IntervalCell, type Flight } from './cell.ts';
 
 const RTT_US = 1000;
 const LIMITS: IntervalLimits = { open: 4, spaces: 2, entries: 8, claimants: 4 };
@@ -222,6 +222,67 @@ describe('what a member keeps', () => {
       claim(cell, 4, life + 1, life * 10 + 2, life * 10 + 2);
       expect(cell.last(4, 'refused')).toMatchObject({ claim: life + 1, why: 'overlap' });
     }
+  });
+
+  it('of dead claimants takes no room from a process that has several under way', () => {
+    const cell = begun(5, { limits: { open: 512, spaces: 10, entries: 10_000, claimants: 10 } });
+    for (let life = 0; life < 600; life++) {
+      claim(cell, 3, 1, life * 2, life * 2);
+      cell.start(3);
+    }
+    for (const number of [1, 2])
+      cell.command(4, { kind: 'claim', claim: number, space: 's', from: 5000 + 2 * number, to: 5000 + 2 * number });
+    cell.deliver();
+    expect(cell.last(4, 'refused')).toBe(undefined);
+    expect(cell.last(4, 'granted')).toMatchObject({ claim: 2 });
+    expect(cell.cores[0]?.open).toBeLessThanOrEqual(512);
+  });
+
+  it('of whoever was silent for longest is folded first', () => {
+    const cell = begun(7, { limits: { ...LIMITS, open: 2, entries: 100 } });
+    const isHalfWay = ({ message }: Flight): boolean => message.kind === 'ack';
+    cell.command(3, { kind: 'claim', claim: 1, space: 's', from: 0, to: 9 });
+    cell.deliver(isHalfWay);
+    cell.command(4, { kind: 'claim', claim: 1, space: 's', from: 10, to: 19 });
+    cell.deliver(isHalfWay);
+    // Client 3 asks again, so client 4 is the silent one.
+    cell.pass(4 * RTT_US, (flight) => isHalfWay(flight) || flight.from === 4);
+    claim(cell, 5, 1, 20, 29);
+    cell.pass(100 * RTT_US);
+    expect(cell.last(3, 'granted')).toMatchObject({ from: 0 });
+    expect(cell.last(4, 'refused')).toMatchObject({ overlap: [10, 19] });
+  });
+
+  it('of processes that withdrew something is bounded, in memory and on disk, and open claims are not forgotten with them', () => {
+    const cell = begun(5, { limits: { ...LIMITS, open: 10, entries: 100, claimants: 2 }, placesMin: 1 });
+    cell.command(4, { kind: 'claim', claim: 1, space: 's', from: 0, to: 9 });
+    cell.deliver(({ message }) => message.kind === 'ack');
+    for (let life = 0; life < 20; life++) {
+      cell.command(3, { kind: 'claim', claim: 1, space: 's', from: 20, to: 29 });
+      cell.command(3, { kind: 'call-off', claim: 1 });
+      cell.deliver();
+      cell.start(3);
+    }
+    const { acceptor } = cell.cores[0]?.snapshot() as unknown as { acceptor: { claimants: readonly unknown[] } };
+    expect(acceptor.claimants.length).toBeLessThanOrEqual(3);
+    expect(cell.disks[0]?.size).toBeLessThanOrEqual(9);
+    cell.pass(10 * RTT_US);
+    expect(cell.last(4, 'granted')).toMatchObject({ from: 0, to: 9 });
+  });
+
+  it('of withdrawals of a process that closes nothing is bounded', () => {
+    const cell = begun();
+    const from = { from: nodeId(3), life: cell.lives[3] ?? 0, to: nodeId(0) };
+    for (let counter = 1; counter <= 600; counter++)
+      cell.again({
+        ...from,
+        message: { kind: 'withdraw', incarnation: incarnation(from.life), counter, closed: 0, space: 's', from: 0, to: 0 },
+      });
+    const { acceptor } = cell.cores[0]?.snapshot() as unknown as {
+      acceptor: { claimants: readonly (readonly [unknown, number, number[]])[] };
+    };
+    expect(acceptor.claimants[0]?.[2].length).toBe(512);
+    expect(acceptor.claimants[0]?.[1]).toBe(88);
   });
 
   it('is on its disk before it says so: a disk that fails makes it silent, and it says that', () => {

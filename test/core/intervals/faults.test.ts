@@ -209,6 +209,39 @@ describe('a crash between two writes', () => {
   });
 });
 
+describe('a lost disk', () => {
+  it('of four joins with two others, since every majority without it has one of them', () => {
+    const cell = new IntervalCell({ members: 4, rttUs: RTT_US }, 5);
+    cell.bootstrap();
+    claim(cell, 4, 1, 0, 9);
+    cell.deliver();
+    cell.start(3, false);
+    const isCut = ({ from, to }: Flight): boolean => from === 2 || to === 2;
+    cell.pass(50 * RTT_US, isCut);
+    expect(cell.last(3, 'disk')).toMatchObject({ phase: 'ready', generation: 2, copied: 2 });
+  });
+});
+
+describe('a LEASE that comes late', () => {
+  it('is over, though the member remembers only that all before it are closed', () => {
+    const cell = begun(5);
+    const sent: Flight[] = [];
+    claim(cell, 3, 1, 0, 9);
+    cell.deliver((flight) => {
+      if (flight.message.kind === 'lease') sent.push(flight);
+      return flight.message.kind === 'ack';
+    });
+    cell.command(3, { kind: 'call-off', claim: 1 });
+    cell.deliver();
+    claim(cell, 3, 2, 20, 29);
+    cell.deliver();
+    for (const flight of sent) cell.again(flight);
+    claim(cell, 4, 1, 0, 9);
+    cell.deliver();
+    expect(cell.last(4, 'granted')).toMatchObject({ from: 0, to: 9 });
+  });
+});
+
 describe('a block', () => {
   it('is found where there is little room, however many refusals it takes', () => {
     const cell = begun(5);
@@ -270,6 +303,35 @@ describe('a block', () => {
 });
 
 describe('a client that lies', () => {
+  it('is not told that it has what nobody has stored', () => {
+    const cell = begun(4);
+    const heard: string[] = [];
+    const liar = { from: nodeId(3), life: cell.lives[3] ?? 0, to: nodeId(0) };
+    const request = { kind: 'lease', incarnation: incarnation(liar.life), counter: 1, closed: 0, space: 's' } as const;
+    for (const [from, to] of [
+      [0, 9],
+      [100, 109],
+    ] as const) {
+      cell.flights.push({ ...liar, message: { ...request, from, to } });
+      cell.deliver(({ to: whom, message }) => {
+        if (whom === 3) heard.push(message.kind);
+        return false;
+      });
+    }
+    expect(heard).toEqual(['ack']);
+  });
+
+  it('costs a member no memory without limit, though it asks for the same while the disk is slow', () => {
+    const cell = begun(4);
+    cell.isHeld = () => true;
+    const liar = { from: nodeId(3), life: cell.lives[3] ?? 0, to: nodeId(0) };
+    const request = { kind: 'lease', incarnation: incarnation(liar.life), counter: 1, closed: 0, space: 's', from: 0, to: 9 } as const;
+    for (let i = 0; i < 66_000; i++) cell.flights.push({ ...liar, message: request });
+    cell.deliver();
+    const { acceptor } = cell.cores[0]?.snapshot() as unknown as { acceptor: { ledger: { queue: { waiting: readonly unknown[] } } } };
+    expect(acceptor.ledger.queue.waiting.length).toBe(65_536);
+  });
+
   it('frees nothing of others, and speaks for itself alone', () => {
     const cell = begun(6);
     claim(cell, 3, 1, 0, 9);

@@ -77,3 +77,18 @@ describe('a place is not used again', () => {
     expect(answersOf(cell, 15, 15)).toEqual(['nack']);
   });
 });
+
+describe('places', () => {
+  it('that are free are found again by a restart', () => {
+    const cell = begun();
+    for (let life = 0; life < 20; life++) {
+      claim(cell, 3, life + 1, 0, 9);
+      cell.deliver(({ message }) => message.kind === 'ack');
+      cell.command(3, { kind: 'call-off', claim: life + 1 });
+      cell.deliver();
+      cell.start(0);
+      cell.deliver();
+    }
+    expect(cell.disks[0]?.size).toBeLessThanOrEqual(5);
+  });
+});
