@@ -210,6 +210,17 @@ describe('what a member keeps', () => {
     expect(cell.last(3, 'refused')).toMatchObject({ claim: 10, why: 'limit' });
   });
 
+  it('of spaces is only what has something in it', () => {
+    const cell = begun(5, { limits: LIMITS });
+    for (const [index, space] of ['a', 'b', 'c', 'd'].entries()) {
+      cell.command(3, { kind: 'claim', claim: index + 1, space, from: 0, to: 0 });
+      cell.command(3, { kind: 'call-off', claim: index + 1 });
+      cell.deliver();
+    }
+    claim(cell, 3, 5, 0, 0, 'e');
+    expect(cell.last(3, 'granted')).toMatchObject({ claim: 5 });
+  });
+
   it('of dead claimants is folded: it is still theirs, and there is room for others', () => {
     const cell = begun(5, { limits: { ...LIMITS, open: 2, entries: 100 } });
     for (let life = 0; life < 10; life++) {

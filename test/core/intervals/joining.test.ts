@@ -12,12 +12,12 @@ function joining(withheld: readonly IntervalMessage['kind'][]): IntervalCell {
   const cell = new IntervalCell({ members: 3, rttUs: RTT_US, piecesPerPage: 1 }, 4);
   cell.bootstrap();
   for (const claim of [1, 2, 3]) {
-    cell.command(3, { kind: 'claim', claim, space: 's', from: 20 * claim, to: 20 * claim + 9 });
+    cell.command(3, { kind: 'claim', claim, space: 's', from: 20 * claim, to: 20 * claim });
     cell.deliver();
   }
   cell.start(LOST, false);
   cell.pass(20 * RTT_US, ({ from, to, message }) => from === 0 && to === LOST && withheld.includes(message.kind));
-  expect(cell.last(LOST, 'disk')).toMatchObject({ phase: 'joining', generation: 2 });
+  expect(cell.last(LOST, 'disk')).toMatchObject({ phase: withheld.length > 0 ? 'joining' : 'ready', generation: 2 });
   cell.flights.length = 0;
   return cell;
 }
@@ -52,5 +52,34 @@ describe('a member that joins', () => {
     const cell = joining(['noted']);
     expect(says(cell, { kind: 'noted', generation: 1, generations: [1, 1, 1] })).toEqual([]);
     expect(says(cell, { kind: 'noted', generation: 2, generations: [1, 1, 2] }).map(({ message }) => message.kind)).toEqual(['copy']);
+  });
+});
+
+describe('a member whose disk is in use', () => {
+  it('forgets no generation for a late word of an older disk, and copies to no disk that it has not noted', () => {
+    const cell = joining([]);
+    cell.pass(50 * RTT_US);
+    const toFirst = { from: nodeId(LOST), life: cell.lives[LOST] ?? 0, to: nodeId(0) };
+    const answers: IntervalMessage[] = [];
+    for (const message of [
+      { kind: 'note', generation: 1 },
+      { kind: 'copy', generation: 1, space: '', from: 0 },
+      { kind: 'copy', generation: 3, space: '', from: 0 },
+    ] as const) {
+      cell.flights.push({ ...toFirst, message });
+      cell.deliver(({ from, message: answer }) => {
+        if (from === 0) answers.push(answer);
+        return from === 0;
+      });
+    }
+    cell.command(3, { kind: 'claim', claim: 9, space: 's', from: 900, to: 900 });
+    cell.deliver(({ from, message }) => {
+      if (from === 0) answers.push(message);
+      return false;
+    });
+    expect(answers).toMatchObject([
+      { kind: 'known', generations: [1, 1, 2] },
+      { kind: 'ack', generations: [1, 1, 2] },
+    ]);
   });
 });
