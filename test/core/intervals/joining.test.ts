@@ -82,4 +82,30 @@ describe('a member whose disk is in use', () => {
       { kind: 'ack', generations: [1, 1, 2] },
     ]);
   });
+
+  it('says that it has noted a generation once that is stored, however often it is told', () => {
+    const cell = new IntervalCell({ members: 3, rttUs: RTT_US }, 4);
+    cell.bootstrap();
+    cell.isHeld = (node, key) => node === 0 && key === 'head';
+    cell.start(LOST, false);
+    const said: string[] = [];
+    cell.pass(20 * RTT_US, ({ from, message }) => {
+      if (from === 0) said.push(message.kind);
+      return false;
+    });
+    expect(cell.last(LOST, 'disk')).toMatchObject({ phase: 'joining', noted: 1 });
+    expect(said).not.toContain('noted');
+  });
+
+  it('begins above every generation that any disk knows of, though that disk is not in use', () => {
+    const cell = joining(['page']);
+    for (const member of [0, 1]) cell.start(member, false);
+    cell.command(0, { kind: 'bootstrap', waitUs: 100 * RTT_US });
+    cell.deliver();
+    expect(cell.cores.slice(0, 3).map(({ diskPhase, generation }) => [diskPhase, generation])).toEqual([
+      ['ready', 3],
+      ['ready', 3],
+      ['ready', 3],
+    ]);
+  });
 });
