@@ -55,3 +55,40 @@ test('one whose last version was deleted fills a hole and has lost, though anoth
   expect(await maker.swap('k', bytes('2'), bytes('mine'))).toBe('lost');
   expect(text(await others.read('k'))).toBe('4');
 });
+
+test('a file that this process itself has left in a hole is not taken for its last version either', async () => {
+  const path = freshDir();
+  const [maker, others] = [await open(path), await open(path)];
+  /** Swaps, but falls asleep before its file is written. */
+  const asleep = async (seen: string, next: string): Promise<{ outcome: Promise<string>; wake: () => void }> => {
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    const write = vi.spyOn(FileCalls.prototype, 'write');
+    const began = new Promise<void>((resolve) => {
+      write.mockImplementationOnce(async function (this: FileCalls, file, content) {
+        resolve();
+        await woken;
+        await this.write(file, content);
+      });
+    });
+    const outcome = maker.swap('k', bytes(seen), bytes(next));
+    await began;
+    write.mockRestore();
+    return { outcome, wake };
+  };
+  for (const next of ['a', 'b', 'c', 'd']) await maker.write('other', bytes(next));
+  await maker.write('k', bytes('1'));
+  await maker.swap('k', bytes('1'), bytes('2'));
+  const early = await asleep('2', 'early');
+  expect(await maker.swap('k', bytes('2'), bytes('3'))).toBe('won');
+  const late = await asleep('3', 'late');
+  for (const next of [4, 5]) expect(await others.swap('k', bytes(String(next - 1)), bytes(String(next)))).toBe('won');
+  // It links version 3 once more, where the own file was.
+  early.wake();
+  expect(await early.outcome).toBe('lost');
+  // The own file of version 3 is written again, for something else.
+  for (const next of ['e', 'f', 'g']) await maker.write('other', bytes(next));
+  late.wake();
+  expect(await late.outcome).toBe('lost');
+  expect(text(await others.read('k'))).toBe('5');
+});

@@ -191,9 +191,10 @@ export class VersionFiles {
       call.leave();
       const name = join(life, nameOf(next.number));
       if (!(await this.#named(draft.path, name))) return 'taken';
-      draft.version = name;
       const { standing, names } = (await this.#isOnTop(found, value)) ?? (await this.#standing(fileName, life, next));
       if (standing === 'overtaken') return 'taken';
+      // Only what is a version may be taken for one later: a file in a hole has such a name, too.
+      draft.version = name;
       // The change counts by now, whatever becomes of the rest.
       if (standing === 'highest') tidying = value === null ? this.#buryLater(fileName, life) : this.#clean(fileName, life, names, next);
       return 'landed';
