@@ -1,5 +1,5 @@
 /** The short way of a writer that knows what it wrote last: it looks at its own file, not at the names in the directory. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { linkSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -52,6 +52,19 @@ test('one whose last version was deleted fills a hole and has lost, though anoth
   // It links version 2 once more, finds that there is a 4, and leaves its file behind.
   expect(await sleeper.swap('k', bytes('1'), bytes('asleep'))).toBe('lost');
   expect(versionsIn(path)).toEqual(['0000000000000002', '0000000000000004']);
+  expect(await maker.swap('k', bytes('2'), bytes('mine'))).toBe('lost');
+  expect(text(await others.read('k'))).toBe('4');
+});
+
+test('one whose last version was deleted has lost, though a backup has linked that file', async () => {
+  const path = freshDir();
+  const [maker, others] = [await open(path), await open(path)];
+  await maker.write('k', bytes('1'));
+  await maker.swap('k', bytes('1'), bytes('2'));
+  for (const next of ['a', 'b', 'c']) await maker.write('other', bytes(next));
+  const directory = join(path, 'keys', 'k');
+  linkSync(join(directory, readdirSync(directory)[0] ?? '', versionsIn(path)[0] ?? ''), join(path, 'backup'));
+  for (const next of [3, 4]) expect(await others.swap('k', bytes(String(next - 1)), bytes(String(next)))).toBe('won');
   expect(await maker.swap('k', bytes('2'), bytes('mine'))).toBe('lost');
   expect(text(await others.read('k'))).toBe('4');
 });

@@ -15,6 +15,8 @@ export interface Draft {
   readonly path: string;
   /** Null if it is not used again. */
   readonly file: OpenFile | null;
+  /** The number of the file; null if it is not known, or does not fit into a number. */
+  readonly ino: number | null;
   length: number;
   /** Its second name; null if it has none, undefined if that is not known. */
   version: string | null | undefined;
@@ -39,7 +41,7 @@ export class Drafts {
 
   /** A file with all of this content, under a name that nobody else uses. */
   async write(bytes: Uint8Array): Promise<Draft> {
-    const draft = this.#disk.isSynced ? this.#named(null) : ((await this.#free()) ?? (await this.#made()));
+    const draft = this.#disk.isSynced ? this.#once() : ((await this.#free()) ?? (await this.#made()));
     try {
       if (draft.file === null) await this.#disk.put(draft.path, bytes);
       else await this.#fill(draft.file, bytes, draft.length);
@@ -53,13 +55,16 @@ export class Drafts {
     }
   }
 
-  #named(file: OpenFile | null, path: string = this.#layout.unique()): Draft {
-    return { path, file, length: 0, version: undefined };
+  /** One that is not used again. */
+  #once(): Draft {
+    return { path: this.#layout.unique(), file: null, ino: null, length: 0, version: undefined };
   }
 
   async #made(): Promise<Draft> {
     const path = this.#layout.unique();
-    return this.#named(await this.#disk.calls.open(path, 'wx'), path);
+    const file = await this.#disk.calls.open(path, 'wx');
+    const { ino } = await this.#disk.calls.statOpen(file);
+    return { path, file, ino: Number.isSafeInteger(ino) ? ino : null, length: 0, version: undefined };
   }
 
   /** Nobody writes to it any more. It may be a version by now. */
@@ -75,17 +80,14 @@ export class Drafts {
     for (const draft of this.#kept) if (draft.version === version) draft.version = null;
   }
 
-  /**
-   * Whether a version is still there that this process has made: the very file, not another of its name. Its own name and the one as a version are
-   * all the names it ever has. False, too, if that is not known.
-   */
+  /** Whether a version is still there that this process has made: the very file, not another of its name. False, too, if that is not known. */
   async isNamed(version: string): Promise<boolean> {
     const at = this.#kept.findIndex((draft) => draft.version === version);
     const [draft] = at < 0 ? [] : this.#kept.splice(at, 1);
     if (!draft) return false;
     try {
-      // Nobody closes it meanwhile: it is not among those that are kept.
-      return draft.file !== null && (await this.#disk.calls.statOpen(draft.file)).nlink > 1;
+      // It is not among those that are kept, so nobody closes it meanwhile; and as long as it is open, no other file has its number.
+      return draft.ino !== null && (await this.#disk.calls.stat(version)).ino === draft.ino;
     } finally {
       await this.done(draft);
     }
