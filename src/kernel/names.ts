@@ -115,6 +115,9 @@ export function isValidNameBytes(bytes: Uint8Array, start: number, end: number):
   return true;
 }
 
+/** From so many bytes on a view of words is worth its making. */
+const LONG_BYTES = 256;
+
 /**
  * MurmurHash3 (x86, 32 bits): the same on every machine, so members may place resources by it. It is no
  * defence against names chosen to collide; a table open to strangers gives it a secret seed. Allocates nothing.
@@ -122,10 +125,13 @@ export function isValidNameBytes(bytes: Uint8Array, start: number, end: number):
 export function hashName(bytes: Uint8Array, start: number, end: number, seed = 0): number {
   let hash = seed | 0;
   let i = start;
-  for (const last = end - 4; i <= last; i += 4) {
-    const word = byteAt(bytes, i) | (byteAt(bytes, i + 1) << 8) | (byteAt(bytes, i + 2) << 16) | (byteAt(bytes, i + 3) << 24);
-    hash ^= scramble(word);
-    hash = (Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64) | 0;
+  const last = end - 4;
+  if (end - start >= LONG_BYTES) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (; i <= last; i += 4) hash = mixed(hash, view.getInt32(i, true));
+  } else {
+    for (; i <= last; i += 4)
+      hash = mixed(hash, byteAt(bytes, i) | (byteAt(bytes, i + 1) << 8) | (byteAt(bytes, i + 2) << 16) | (byteAt(bytes, i + 3) << 24));
   }
   if (i < end) {
     let word = byteAt(bytes, i);
@@ -137,6 +143,11 @@ export function hashName(bytes: Uint8Array, start: number, end: number, seed = 0
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function mixed(hash: number, word: number): number {
+  const next = hash ^ scramble(word);
+  return (Math.imul((next << 13) | (next >>> 19), 5) + 0xe6546b64) | 0;
 }
 
 /** The same of text: by these hashes members are placed too. */

@@ -24,8 +24,8 @@ export const FRAME_BYTES_MAX: number = 1024 * 1024;
 /** The same before the other side has proved who it is. */
 export const HANDSHAKE_BYTES_MAX: number = 16 * 1024;
 
-/** A splitter lets a buffer go that grew beyond this for one large frame. */
-const KEPT_BYTES_MAX = 64 * 1024;
+/** A splitter lets a buffer go that grew beyond this for one large frame, or beyond what a frame may have: growing it again for each frame of a stream of batches would cost more than reading them. */
+const KEPT_BYTES_MAX = 256 * 1024;
 
 /** Why a side ends a connection. A number not listed here is read as `closing`. */
 export const FAREWELLS = {
@@ -112,7 +112,7 @@ export class FrameSplitter {
       if (this.#heldLength < total) return null;
       const held = this.#held;
       this.#heldLength = 0;
-      if (held.length > KEPT_BYTES_MAX) this.#held = new Uint8Array(256);
+      if (held.length > Math.min(KEPT_BYTES_MAX, this.bytesMax)) this.#held = new Uint8Array(256);
       if (!sink.frame(held[HEADER_BYTES] as number, held, HEADER_BYTES + 1, total)) {
         this.at = at;
         return null;

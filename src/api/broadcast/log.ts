@@ -164,8 +164,8 @@ function equals(one: Uint8Array, other: Uint8Array): boolean {
 
 function bytesOf(message: Uint8Array | string): Uint8Array {
   if (typeof message === 'string') return Buffer.from(message);
-  // It leaves at the end of this turn, and the caller may use its bytes again before.
-  if (message instanceof Uint8Array) return message.slice();
+  // It leaves at the end of this turn, and the caller may use its bytes again before. Node copies small ones into a slab that many share.
+  if (message instanceof Uint8Array) return Buffer.from(message);
   throw new TenureError('TENURE_BAD_ARGUMENT', 'a message is text or bytes (a Uint8Array)');
 }
 

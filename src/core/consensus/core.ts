@@ -275,11 +275,11 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const instance = this.#instances.get(number);
     if (instance) {
       if (instance.hasValue) return;
-      instance.estimate = value.slice();
+      instance.estimate = value;
       instance.hasValue = true;
       return this.#rounds.valueCame(instance, step);
     }
-    this.#instances.propose(number, value.slice());
+    this.#instances.propose(number, value);
     this.#openWindow(step);
   }
 

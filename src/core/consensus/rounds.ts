@@ -238,16 +238,18 @@ export class Rounds<S> {
       if (instance.isAckStored) this.#sendAck(instance, step);
       return;
     }
-    this.#adopt(instance, value, step);
+    // What this member proposed itself is its own already; what others sent is the driver's.
+    this.#adopt(instance, from === this.#ground.self ? value : value.slice(), step);
   }
 
+  /** The value is this member's own. */
   #adopt(instance: Instance, value: Uint8Array, step: S): void {
     const { rules } = this.#ground;
     const { round, number } = instance;
     invariant(instance.adopted < round || !rules.recoversAbove, 'a member adopts proposals of higher rounds only');
     instance.adopted = round;
     if (rules.ackAdopts) {
-      instance.estimate = value.slice();
+      instance.estimate = value;
       instance.hasValue = true;
       if (rules.keepsTimestamp) instance.ts = round;
     }

@@ -10,8 +10,9 @@ import type { DownReason } from '../contract.ts';
 import type { Rota, Waiting } from './rota.ts';
 
 const BUFFER_BYTES = 1024;
-/** A buffer that a burst made larger than this is let go when it has been written. */
+/** A buffer that a burst made larger than this is let go once so many writes in a row would have fitted into less. */
 const KEPT_BYTES_MAX = 256 * 1024;
+const SMALL_WRITES_MAX = 256;
 
 export interface Owner extends FrameSink {
   /** Called once, unless the owner itself ended the connection. */
@@ -41,6 +42,8 @@ export class Connection implements Waiting {
   #gathering = new ByteWriter(BUFFER_BYTES);
   #flying = new ByteWriter(BUFFER_BYTES);
   #inFlight = false;
+  /** Writes in a row that a kept buffer would have taken. */
+  #smallWrites = 0;
   #frameAt = -1;
   #over = false;
   readonly #lingerMs: number;
@@ -136,8 +139,9 @@ export class Connection implements Waiting {
   readonly #written = (): void => {
     this.#inFlight = false;
     const written = this.#flying;
-    // Where much is sent all the time a large one is kept: growing it again would copy everything several times. The next ping lets it go.
-    if (written.bytes.length > KEPT_BYTES_MAX && written.length < KEPT_BYTES_MAX) this.#flying = new ByteWriter(BUFFER_BYTES);
+    // Where much is sent all the time a large one is kept, though small writes come between: growing it again would copy everything several times.
+    this.#smallWrites = written.length < KEPT_BYTES_MAX ? this.#smallWrites + 1 : 0;
+    if (written.bytes.length > KEPT_BYTES_MAX && this.#smallWrites > SMALL_WRITES_MAX) this.#flying = new ByteWriter(BUFFER_BYTES);
     else written.reset();
     if (!this.dirty) this.flush();
   };
