@@ -128,10 +128,10 @@ export function hashName(bytes: Uint8Array, start: number, end: number, seed = 0
   const last = end - 4;
   if (end - start >= LONG_BYTES) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (; i <= last; i += 4) hash = mixed(hash, view.getInt32(i, true));
+    for (; i <= last; i += 4) hash = afterWord(hash, view.getInt32(i, true));
   } else {
     for (; i <= last; i += 4)
-      hash = mixed(hash, byteAt(bytes, i) | (byteAt(bytes, i + 1) << 8) | (byteAt(bytes, i + 2) << 16) | (byteAt(bytes, i + 3) << 24));
+      hash = afterWord(hash, byteAt(bytes, i) | (byteAt(bytes, i + 1) << 8) | (byteAt(bytes, i + 2) << 16) | (byteAt(bytes, i + 3) << 24));
   }
   if (i < end) {
     let word = byteAt(bytes, i);
@@ -145,7 +145,7 @@ export function hashName(bytes: Uint8Array, start: number, end: number, seed = 0
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-function mixed(hash: number, word: number): number {
+function afterWord(hash: number, word: number): number {
   const next = hash ^ scramble(word);
   return (Math.imul((next << 13) | (next >>> 19), 5) + 0xe6546b64) | 0;
 }

@@ -109,6 +109,8 @@ function tellRecord(record: HistoryRecord, stage: AnyStage): string | null {
       return `${who} gave up its claim ${record.claim} of ${record.space}`;
     case 'cleared':
       return `nothing of claim ${record.claim} of ${who} is left but what it has`;
+    case 'decided':
+      return `${who} DECIDES '${record.value}' in instance ${record.instance}`;
     case 'aborted':
       return `${who} is aborted`;
     default:

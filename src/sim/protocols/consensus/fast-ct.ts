@@ -25,7 +25,7 @@ import { CONSENSUS_WORLD_INTERESTS, describeConsensus, describeConsensusCommand,
 import { CONSENSUS_INTERESTS, ConsensusUser } from './user.ts';
 import { drawConsensusWorld, type ConsensusWorld } from './worlds.ts';
 
-interface FastCtWorld extends ConsensusWorld {
+export interface FastCtWorld extends ConsensusWorld {
   readonly fast: FastCtConfig;
 }
 
@@ -75,8 +75,9 @@ export const fastCt: FastCtSim = {
     },
   }),
   isVote: (message: FastCtMessage): boolean => CONSENSUS_VOTES.has(message.message.kind),
+  // Those of leases are in capitals.
   describeMessage: (message: FastCtMessage): string =>
-    message.lane === CONSENSUS_LANE ? describeConsensus(message.message) : `lease: ${intervalProtocol.describeMessage(message.message)}`,
+    message.lane === CONSENSUS_LANE ? describeConsensus(message.message) : intervalProtocol.describeMessage(message.message),
   describeCommand: describeConsensusCommand,
   describeEvent: (event: FastCtEvent): string => {
     if (event.kind !== 'lease') return describeConsensusEvent(event);
