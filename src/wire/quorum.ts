@@ -14,20 +14,25 @@ import {
   GONE,
   HAS_LEASE,
   IN_LINE,
+  INVITE,
   LATER,
   LEARN,
   LEARNED,
+  LINE,
+  LINE_TOLD,
   LIST,
   LISTED,
   MODED,
   NOTE,
   NOTED,
+  OFFER,
   PAGED,
   PREPARE,
   PROMISED,
   PROPOSE,
   QUERY,
   QuorumMessage,
+  READY,
   REFUSED,
   RELEASE,
   RELEASED,
@@ -79,7 +84,8 @@ function fieldTable(): number[] {
   fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META | MODE;
   fields[ACCEPTED] = BALLOT | CLOCK | LIFE;
   fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD | MODE;
-  fields[RELEASE] = BALLOT | AFTER | NAME | MODE;
+  // To an heir: whose proposal it is for.
+  fields[RELEASE] = BALLOT | AFTER | LEASE_TOLD | NAME | MODE;
   fields[RELEASED] = BALLOT | CLOCK;
   fields[QUERY] = PRINT | NAME;
   fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | STEADY | META | MODE;
@@ -98,6 +104,11 @@ function fieldTable(): number[] {
   fields[IN_LINE] = CLOCK;
   fields[NOTE] = LIFE;
   fields[NOTED] = PRINT | LIFE;
+  fields[OFFER] = PAGE | LEASE_TOLD | NAME | MODE;
+  fields[INVITE] = CLOCK | MODE;
+  fields[READY] = PAGE | LEASE_TOLD | CLOCK;
+  fields[LINE] = NAME;
+  fields[LINE_TOLD] = PAGE | CLOCK | META;
   return fields;
 }
 

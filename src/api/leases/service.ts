@@ -344,6 +344,9 @@ export class LeaseService implements LeaseSource {
       case 'watch-refused':
         this.#watches.refuse(event.prefix);
         return;
+      case 'handed-over':
+      case 'hand-over-failed':
+      case 'line-told':
       case 'stopped':
       case 'shortened':
       case 'ready':

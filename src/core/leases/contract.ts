@@ -42,6 +42,19 @@ export type LeaseCommand =
   | { readonly kind: 'cancel-upgrade'; readonly lease: number }
   /** With `inUs`, the holder goes on until then (P5). */
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
+  /**
+   * Would hand it over, to whoever stands first in line or to a waiter that `line` told of, within so long: a few round trips unless told otherwise.
+   * It is held meanwhile, and goes on if nothing comes of it.
+   */
+  | {
+      readonly kind: 'hand-over';
+      readonly lease: number;
+      readonly name: Uint8Array;
+      readonly to: { readonly owner: Incarnation; readonly lease: number } | null;
+      readonly waitUs?: number;
+    }
+  /** Who waits for the name? */
+  | { readonly kind: 'line'; readonly lease: number; readonly name: Uint8Array }
   /** Renews it no more: it ends at the deadline it has, unless it is released before. */
   | { readonly kind: 'lapse'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
@@ -88,6 +101,18 @@ export type RefusalReason =
 
 /** Why an upgrade was refused: besides, another reader waits for the same; or the lease is not held, or not shared. */
 export type UpgradeRefusal = RefusalReason | 'upgrading' | 'not-shared';
+
+/** Why a lease was not handed over: nobody was there in time; it has to rest after its use; too few members know of it; it is not held, or something else is under way. */
+export type HandOverFailure = 'nobody' | 'rests' | 'old-version' | 'not-held';
+
+/** A request that waits for a name. */
+export interface LineWaiter {
+  readonly owner: Incarnation;
+  readonly lease: number;
+  readonly mode: LeaseMode;
+  /** Any of so many; 0 if it wants no slot. */
+  readonly slots: number;
+}
 
 /** The disk failed; what it holds makes no sense, though it could be read; or that is too far ahead of the wall clock to be believed. */
 export type DiskFailure = 'unreadable' | 'senseless' | 'ahead';
@@ -159,6 +184,18 @@ export type LeaseEvent =
     }
   /** It is a reader's from here on; its token and its deadline are what they were. */
   | { readonly kind: 'downgraded'; readonly lease: number }
+  /** It is the heir's from here on, and its release to the heir on the way. */
+  | { readonly kind: 'handed-over'; readonly lease: number; readonly to: Incarnation }
+  /** It is held as before, and renewed; or it is not held any more. */
+  | { readonly kind: 'hand-over-failed'; readonly lease: number; readonly reason: HandOverFailure }
+  /** Who waits, in order, as far as members tell; `count`: how many there are. Not certain if too few answered. */
+  | {
+      readonly kind: 'line-told';
+      readonly lease: number;
+      readonly waiters: readonly LineWaiter[];
+      readonly count: number;
+      readonly certain: boolean;
+    }
   /** Somebody waits for what it holds. A hint. */
   | { readonly kind: 'wanted'; readonly lease: number }
   /** It was given back as of a later time: this is its deadline from here on. */

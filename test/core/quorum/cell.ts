@@ -109,6 +109,13 @@ export class Node {
     return new QuorumCore(this.cell.config, boot);
   }
 
+  /** The same core, written down and read again: nothing of it may be missed. */
+  refresh(): void {
+    const snapshot = this.core.snapshot();
+    this.core = this.#boot(false);
+    this.core.restore(structuredClone(snapshot));
+  }
+
   start(): void {
     this.core.start(this.cell.step(this));
     this.answerDisk();

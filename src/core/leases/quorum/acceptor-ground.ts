@@ -23,6 +23,7 @@ export interface AcceptorSnapshot {
   readonly changes: Snapshot;
   readonly sending: number;
   readonly moded: Snapshot;
+  readonly handOvers: Snapshot;
 }
 
 /** What an acceptor is built on. */

@@ -11,15 +11,18 @@ import { Answers } from './answers.ts';
 import { Changes } from './changes.ts';
 import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
+import { HandOvers } from './hand-overs.ts';
 import { Horizon } from '../horizon.ts';
 import { KeptVotes } from './kept-votes.ts';
 import { Ledger, type LedgerView, type VoteChange } from './ledger.ts';
 import {
+  HAS_LEASE,
   HELD,
   LATER,
   LOW,
   NO_ROOM,
   OUTBID,
+  PARK,
   PROMISED,
   QUEUED,
   QUIET,
@@ -63,6 +66,7 @@ export class Acceptor {
   readonly #pages: Pages;
   readonly #sweep: Sweep;
   readonly #answers: Answers;
+  readonly #handOvers: HandOvers;
   readonly #horizon: Horizon;
   #given = 0;
 
@@ -100,11 +104,15 @@ export class Acceptor {
       rules,
       promises: this.#promises,
       isLive,
+      park: (from, message, id, hash, step) => this.#handOvers.park(from, message, id, hash, step),
       expiry: (message, step) => this.#expiry(message, step),
       toldClock: (step) => this.#horizon.told(step),
       removeExclusive: (id, step) => this.#remove(id, step),
       refuse: (from, reason, id, hash, message, step) => this.#answers.refuse(from, reason, id, hash, message, step),
-      vote: (from, number, change, message, step, spanUsMin) => this.#vote(from, number, change, message, step, spanUsMin),
+      vote: (from, number, change, message, step, spanUsMin) => {
+        this.#vote(from, number, change, message, step, spanUsMin);
+        this.#scheduleSweep(step);
+      },
     });
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this.#moded, rules, placesMax: config.limits?.waiters });
     this.#moded.attend(this.#waiting);
@@ -121,11 +129,20 @@ export class Acceptor {
       isLive,
     });
     this.#answers = new Answers({ rules, horizon: this.#horizon, voting: this.voting, telling: this.#telling, moded: this.#moded, sign });
+    this.#handOvers = new HandOvers({
+      names,
+      timing: config.timing,
+      rules,
+      waiting: this.#waiting,
+      moded: this.#moded,
+      answers: this.#answers,
+      decide: (from, proposal, isHeir, step) => this.#decide(from, proposal, isHeir, step),
+    });
     this.#pages = new Pages({ names, rows: this.#telling, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.voting.wakeAt));
+    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.voting.wakeAt, this.#handOvers.wakeAt));
   }
 
   get highestBallot(): BallotTime {
@@ -171,11 +188,16 @@ export class Acceptor {
       this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#hasRoom(id, message)) {
       this.#answers.refuse(from, NO_ROOM, id, hash, message, step);
+    } else if ((message.flags & PARK) !== 0 && this.#handOvers.park(from, message, id, hash, step)) {
+      return;
+    } else if (renews && !this.#rules.renewalTakesBack && this.#handOvers.isOffered(id, message)) {
+      this.#answers.refuse(from, HELD, id, hash, message, step);
     } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
       this.#moded.propose(from, message, id, hash, step);
     } else if (isLive && (isSame || this.#rules.keepLiveLease)) {
       if (!isSame) {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
+        if (renews && this.#handOvers.park(from, message, id, hash, step)) return;
         this.#answers.refuse(from, HELD, id, hash, message, step);
       } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
         this.#answers.refuse(from, LOW, id, hash, message, step);
@@ -213,6 +235,8 @@ export class Acceptor {
     // A proposal of this lease that is still under way must find no room here.
     if (message.mode === EXCLUSIVE && this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step))
       this.#floors.raise(hash, message.ballot);
+    const isHandedOver = (message.flags & HAS_LEASE) !== 0;
+    if (id >= 0 && (isHandedOver || !this.#handOvers.isIdle) && (message.flags & LATER) === 0) this.#handOvers.released(id, message, step);
     if ((message.flags & QUIET) !== 0) return;
     // The lease is over for good, and a word that it waits, come late, must not keep others waiting.
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
@@ -241,9 +265,27 @@ export class Acceptor {
     if (id >= 0) this.#waiting.leave(id, message.owner, message.lease, step);
   }
 
-  /** Only how long a turn lasts depends on it: votes and silences do not. */
+  // ── Hand-over ──────────────────────────────────────────────────────────────────────────────────────
+
+  offer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (!this.voting.isSilent(from, step)) this.#handOvers.offer(from, message, step);
+  }
+
+  tellLine(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (!this.voting.isSilent(from, step)) this.#waiting.tellLine(from, message, step);
+  }
+
+  /** A proposal that was parked. The heir's is voted for as it is: the holder's own ballots are below it, and what raised floors since are refusals. */
+  #decide(from: NodeId, proposal: QuorumMessage, isHeir: boolean, step: QuorumStep): void {
+    if (!isHeir) this.propose(from, proposal, step);
+    else if (!this.voting.isSilent(from, step) && this.#ledger?.isFull !== true)
+      this.#moded.admit(from, proposal, this.#names.hash(proposal.name, proposal.nameStart, proposal.nameEnd), step);
+  }
+
+  /** Only how long a turn lasts, and how long a proposal waits, depends on it: votes and silences do not. */
   retime(timing: Timing): void {
     this.#waiting.retime(timing);
+    this.#handOvers.retime(timing);
   }
 
   // ── Time ───────────────────────────────────────────────────────────────────────────────────────────
@@ -252,6 +294,7 @@ export class Acceptor {
     this.voting.wake(step);
     this.#promises.wake(step);
     this.#waiting.wake(step);
+    this.#handOvers.wake(step);
     if (step.monoUs >= this.#sweep.at) this.#sweepOut(step);
   }
 
@@ -386,14 +429,16 @@ export class Acceptor {
       changes: this.#changes.snapshot(),
       sending: this.#pages.sending,
       moded: this.#moded.snapshot(),
+      handOvers: this.#handOvers.snapshot(),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending, moded } =
+    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending, moded, handOvers } =
       snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
     this.#moded.restoreSnapshot(moded);
+    this.#handOvers.restore(handOvers);
     this.#promises.restore(promises);
     this.#waiting.restore(queues);
     this.voting.restore(voting);
@@ -446,6 +491,7 @@ export class Acceptor {
     const isWanted = (message.flags & RENEWS) !== 0 && this.#waiting.isWanted(this.#moded.side.nameOf(id));
     const flags = (this.#watchers.isWatched(message) ? WATCHED : 0) | (isWanted ? WANTED : 0);
     this.#given++;
+    if (!this.#handOvers.isIdle) this.#handOvers.voted(this.#moded.side.nameOf(id), message, step);
     const isKept = this.#ledger?.keep(id, Math.max(this.#spanOf(message.termUs), spanUsMin), change, from, message, flags, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;
     this.#answers.accept(from, flags, message, step);

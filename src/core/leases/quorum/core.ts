@@ -18,6 +18,7 @@ import type { LeaseCommand, LeaseEvent } from '../contract.ts';
 import type { QuorumConfig, QuorumStep } from './config.ts';
 import { Holders } from './holders.ts';
 import { Learner } from './learner.ts';
+import { LineAsker } from './line-asker.ts';
 import { Lister } from './lister.ts';
 import {
   ACCEPTED,
@@ -25,17 +26,22 @@ import {
   FREE,
   HAS_LEASE,
   IN_LINE,
+  INVITE,
   LEARN,
   LEARNED,
+  LINE,
+  LINE_TOLD,
   LIST,
   LISTED,
   NO_PLACE,
   NO_WATCH,
+  OFFER,
   PAGED,
   PREPARE,
   PROMISED,
   PROPOSE,
   QUERY,
+  READY,
   REFUSED,
   RELEASE,
   RELEASED,
@@ -69,6 +75,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   readonly #proposer: Proposer;
   readonly #holder: Holders;
   readonly #asker: Asker;
+  readonly #lineAsker: LineAsker;
   readonly #lister: Lister;
   readonly #learner: Learner;
   readonly #rollCall: RollCall;
@@ -102,6 +109,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#holder.onEnded((lease, step) => this.#proposer.drop(lease, step));
     this.#learner = new Learner(this.#out, names);
     this.#asker = new Asker(this.#out, this.#learner);
+    this.#lineAsker = new LineAsker(this.#out);
     this.#lister = new Lister(this.#out, this.#learner);
     this.#rollCall = new RollCall(this.#out);
     this.#admission = new Admission(config.memberKeys.length, rules);
@@ -110,7 +118,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
 
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
-    const askingAt = Math.min(this.#asker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
+    const askingAt = Math.min(this.#asker.wakeAt, this.#lineAsker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
     return monoUs(Math.min(acceptorAt, askingAt, this.#census.wakeAt, this.#proposer.wakeAt, this.#holder.wakeAt));
   }
 
@@ -179,6 +187,12 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case UNWAIT:
         this.#acceptor?.unwait(message, step);
         return;
+      case OFFER:
+        this.#acceptor?.offer(from, message, step);
+        return;
+      case LINE:
+        this.#acceptor?.tellLine(from, message, step);
+        return;
       case WATCH:
         if (this.#acceptor) this.#watchers.watch(from, message, step);
         return;
@@ -243,6 +257,15 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case FREE:
         this.#proposer.free(from, message, step);
         return;
+      case INVITE:
+        this.#proposer.invited(from, message, step);
+        return;
+      case READY:
+        this.#holder.ready(from, message, step);
+        return;
+      case LINE_TOLD:
+        this.#lineAsker.answered(from, message, step);
+        return;
       case IN_LINE:
         this.#proposer.inLine(from, message, step);
         return;
@@ -302,6 +325,12 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         return;
       case 'release':
         this.#holder.release(command, step);
+        return;
+      case 'hand-over':
+        this.#holder.offer(command, step);
+        return;
+      case 'line':
+        this.#lineAsker.ask(command.lease, command.name, step);
         return;
       case 'lapse':
         this.#holder.lapse(command);
@@ -374,6 +403,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#proposer.wake(step);
     this.#holder.wake(step);
     this.#asker.wake(step);
+    this.#lineAsker.wake(step);
     this.#lister.wake(step);
     this.#learner.wake(step);
     this.#rollCall.wake(step);
@@ -394,6 +424,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
       asker: this.#asker.snapshot(),
+      lineAsker: this.#lineAsker.snapshot(),
       lister: this.#lister.snapshot(),
       learner: this.#learner.snapshot(),
       rollCall: this.#rollCall.snapshot(),
@@ -411,6 +442,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
     this.#asker.restore(told.asker);
+    this.#lineAsker.restore(told.lineAsker);
     this.#lister.restore(told.lister);
     this.#learner.restore(told.learner);
     this.#rollCall.restore(told.rollCall);
@@ -445,6 +477,7 @@ interface CoreSnapshot {
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
   readonly asker: Snapshot;
+  readonly lineAsker: Snapshot;
   readonly lister: Snapshot;
   readonly learner: Snapshot;
   readonly rollCall: Snapshot;

@@ -14,7 +14,7 @@ import type { HoldKeys } from './hold-keys.ts';
 import type { HoldLimits } from './hold-limits.ts';
 import { LET_GO, QUIET, type QuorumMessage } from './messages.ts';
 import { SHARED, slotOf } from './modes.ts';
-import type { QuorumOutbox } from './outbox.ts';
+import type { Heir, QuorumOutbox } from './outbox.ts';
 import type { Publications } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 import { Releaser } from './releaser.ts';
@@ -71,7 +71,7 @@ export class Holder {
     const lose = (id: number, step: QuorumStep): void => this.#lose(id, step);
     this.#renewals = new Renewals({ out, keys, published, rows: this.#rows, agenda: this.#agenda, lose });
     this.#releases = new Releaser(out, ({ lease, name, endsAt }, step) => {
-      const hasStopped = endsAt === 0 && out.rules.stopBeforeRelease;
+      const hasStopped = endsAt === 0 && out.rules.stopBeforeRelease && out.rules.handedStopsFirst;
       const id = hasStopped ? -1 : this.#rows.find(lease, name);
       if (id >= 0) this.#stop(id, step);
     });
@@ -197,8 +197,21 @@ export class Holder {
     this.#releases.send(lease, step);
   }
 
+  /** The heir's proposal waits at a quorum. Its ballot is above all that this lease ever sent, so what gives these votes away takes nothing from it. False if it is too late. */
+  handOver(lease: number, name: Uint8Array, to: Heir, step: QuorumStep): boolean {
+    const id = this.#rows.find(lease, name);
+    if (id < 0 || !this.#rows.is(id, CHANGING) || this.#rows.isOver(id, step) || to.ballot <= this.#holds.ballot(id)) return false;
+    this.#rows.clear(id, CHANGING);
+    this.#beginRelease(id, 0, step, to);
+    step.emit({ kind: 'handed-over', lease, to: to.owner });
+    // Learners hear of the heir from the heir: nobody is told that it is free in between.
+    if (this.#out.rules.handedStopsFirst) this.#stop(id, step);
+    this.#releases.send(lease, step);
+    return true;
+  }
+
   /** A slot that is to rest is free only after its quarantine: voters are told so, though its holder has stopped. */
-  #beginRelease(id: number, endsAt: number, step: QuorumStep): void {
+  #beginRelease(id: number, endsAt: number, step: QuorumStep, to: Heir | null = null): void {
     const quarantineUs = this.#out.rules.releaseAfterQuarantine ? this.#keys.quarantineUsOf(id) : 0;
     const begun = {
       lease: this.#holds.lease(id),
@@ -206,6 +219,7 @@ export class Holder {
       mode: this.#keys.modeOf(id),
       voters: this.#rows.voters(id),
       ballot: this.#holds.ballot(id) as BallotTime,
+      to,
       endsAt: monoUs(endsAt),
       freeAt: monoUs(quarantineUs > 0 ? Math.max(endsAt, step.monoUs) + quarantineUs : endsAt),
       overAt: monoUs(this.#holds.deadlineMono(id) + quarantineUs),
@@ -393,6 +407,17 @@ export class Holder {
   termUsOf(lease: number, name: Uint8Array): number {
     const id = this.#rows.find(lease, name);
     return id < 0 ? 0 : this.#rows.termUs(id);
+  }
+
+  quarantineUsOf(lease: number, name: Uint8Array): number {
+    const id = this.#rows.find(lease, name);
+    return id < 0 ? 0 : this.#keys.quarantineUsOf(id);
+  }
+
+  /** How long it may still be acted under. */
+  leftUs(lease: number, name: Uint8Array, step: QuorumStep): number {
+    const id = this.#rows.find(lease, name);
+    return id < 0 ? 0 : this.#rows.remaining(id, step.monoUs, step.wallUs);
   }
 
   ballotOf(lease: number, name: Uint8Array): BallotTime {

@@ -12,7 +12,8 @@ import { HoldLimits, type HoldLimit } from './hold-limits.ts';
 import { Holder } from './holder.ts';
 import type { QuorumMessage } from './messages.ts';
 import { EXCLUSIVE, SHARED } from './modes.ts';
-import type { QuorumOutbox } from './outbox.ts';
+import { Offers, type OfferedHolds } from './offers.ts';
+import type { Heir, QuorumOutbox } from './outbox.ts';
 import { Publications, type PublicationsSnapshot } from './publications.ts';
 import type { Pursuit } from './pursuit.ts';
 
@@ -23,22 +24,32 @@ interface HoldersSnapshot {
   readonly keys: readonly SideHoldSnapshot[];
   readonly published: PublicationsSnapshot;
   readonly limits: readonly (readonly [number, HoldLimit])[];
+  readonly offers: Snapshot;
 }
 
-export class Holders {
+export class Holders implements OfferedHolds {
   readonly #exclusive: Holder;
   readonly #side: Holder;
   readonly #keys: LeaseKeys;
   readonly #published = new Publications();
   readonly #limits = new HoldLimits();
+  readonly #offers: Offers;
   /** Called with the number of a lease that was not exclusive and is not held any more. */
   #ended: (lease: number, step: QuorumStep) => void = () => {};
 
   constructor(out: QuorumOutbox, names: NameTable) {
     this.#keys = new LeaseKeys((name) => hashName(name, 0, name.length));
     const shared = { out, limits: this.#limits, published: this.#published };
-    this.#exclusive = new Holder({ ...shared, keys: new NameKeys(names), ended: () => {} });
-    this.#side = new Holder({ ...shared, keys: this.#keys, ended: (lease, step) => this.#ended(lease, step) });
+    this.#offers = new Offers(out, this);
+    const endOffer = (lease: number, step: QuorumStep): void => {
+      if (!this.#offers.isEmpty) this.#offers.ended(lease, step);
+    };
+    this.#exclusive = new Holder({ ...shared, keys: new NameKeys(names), ended: endOffer });
+    const ended = (lease: number, step: QuorumStep): void => {
+      endOffer(lease, step);
+      this.#ended(lease, step);
+    };
+    this.#side = new Holder({ ...shared, keys: this.#keys, ended });
   }
 
   onEnded(ended: (lease: number, step: QuorumStep) => void): void {
@@ -46,7 +57,7 @@ export class Holders {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#exclusive.wakeAt, this.#side.wakeAt));
+    return monoUs(Math.min(this.#exclusive.wakeAt, this.#side.wakeAt, this.#offers.wakeAt));
   }
 
   tokenOf(name: Uint8Array): number {
@@ -111,6 +122,42 @@ export class Holders {
   wake(step: QuorumStep): void {
     this.#exclusive.wake(step);
     this.#side.wake(step);
+    this.#offers.wake(step);
+  }
+
+  // ── Hand-over ──────────────────────────────────────────────────────────────────────────────────────
+
+  offer(command: CommandOf<'hand-over'>, step: QuorumStep): void {
+    this.#offers.begin(command, step);
+  }
+
+  ready(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#offers.ready(from, message, step);
+  }
+
+  modeOf(lease: number, name: Uint8Array): number {
+    return this.#of(lease, name) === this.#side ? this.#keys.modeOf(this.#side.find(lease, name)) : EXCLUSIVE;
+  }
+
+  quarantineUsOf(lease: number, name: Uint8Array): number {
+    return this.#of(lease, name).quarantineUsOf(lease, name);
+  }
+
+  leftUs(lease: number, name: Uint8Array, step: QuorumStep): number {
+    return this.#of(lease, name).leftUs(lease, name, step);
+  }
+
+  beginOffer(lease: number, name: Uint8Array, step: QuorumStep): boolean {
+    const holder = this.#of(lease, name);
+    return holder.canChange(lease, name, step) && holder.beginChange(lease, name, holder.ballotOf(lease, name), step);
+  }
+
+  endOffer(lease: number, name: Uint8Array, step: QuorumStep): void {
+    this.#of(lease, name).turnBack(lease, name, step);
+  }
+
+  handOver(lease: number, name: Uint8Array, to: Heir, step: QuorumStep): boolean {
+    return this.#of(lease, name).handOver(lease, name, to, step);
   }
 
   // ── Other modes ────────────────────────────────────────────────────────────────────────────────────
@@ -179,15 +226,17 @@ export class Holders {
       keys: this.#keys.snapshot(),
       published: this.#published.snapshot(),
       limits: this.#limits.snapshot(),
+      offers: this.#offers.snapshot(),
     } as unknown as Snapshot;
   }
 
   restore(snapshot: Snapshot): void {
-    const { side, keys, published, limits } = snapshot as unknown as HoldersSnapshot;
+    const { side, keys, published, limits, offers } = snapshot as unknown as HoldersSnapshot;
     this.#published.restore(published);
     this.#limits.restore(limits);
     this.#exclusive.restore(snapshot);
     this.#side.restore(side);
     this.#keys.restoreModes(keys);
+    this.#offers.restore(offers);
   }
 }

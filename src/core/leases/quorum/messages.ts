@@ -57,6 +57,17 @@ export const NOTE = 26;
 /** Noted, or not: then another process of that member has this life or a later one. Names the life that was asked about. */
 export const NOTED = 27;
 
+/** From a holder to its voters: I would hand it over. Carries as page which offer of its it is, and whom it is for unless that is whoever stands first. */
+export const OFFER = 28;
+/** From an acceptor to the waiter that a lease is offered to: propose, and say that your proposal may wait. Carries the mode that comes free. */
+export const INVITE = 29;
+/** From an acceptor to the holder that offers: this proposal of the heir waits for your release. Of nobody, if nobody is here to have it. */
+export const READY = 30;
+/** Who waits for this? Carries name, lease (the number of the question). */
+export const LINE = 31;
+/** How many wait, and as metadata the first of them. */
+export const LINE_TOLD = 32;
+
 /** Why an acceptor refused. */
 export const HELD = 1;
 export const QUEUED = 2;
@@ -101,6 +112,8 @@ export const QUIET = 16;
 export const FOR_PREPARE = 32;
 /** Of anything about a lease that is not exclusive, or is to be one of several slots: the mode comes at its end, and what else belongs to that. */
 export const MODED = 2;
+/** Of a PROPOSE: where others are in its way, it may wait for the release that was offered. A release to an heir has the heir's proposal with HAS_LEASE. */
+export const PARK = 64;
 /** Of a WAIT: it holds the name as a reader, and waits to have it alone. */
 export const UPGRADES = 1;
 /** Of a vote: somebody waits for what it is for. */
@@ -147,8 +160,8 @@ export class QuorumMessage extends NamedMessage {
   }
 }
 
-const REQUESTS: readonly boolean[] = Array.from({ length: NOTED + 1 }, (_, kind) =>
-  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE].includes(kind),
+const REQUESTS: readonly boolean[] = Array.from({ length: LINE_TOLD + 1 }, (_, kind) =>
+  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE, OFFER, LINE].includes(kind),
 );
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. All others are answers. */
@@ -191,4 +204,9 @@ export const KIND_NAMES: readonly string[] = [
   'IN_LINE',
   'NOTE',
   'NOTED',
+  'OFFER',
+  'INVITE',
+  'READY',
+  'LINE',
+  'LINE_TOLD',
 ];

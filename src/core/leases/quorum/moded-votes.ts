@@ -12,7 +12,7 @@ import { Floors } from './floors.ts';
 import type { Ledger, VoteChange } from './ledger.ts';
 import type { Taken } from './line.ts';
 import { HELD, LATER, LOW, OUTBID, QUEUED, RENEWS, type QuorumMessage } from './messages.ts';
-import { clash, EXCLUSIVE, SHARED, slotOf } from './modes.ts';
+import { clash, EXCLUSIVE, SHARED, slotOf, type LeaseKey, type LiveVote } from './modes.ts';
 import type { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
@@ -31,6 +31,8 @@ interface ModedGround {
   readonly promises: Promises;
   /** The acceptor's own. */
   readonly isLive: (id: number, step: QuorumStep) => boolean;
+  /** Whether a renewal waits for the others to go. */
+  readonly park: (from: NodeId, message: QuorumMessage, id: number, hash: number, step: QuorumStep) => boolean;
   readonly expiry: (message: QuorumMessage, step: QuorumStep) => number;
   readonly toldClock: LeaseView['toldClock'];
   readonly removeExclusive: (id: number, step: QuorumStep) => void;
@@ -85,7 +87,7 @@ export class ModedVotes implements LeaseView {
       else if (!renews && ballot <= this.#ground.floors.base) refuse(from, LOW, id, hash, message, step);
       else this.#retune(from, own, id, hash, message, step);
     } else if (this.#isTaken(id, message, step)) {
-      refuse(from, HELD, id, hash, message, step);
+      if (!renews || !this.#ground.park(from, message, id, hash, step)) refuse(from, HELD, id, hash, message, step);
     } else if (!renews && this.#isBlocked(id, owner, lease, { mode, slots }, step)) {
       refuse(from, QUEUED, id, hash, message, step);
     } else if (!renews && mode === EXCLUSIVE && promises.blocks(id, message, step)) {
@@ -95,6 +97,37 @@ export class ModedVotes implements LeaseView {
     } else {
       vote(from, this.#accept(hash, message, step), 'new', message, step);
     }
+  }
+
+  /** The vote of an heir: its proposal has passed the line and the floor where it waited. */
+  admit(from: NodeId, message: QuorumMessage, hash: number, step: QuorumStep): void {
+    this.prune(this.#find(message, hash), step);
+    this.#ground.vote(from, this.#accept(hash, message, step), 'new', message, step);
+  }
+
+  /** The live vote of a lease, whatever its mode. */
+  voteOf(id: number, { owner, lease }: LeaseKey, step: QuorumStep): LiveVote | null {
+    const { votes, isLive } = this.#ground;
+    if (isLive(id, step) && votes.ownerOf(id) === owner && votes.leases.lease(id) === lease) return { owner, lease, mode: EXCLUSIVE };
+    const row = this.side.find(id, owner, lease);
+    return row && step.monoUs < row.expiresAt ? { owner, lease, mode: row.mode } : null;
+  }
+
+  /** Live votes of other leases that clash with a proposal. */
+  othersOf(id: number, { owner, lease, mode }: QuorumMessage, step: QuorumStep): LiveVote[] {
+    const { votes, isLive } = this.#ground;
+    const others: LiveVote[] = this.side.of(id).filter((row) => step.monoUs < row.expiresAt && clash(row.mode, mode));
+    if (isLive(id, step)) others.push({ owner: votes.ownerOf(id), lease: votes.leases.lease(id), mode: EXCLUSIVE });
+    return others.filter((vote) => vote.owner !== owner || vote.lease !== lease);
+  }
+
+  /** What a mutant does: the vote of one lease becomes that of another. */
+  swap(id: number, { owner, lease }: LeaseKey, message: QuorumMessage, step: QuorumStep): void {
+    const hash = this.#ground.names.hashOf(id);
+    const row = this.side.find(id, owner, lease);
+    if (row) this.#remove(row, hash, step);
+    else this.#ground.removeExclusive(id, step);
+    this.#accept(hash, message, step);
   }
 
   /** Whether a live vote of another lease clashes with what the message asks for: for PREPARE, which is for writers only. */

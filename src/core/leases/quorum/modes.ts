@@ -2,7 +2,7 @@
  * How a name may be held, as one number: alone, together with other readers, or one slot of it. Rows of one acceptor never clash:
  * two clash unless both are readers' or they are of different slots.
  */
-import type { LeaseMode } from '../../../kernel/index.ts';
+import type { Incarnation, LeaseMode } from '../../../kernel/index.ts';
 
 export const EXCLUSIVE = 0;
 export const SHARED = 1;
@@ -27,6 +27,17 @@ export function clash(a: number, b: number): boolean {
 
 export function modeNumber(mode: LeaseMode | undefined): number {
   return mode === 'shared' ? SHARED : EXCLUSIVE;
+}
+
+/** A request, or the lease that came of it. */
+export interface LeaseKey {
+  readonly owner: Incarnation;
+  readonly lease: number;
+}
+
+/** A live vote. */
+export interface LiveVote extends LeaseKey {
+  readonly mode: number;
 }
 
 /** What a request wants of a name: a mode, or any of so many slots. */

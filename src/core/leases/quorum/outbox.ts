@@ -9,6 +9,13 @@ import type { QuorumRules } from './rules.ts';
 import { stretch, type Timing } from '../timing.ts';
 import type { Electorate } from '../electorate.ts';
 
+/** Whom a lease is handed to: the request that waits, and the ballot of its proposal. */
+export type Heir = {
+  readonly owner: Incarnation;
+  readonly lease: number;
+  readonly ballot: BallotTime;
+};
+
 export class QuorumOutbox {
   readonly owner: Incarnation;
   readonly electorate: Electorate;
@@ -108,6 +115,25 @@ export class QuorumOutbox {
     if (mode !== EXCLUSIVE) message.setMode(mode);
     message.termUs = Math.ceil(afterUs);
     for (const voter of voters) if (!this.isPlain(voter)) step.send(voter, message);
+  }
+
+  /** To the heir, whose proposal waits at the voters. Those that know of no heirs are told that it is free. */
+  releaseTo(
+    voters: readonly NodeId[],
+    { lease, name, mode, ballot, to }: { lease: number; name: Uint8Array; mode: number; ballot: BallotTime; to: Heir },
+    step: QuorumStep,
+  ): void {
+    const message = this.compose(RELEASE, lease, name);
+    message.ballot = ballot;
+    message.flags = HAS_LEASE;
+    message.holder = to.owner;
+    message.holderLease = to.lease;
+    message.token = to.ballot;
+    message.remainingUs = 0;
+    if (mode !== EXCLUSIVE) message.setMode(mode);
+    for (const voter of voters) if (!this.isPlain(voter)) step.send(voter, message);
+    const old = voters.filter((voter) => this.isPlain(voter));
+    if (old.length > 0) this.release(old, lease, name, ballot, 0, step, mode);
   }
 
   release(

@@ -5,7 +5,6 @@
  * random while, and asks before it proposes.
  */
 import {
-  invariant,
   monoAfter,
   monoUs,
   NO_BALLOT,
@@ -19,10 +18,10 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../../tables/index.ts';
 import type { LeaseCommand, RefusalReason, UpgradeRefusal } from '../contract.ts';
+import { afterBackOff, checkGrant, reasonOf } from './attempts.ts';
 import type { QuorumStep } from './config.ts';
 import type { Holders } from './holders.ts';
-import { ballotLimit } from '../horizon.ts';
-import { AHEAD, FOR_PREPARE, LOW, OUTBID, PREPARE, PROPOSE, QUIET, RENEWS, UPGRADING, WATCHED, type QuorumMessage } from './messages.ts';
+import { FOR_PREPARE, PARK, PREPARE, PROPOSE, QUIET, RENEWS, UPGRADING, WATCHED, type QuorumMessage } from './messages.ts';
 import { EXCLUSIVE, SHARED, slotMode, slotOf } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import { Pursuit, type AttemptVerdict } from './pursuit.ts';
@@ -33,7 +32,6 @@ import { patienceUs, stretch } from '../timing.ts';
 const TRIES_MAX = 4;
 /** Of many slots another may be free each time. */
 const SLOT_TRIES_MAX = 16;
-const BACK_OFF_DOUBLINGS = 5;
 /** A turn that failed is tried again so often, at least, before it is the next one's too. */
 const RESTS_IN_HEAD_START = 4;
 
@@ -136,24 +134,13 @@ export class Proposer {
       return;
     }
     if (!pursuit.refused.add(from)) return;
-    pursuit.refuse(from, message, this.#reasonOf(message, pursuit, step));
+    pursuit.refuse(from, message, reasonOf(message, pursuit, this.#out, step));
     this.#judgeRefusals(pursuit, step);
   }
 
   /** The voter has begun another life: what an older one said counts no more. */
   uncount(voter: NodeId): void {
     for (const pursuit of this.#pursuits.values()) pursuit.uncount(voter);
-  }
-
-  /** What a refusal means here, where a clock may be too far off to go by: AHEAD if the voter's or our own is. */
-  #reasonOf({ reason, clock }: QuorumMessage, pursuit: Pursuit, step: QuorumStep): number {
-    const { aheadUsMax } = this.#out.timing;
-    // Others may have driven ballots to the edge of what the voter believes, and its clock be a little off ours: that passes.
-    if (reason === AHEAD) return pursuit.startWall > clock + aheadUsMax ? AHEAD : OUTBID;
-    if (reason !== LOW) return reason;
-    if (!this.#out.believes(clock, step)) return clock > ballotLimit(step, 2 * aheadUsMax) ? AHEAD : OUTBID;
-    pursuit.above = Math.max(pursuit.above, clock) as BallotTime;
-    return LOW;
   }
 
   /** It is free at one acceptor, and our turn there; a quorum of them makes an attempt worth while. */
@@ -168,6 +155,16 @@ export class Proposer {
       pursuit.place = message.mode;
     }
     if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
+  }
+
+  /** A holder would hand over to this one: a fresh attempt, whose proposals wait at the voters for the holder's release. */
+  invited(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const pursuit = this.#inQueues(from, message);
+    if (!pursuit || pursuit.upgrades || pursuit.phase !== 'waiting') return;
+    pursuit.careful = false;
+    pursuit.parks = true;
+    if (slotOf(message.mode) >= 0 && slotOf(message.mode) < pursuit.slots) pursuit.mode = message.mode;
+    this.#attempt(pursuit, step);
   }
 
   /** One acceptor has it in its queue. */
@@ -271,6 +268,7 @@ export class Proposer {
     message.token = pursuit.ballot;
     message.termUs = pursuit.termUs + (this.#out.rules.quarantineInVote ? pursuit.quarantineUs : 0);
     message.setMeta(pursuit.meta);
+    if (pursuit.parks) message.flags = PARK;
     if (pursuit.mode !== EXCLUSIVE) message.setMode(pursuit.mode, pursuit.slots);
     if (pursuit.upgrades) {
       message.flags |= RENEWS;
@@ -281,8 +279,9 @@ export class Proposer {
 
   /** A quorum voted: the lease is checked against its deadline at the moment it is handed out (rule 11). */
   #win(pursuit: Pursuit, step: QuorumStep): void {
-    const deadlineMono = monoAfter(pursuit.startMono, spanUs(pursuit.termUs));
-    const deadlineWall = wallUs(pursuit.startWall + pursuit.termUs);
+    const isFromStart = !pursuit.parks || this.#out.rules.handedFromStart;
+    const deadlineMono = monoAfter(isFromStart ? pursuit.startMono : step.monoUs, spanUs(pursuit.termUs));
+    const deadlineWall = wallUs((isFromStart ? pursuit.startWall : step.wallUs) + pursuit.termUs);
     const watchesWall = this.#out.rules.holderWatchesWall;
     if (this.#out.rules.attemptDeadline && (step.monoUs >= deadlineMono || (watchesWall && step.wallUs >= deadlineWall))) {
       this.#fail(pursuit, step);
@@ -296,7 +295,7 @@ export class Proposer {
       this.#attempt(pursuit, step);
       return;
     }
-    this.#checkGrant(pursuit, deadlineMono, step);
+    checkGrant(pursuit, deadlineMono, this.#out, step);
     this.#pursuits.delete(pursuit.lease);
     // Where it has the vote it has left the queue.
     this.#standing.leave(pursuit, pursuit.accepted, step);
@@ -307,20 +306,13 @@ export class Proposer {
     }
   }
 
-  /** What every grant has, whatever led to it. */
-  #checkGrant({ phase, ballot, accepted, termUs }: Pursuit, deadlineMono: MonoUs, { monoUs: mono }: QuorumStep): void {
-    const { rules, electorate } = this.#out;
-    invariant(phase === 'proposing' && ballot !== NO_BALLOT, 'an attempt won that is void');
-    invariant(accepted.size >= electorate.quorum || !rules.distinctVoters, 'a lease was granted without a quorum of voters');
-    invariant(deadlineMono <= mono + termUs, 'a lease was granted for longer than its term');
-  }
-
   /** The attempt is void before its release leaves: a late vote finds nothing to add to (rule 6). */
   #fail(pursuit: Pursuit, step: QuorumStep): void {
     const { ballot, phase } = pursuit;
     const verdict = pursuit.verdict(this.#out.electorate.quorum);
     const unreached = pursuit.unreached();
-    if (verdict === 'no-quorum') pursuit.unanswered++;
+    // Proposals that wait are not answered until they are decided.
+    if (verdict === 'no-quorum' && !pursuit.parks) pursuit.unanswered++;
     const isLastTry = !pursuit.waits && pursuit.tries >= (pursuit.slots > 0 ? SLOT_TRIES_MAX : TRIES_MAX);
     if (verdict === 'low' && !isLastTry) {
       // Nobody is in the way, our clock lags behind a ballot of before: now that we know it, the next is above. Votes
@@ -330,6 +322,7 @@ export class Proposer {
       return;
     }
     if (pursuit.slots > 0 && !isLastTry && this.#otherSlot(pursuit, verdict, step)) return;
+    pursuit.parks = false;
     if (this.#out.rules.voidBeforeRelease) {
       pursuit.ballot = NO_BALLOT;
       pursuit.phase = 'resting';
@@ -395,14 +388,7 @@ export class Proposer {
   }
 
   #rest(pursuit: Pursuit, step: QuorumStep): void {
-    this.#dueAt(pursuit, this.#afterBackOff(pursuit, Infinity, step));
-  }
-
-  /** A random while, longer with every try: contenders that move in step split the vote for ever. */
-  #afterBackOff(pursuit: Pursuit, longestUs: number, step: QuorumStep): MonoUs {
-    const doubledUs = this.#out.timing.backOffUs * (1 << Math.min(pursuit.tries - 1, BACK_OFF_DOUBLINGS));
-    const boundUs = Math.max(1, Math.min(doubledUs, longestUs));
-    return monoAfter(step.monoUs, spanUs(this.#out.rules.jitter ? 1 + step.choose(boundUs) : 1));
+    this.#dueAt(pursuit, afterBackOff(pursuit, Infinity, this.#out, step));
   }
 
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────
@@ -416,7 +402,7 @@ export class Proposer {
       pursuit.restUntil = step.monoUs;
     } else {
       // It was its turn, and nothing came of it: not at once again, but well within a head start.
-      pursuit.restUntil = this.#afterBackOff(pursuit, Math.floor(timing.headStartUs / RESTS_IN_HEAD_START), step);
+      pursuit.restUntil = afterBackOff(pursuit, Math.floor(timing.headStartUs / RESTS_IN_HEAD_START), this.#out, step);
     }
     pursuit.inLine.clear();
     this.#standing.enter(pursuit, step);

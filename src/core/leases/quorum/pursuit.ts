@@ -85,6 +85,8 @@ export class Pursuit {
   ticket: BallotTime = NO_BALLOT;
   /** Its first ballot. */
   firstBallot: BallotTime = NO_BALLOT;
+  /** Its proposals may wait where others are in their way: a holder would hand over to it. */
+  parks = false;
   /** Its turn is not taken before this: the last one came to nothing. */
   restUntil: MonoUs = NEVER;
   /** When all voters hear again that it is there, and how long it waits for those that did not answer. */
@@ -249,7 +251,21 @@ export class Pursuit {
     const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } =
       this;
     const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
-    const attempt = { phase, careful, tries, unanswered, trips, ballot, startMono, startWall, until, messages, watched, above: this.above };
+    const attempt = {
+      phase,
+      careful,
+      tries,
+      unanswered,
+      trips,
+      ballot,
+      startMono,
+      startWall,
+      until,
+      messages,
+      watched,
+      above: this.above,
+      parks: this.parks,
+    };
     const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
     return {
       lease,

@@ -7,7 +7,7 @@ import { DueHeap } from '../../tables/index.ts';
 import { textOf, voterSet } from '../snapshots.ts';
 import type { QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
-import type { QuorumOutbox } from './outbox.ts';
+import type { Heir, QuorumOutbox } from './outbox.ts';
 
 export interface Releasing {
   readonly lease: number;
@@ -16,6 +16,8 @@ export interface Releasing {
   readonly voters: readonly NodeId[];
   readonly ballot: BallotTime;
   readonly answered: VoterSet;
+  /** Its votes go to this one's proposal; null where they just go. */
+  readonly to: Heir | null;
   /** Until then its holder goes on; 0 where it stopped before. */
   endsAt: MonoUs;
   /** Until then the vote stands; 0 where it may go at once. */
@@ -30,7 +32,7 @@ export interface Releasing {
 export type ReleasingSnapshot = Omit<Releasing, 'name' | 'voters' | 'answered'> & { name: string; answered: number[] };
 
 /** A release as its holder begins it. */
-type Begun = Pick<Releasing, 'lease' | 'name' | 'mode' | 'voters' | 'ballot' | 'endsAt' | 'freeAt' | 'overAt'>;
+type Begun = Pick<Releasing, 'lease' | 'name' | 'mode' | 'voters' | 'ballot' | 'to' | 'endsAt' | 'freeAt' | 'overAt'>;
 
 export class Releaser {
   readonly #out: QuorumOutbox;
@@ -57,10 +59,10 @@ export class Releaser {
   }
 
   /** Noted, and sent by `send`: in between its holder stops, if it stops at once. */
-  begin({ lease, name, mode, voters, ballot, endsAt, freeAt, overAt }: Begun, step: QuorumStep): void {
+  begin({ lease, name, mode, voters, ballot, to, endsAt, freeAt, overAt }: Begun, step: QuorumStep): void {
     // Written out, and not copied by a spread: that takes V8 a microsecond, and gives a record that is slow to read.
     const [answered, until, gapUs] = [new VoterSet(), step.monoUs, this.#out.timing.resendUs];
-    this.#open.set(lease, { lease, name, mode, voters, ballot, answered, endsAt, freeAt, overAt, until, gapUs });
+    this.#open.set(lease, { lease, name, mode, voters, ballot, answered, to, endsAt, freeAt, overAt, until, gapUs });
   }
 
   send(lease: number, step: QuorumStep): void {
@@ -108,10 +110,11 @@ export class Releaser {
       this.#end(releasing, false, step);
       return;
     }
-    const { voters, answered, lease, name, mode, ballot, freeAt } = releasing;
+    const { voters, answered, lease, name, mode, ballot, to, freeAt } = releasing;
     // The first time nobody has answered, and mostly there is no second.
     const unheard = answered.size === 0 ? voters : voters.filter((voter) => !answered.has(voter));
     if (step.monoUs < freeAt) this.#out.releaseLater(unheard, { lease, name, mode, ballot, afterUs: freeAt - step.monoUs }, step);
+    else if (to) this.#out.releaseTo(unheard, { lease, name, mode, ballot, to }, step);
     else this.#out.release(unheard, lease, name, ballot, 0, step, mode);
     releasing.until = monoUs(Math.min(step.monoUs + releasing.gapUs, releasing.overAt));
     releasing.gapUs *= 2;

@@ -139,6 +139,16 @@ export interface QuorumRules {
   readonly upgradeFirst: boolean;
   /** Line: of two readers that would wait for each other one is refused. */
   readonly oneUpgrade: boolean;
+  /** Hand-over: the holder has stopped before its votes go to the heir. */
+  readonly handedStopsFirst: boolean;
+  /** Hand-over: a proposal that waits is no vote. */
+  readonly parkIsNoVote: boolean;
+  /** Hand-over: the holder's vote stands until it is released. */
+  readonly parkKeepsVote: boolean;
+  /** Hand-over: the heir counts from its own first message. */
+  readonly handedFromStart: boolean;
+  /** Hand-over: a holder that goes on is voted for as before. */
+  readonly renewalTakesBack: boolean;
 }
 
 export const ALL_RULES: QuorumRules = {
@@ -210,4 +220,9 @@ export const ALL_RULES: QuorumRules = {
   readersWait: true,
   upgradeFirst: true,
   oneUpgrade: true,
+  handedStopsFirst: true,
+  parkIsNoVote: true,
+  parkKeepsVote: true,
+  handedFromStart: true,
+  renewalTakesBack: true,
 };

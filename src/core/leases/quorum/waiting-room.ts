@@ -8,7 +8,8 @@ import { DueHeap, type NameTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
 import { MEMBER_LIMITS, shareOf } from '../limits.ts';
 import { Books, type Taken } from './line.ts';
-import { FREE, IN_LINE, MODED, NO_PLACE, QUIET, QuorumMessage, REFUSED, UPGRADES, UPGRADING } from './messages.ts';
+import { lineBytes } from './line-told.ts';
+import { FREE, IN_LINE, INVITE, LINE_TOLD, MODED, NO_PLACE, QUIET, QuorumMessage, REFUSED, UPGRADES, UPGRADING } from './messages.ts';
 import { WANTS_ALL, type WantedMode } from './modes.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
@@ -54,6 +55,8 @@ type QueueSnapshot = [string, MonoUs, MonoUs, readonly WaiterSnapshot[]];
 
 /** An upgrade stands before all tickets. */
 const BEFORE_ALL = 1 as BallotTime;
+/** Behind it the heir of a lease whose proposal did not come here in time. */
+const FIRST_TICKET = 2 as BallotTime;
 
 export class WaitingRoom {
   readonly #names: NameTable;
@@ -144,6 +147,54 @@ export class WaitingRoom {
   /** Whether anybody waits for the name. */
   isWanted(id: number): boolean {
     return this.#names.isUsed(id, QUEUE_ROLE);
+  }
+
+  // ── Hand-over ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whoever is to have a lease that its holder hands over: the one that is named, or the head of the line. Who holds the name already waits for others. */
+  heirOf(id: number, named: Pick<Waiter, 'owner' | 'lease'> | null, step: QuorumStep): Pick<Waiter, 'owner' | 'lease'> | null {
+    const queue = this.#queues.get(id);
+    if (queue) this.#attend(queue, null, step);
+    const waiter = named ? this.#find(id, named.owner, named.lease) : this.#queues.get(id)?.head;
+    return waiter && !waiter.upgrades ? { owner: waiter.owner, lease: waiter.lease } : null;
+  }
+
+  stands(id: number, { owner, lease }: Pick<Waiter, 'owner' | 'lease'>): boolean {
+    return this.#find(id, owner, lease) !== undefined;
+  }
+
+  /** Tells a waiter which vote it may ask for. */
+  invite(id: number, { owner, lease }: Pick<Waiter, 'owner' | 'lease'>, mode: number, step: QuorumStep): void {
+    const waiter = this.#find(id, owner, lease);
+    if (waiter) this.#say(INVITE, waiter, step, mode);
+  }
+
+  /** It is the next one's in line, before all tickets. */
+  putFirst(id: number, { owner, lease }: Pick<Waiter, 'owner' | 'lease'>, step: QuorumStep): void {
+    const waiter = this.#find(id, owner, lease);
+    const node = this.#clients.get(owner)?.node;
+    if (!waiter || waiter.ticket <= FIRST_TICKET || node === undefined) return;
+    const { queue, wanted, upgrades, until } = waiter;
+    this.#remove(waiter);
+    this.#enroll({ owner, lease, ticket: FIRST_TICKET, queue, wanted, upgrades, until, toldIn: NOT_TOLD, before: null, after: null }, node);
+    // Told by its place, and nobody has this one yet.
+    if (queue.freeSince !== NEVER) queue.setFreeSince(NEVER);
+    this.#attend(queue, null, step);
+  }
+
+  /** LINE: who waits here. */
+  tellLine(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const queue = this.#queues.get(this.#names.find(message.name, message.nameStart, message.nameEnd));
+    const word = this.#word;
+    word.kind = LINE_TOLD;
+    word.owner = message.owner;
+    word.lease = message.lease;
+    word.flags = 0;
+    word.page = 0;
+    word.count = queue?.length ?? 0;
+    word.setMeta(lineBytes(queue?.toArray() ?? []));
+    word.clock = this.#leases.toldClock(step);
+    step.send(from, word);
   }
 
   #canGo(head: Waiter | undefined, step: QuorumStep): boolean {
@@ -253,7 +304,7 @@ export class WaitingRoom {
     for (const [id, { lookAt }] of this.#queues) this.#due.push(lookAt, id);
   }
 
-  #say(kind: number, waiter: Waiter, step: QuorumStep): void {
+  #say(kind: number, waiter: Waiter, step: QuorumStep, mode = 0): void {
     const { owner, lease, wanted, queue } = waiter;
     const node = this.#clients.get(owner)?.node;
     if (node === undefined) return;
@@ -263,6 +314,7 @@ export class WaitingRoom {
     word.lease = lease;
     word.flags = 0;
     word.clock = this.#leases.toldClock(step);
+    if (kind === INVITE) word.setMode(mode);
     if (kind === FREE && wanted.slots > 0) {
       // Its place tells those apart who are told the same free slots.
       word.setMode(queue.placeOf(waiter), wanted.slots);

@@ -217,6 +217,9 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'cancel-upgrade':
       case 'downgrade':
         throw this.#unsupported('does not change how a lease is held');
+      case 'hand-over':
+      case 'line':
+        throw this.#unsupported('hands no lease over: release it');
       case 'list':
         throw this.#unsupported('has no list of what is held: ask holder() of a name');
       case 'status':

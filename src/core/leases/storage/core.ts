@@ -171,6 +171,9 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       case 'cancel-upgrade':
       case 'downgrade':
         throw unsupported('does not change how a lease is held');
+      case 'hand-over':
+      case 'line':
+        throw unsupported('hands no lease over: release it');
     }
   }
 

@@ -103,6 +103,11 @@ export class LeaseActor implements Actor<LeaseEvent> {
       case 'release':
         this.#giveBack(words);
         return;
+      case 'hand-over': {
+        const { lease, name: text } = this.#find(verb, words);
+        this.#desk.command({ kind: 'hand-over', lease, name: encodeName(text), to: null });
+        return;
+      }
       case 'cancel':
         this.#desk.command({ kind: 'cancel', lease: this.#find(verb, words).lease });
         return;
@@ -325,6 +330,9 @@ export class LeaseActor implements Actor<LeaseEvent> {
         if (desk.healed && lease.before === true) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
+      case 'handed-over':
+        lease.state = 'letting-go';
+        return;
       case 'stopped':
         this.#judgeLoss(lease, 'was made to stop using');
         desk.ended(lease.name, lease.token, 'released');
@@ -433,7 +441,10 @@ export function sayLease(command: LeaseCommand): Said | null {
     }
     case 'bootstrap':
       return { verb: 'bootstrap', words: command.waitUs > 0 ? [formatSpan(command.waitUs)] : [], asks: command.lease };
+    case 'hand-over':
+      return { verb: 'hand-over', words: [nameText(command.name)], about: command.lease };
     case 'lapse':
+    case 'line':
     case 'upgrade':
     case 'cancel-upgrade':
     case 'downgrade':

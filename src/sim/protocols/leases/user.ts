@@ -171,6 +171,9 @@ export class QuorumUser implements User<QuorumEvent> {
       case 'upgrade-refused':
       case 'downgraded':
       case 'wanted':
+      case 'handed-over':
+      case 'hand-over-failed':
+      case 'line-told':
         return;
       case 'status-told':
         if (event.members.length > 0) desk.sometimes('status-told');
