@@ -190,7 +190,7 @@ export class Acceptor {
       this.#answers.refuse(from, NO_ROOM, id, hash, message, step);
     } else if ((message.flags & PARK) !== 0 && this.#handOvers.park(from, message, id, hash, step)) {
       return;
-    } else if (renews && !this.#rules.renewalTakesBack && this.#handOvers.isOffered(id, message)) {
+    } else if (renews && !this.#rules.offerEnds && this.#handOvers.isOffered(id, message)) {
       this.#answers.refuse(from, HELD, id, hash, message, step);
     } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
       this.#moded.propose(from, message, id, hash, step);

@@ -176,7 +176,7 @@ export class HandOvers {
   #settle(id: number, step: QuorumStep): void {
     const named = this.#open.get(id);
     if (!named) return;
-    remove(named.offers, ({ until }) => until <= step.monoUs);
+    if (this.#ground.rules.offerEnds) remove(named.offers, ({ until }) => until <= step.monoUs);
     for (const parked of named.parked.slice()) {
       if (!named.parked.includes(parked)) continue;
       const isOver = parked.until <= step.monoUs;
@@ -234,7 +234,7 @@ export class HandOvers {
   #look(id: number, step: QuorumStep): void {
     const named = this.#open.get(id);
     if (!named) return;
-    const ends = [...named.offers, ...named.parked].map(({ until }) => until);
+    const ends = [...named.offers, ...named.parked].map(({ until }) => until).filter((at) => at > step.monoUs);
     const at = Math.min(NEVER, ...ends, named.parked.length > 0 ? this.#ground.moded.nextExpiry(id, step) : NEVER);
     const next = monoUs(Math.max(at, step.monoUs + 1));
     if (next === named.lookAt) return;

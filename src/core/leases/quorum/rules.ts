@@ -147,8 +147,8 @@ export interface QuorumRules {
   readonly parkKeepsVote: boolean;
   /** Hand-over: the heir counts from its own first message. */
   readonly handedFromStart: boolean;
-  /** Hand-over: a holder that goes on is voted for as before. */
-  readonly renewalTakesBack: boolean;
+  /** Hand-over: an offer that came to nothing is over, and its holder is voted for as before. */
+  readonly offerEnds: boolean;
 }
 
 export const ALL_RULES: QuorumRules = {
@@ -224,5 +224,5 @@ export const ALL_RULES: QuorumRules = {
   parkIsNoVote: true,
   parkKeepsVote: true,
   handedFromStart: true,
-  renewalTakesBack: true,
+  offerEnds: true,
 };

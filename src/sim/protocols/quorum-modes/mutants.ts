@@ -4,7 +4,7 @@ import type { Mutant } from '../../protocol.ts';
 import type { Shape } from '../quorum/mutants.ts';
 
 /** What the users of a world do beside taking leases and giving them back. */
-export type Habit = 'ends' | 'shared' | 'slots';
+export type Habit = 'ends' | 'shared' | 'slots' | 'hands';
 
 interface ModeMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -165,6 +165,43 @@ export const MODE_MUTANTS: readonly ModeMutant[] = [
     without: ['oneUpgrade'],
     breaksLiveness: true,
     habit: 'shared',
+  },
+  {
+    name: 'handover-early',
+    rule: 'hand-over',
+    how: 'Who hands a lease over holds on until its voters have answered: the heir holds before.',
+    without: ['handedStopsFirst'],
+    habit: 'hands',
+  },
+  {
+    name: 'park-is-vote',
+    rule: 'hand-over',
+    how: 'A voter votes for the heir when its proposal comes, though the holder has not let go.',
+    without: ['parkIsNoVote'],
+    habit: 'hands',
+  },
+  {
+    name: 'park-swaps',
+    rule: 'hand-over',
+    how: 'A voter replaces the vote of the holder by the heir’s when that is ready, and the holder, who hears of too few, goes on.',
+    without: ['parkKeepsVote'],
+    habit: 'hands',
+  },
+  {
+    name: 'handed-deadline-from-vote',
+    rule: 'hand-over',
+    how: 'The heir counts its term from when the votes came, and outlasts them.',
+    without: ['handedFromStart'],
+    shape: 'overtaking',
+    habit: 'hands',
+  },
+  {
+    name: 'renewals-refused',
+    rule: 'hand-over',
+    how: 'A voter refuses the renewals of a lease that was offered: nobody was there to take it, and it is lost.',
+    without: ['offerEnds'],
+    breaksLiveness: true,
+    habit: 'hands',
   },
 ];
 

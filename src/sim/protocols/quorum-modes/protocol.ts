@@ -73,6 +73,14 @@ export const modesProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEven
     { name: 'slot-grant', description: 'one of several slots was granted' },
     { name: 'other-slot', description: 'another slot was granted than the one that was asked for first' },
     { name: 'quarantine', description: 'a slot was given back that has to rest' },
+    { name: 'handed-over', description: 'a lease was handed over to another process that waited' },
+    { name: 'handed-to-named', description: 'a lease was handed over to a waiter that its holder had chosen' },
+    { name: 'heir-died', description: 'a lease was handed over to a process that died soon after' },
+    {
+      name: 'too-few-ready',
+      description: 'a lease was offered while others waited, and kept because too few voters had the heir’s proposal',
+    },
+    { name: 'nobody-to-hand-to', description: 'a lease was offered, and kept because nobody waited' },
     { name: 'renewal-unanswered', description: 'a holder was asked before a renewal, and did not answer' },
   ],
   codec: quorumCodec(),
@@ -112,7 +120,7 @@ function drawShapeOf(chooser: Chooser, mutant: string | null): Shape {
 
 function drawHabits(chooser: Chooser, mutant: string | null): Habit[] {
   const asked = mutantNamed(mutant)?.habit;
-  const all: readonly Habit[] = ['ends', 'shared', 'slots'];
+  const all: readonly Habit[] = ['ends', 'shared', 'slots', 'hands'];
   return all.filter((habit) => habit === asked || (asked === undefined ? chooser.below(4) > 0 : chooser.below(3) === 0));
 }
 
@@ -171,7 +179,7 @@ function planModes(chooser: Chooser, mutant: string | null): ModesScenario {
         placesMin: 1 << chooser.below(3),
         succession: chooser.below(3) === 0 ? 'strict' : 'majority',
       },
-      habits: { resources, maxTermUs: TERM_US, livenessUs, habits, upgrades: shape !== 'orderly' },
+      habits: { resources, maxTermUs: TERM_US, livenessUs, habits, nodes, orderly: shape === 'orderly' },
       handles,
       keeps,
       orderly: shape === 'orderly',

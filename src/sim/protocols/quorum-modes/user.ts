@@ -22,8 +22,9 @@ export interface ModeHabits {
   readonly maxTermUs: number;
   readonly livenessUs: number;
   readonly habits: readonly Habit[];
-  /** Where the order of waiters is judged nobody upgrades: an upgrade stands before all. */
-  readonly upgrades: boolean;
+  readonly nodes: number;
+  /** Where the order of waiters is judged nobody upgrades: an upgrade stands before all. Nor does anyone choose its heir. */
+  readonly orderly: boolean;
 }
 
 interface Handle {
@@ -40,6 +41,12 @@ interface Handle {
   upgrade: number;
   /** It stands in line. */
   upgradeWaits: boolean;
+  /** The question who waits, whose answer it will choose an heir from; 0 if there is none. */
+  lineAsked: number;
+  /** How often it may still be offered. */
+  offersLeft: number;
+  /** Somebody waited when it last heard of the line. */
+  isWanted: boolean;
   /** As the history was told last. */
   deadline: HoldDeadline;
   termUs: number;
@@ -90,6 +97,9 @@ export class ModesUser implements User<QuorumEvent> {
         quarantineUs: 0,
         upgrade: 0,
         upgradeWaits: false,
+        lineAsked: 0,
+        offersLeft: 0,
+        isWanted: false,
         deadline: UNBOUND,
         termUs: 0,
         keep: false,
@@ -128,6 +138,7 @@ export class ModesUser implements User<QuorumEvent> {
   event(event: QuorumEvent): void {
     if (event.kind === 'outlived' && event.member === this.#desk.node) this.#desk.quit(this.#desk.choose(this.#habits.maxTermUs));
     const handle = 'lease' in event ? this.#handles.find(({ lease }) => lease === event.lease) : undefined;
+    if (event.kind === 'line-told') this.#chooseHeir(event);
     if (handle) this.#handleEvent(handle, event as HandleEvent);
   }
 
@@ -160,6 +171,16 @@ export class ModesUser implements User<QuorumEvent> {
         return;
       case 'wanted':
         desk.sometimes('wanted');
+        handle.isWanted = true;
+        return;
+      case 'handed-over':
+        this.#handedOver(handle, event.to);
+        return;
+      case 'hand-over-failed':
+        if (event.reason === 'nobody') desk.sometimes(handle.isWanted ? 'too-few-ready' : 'nobody-to-hand-to');
+        // It has it all the same, and does something with it.
+        handle.usesLeft = desk.healed ? 12 : 1 + desk.choose(4);
+        handle.isWanted = false;
         return;
       case 'renewal-due':
         this.#renewOrNot(handle);
@@ -208,6 +229,9 @@ export class ModesUser implements User<QuorumEvent> {
     handle.slot = -1;
     handle.slotAsked = takesSlot && desk.choose(2) === 0 ? desk.choose(slots) : -1;
     handle.upgrade = 0;
+    handle.lineAsked = 0;
+    handle.isWanted = false;
+    handle.offersLeft = 2;
     handle.termUs = desk.healed ? maxTermUs : Math.ceil((maxTermUs * (1 + desk.choose(4))) / 4000) * 1000;
     handle.keep = desk.healed || desk.choose(2) > 0;
     handle.gated = handle.keep && this.#does('ends', 3);
@@ -309,7 +333,7 @@ export class ModesUser implements User<QuorumEvent> {
       desk.command({ kind: 'downgrade', lease, name: resource.bytes });
       return;
     }
-    if (!this.#habits.upgrades) return;
+    if (this.#habits.orderly) return;
     handle.upgrade = ++this.#numbers;
     handle.upgradeWaits = false;
     desk.requested(resource.text, handle.upgrade, 'exclusive');
@@ -394,6 +418,10 @@ export class ModesUser implements User<QuorumEvent> {
   #giveBack(handle: Handle): void {
     const desk = this.#desk;
     const { lease, resource } = handle;
+    if (handle.upgrade === 0 && handle.offersLeft > 0 && this.#habits.habits.includes('hands') && desk.choose(4) > 0) {
+      this.#handOver(handle);
+      return;
+    }
     // Some leases are left to run out.
     if (!handle.keep && desk.choose(3) === 0) return;
     handle.state = 'letting-go';
@@ -403,6 +431,37 @@ export class ModesUser implements User<QuorumEvent> {
     // It has stopped before its time.
     if (inUs > 0 && desk.choose(4) === 0)
       this.#later(desk.choose(inUs), () => desk.command({ kind: 'release', lease, name: resource.bytes }));
+  }
+
+  /** To the next in line, or to one that it asks for first. It holds on until it hears that it has stopped. */
+  #handOver(handle: Handle): void {
+    const desk = this.#desk;
+    const { lease, resource } = handle;
+    handle.usesLeft = 1;
+    handle.offersLeft--;
+    if (!this.#habits.orderly && desk.choose(3) === 0) {
+      handle.lineAsked = ++this.#numbers;
+      desk.command({ kind: 'line', lease: handle.lineAsked, name: resource.bytes });
+    } else desk.command({ kind: 'hand-over', lease, name: resource.bytes, to: null });
+  }
+
+  #chooseHeir({ lease: number, waiters }: Extract<QuorumEvent, { kind: 'line-told' }>): void {
+    const handle = this.#handles.find(({ lineAsked }) => lineAsked === number);
+    if (handle?.state !== 'holding') return;
+    handle.isWanted = waiters.length > 0;
+    const chosen = waiters[this.#desk.choose(Math.max(1, waiters.length))];
+    const to = chosen ? { owner: chosen.owner, lease: chosen.lease } : null;
+    this.#desk.command({ kind: 'hand-over', lease: handle.lease, name: handle.resource.bytes, to });
+  }
+
+  #handedOver(handle: Handle, heir: number): void {
+    const desk = this.#desk;
+    handle.state = 'letting-go';
+    desk.sometimes(handle.lineAsked > 0 ? 'handed-to-named' : 'handed-over');
+    this.#later(desk.choose(Math.floor(this.#habits.maxTermUs / 4)), () => {
+      const lives = Array.from({ length: this.#habits.nodes }, (_, node) => desk.clockOf?.(node)?.life);
+      if (!lives.includes(heir)) desk.sometimes('heir-died');
+    });
   }
 
   #idle(handle: Handle): void {
