@@ -26,6 +26,7 @@ export type { Lease, RenewWhile } from './leases/lease.ts';
 export type { UpgradeOptions } from './leases/upgrade-options.ts';
 export type { HolderAnswer, HolderInfo, ListedLease, Listing } from './leases/questions.ts';
 export type { AcquireOptions, TryResult } from './leases/requests.ts';
+export type { LeaseWaiter } from './leases/lease-waiter.ts';
 export { BUCKETS_MS, type CellCounters, type HistogramSnapshot, type PeerCounters } from './observing/counters.ts';
 export { observe, type Origin, type TenureChannel, type TenureEvents } from './observing/diagnostics.ts';
 export type { HistoryOptions } from './observing/history-file.ts';

@@ -23,6 +23,7 @@ function leases(): { item: HeldLease; above: HeldLease; leftUs: Map<string, numb
     lapse: ({ name }) => void said.push(`lapse ${name}`),
     upgrade: () => Promise.resolve(),
     downgrade: () => undefined,
+    transfer: () => Promise.resolve(false),
   };
   const make = (name: string, number: number): HeldLease =>
     new HeldLease(source, {

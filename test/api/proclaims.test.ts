@@ -2,6 +2,15 @@
 import { expect, test } from 'vitest';
 import { Proclaims } from '../../src/api/leases/proclaims.ts';
 
+/** Nothing is asked of it here. */
+const GROUND = {
+  command: () => undefined,
+  nextNumber: () => 1,
+  engine: {} as never,
+  checkOpen: () => undefined,
+  sync: undefined,
+};
+
 async function begun(proclaims: Proclaims, lease: number, number: number): Promise<{ isDone: () => boolean }> {
   let isDone = false;
   void proclaims
@@ -15,7 +24,7 @@ async function begun(proclaims: Proclaims, lease: number, number: number): Promi
 }
 
 test('a later one of the same lease settles those before it, and no other', async () => {
-  const proclaims = new Proclaims();
+  const proclaims = new Proclaims(GROUND);
   const [first, second, third] = [await begun(proclaims, 1, 10), await begun(proclaims, 1, 11), await begun(proclaims, 1, 13)];
   const other = await begun(proclaims, 2, 9);
   proclaims.done(1, 12);
@@ -25,7 +34,7 @@ test('a later one of the same lease settles those before it, and no other', asyn
 });
 
 test('the end of a lease rejects its own only', async () => {
-  const proclaims = new Proclaims();
+  const proclaims = new Proclaims(GROUND);
   const mine = Promise.allSettled([proclaims.wait(1, 10, undefined, () => undefined)]);
   await begun(proclaims, 2, 11);
   proclaims.reject(new Error('over'), 1);

@@ -10,6 +10,7 @@ import { unsupportedByEngine } from '../leases/engine.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer, Listing } from '../leases/questions.ts';
 import type { AcquireOptions, TryResult } from '../leases/requests.ts';
+import type { LeaseWaiter } from '../leases/lease-waiter.ts';
 import type { CellCounters } from '../observing/counters.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
@@ -162,6 +163,11 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.alive.during(this.#node.open().leases.list(prefix, options));
   }
 
+  /** Who waits for a name, the first 32 of them, in order, as a majority of the members tells. Not every engine can: TENURE_UNSUPPORTED. */
+  async waiters(name: string, options?: SignalOnly): Promise<LeaseWaiter[]> {
+    return this.#node.alive.during(this.#node.open().leases.transfers.waiters(name, options));
+  }
+
   /** How each member is reached: connection, round trip, clock offset, the pace of its clock. */
   members(): MemberReach[] {
     return this.#node.members();
@@ -178,8 +184,9 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
-    const { timeout } = checkOptions('close', options, CLOSE_OPTIONS);
-    return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
+    const { timeout, handOver } = checkOptions('close', options, CLOSE_OPTIONS);
+    if (handOver) this.#node.run?.leases.transfers.checkEngine();
+    return this.#node.close({ timeoutUs: timeout === undefined ? undefined : parseDuration(timeout), handsOver: handOver === true });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

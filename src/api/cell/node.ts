@@ -11,6 +11,7 @@ import type { Handlers } from '../../transport/index.ts';
 import { LEASE_SERVICE } from '../../wire/index.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lease } from '../leases/lease.ts';
+import type { LeaveOptions } from '../leases/releases.ts';
 import type { CellCounters } from '../observing/counters.ts';
 import { Observer } from '../observing/observer.ts';
 import { atCaller } from '../call-stacks.ts';
@@ -342,21 +343,21 @@ export class CellNode {
 
   // ── How it ends ────────────────────────────────────────────────────────────────────────────────────
 
-  async close(timeoutUs?: number): Promise<void> {
+  async close(how: LeaveOptions = {}): Promise<void> {
     if (this.#phase.kind !== 'leaving') {
       const { run } = this;
       let follow = (_leaving: Promise<void>): void => {};
       const left = new Promise<void>((resolve) => (follow = resolve));
       // Holders are told to stop before this returns, and may call anything.
       this.#phase = { kind: 'leaving', run, left: this.alive.during(left) };
-      follow(this.#leave(run, timeoutUs));
+      follow(this.#leave(run, how));
     }
     return this.#phase.left;
   }
 
-  async #leave(run: Running | null, timeoutUs: number | undefined): Promise<void> {
+  async #leave(run: Running | null, how: LeaveOptions): Promise<void> {
     this.#adoption.stop();
-    await Promise.all([run?.leases.close(closed(), timeoutUs), this.services.close(closed())]);
+    await Promise.all([run?.leases.close(closed(), how), this.services.close(closed())]);
     run?.calls.fail(closed());
     await this.#options.transport.close();
     run?.stop();

@@ -4,6 +4,7 @@
  * the clock whether it still is.
  */
 import { checkName, checkOptions, TenureError, type Duration, type OptionTable } from '../../kernel/index.ts';
+import type { LeaseWaiter } from '../leases/lease-waiter.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer } from '../leases/questions.ts';
 import type { AcquireOptions } from '../leases/requests.ts';
@@ -128,6 +129,14 @@ export class Leadership {
   /** Gives it up. You must have stopped leading before. Calling again, or when it was lost, is harmless. */
   resign(): Promise<void> {
     return this.#lease.release();
+  }
+
+  /**
+   * Hands it over to the next candidate in line, or to one that `waiters` told of: nobody has to find out that nobody leads. You must have stopped leading before. Resolves to whether it was handed over; if nobody was there in time you still lead.
+   * Not every engine can: TENURE_UNSUPPORTED.
+   */
+  handOver(to?: LeaseWaiter): Promise<boolean> {
+    return this.#lease.transfer(to);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

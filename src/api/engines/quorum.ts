@@ -11,6 +11,7 @@ const ABILITIES: CellAbilities = {
   endEarly: true,
   shared: true,
   changeMode: true,
+  handOver: true,
   slots: true,
   watch: 'prefix',
   list: true,

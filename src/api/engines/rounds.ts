@@ -14,6 +14,7 @@ export const ROUND_ABILITIES: CellAbilities = {
   endEarly: false,
   shared: false,
   changeMode: false,
+  handOver: false,
   slots: false,
   watch: 'none',
   list: false,

@@ -16,9 +16,11 @@ export type WorkUnderAll<T> = (leases: readonly Lease[], signal: AbortSignal) =>
 export interface CloseOptions {
   /** How long work under `using` is waited for; its deadline unless told otherwise. */
   readonly timeout?: Duration;
+  /** Whatever somebody waits for is handed over to the first in line instead of given back. Not every engine can: TENURE_UNSUPPORTED, and nothing is closed. */
+  readonly handOver?: boolean;
 }
 
-export const CLOSE_OPTIONS: OptionTable<CloseOptions> = { timeout: 'any' };
+export const CLOSE_OPTIONS: OptionTable<CloseOptions> = { timeout: 'any', handOver: 'boolean' };
 
 /** Options may be left out before a function. */
 export function optionsBefore<Last>(rest: readonly [Last] | readonly [AcquireOptions, Last]): [AcquireOptions, Last] {

@@ -19,6 +19,8 @@ export interface LeaseAbilities {
   readonly shared: boolean;
   /** Readers become the only one, and the other way round. */
   readonly changeMode: boolean;
+  /** A lease is handed over to a waiter, and who waits is told. */
+  readonly handOver: boolean;
   /** A name may have several slots, each held by one. */
   readonly slots: boolean;
   /** Of any prefix, of one name only, or not at all. */
@@ -62,6 +64,7 @@ type Missing =
   | 'renewWhile'
   | 'shared'
   | 'changeMode'
+  | 'handOver'
   | 'slots'
   | 'sync';
 

@@ -7,6 +7,7 @@ import { abortMarginUs } from '../../core/index.ts';
 import { parseDuration, type Duration, type LeaseMode, type TenureError } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
 import { endedEarly, lost, type EarlyEnd } from './errors.ts';
+import type { LeaseWaiter } from './lease-waiter.ts';
 import type { UpgradeOptions } from './upgrade-options.ts';
 
 /** What a lease asks of whoever gave it. */
@@ -23,6 +24,7 @@ export interface LeaseSource {
   lapse(lease: HeldLease): void;
   upgrade(lease: HeldLease, options: UpgradeOptions): Promise<void>;
   downgrade(lease: HeldLease): void;
+  transfer(lease: HeldLease, to: LeaseWaiter | undefined): Promise<boolean>;
 }
 
 export interface Grant {
@@ -93,6 +95,10 @@ export class HeldLease {
 
   downgrade(): void {
     this.#source.downgrade(this);
+  }
+
+  transfer(to: LeaseWaiter | undefined): Promise<boolean> {
+    return this.#source.transfer(this, to);
   }
 
   onWanted(listener: () => void): void {

@@ -2,6 +2,7 @@
 import { checkOptions, type Duration, type LeaseMode, type OptionTable } from '../../kernel/index.ts';
 import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { HeldLease } from './held-lease.ts';
+import type { LeaseWaiter } from './lease-waiter.ts';
 import type { UpgradeOptions } from './upgrade-options.ts';
 
 /** For this package only: the lease behind what a caller has. */
@@ -114,6 +115,14 @@ export class Lease {
   /** An exclusive lease becomes shared at once, with the same token and deadline: others may read beside you from now on. */
   downgrade(): void {
     this.#held.downgrade();
+  }
+
+  /**
+   * Hands it over to whoever is first in line, or to a waiter that `waiters` told of, in two messages instead of the four of a release and a turn. You must have stopped before you call this. Resolves to whether it was handed over: if
+   * nobody was there in a few round trips it resolves to false, and you still hold it and may go on. It is renewed no more meanwhile, for half of what is left at most. A lease that has a quarantine is not handed over. Not every engine can: TENURE_UNSUPPORTED.
+   */
+  async transfer(to?: LeaseWaiter): Promise<boolean> {
+    return this.#held.transfer(to);
   }
 
   /** Calls `listener` when somebody waits for what you hold: a hint that comes with renewals, maybe again and again, maybe never. */

@@ -1,6 +1,21 @@
-/** Proclaims under way: holders that changed what they say of themselves and wait until it can be relied on that others are told. */
+/** Proclaims under way: holders that changed what they say of themselves, or the data under their lease, and wait until it can be relied on that others are told. */
+import type { LeaseCommand } from '../../core/index.ts';
+import { TenureError } from '../../kernel/index.ts';
 import { atCaller } from '../call-stacks.ts';
 import { onAbort } from '../signals.ts';
+import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
+import { lost } from './errors.ts';
+import type { Grant, HeldLease } from './held-lease.ts';
+import { copyMeta } from './requests.ts';
+
+interface ProclaimGround {
+  readonly command: (command: LeaseCommand) => void;
+  readonly nextNumber: () => number;
+  readonly engine: LeaseEngine;
+  readonly checkOpen: () => void;
+  /** Stores data under a lease, where leases have data. */
+  readonly sync: ((grant: Grant, data: Uint8Array, number: number) => void) | undefined;
+}
 
 interface Proclaim {
   readonly lease: number;
@@ -9,10 +24,38 @@ interface Proclaim {
 }
 
 export class Proclaims {
+  readonly #ground: ProclaimGround;
   readonly #open = new Map<number, Proclaim>();
+
+  constructor(ground: ProclaimGround) {
+    this.#ground = ground;
+  }
 
   get count(): number {
     return this.#open.size;
+  }
+
+  async proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
+    const { engine, command, nextNumber, checkOpen } = this.#ground;
+    checkOpen();
+    if (!lease.valid) throw lost(lease, 'is over');
+    if (!engine.can.renew) throw unsupportedByEngine(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
+    const number = nextNumber();
+    const bytes = copyMeta(meta);
+    const { number: of, nameBytes: name } = lease.grant;
+    await this.wait(of, number, signal, () => command({ kind: 'proclaim', lease: of, name, meta: bytes, number }));
+  }
+
+  async sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    const { engine, sync, nextNumber, checkOpen } = this.#ground;
+    checkOpen();
+    if (!sync) throw unsupportedByEngine(engine, 'sync', 'keeps no data', 'store it elsewhere, with the fencing token');
+    if (!(data instanceof Uint8Array)) throw new TenureError('TENURE_BAD_ARGUMENT', 'data is bytes (a Uint8Array)');
+    if (lease.mode === 'shared') throw new TenureError('TENURE_BAD_ARGUMENT', `'${lease.name}' is shared: only a writer stores data`);
+    if (!lease.valid) throw lost(lease, 'is over');
+    const number = nextNumber();
+    const bytes = Uint8Array.from(data);
+    await this.wait(lease.number, number, signal, () => sync(lease.grant, bytes, number));
   }
 
   /** `send` makes the command; it may throw. Given up, it may be published all the same. */

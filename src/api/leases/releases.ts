@@ -14,6 +14,12 @@ interface ReleaseGround {
   readonly attemptUs: number;
 }
 
+/** How a lease service is left. */
+export interface LeaveOptions {
+  readonly timeoutUs?: number | undefined;
+  readonly handsOver?: boolean;
+}
+
 export class Releases {
   readonly #ground: ReleaseGround;
   readonly #open = new NumberMap<() => void>();
@@ -50,13 +56,18 @@ export class Releases {
 
   /**
    * Gives leases back and waits for the answers, but not for an engine that does not answer: as long as answers
-   * keep coming, or at most for the time given. Whatever is not answered by then ends by itself.
+   * keep coming, or at most for the time given. Whatever is not answered by then ends by itself. What goes to an heir needs no release.
    */
-  async giveBack(leases: readonly HeldLease[], timeoutUs?: number): Promise<void> {
+  async giveBack(
+    leases: readonly HeldLease[],
+    timeoutUs?: number,
+    heirs: { offer(lease: HeldLease, to: null): Promise<boolean> } | null = null,
+  ): Promise<void> {
     let left = leases.length;
     const all = Promise.all(
       leases.map(async (lease) => {
-        await lease.release();
+        const isGone = heirs !== null && !lease.isOver && lease.above === undefined && (await heirs.offer(lease, null).catch(() => false));
+        if (!isGone) await lease.release();
         left--;
       }),
     );

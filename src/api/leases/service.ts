@@ -22,10 +22,9 @@ import { ModeChanges } from './mode-changes.ts';
 import type { UpgradeOptions } from './upgrade-options.ts';
 import { Proclaims } from './proclaims.ts';
 import { asText, Questions, tellHolder, tellName, type HolderAnswer, type Listing } from './questions.ts';
-import { Releases } from './releases.ts';
+import { Releases, type LeaveOptions } from './releases.ts';
 import {
   ACQUIRE_OPTIONS,
-  copyMeta,
   Requests,
   TRY_OPTIONS,
   type AcquireOptions,
@@ -34,6 +33,8 @@ import {
   type RefusedTry,
   type TryResult,
 } from './requests.ts';
+import type { LeaseWaiter } from './lease-waiter.ts';
+import { Transfers } from './transfers.ts';
 import { Works } from './works.ts';
 
 /** A wait without limit: a year. The longest duration there is. */
@@ -62,6 +63,7 @@ export interface ServiceGround {
 
 export class LeaseService implements LeaseSource {
   readonly clocks: Clocks;
+  readonly transfers: Transfers;
   readonly #ground: ServiceGround;
   readonly #requests: Requests;
   readonly #held = new NumberMap<HeldLease>();
@@ -72,7 +74,7 @@ export class LeaseService implements LeaseSource {
   readonly #releases: Releases;
   readonly #works: Works;
   readonly #questions: Questions;
-  readonly #proclaims = new Proclaims();
+  readonly #proclaims: Proclaims;
   readonly #watches: Watches;
   readonly #collections: CollectionGround;
   #nextNumber: number;
@@ -80,7 +82,7 @@ export class LeaseService implements LeaseSource {
 
   constructor(ground: ServiceGround) {
     this.#ground = ground;
-    const { engine, driver, clocks, alive, observer, explain, firstNumber = 1 } = ground;
+    const { engine, driver, clocks, alive, observer, explain, sync, firstNumber = 1 } = ground;
     this.#nextNumber = firstNumber;
     this.clocks = clocks;
     const command = (one: LeaseCommand): void => driver.command(one);
@@ -91,6 +93,8 @@ export class LeaseService implements LeaseSource {
     this.#gates = new Gates(command);
     const checkOpen = (): void => this.#checkOpen();
     this.#changes = new ModeChanges({ command, nextNumber, engine, observer, explain, checkOpen, waitUsMax: WAIT_US_MAX });
+    this.#proclaims = new Proclaims({ command, nextNumber, engine, checkOpen, sync });
+    this.transfers = new Transfers({ command, nextNumber, engine, alive, checkOpen });
     this.#releases = new Releases({ command, clocks, alive, attemptUs });
     this.#works = new Works(this.#releases);
     this.#collections = {
@@ -228,19 +232,7 @@ export class LeaseService implements LeaseSource {
   }
 
   sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
-    return this.#ground.alive.during(this.#sync(lease, data, signal));
-  }
-
-  async #sync(lease: HeldLease, data: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
-    this.#checkOpen();
-    const { engine, sync } = this.#ground;
-    if (!sync) throw unsupportedByEngine(engine, 'sync', 'keeps no data', 'store it elsewhere, with the fencing token');
-    if (!(data instanceof Uint8Array)) throw new TenureError('TENURE_BAD_ARGUMENT', 'data is bytes (a Uint8Array)');
-    if (lease.mode === 'shared') throw new TenureError('TENURE_BAD_ARGUMENT', `'${lease.name}' is shared: only a writer stores data`);
-    if (!lease.valid) throw lost(lease, 'is over');
-    const number = this.#number();
-    const bytes = Uint8Array.from(data);
-    await this.#proclaims.wait(lease.number, number, signal, () => sync(lease.grant, bytes, number));
+    return this.#ground.alive.during(this.#proclaims.sync(lease, data, signal));
   }
 
   /** Nothing was stored, or nobody knows. */
@@ -249,20 +241,7 @@ export class LeaseService implements LeaseSource {
   }
 
   proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
-    return this.#ground.alive.during(this.#proclaim(lease, meta, signal));
-  }
-
-  async #proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
-    this.#checkOpen();
-    const { engine, driver } = this.#ground;
-    if (!lease.valid) throw lost(lease, 'is over');
-    if (!engine.can.renew) throw unsupportedByEngine(engine, 'renew', 'writes a lease once', 'say it with meta when you acquire');
-    const number = this.#number();
-    const bytes = copyMeta(meta);
-    const { number: of, nameBytes } = lease.grant;
-    await this.#proclaims.wait(of, number, signal, () =>
-      driver.command({ kind: 'proclaim', lease: of, name: nameBytes, meta: bytes, number }),
-    );
+    return this.#ground.alive.during(this.#proclaims.proclaim(lease, meta, signal));
   }
 
   /** Never the same twice: one that came again would be taken for the lease that had it before. */
@@ -307,12 +286,15 @@ export class LeaseService implements LeaseSource {
         this.#releases.answered(event.lease);
         return;
       }
+      case 'handed-over':
       case 'released': {
         const lease = this.#held.get(event.lease);
-        this.#held.delete(event.lease);
-        // As of a later time, and that has come.
+        // As of a later time, and that has come; or to its heir.
         if (lease && !lease.isOver) this.#endReleased(lease);
+        if (event.kind === 'handed-over') return;
+        this.#held.delete(event.lease);
         this.#releases.answered(event.lease);
+        this.transfers.ended(event.lease, true);
         return;
       }
       case 'answered':
@@ -344,9 +326,12 @@ export class LeaseService implements LeaseSource {
       case 'watch-refused':
         this.#watches.refuse(event.prefix);
         return;
-      case 'handed-over':
       case 'hand-over-failed':
+        this.transfers.ended(event.lease, false);
+        return;
       case 'line-told':
+        this.transfers.lineTold(event);
+        return;
       case 'stopped':
       case 'shortened':
       case 'ready':
@@ -388,6 +373,10 @@ export class LeaseService implements LeaseSource {
     this.#changes.downgrade(lease);
   }
 
+  transfer(lease: HeldLease, to: LeaseWaiter | undefined): Promise<boolean> {
+    return this.transfers.transfer(lease, to);
+  }
+
   get held(): number {
     return this.#held.size;
   }
@@ -402,7 +391,15 @@ export class LeaseService implements LeaseSource {
 
   /** Whether a call waits for its answer. */
   get isAsked(): boolean {
-    return this.#requests.count + this.#questions.count + this.#proclaims.count + this.#releases.count + this.#changes.count > 0;
+    return (
+      this.#requests.count +
+        this.#questions.count +
+        this.#proclaims.count +
+        this.#releases.count +
+        this.#changes.count +
+        this.transfers.count >
+      0
+    );
   }
 
   /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
@@ -420,9 +417,9 @@ export class LeaseService implements LeaseSource {
   /**
    * Ends every waiting call with `why`, tells every holder to stop, and gives back what has stopped: a lease that was
    * acquired by hand at once, since its holder calls this, and the lease of a work when the work has ended. What goes on
-   * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out.
+   * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out. `handsOver`: what is given back goes to whoever waits for it.
    */
-  async close(why: TenureError, timeoutUs?: number): Promise<void> {
+  async close(why: TenureError, { timeoutUs, handsOver = false }: LeaveOptions = {}): Promise<void> {
     if (this.#closed) return;
     this.#closed = why;
     this.#requests.abandonAll(why);
@@ -432,7 +429,8 @@ export class LeaseService implements LeaseSource {
     const byHand = leases.filter((lease) => !this.#works.has(lease) && !lease.isStoodUnder && (lease.isOver || !lease.isEnding));
     for (const lease of this.#works.leases()) this.lapse(lease);
     for (const lease of leases) lease.cutShort(why);
-    await Promise.all([this.#releases.giveBack(byHand, timeoutUs), this.#works.ended(timeoutUs)]);
+    const to = handsOver ? this.transfers : null;
+    await Promise.all([this.#releases.giveBack(byHand, timeoutUs, to), this.#works.ended(timeoutUs)]);
     this.#releases.abandonAll();
     this.#endAll(why);
   }
@@ -450,6 +448,7 @@ export class LeaseService implements LeaseSource {
     this.#questions.rejectAll(why);
     this.#proclaims.reject(why);
     this.#changes.reject(why);
+    this.transfers.rejectAll(why);
     this.#watches.endAll();
   }
 

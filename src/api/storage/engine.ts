@@ -56,6 +56,7 @@ export function storageEngine(store: Store, parameters: Parameters, renewal: Ren
       endEarly: false,
       shared: true,
       changeMode: false,
+      handOver: false,
       slots: false,
       watch: list ? 'prefix' : 'name',
       list,

@@ -335,7 +335,7 @@ export class StorageNode {
     const { store, isOwned, surroundings } = this.#options;
     const beganUs = surroundings.clocks.mono();
     this.decisions.close();
-    await this.leases.close(storageClosed(), timeoutUs);
+    await this.leases.close(storageClosed(), { timeoutUs });
     await this.#letGo(beganUs);
     this.#stop();
     await this.#endHints().catch(() => undefined);

@@ -138,7 +138,8 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
-    const { timeout } = checkOptions('close', options, CLOSE_OPTIONS);
+    const { timeout, handOver } = checkOptions('close', options, CLOSE_OPTIONS);
+    if (handOver) this.#node.leases.transfers.checkEngine();
     return this.#node.close(timeout === undefined ? undefined : parseDuration(timeout));
   }
 
