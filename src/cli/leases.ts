@@ -22,6 +22,7 @@ async function inCell(flags: CellFlags, found: FoundSettings, options: LeaseOpti
     maxTermMs: cell.maxTermMs,
     place: 'cell',
     unsure: 'not enough members answered to be sure',
+    waiters: async (name) => await cell.waiters(name).catch(() => null),
     cutOff: async (name) =>
       cell.state === 'no-quorum'
         ? new TenureError('TENURE_NO_QUORUM', `no majority of members could be reached while '${name}' was waited for`)

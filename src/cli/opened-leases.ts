@@ -1,5 +1,5 @@
 /** What commands that use leases have to know of where they get them, be it a cell or a store. */
-import type { LeaseClient } from '../api/index.ts';
+import type { LeaseClient, LeaseWaiter } from '../api/index.ts';
 import type { TenureError } from '../kernel/index.ts';
 import type { OpenOptions } from './connection.ts';
 
@@ -10,6 +10,8 @@ export interface OpenedLeases {
   readonly place: 'cell' | 'store';
   /** Why an answer about a lease may not be certain. */
   readonly unsure: string;
+  /** Who waits for a name, where that can be told; null where it cannot. */
+  readonly waiters: (name: string) => Promise<readonly LeaseWaiter[] | null>;
   /** What is to be said where a request timed out because nothing could be reached; null if something could. */
   readonly cutOff: (name: string) => Promise<TenureError | null>;
   /** For those who watch: resolves when nothing is about to be heard of that would be a gap. */

@@ -78,8 +78,7 @@ test('a leadership goes to the next candidate, who says what it has to say from 
   await cell.advance('1s');
   const seen: (string | null)[] = [];
   const looking = (async () => {
-    for await (const change of c.elect('db').observe())
-      if (change.kind === 'leader') seen.push(change.leader && String(change.leader.text));
+    for await (const change of c.elect('db').observe()) if (change.kind === 'leader') seen.push(change.leader?.text ?? null);
   })();
   await cell.advance('5s');
   expect(await after(cell, leader.handOver())).toBe(true);

@@ -159,7 +159,7 @@ describe('tenure elect', () => {
     const second = start('elect', 'chair', '--json', '--value', 'two');
     expect(await facts(second, 'leader')).toMatchObject({ name: 'chair', leader: { value: 'one', token: elected['token'] } });
     first.child.kill('SIGTERM');
-    expect(await facts(first, 'resigned')).toMatchObject({ token: elected['token'] });
+    expect(await facts(first, 'resigned')).toMatchObject({ token: elected['token'], handedOver: expect.any(Boolean) as boolean });
     expect(await first.ended).toBe(0);
     expect((await facts(second, 'elected'))['token']).toBeGreaterThan(Number(elected['token']));
     const watcher = start('elect', 'chair', '--observe', '--json');

@@ -5,6 +5,7 @@ import type { Election, Leadership, LeaderChange } from '../../api/index.ts';
 import { checkName, parseDuration, TenureError } from '../../kernel/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
+import { handOver } from '../hand-over.ts';
 import { openLeases } from '../leases.ts';
 import type { OpenedLeases } from '../opened-leases.ts';
 import { CGROUP_HELP, readCgroupWish } from '../run/enclosure.ts';
@@ -30,7 +31,7 @@ anybody else can be elected, and stands again.
 
 With a command it runs the command while it leads, as tenure run does: in a process group of its own, ended in time when the
 leadership is lost. Then it stands again, and starts the command anew when it is elected. When the command ends by itself, it
-resigns and exits with the command's code.
+resigns and exits with the command's code. Whoever resigns hands over to the next candidate in line, if there is one.
 
 Examples:
   tenure elect scheduler -- ./scheduler            one of all who run this has a scheduler running
@@ -82,6 +83,7 @@ async function leadWithCommand(name: string, command: readonly string[], flags: 
       onLost: 'SIGTERM',
       cgroup: readCgroupWish(flags.cgroup),
       conflictCode: EXIT.conflict,
+      handsOver: true,
       json: flags.json === true,
       onOutcome: (outcome) => {
         isLost = outcome.kind === 'lost';
@@ -144,8 +146,9 @@ async function lead(leases: OpenedLeases, election: Election, value: string, tol
       // Whoever leads because we said so has the rest of the term to stop: nothing is given back before.
       await sleep(leadership.remainingMs());
     }
-    await leadership.resign();
-    if (!isLost) told.mine('resigned', leadership);
+    const handedOver = !isLost && (await handOver(leadership));
+    if (!handedOver) await leadership.resign();
+    if (!isLost) told.mine('resigned', leadership, { handedOver });
     if (isLost && !signal.aborted) await leases.ready(signal).catch(() => {});
   }
 }
@@ -175,10 +178,11 @@ class Told {
     this.#json = json;
   }
 
-  mine(event: 'elected' | 'lost' | 'resigned', { token }: Leadership): void {
+  mine(event: 'elected' | 'lost' | 'resigned', { token }: Leadership, more: { readonly handedOver?: boolean } = {}): void {
     const { bold, green, yellow, red } = paletteFor(process.stdout);
     const paint = { elected: green, lost: red, resigned: yellow }[event];
-    this.#say({ event, token }, `${paint(event)} ${bold(this.#name)}, token ${token}`);
+    const to = more.handedOver ? ', and handed over to the next in line' : '';
+    this.#say({ event, token, ...more }, `${paint(event)} ${bold(this.#name)}, token ${token}${to}`);
   }
 
   change(change: LeaderChange): void {

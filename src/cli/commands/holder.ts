@@ -1,9 +1,10 @@
 /** `tenure holder`: asks who holds a lease right now. */
 import { Command } from 'commander';
-import type { HolderAnswer, LeaseClient } from '../../api/index.ts';
+import type { HolderAnswer, LeaseWaiter } from '../../api/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
+import type { OpenedLeases } from '../opened-leases.ts';
 import { glance, holderText, metaText, paletteFor, printJson } from '../terminal.ts';
 
 interface HolderFlags extends CellFlags {
@@ -35,21 +36,33 @@ Exit codes: 0 held, 1 free, 69 it is not certain: not enough members answered, t
 another holds the lease, 77 not allowed, 78 bad configuration.`,
     )
     .action(async (name: string, flags: HolderFlags) => {
-      const { client, unsure } = await openLeases(flags);
-      const answer = await asked(client, name);
+      const leases = await openLeases(flags);
+      const { answer, waiters } = await asked(leases, name, flags.quiet === true);
+      const line = waiters === null ? {} : { waiters };
       if (flags.json)
-        printJson({ name, state: stateOf(answer), holder: answer.holder && { ...answer.holder, meta: metaText(answer.meta) } });
-      else if (!flags.quiet) process.stdout.write(`${inWords(name, answer, unsure)}\n`);
+        printJson({ name, state: stateOf(answer), holder: answer.holder && { ...answer.holder, meta: metaText(answer.meta) }, ...line });
+      else if (!flags.quiet) process.stdout.write(`${inWords(name, answer, leases.unsure)}${waitersText(waiters)}\n`);
       setExit({ held: EXIT.ok, free: EXIT.free, unknown: EXIT.noQuorum }[stateOf(answer)]);
     });
 }
 
-async function asked(client: LeaseClient, name: string): Promise<HolderAnswer> {
+interface Asked {
+  readonly answer: HolderAnswer;
+  readonly waiters: readonly LeaseWaiter[] | null;
+}
+
+async function asked({ client, waiters }: OpenedLeases, name: string, isQuiet: boolean): Promise<Asked> {
   try {
-    return await client.holder(name);
+    const [answer, line] = await Promise.all([client.holder(name), isQuiet ? null : waiters(name)]);
+    return { answer, waiters: line };
   } finally {
     await client.close();
   }
+}
+
+function waitersText(waiters: readonly LeaseWaiter[] | null): string {
+  if (waiters === null || waiters.length === 0) return '';
+  return waiters.length === 1 ? '; 1 waits for it' : `; ${waiters.length} wait for it`;
 }
 
 function stateOf({ holder, certain }: HolderAnswer): 'held' | 'free' | 'unknown' {

@@ -9,6 +9,7 @@ import { TenureError, type LeaseMode } from '../../kernel/index.ts';
 import type { CellFlags } from '../config.ts';
 import { connectLimit } from '../connection.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
+import { handOver } from '../hand-over.ts';
 import { openLeases } from '../leases.ts';
 import type { OpenedLeases } from '../opened-leases.ts';
 import { checkTerm } from '../term.ts';
@@ -35,6 +36,8 @@ export interface RunOptions {
   readonly cgroup: CgroupWish;
   readonly conflictCode: number;
   readonly json: boolean;
+  /** It goes to the next in line, where the engine can. */
+  readonly handsOver?: boolean;
   /** What the holder says of itself; user, host and process id unless told otherwise. */
   readonly value?: string | undefined;
   /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
@@ -69,7 +72,7 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     signals.command = command;
     const outcome = await command.run();
     signals.command = null;
-    await Promise.all([lease.release(), command.dismissed()]);
+    await Promise.all([giveUp(lease, options), command.dismissed()]);
     options.onOutcome?.(outcome);
     return exitCodeAfter(outcome, options);
   } catch (error) {
@@ -79,6 +82,10 @@ export async function runUnderLease(options: RunOptions): Promise<number> {
     await leases?.client.close();
     signals.ignore();
   }
+}
+
+async function giveUp(lease: Lease, { handsOver }: RunOptions): Promise<void> {
+  if (!handsOver || !lease.valid || !(await handOver(lease))) await lease.release();
 }
 
 /** Whoever waits only a little does not look for the place any longer. */
