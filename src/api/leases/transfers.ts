@@ -24,6 +24,9 @@ interface Transfer {
   readonly reject: (error: unknown) => void;
 }
 
+/** A question that too few answered in time is asked again so often. */
+const QUESTIONS_AGAIN = 2;
+
 type Line = Extract<LeaseEvent, { kind: 'line-told' }>;
 
 export class Transfers {
@@ -74,17 +77,24 @@ export class Transfers {
     checkName(name);
     this.#ground.checkOpen();
     this.checkEngine();
+    for (let again = QUESTIONS_AGAIN; ; again--) {
+      const { waiters, certain } = await this.#askLine(encodeName(name), signal);
+      if (certain) return waiters.map(tellWaiter);
+      if (again === 0)
+        throw new TenureError('TENURE_NO_QUORUM', `too few members told who waits for '${name}'; ask again, or mend the network`);
+    }
+  }
+
+  async #askLine(name: Uint8Array, signal: AbortSignal | undefined): Promise<Line> {
     signal?.throwIfAborted();
     const number = this.#ground.nextNumber();
     let calm = (): void => {};
     try {
-      const { waiters, certain } = await new Promise<Line>((resolve, reject) => {
+      return await new Promise<Line>((resolve, reject) => {
         this.#questions.set(number, { resolve, reject });
         calm = onAbort(signal, reject);
-        this.#ground.command({ kind: 'line', lease: number, name: encodeName(name) });
+        this.#ground.command({ kind: 'line', lease: number, name });
       });
-      if (certain) return waiters.map(tellWaiter);
-      throw new TenureError('TENURE_NO_QUORUM', `too few members told who waits for '${name}'; ask again, or mend the network`);
     } catch (error) {
       throw atCaller(error);
     } finally {

@@ -1,0 +1,46 @@
+/** A candidate of the bench of hand-overs: it stands in line, leads, and leaves as it is told. Everything through the public API. */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, observe } from '../../dist/api/index.js';
+import { notify, serve } from './processes.mjs';
+
+/** @type {import('../../dist/api/index.js').Cell} */
+let cell;
+/** @type {import('../../dist/api/index.js').Leadership | null} */
+let leading = null;
+/** Wall clock with the grain of the monotonic one: instants of several processes of one machine can be compared. */
+const nowMs = () => performance.timeOrigin + performance.now();
+let stoppedAt = 0;
+
+serve({
+  async connect(options) {
+    cell = await connect(options);
+    await cell.ready();
+    // The instant at which this process holds no more, before anybody else can hear of it.
+    observe('tenure:lease:released', () => (stoppedAt = nowMs()));
+    return cell.incarnation;
+  },
+
+  /** Answers when it stands in line, or leads. That it leads is told by itself. @param {{ name: string }} details */
+  async stand({ name }) {
+    leading = null;
+    void cell
+      .elect(name)
+      .campaign()
+      .then((leadership) => {
+        leading = leadership;
+        notify(JSON.stringify({ at: nowMs(), token: leadership.token }));
+      });
+    while (!leading && !(await cell.waiters(name)).some(({ incarnation }) => incarnation === cell.incarnation)) await sleep(1);
+  },
+
+  /** Whether it was handed over, when it was called and when this process stopped. @param {{ how: 'handOver' | 'resign' }} details */
+  async leave({ how }) {
+    const calledAt = nowMs();
+    stoppedAt = 0;
+    const isGone = how === 'handOver' ? await leading?.handOver() : (await leading?.resign(), true);
+    return { isGone, calledAt, stoppedAt, isLeading: leading?.valid === true };
+  },
+
+  isLeading: () => leading?.valid === true,
+});
