@@ -12,6 +12,12 @@ let leading = null;
 const nowMs = () => performance.timeOrigin + performance.now();
 let stoppedAt = 0;
 
+/** Members of a busy machine may not answer in time: then it is asked again. @param {string} name */
+async function isInLine(name) {
+  const waiters = await cell.waiters(name).catch(() => []);
+  return waiters.some(({ incarnation }) => incarnation === cell.incarnation);
+}
+
 serve({
   async connect(options) {
     cell = await connect(options);
@@ -31,7 +37,7 @@ serve({
         leading = leadership;
         notify(JSON.stringify({ at: nowMs(), token: leadership.token }));
       });
-    while (!leading && !(await cell.waiters(name)).some(({ incarnation }) => incarnation === cell.incarnation)) await sleep(1);
+    while (!leading && !(await isInLine(name))) await sleep(1);
   },
 
   /** Whether it was handed over, when it was called and when this process stopped. @param {{ how: 'handOver' | 'resign' }} details */

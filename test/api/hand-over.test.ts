@@ -23,6 +23,8 @@ test('a lease is handed over to the first in line, with a higher token, and the 
   await cell.advance('1s');
   expect(await after(cell, lease.transfer())).toBe(true);
   expect(lease.valid).toBe(false);
+  // It was given away, not lost.
+  expect(a.counters()).toMatchObject({ releases: 1, losses: 0 });
   const heir = await second;
   expect(heir.valid).toBe(true);
   expect(heir.token).toBeGreaterThan(lease.token);

@@ -224,10 +224,10 @@ export class HeldLease {
     this.#controller?.abort(why);
   }
 
-  /** It ended as its holder asked. Nothing is to be aborted any more. */
-  endReleased(): void {
+  /** It ended as its holder asked. Nothing is to be aborted any more. One that its heir has was held until then. */
+  endReleased(isHandedOver = false): void {
     if (this.isOver) return;
-    this.#stage = this.valid || this.#leaving !== undefined ? IN_TIME : TOO_LATE;
+    this.#stage = isHandedOver || this.valid || this.#leaving !== undefined ? IN_TIME : TOO_LATE;
     this.#disarm?.();
   }
 

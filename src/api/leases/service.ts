@@ -290,7 +290,7 @@ export class LeaseService implements LeaseSource {
       case 'released': {
         const lease = this.#held.get(event.lease);
         // As of a later time, and that has come; or to its heir.
-        if (lease && !lease.isOver) this.#endReleased(lease);
+        if (lease && !lease.isOver) this.#endReleased(lease, event.kind === 'handed-over');
         if (event.kind === 'handed-over') return;
         this.#held.delete(event.lease);
         this.#releases.answered(event.lease);
@@ -458,10 +458,10 @@ export class LeaseService implements LeaseSource {
   }
 
   /** Its holder has stopped. Told before the others can hear of it: in a history, whoever comes next comes after this. */
-  #endReleased(lease: HeldLease): void {
+  #endReleased(lease: HeldLease, isHandedOver = false): void {
     const { observer } = this.#ground;
     this.#gates.forget(lease.number);
-    lease.endReleased();
+    lease.endReleased(isHandedOver);
     this.#letProcessGo(lease);
     if (lease.isGivenBack) observer.released(lease, this.#heldUs(lease));
     else observer.lost(lease, this.#heldUs(lease), this.#lossOf(lease, false));
