@@ -35,6 +35,8 @@ interface ActedLease {
   readonly saying?: string;
   /** It wants to share the name with other readers. */
   readonly shared?: boolean;
+  /** How often it was offered. */
+  offers?: number;
   /** It has said something of itself since: to whoever asks for that, it is a register. */
   speaks?: boolean;
 }
@@ -104,8 +106,9 @@ export class LeaseActor implements Actor<LeaseEvent> {
         this.#giveBack(words);
         return;
       case 'hand-over': {
-        const { lease, name: text } = this.#find(verb, words);
-        this.#desk.command({ kind: 'hand-over', lease, name: encodeName(text), to: null });
+        const lease = this.#find(verb, words);
+        lease.offers = (lease.offers ?? 0) + 1;
+        this.#desk.command({ kind: 'hand-over', lease: lease.lease, name: encodeName(lease.name), to: null });
         return;
       }
       case 'cancel':

@@ -3,7 +3,9 @@
  * two instants with attempts of one. See `docs/research/explorer.md` for what that covers and what it does not.
  */
 import type { Incarnation } from '../../../kernel/index.ts';
-import { isRequest, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
+import { FREE, IN_LINE, INVITE, isRequest, READY, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
+import { countBound } from '../../explorer/bounds.ts';
+import type { LeaseActorSnapshot } from '../leases/actor.ts';
 import { AGREEING_CLOCKS, type Addressee, type NodeView, type Offer, type SmallWorld } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import {
@@ -18,43 +20,60 @@ import {
   type LeaseBounds,
 } from '../leases/small-world.ts';
 
-export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
-  bounds: leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
+/** Those who wait do so for longer than the world lasts. */
+const WAIT = '100s';
+
+/** As of every lease engine, and what this one can do besides. */
+interface QuorumBounds extends LeaseBounds {
+  /** How often each holder would hand over. Where this is not 0, those who ask wait in line. */
+  readonly handOvers: number;
+}
+
+export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
+  bounds: {
+    ...leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
+    handOvers: countBound('hand-overs', [0, 2], 0, 'how often each holder hands over; where it does, those who ask wait'),
+  },
   judgedBy: withoutAnswers,
   tickUs: TICK_US,
 
-  settings: (bounds: LeaseBounds): Settings => ({ ...leaseSettings(bounds), fencing: 'yes' }),
+  settings: (bounds: QuorumBounds): Settings => ({ ...leaseSettings(bounds), fencing: 'yes' }),
 
   ratePpm: leaseRatePpm,
   clocks: () => AGREEING_CLOCKS,
 
-  offers(bounds: LeaseBounds, seen: NodeView): readonly Offer[] {
+  offers(bounds: QuorumBounds, seen: NodeView): readonly Offer[] {
     const { holder } = seen.core as unknown as QuorumCoreSnapshot;
-    return leaseOffers(bounds, seen, (lease) => holder.rows.some(([, , , , deadlineMono]) => seen.monoUs + lease.termUs > deadlineMono));
+    const offers = leaseOffers(bounds, seen, (lease) =>
+      holder.rows.some(([, , , , deadlineMono]) => seen.monoUs + lease.termUs > deadlineMono),
+    );
+    return bounds.handOvers === 0 ? offers : withHandOvers(bounds, seen, offers);
   },
 
-  mayCrash({ acceptors, attempts }: LeaseBounds, { node, life, core }: NodeView): boolean {
+  mayCrash({ acceptors, attempts }: QuorumBounds, { node, life, core }: NodeView): boolean {
     const { acceptor } = core as unknown as QuorumCoreSnapshot;
     // A proposer that asks for nothing after it is no different from one that is not heard of again.
     if (node >= acceptors || acceptor === null) return life + 1 < attempts;
     return acceptor.rows.length > 0 || acceptor.promises.length > 0;
   },
 
-  mayWake({ acceptors, tries }: LeaseBounds, node: number, core: Snapshot): boolean {
+  mayWake({ acceptors, tries }: QuorumBounds, node: number, core: Snapshot): boolean {
     const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
     return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
   },
 
-  asksNothing(bounds: LeaseBounds, seen: NodeView): boolean {
+  asksNothing(bounds: QuorumBounds, seen: NodeView): boolean {
+    // An acceptor tells those who wait when it is their turn.
+    if (bounds.handOvers > 0) return false;
     if (seen.node < bounds.acceptors) return true;
     const { proposer, holder } = seen.core as unknown as QuorumCoreSnapshot;
     return !mayAskAgain(bounds, seen) && holder.renewals.length === 0 && proposer.every((pursuit) => isGivenUp(pursuit, bounds.tries));
   },
 
-  alike: ({ acceptors }: LeaseBounds): number => acceptors,
+  alike: ({ acceptors }: QuorumBounds): number => acceptors,
   firstToAct: (): null => null,
   askers: {
-    alike: (bounds: LeaseBounds, mutant: string | null): readonly number[] =>
+    alike: (bounds: QuorumBounds, mutant: string | null): readonly number[] =>
       areAlike(bounds, mutant) ? Array.from({ length: bounds.proposers }, (_, i) => bounds.acceptors + i) : [],
     renameCore: renameOwners,
     renameMessage(message: QuorumMessage, life: (one: number) => number): QuorumMessage {
@@ -64,7 +83,8 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
     },
   },
   rename: renameCore,
-  wakesPromptly: ({ acceptors }: LeaseBounds, node: number): boolean => node < acceptors,
+  // Where somebody waits, a wake of an acceptor may tell it that it is its turn.
+  wakesPromptly: ({ acceptors, handOvers }: QuorumBounds, node: number): boolean => node < acceptors && handOvers === 0,
   tidy: tidyCore,
   isDead: (message: QuorumMessage, whom: Addressee, core: Snapshot | null): boolean =>
     !isRequest(message) && isIgnored(message, ownerOf(whom), core as unknown as QuorumCoreSnapshot | null),
@@ -74,8 +94,8 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, LeaseBounds> = {
  * Proposers are alike where nothing but equality is asked of their incarnations. Only a PREPARE compares them, where ballots are equal, and the first
  * try sends none. An owner that is a node and not a life is not renamed with it.
  */
-function areAlike({ tries }: LeaseBounds, mutant: string | null): boolean {
-  return tries === 1 && mutant !== 'owner-is-node';
+function areAlike({ tries, handOvers }: QuorumBounds, mutant: string | null): boolean {
+  return tries === 1 && handOvers === 0 && mutant !== 'owner-is-node';
 }
 
 /** What this file reads of a core's snapshot. */
@@ -92,8 +112,23 @@ interface QuorumCoreSnapshot {
     readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
     readonly renewals: readonly { readonly ballot: number; readonly accepted: readonly number[]; readonly refused: readonly number[] }[];
     readonly releases: readonly { readonly ballot: number; readonly answered: readonly number[] }[];
+    readonly offers: readonly [
+      number: number,
+      open: readonly { readonly ready: readonly { readonly at: readonly number[] }[]; readonly without: readonly number[] }[],
+    ];
   };
 }
+
+/** Whoever asks waits in line, and a holder may hand over so often. */
+function withHandOvers({ handOvers }: QuorumBounds, { actor }: NodeView, offers: readonly Offer[]): readonly Offer[] {
+  const { leases } = actor as unknown as LeaseActorSnapshot;
+  const asked = offers.map((offer): Offer => (offer[0] === 'acquire' ? [...offer, 'wait', WAIT] : offer));
+  const held = leases.filter(({ state, offers: made = 0 }) => state === 'holding' && made < handOvers);
+  return [...asked, ...held.map(({ name }): Offer => ['hand-over', name])];
+}
+
+/** What voters tell those who wait, and those who offer. */
+const WORDS_IN_LINE: readonly number[] = [FREE, IN_LINE, INVITE, READY];
 
 interface AcceptorSnapshot {
   readonly rows: readonly (readonly [
@@ -106,6 +141,7 @@ interface AcceptorSnapshot {
     meta: Snapshot,
   ])[];
   readonly promises: readonly (readonly [name: string, ballot: number, owner: number, until: number])[];
+  readonly queues: readonly Snapshot[];
   readonly floors: readonly number[];
   readonly sweepAt: number;
   readonly changes: Snapshot;
@@ -122,6 +158,7 @@ function isGivenUp({ state }: QuorumCoreSnapshot['proposer'][number], attempts: 
  */
 function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapshot | null): boolean {
   if (core === null || message.owner !== self) return true;
+  if (WORDS_IN_LINE.includes(message.kind)) return false;
   const { proposer, holder, ballots } = core;
   const isAwaited = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases].some(
     ({ ballot }) => ballot === message.ballot,
@@ -135,7 +172,7 @@ const NO_CHANGES: Snapshot = [[], [], null];
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
-  if (told.acceptor === null) return core;
+  if (told.acceptor === null || told.acceptor.queues.length > 0) return core;
   const { acceptor } = told;
   const live = acceptor.rows.filter(([, , , , , expiresAt]) => mono < expiresAt);
   let { floors } = acceptor;
@@ -181,6 +218,14 @@ function renameCore(core: Snapshot, numbered: (node: number) => number): Snapsho
       ...told.holder,
       renewals: told.holder.renewals.map((renewal) => ({ ...renewal, accepted: set(renewal.accepted), refused: set(renewal.refused) })),
       releases: told.holder.releases.map((release) => ({ ...release, answered: set(release.answered) })),
+      offers: [
+        told.holder.offers[0],
+        told.holder.offers[1].map((offer) => ({
+          ...offer,
+          ready: offer.ready.map((heir) => ({ ...heir, at: set(heir.at) })),
+          without: set(offer.without),
+        })),
+      ],
     },
   };
   return renamed as unknown as Snapshot;

@@ -9,7 +9,10 @@ import type { TapeToScript } from '../../shrink/tape-to-script.ts';
 import type { QuorumWorld } from './protocol.ts';
 import { QUORUM_DEFAULTS, quorumScenario, quorumSettings } from './settings.ts';
 
-const VERBS = leaseVerbs({ release: 'release NODE NAME [in SPAN]', more: ['watch NODE [PREFIX]', 'bootstrap NODE [SPAN]'] });
+const VERBS = leaseVerbs({
+  release: 'release NODE NAME [in SPAN]',
+  more: ['hand-over NODE NAME', 'watch NODE [PREFIX]', 'bootstrap NODE [SPAN]'],
+});
 
 export const quorumStaging: Staging<QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
   defaults: QUORUM_DEFAULTS,
