@@ -18,6 +18,12 @@ async function isInLine(name) {
   return waiters.some(({ incarnation }) => incarnation === cell.incarnation);
 }
 
+/** Stands, and tells that it leads. @param {string} name */
+async function lead(name) {
+  leading = await cell.elect(name).campaign();
+  notify(JSON.stringify({ at: nowMs(), token: leading.token }));
+}
+
 serve({
   async connect(options) {
     cell = await connect(options);
@@ -30,13 +36,7 @@ serve({
   /** Answers when it stands in line, or leads. That it leads is told by itself. @param {{ name: string }} details */
   async stand({ name }) {
     leading = null;
-    void cell
-      .elect(name)
-      .campaign()
-      .then((leadership) => {
-        leading = leadership;
-        notify(JSON.stringify({ at: nowMs(), token: leadership.token }));
-      });
+    void lead(name);
     while (!leading && !(await isInLine(name))) await sleep(1);
   },
 
