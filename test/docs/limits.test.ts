@@ -60,6 +60,7 @@ import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
 import { IntervalCell } from '../core/intervals/cell.ts';
 import { TcpCell } from '../transport/cell.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
+import { HAND_OVER_LIMITS } from './hand-over-limits.ts';
 import { LOG_LIMITS } from './log-limits.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 import { heldUntil } from '../support/lease-view.ts';
@@ -307,6 +308,7 @@ const LIMITS: Record<string, Limit> = {
     },
   },
   ...LOG_LIMITS,
+  ...HAND_OVER_LIMITS,
   'leases and questions of a process, from its start on': {
     value: String(LEASE_NUMBERS_MAX),
     standard: '',

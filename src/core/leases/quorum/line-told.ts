@@ -4,7 +4,8 @@ import { META_BYTES_MAX } from '../limits.ts';
 import type { WantedMode } from './modes.ts';
 
 const WAITER_BYTES = 32;
-const WAITERS_MAX = Math.floor(META_BYTES_MAX / WAITER_BYTES);
+/** The others wait all the same. */
+export const WAITERS_TOLD_MAX: number = Math.floor(META_BYTES_MAX / WAITER_BYTES);
 
 /** One that waits. */
 export interface ToldWaiter {
@@ -15,7 +16,7 @@ export interface ToldWaiter {
 }
 
 export function lineBytes(waiters: readonly ToldWaiter[]): Uint8Array {
-  const told = waiters.slice(0, WAITERS_MAX);
+  const told = waiters.slice(0, WAITERS_TOLD_MAX);
   const bytes = new Uint8Array(told.length * WAITER_BYTES);
   const view = new DataView(bytes.buffer);
   told.forEach(({ owner, lease, ticket, wanted }, i) => {
