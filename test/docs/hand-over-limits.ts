@@ -1,7 +1,8 @@
-/** The limits of hand-over, for docs/limits.md: what the constants say, and what crossing each answers. */
+/** The limits of hand-over, for docs/limits.md, beside those of logs: what the constants say, and what crossing each answers. */
 import { expect } from 'vitest';
 import { testCell } from '../../src/api/testing.ts';
 import { WAITERS_TOLD_MAX } from '../../src/core/leases/quorum/line-told.ts';
+import { LOG_LIMITS } from './log-limits.ts';
 
 interface HandOverLimit {
   readonly value: string;
@@ -9,7 +10,8 @@ interface HandOverLimit {
   cross(): Promise<void>;
 }
 
-export const HAND_OVER_LIMITS: Readonly<Record<string, HandOverLimit>> = {
+export const LOG_AND_HAND_OVER_LIMITS: Readonly<Record<string, HandOverLimit>> = {
+  ...LOG_LIMITS,
   'waiters that `waiters` tells of': {
     value: String(WAITERS_TOLD_MAX),
     standard: '',

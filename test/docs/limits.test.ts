@@ -60,8 +60,7 @@ import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
 import { IntervalCell } from '../core/intervals/cell.ts';
 import { TcpCell } from '../transport/cell.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
-import { HAND_OVER_LIMITS } from './hand-over-limits.ts';
-import { LOG_LIMITS } from './log-limits.ts';
+import { LOG_AND_HAND_OVER_LIMITS } from './hand-over-limits.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 import { heldUntil } from '../support/lease-view.ts';
 
@@ -307,8 +306,7 @@ const LIMITS: Record<string, Limit> = {
       expect(() => claims.ids({ blockMax: 0 })).toThrow(coded('TENURE_BAD_INTERVAL'));
     },
   },
-  ...LOG_LIMITS,
-  ...HAND_OVER_LIMITS,
+  ...LOG_AND_HAND_OVER_LIMITS,
   'leases and questions of a process, from its start on': {
     value: String(LEASE_NUMBERS_MAX),
     standard: '',

@@ -81,8 +81,13 @@ export class ModeChanges {
     if (!held.valid) throw lost(held, 'is over');
   }
 
+  hear(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' | 'upgrade-refused' }>, held: HeldLease | undefined): void {
+    if (event.kind === 'upgrade-refused') this.#refused(event);
+    else this.#done(event, held);
+  }
+
   /** How it is held has changed. In a history, an upgrade is the end of one hold and the beginning of another. */
-  done(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>, held: HeldLease | undefined): void {
+  #done(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>, held: HeldLease | undefined): void {
     const { observer, nextNumber } = this.#ground;
     if (!held) return;
     if (event.kind === 'downgraded') {
@@ -96,7 +101,7 @@ export class ModeChanges {
     this.#open.get(event.lease)?.resolve();
   }
 
-  refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): void {
+  #refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): void {
     const upgrade = this.#open.get(event.lease);
     if (upgrade) void Promise.resolve(this.#errorOf(upgrade.held, event)).then(upgrade.reject, upgrade.reject);
   }

@@ -312,10 +312,8 @@ export class LeaseService implements LeaseSource {
       }
       case 'upgraded':
       case 'downgraded':
-        this.#changes.done(event, this.#held.get(event.lease));
-        return;
       case 'upgrade-refused':
-        this.#changes.refused(event);
+        this.#changes.hear(event, this.#held.get(event.lease));
         return;
       case 'wanted':
         this.#held.get(event.lease)?.tellWanted();
@@ -327,10 +325,8 @@ export class LeaseService implements LeaseSource {
         this.#watches.refuse(event.prefix);
         return;
       case 'hand-over-failed':
-        this.transfers.ended(event.lease, false);
-        return;
       case 'line-told':
-        this.transfers.lineTold(event);
+        this.transfers.hear(event);
         return;
       case 'stopped':
       case 'shortened':

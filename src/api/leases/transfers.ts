@@ -103,8 +103,9 @@ export class Transfers {
     }
   }
 
-  lineTold(line: Line): void {
-    this.#questions.get(line.lease)?.resolve(line);
+  hear(event: Line | Extract<LeaseEvent, { kind: 'hand-over-failed' }>): void {
+    if (event.kind === 'line-told') this.#questions.get(event.lease)?.resolve(event);
+    else this.ended(event.lease, false);
   }
 
   /** It was given to its heir, or nothing came of it. */

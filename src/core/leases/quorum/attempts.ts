@@ -20,7 +20,7 @@ export function reasonOf({ reason, clock }: QuorumMessage, pursuit: Pursuit, out
 }
 
 /** What every grant has, whatever led to it. */
-export function checkGrant({ phase, ballot, accepted, termUs }: Pursuit, deadlineMono: MonoUs, out: QuorumOutbox, step: QuorumStep): void {
+export function checkWin({ phase, ballot, accepted, termUs }: Pursuit, deadlineMono: MonoUs, out: QuorumOutbox, step: QuorumStep): void {
   const { rules, electorate } = out;
   invariant(phase === 'proposing' && ballot !== NO_BALLOT, 'an attempt won that is void');
   invariant(accepted.size >= electorate.quorum || !rules.distinctVoters, 'a lease was granted without a quorum of voters');

@@ -12,7 +12,7 @@ import { HAS_LEASE, LOW, PARK, QuorumMessage, READY, RENEWS } from './messages.t
 import type { Answers } from './answers.ts';
 import type { ModedVotes } from './moded-votes.ts';
 import type { LeaseKey } from './modes.ts';
-import { Parked, type ParkedSnapshot } from './parked.ts';
+import { ParkedProposal, type ParkedSnapshot } from './parked.ts';
 import type { QuorumRules } from './rules.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
@@ -33,7 +33,7 @@ interface NamedHandOvers {
   /** When it is looked at next. */
   lookAt: MonoUs;
   readonly offers: Offer[];
-  readonly parked: Parked[];
+  readonly parked: ParkedProposal[];
 }
 
 interface HandOverGround {
@@ -118,7 +118,7 @@ export class HandOvers {
     // A message of before that comes late changes nothing.
     if (named.parked.some((one) => isSame(one.message, message) && one.message.ballot > message.ballot)) return true;
     remove(named.parked, (one) => isSame(one.message, message));
-    const added = new Parked(from, message, monoAfter(step.monoUs, this.#timing.attemptUs));
+    const added = new ParkedProposal(from, message, monoAfter(step.monoUs, this.#timing.attemptUs));
     named.parked.push(added);
     if (!rules.parkIsNoVote && !isRenewal) answers.accept(from, 0, added.message, step);
     if (offer) this.#tellReady(id, offer, added, step);
@@ -189,7 +189,7 @@ export class HandOvers {
   }
 
   /** The holder hears of the heir's proposal if its own vote is all that is in the way. */
-  #tellReady(id: number, offer: Offer, { message }: Parked, step: QuorumStep): void {
+  #tellReady(id: number, offer: Offer, { message }: ParkedProposal, step: QuorumStep): void {
     const others = this.#ground.moded.othersOf(id, message, step);
     if (others.length !== 1 || !others.every((vote) => isSame(vote, offer))) return;
     this.#answer(offer.from, offer, message, step);
@@ -254,7 +254,7 @@ export class HandOvers {
       const id = internText(this.#names, text);
       const named = this.#of(id);
       named.offers.push(...offers);
-      named.parked.push(...parked.map((one) => Parked.restore(one, text)));
+      named.parked.push(...parked.map((one) => ParkedProposal.restore(one, text)));
       named.lookAt = lookAt;
       this.#due.push(lookAt, id);
     }

@@ -18,7 +18,7 @@ export interface ParkedSnapshot {
   readonly meta: readonly number[];
 }
 
-export class Parked {
+export class ParkedProposal {
   readonly from: NodeId;
   readonly until: MonoUs;
   /** As it is decided: like one that never waited. */
@@ -54,13 +54,13 @@ export class Parked {
     };
   }
 
-  static restore({ from, until, fields, mode, meta }: ParkedSnapshot, name: string): Parked {
+  static restore({ from, until, fields, mode, meta }: ParkedSnapshot, name: string): ParkedProposal {
     const message = new QuorumMessage();
     [message.flags, message.owner, message.lease, message.ballot, message.token, message.termUs, message.print] = fields;
     const bytes = encodeName(name);
     message.setName(bytes, 0, bytes.length);
     message.setMeta(Uint8Array.from(meta));
     message.setMode(mode[0], mode[1]);
-    return new Parked(from, message, monoUs(until));
+    return new ParkedProposal(from, message, monoUs(until));
   }
 }

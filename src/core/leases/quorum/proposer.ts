@@ -18,7 +18,7 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../../tables/index.ts';
 import type { LeaseCommand, RefusalReason, UpgradeRefusal } from '../contract.ts';
-import { afterBackOff, checkGrant, reasonOf } from './attempts.ts';
+import { afterBackOff, checkWin, reasonOf } from './attempts.ts';
 import type { QuorumStep } from './config.ts';
 import type { Holders } from './holders.ts';
 import { FOR_PREPARE, PARK, PREPARE, PROPOSE, QUIET, RENEWS, UPGRADING, WATCHED, type QuorumMessage } from './messages.ts';
@@ -295,7 +295,7 @@ export class Proposer {
       this.#attempt(pursuit, step);
       return;
     }
-    checkGrant(pursuit, deadlineMono, this.#out, step);
+    checkWin(pursuit, deadlineMono, this.#out, step);
     this.#pursuits.delete(pursuit.lease);
     // Where it has the vote it has left the queue.
     this.#standing.leave(pursuit, pursuit.accepted, step);
