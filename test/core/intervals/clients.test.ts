@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { incarnation, nodeId } from '../../../src/kernel/index.ts';
 import type { IntervalLeaseCore, IntervalMessage } from '../../../src/core/index.ts';
-import { IntervalCell } from './cell.ts';
+import { IntervalCell, type Flight } from './cell.ts';
 
 const RTT_US = 1000;
 const CLIENT = 3;
@@ -51,6 +51,23 @@ describe('a client', () => {
       expect(client.admits({ node: nodeId(0), incarnation: incarnation(9), isAdmin: false }, message)).toBe(true);
       expect(client.admits({ node: nodeId(4), incarnation: incarnation(9), isAdmin: true }, message)).toBe(false);
     }
+  });
+
+  it('counts no answer to its earlier life', () => {
+    const cell = blank();
+    cell.bootstrap();
+    cell.command(CLIENT, { kind: 'claim', claim: 1, space: 's', from: 0, to: 9 });
+    const acks: Flight[] = [];
+    cell.deliver((flight) => {
+      if (flight.message.kind === 'ack') acks.push(flight);
+      return flight.message.kind === 'ack';
+    });
+    cell.start(CLIENT);
+    cell.command(CLIENT, { kind: 'claim', claim: 1, space: 's', from: 50, to: 59 });
+    cell.flights.length = 0;
+    for (const ack of acks) cell.again(ack);
+    expect(acks.length).toBe(3);
+    expect(cell.last(CLIENT, 'granted')).toBe(undefined);
   });
 
   it('may look, and with the secret of the members begin; it never speaks as a member', () => {

@@ -53,6 +53,37 @@ describe('an act that begins the disks', () => {
     expect(cell.last(2, 'disk')).toMatchObject({ phase: 'ready', generation: 2 });
   });
 
+  it('asks every disk twice: a second copy of a first answer is no second answer', () => {
+    const cell = new IntervalCell({ members: 3, rttUs: RTT_US }, 4);
+    const first: Flight[] = [];
+    cell.command(0, { kind: 'bootstrap', waitUs: 1_000_000 });
+    cell.deliver((flight) => {
+      const { from, to, message } = flight;
+      if (from === 2 && message.kind === 'founded') first.push(flight);
+      return to === 2 && message.kind === 'found' && message.round === 2;
+    });
+    expect(first.length).toBe(1);
+    for (const flight of first) cell.again(flight);
+    expect(cell.cores.slice(0, 3).map(({ diskPhase }) => diskPhase)).toEqual(['founding', 'founding', 'founding']);
+  });
+
+  it('does not begin a disk again that is about to be in use', () => {
+    const cell = new IntervalCell({ members: 3, rttUs: RTT_US }, 4);
+    cell.command(0, { kind: 'bootstrap', waitUs: 1_000_000 });
+    cell.deliver(({ to, message }) => {
+      if (to === 2 && message.kind === 'begin') cell.isHeld = (node) => node === 2;
+      return message.kind === 'begin' && to !== 2;
+    });
+    const said: boolean[] = [];
+    cell.command(1, { kind: 'bootstrap', waitUs: 1_000_000 });
+    cell.deliver(({ from, message }) => {
+      if (from === 2 && message.kind === 'founded') said.push(message.isReady);
+      return false;
+    });
+    expect(said).toEqual([false]);
+    expect(cell.last(1, 'bootstrapped')).toMatchObject({ begun: false, inUse: [2] });
+  });
+
   it('that a later one replaces takes back what only a lost disk has voted for', () => {
     const cell = new IntervalCell({ members: 3, rttUs: RTT_US }, 5);
     // It begins the disk of member 2 alone, which votes, and is lost.
