@@ -274,7 +274,7 @@ describe('what a member keeps', () => {
       cell.deliver();
       cell.start(3);
     }
-    const { acceptor } = cell.cores[0]?.snapshot() as unknown as { acceptor: { claimants: readonly unknown[] } };
+    const { acceptor } = (cell.cores[0] as IntervalLeaseCore).snapshot() as unknown as { acceptor: { claimants: readonly unknown[] } };
     expect(acceptor.claimants.length).toBeLessThanOrEqual(3);
     expect(cell.disks[0]?.size).toBeLessThanOrEqual(9);
     cell.pass(10 * RTT_US);
@@ -289,7 +289,7 @@ describe('what a member keeps', () => {
         ...from,
         message: { kind: 'withdraw', incarnation: incarnation(from.life), counter, closed: 0, space: 's', from: 0, to: 0 },
       });
-    const { acceptor } = cell.cores[0]?.snapshot() as unknown as {
+    const { acceptor } = (cell.cores[0] as IntervalLeaseCore).snapshot() as unknown as {
       acceptor: { claimants: readonly (readonly [unknown, number, number[]])[] };
     };
     expect(acceptor.claimants[0]?.[2].length).toBe(512);

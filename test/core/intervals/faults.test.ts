@@ -1,7 +1,7 @@
 /** Interval leases when it matters most what was written, and which disk said it. */
 import { describe, expect, it } from 'vitest';
 import { incarnation, IntervalSet, nodeId } from '../../../src/kernel/index.ts';
-import { INTEGER_MAX, type IntervalLeaseConfig } from '../../../src/core/index.ts';
+import { INTEGER_MAX, type IntervalLeaseConfig, type IntervalLeaseCore } from '../../../src/core/index.ts';
 import { IntervalCell, type Flight } from './cell.ts';
 
 const RTT_US = 1000;
@@ -359,7 +359,9 @@ describe('a client that lies', () => {
     const request = { kind: 'lease', incarnation: incarnation(liar.life), counter: 1, closed: 0, space: 's', from: 0, to: 9 } as const;
     for (let i = 0; i < 66_000; i++) cell.flights.push({ ...liar, message: request });
     cell.deliver();
-    const { acceptor } = cell.cores[0]?.snapshot() as unknown as { acceptor: { ledger: { queue: { waiting: readonly unknown[] } } } };
+    const { acceptor } = (cell.cores[0] as IntervalLeaseCore).snapshot() as unknown as {
+      acceptor: { ledger: { queue: { waiting: readonly unknown[] } } };
+    };
     expect(acceptor.ledger.queue.waiting.length).toBe(65_536);
   });
 
