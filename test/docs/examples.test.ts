@@ -34,6 +34,19 @@ describe('the examples of the pages compile and run', { timeout: 120_000 }, () =
     expect(run(stores, 'own-store-test.js')).toMatch(/^(?:#|ℹ) pass [1-9]\d$[^]*^(?:#|ℹ) fail 0$/m);
   });
 
+  it('claims give every integer once', () => {
+    const claims = projectOf('docs/claims.md');
+    expect(run(claims, 'invoices.js')).toBe('invoices 0 to 999 are ours\n500 to 520 are taken; ask from 1000 on\n');
+    expect(run(claims, 'shards.js')).toBe(
+      [
+        'a owns 0 to 4095; b owns 4096 to 8191; c owns 8192 to 12287',
+        "{\n  ok: false,\n  reason: 'overlap',\n  overlap: { from: 4000, to: 4100 },\n  nextFree: 12288\n}",
+        '',
+      ].join('\n'),
+    );
+    expect(run(claims, 'orders.js')).toBe('order 0\norder 1\norder 2\n');
+  });
+
   it('a cell tells what it does in four ways', () => {
     expect(run(projectOf('docs/observability.md'), 'seeing.js')).toBe(
       [

@@ -171,6 +171,26 @@ describe('a crash between two writes', () => {
     expect(cell.cores[2]?.diskPhase).toBe('ready');
   });
 
+  it('brings a withdrawn claim back, and its withdrawal frees nothing that is taken by then', () => {
+    const cell = begun(6);
+    claim(cell, 3, 1, 0, 9);
+    cell.deliver(({ message }) => message.kind === 'ack');
+    cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
+    cell.command(3, { kind: 'call-off', claim: 1 });
+    cell.deliver();
+    claim(cell, 4, 1, 5, 7);
+    cell.deliver(({ from, to }) => from === 2 || to === 2);
+    cell.isHeld = () => false;
+    cell.start(0);
+    claim(cell, 4, 2, 100, 100);
+    cell.deliver(({ from, to }) => from === 3 && to === 0);
+    cell.pass(1000 * RTT_US);
+    expect(cell.last(3, 'cleared')).toMatchObject({ everywhere: true });
+    claim(cell, 5, 1, 6, 6);
+    cell.deliver(({ from, to }) => from === 1 || to === 1);
+    expect(cell.last(5, 'refused')).toMatchObject({ overlap: [6, 6] });
+  });
+
   it('brings a withdrawn claim back, and a second one frees nothing that was folded into it', () => {
     const cell = begun(7, { limits: { open: 2, spaces: 10, entries: 100, claimants: 10 } });
     claim(cell, 3, 1, 0, 9);

@@ -92,3 +92,19 @@ describe('places', () => {
     expect(cell.disks[0]?.size).toBeLessThanOrEqual(5);
   });
 });
+
+describe('a record of which one bit is another', () => {
+  it.each(['head', 'place/1'])('makes its member silent: %s', (key) => {
+    const cell = begun();
+    claim(cell, 3, 1, 1000, 1009);
+    cell.deliver();
+    const bytes = cell.disks[0]?.get(key) as Uint8Array;
+    for (let bit = 0; bit < 8 * bytes.length; bit += 3) {
+      const damaged = bytes.slice();
+      damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      cell.disks[0]?.set(key, damaged);
+      cell.start(0);
+      expect(cell.cores[0]?.diskPhase, `bit ${bit}`).toBe('failed');
+    }
+  });
+});
