@@ -89,6 +89,15 @@ describe('a client', () => {
     ] as const)
       expect(admits(message, true)).toBe(false);
   });
+
+  it('claims and withdraws for itself alone', () => {
+    const member = blank().cores[0] as IntervalLeaseCore;
+    for (const kind of ['lease', 'withdraw'] as const)
+      for (const own of [4, 5]) {
+        const message: IntervalMessage = { kind, incarnation: incarnation(own), counter: 1, space: 's', from: 0, to: 9, closed: 0 };
+        expect(member.admits({ node: nodeId(CLIENT), incarnation: incarnation(4), isAdmin: true }, message)).toBe(own === 4);
+      }
+  });
 });
 
 describe('a member that can be reached again', () => {
