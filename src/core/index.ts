@@ -17,6 +17,7 @@ export * from './leases/contract.ts';
 export * from './leases/limits.ts';
 export * from './leases/timing.ts';
 export * from './leases/toy.ts';
+export * from './leases/views.ts';
 export * from './leases/quorum/index.ts';
 export * from './leases/rounds/index.ts';
 export * from './leases/storage/index.ts';

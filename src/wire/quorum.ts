@@ -26,6 +26,7 @@ import {
   NOTE,
   NOTED,
   OFFER,
+  OTHER_VIEW,
   PAGED,
   PREPARE,
   PROMISED,
@@ -42,6 +43,8 @@ import {
   STATUS_TOLD,
   TELLS_LIVES,
   UNWAIT,
+  VIEW_TOLD,
+  VIEWED,
   WAIT,
   WATCH,
 } from '../core/index.ts';
@@ -75,19 +78,24 @@ const AFTER = 16384;
 /** The mode, where it is not exclusive; what else belongs to it. At the end: versions that know no modes leave it unread. */
 const MODE = 32768;
 
+/** Epoch and id of a view, once there was another than the first. */
+const VIEW = 65536;
+/** Metadata, of one reason only: the view of whoever refuses. */
+const VIEW_META = 131072;
+
 const FIELDS: readonly number[] = fieldTable();
 
 function fieldTable(): number[] {
   const fields: number[] = [];
-  fields[PREPARE] = BALLOT | PRINT | NAME;
+  fields[PREPARE] = BALLOT | PRINT | NAME | VIEW;
   fields[PROMISED] = BALLOT | CLOCK | LIFE | LEASE_TOLD;
-  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META | MODE;
-  fields[ACCEPTED] = BALLOT | CLOCK | LIFE;
-  fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD | MODE;
+  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META | MODE | VIEW;
+  fields[ACCEPTED] = BALLOT | CLOCK | LIFE | VIEW;
+  fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD | MODE | VIEW_META;
   // To an heir: whose proposal it is for.
   fields[RELEASE] = BALLOT | AFTER | LEASE_TOLD | NAME | MODE;
   fields[RELEASED] = BALLOT | CLOCK;
-  fields[QUERY] = PRINT | NAME;
+  fields[QUERY] = PRINT | NAME | VIEW;
   fields[ANSWER] = BALLOT | CLOCK | LIFE | LEASE_TOLD | STEADY | META | MODE;
   fields[WAIT] = BALLOT | NAME | MODE;
   fields[UNWAIT] = NAME;
@@ -95,12 +103,12 @@ function fieldTable(): number[] {
   fields[WATCH] = TERM | PREFIX;
   fields[LEARN] = BALLOT | TOKEN | TERM | NAME | META | MODE;
   fields[LEARNED] = BALLOT | LEASE_TOLD | NAME | META | MODE;
-  fields[LIST] = TOKEN | PAGE | PRINT | PREFIX;
+  fields[LIST] = TOKEN | PAGE | PRINT | PREFIX | VIEW;
   fields[LISTED] = BALLOT | PAGE | SENDING | LEASE_TOLD | LIFE | STEADY | NAME | META | MODE;
   fields[PAGED] = TOKEN | PAGE | SENDING | CLOCK | LIFE | STEADY;
   fields[STATUS] = 0;
   fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
-  fields[BIND] = fields[GO] = META;
+  fields[BIND] = fields[GO] = fields[VIEW_TOLD] = META;
   fields[IN_LINE] = CLOCK;
   fields[NOTE] = LIFE;
   fields[NOTED] = PRINT | LIFE;
@@ -151,6 +159,11 @@ class QuorumCodec implements Codec<QuorumMessage> {
       out.u16(message.freeSlots.length);
       out.raw(message.freeSlots, 0, message.freeSlots.length);
     }
+    if (fields & VIEW && message.flags & VIEWED) {
+      out.u53(message.viewEpoch);
+      out.u53(message.viewId);
+    }
+    if (fields & VIEW_META && message.reason === OTHER_VIEW) writeMeta(message, out);
   }
 
   decode(input: ByteReader): QuorumMessage | null {
@@ -191,6 +204,10 @@ class QuorumCodec implements Codec<QuorumMessage> {
     else if (!readMeta(message, input)) return null;
     if ((fields & MODE) === 0 || (message.flags & MODED) === 0) message.setMode(0);
     else if (!readMode(message, input)) return null;
+    const isViewed = (fields & VIEW) !== 0 && (message.flags & VIEWED) !== 0;
+    message.viewEpoch = isViewed ? input.u53() : 0;
+    message.viewId = isViewed ? input.u53() : 0;
+    if (fields & VIEW_META && message.reason === OTHER_VIEW && !readMeta(message, input)) return null;
     return input.failed || !isBelievable(message, fields) ? null : message;
   }
 }

@@ -22,6 +22,7 @@ import {
   LISTED,
   NOTE,
   NOTED,
+  OTHER_VIEW,
   META_BYTES_MAX,
   OFFER,
   PAGED,
@@ -38,6 +39,7 @@ import {
   STATUS_TOLD,
   TELLS_LIVES,
   UNWAIT,
+  VIEW_TOLD,
   WAIT,
   WATCH,
 } from '../../src/core/index.ts';
@@ -79,6 +81,7 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [READY]: ['page', 'count', 'told', 'clock'],
   [LINE]: ['name'],
   [LINE_TOLD]: ['page', 'count', 'clock', 'meta'],
+  [VIEW_TOLD]: ['meta'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 
@@ -217,6 +220,26 @@ function said(message: QuorumMessage): Record<string, unknown> {
 describe('a message', () => {
   it('of every kind there is has its fields here', () => {
     expect(KINDS).toEqual(KIND_NAMES.map((_, kind) => kind).slice(1));
+  });
+
+  it('of a view says which one, and a refusal brings the whole of it', () => {
+    const message = new QuorumMessage();
+    message.setName(new TextEncoder().encode('r'), 0, 1);
+    for (const kind of [PREPARE, PROPOSE, QUERY, LIST, ACCEPTED]) {
+      message.kind = kind;
+      message.setView({ epoch: 7, id: 1_800_000_000_000_000 });
+      const writer = new ByteWriter(16);
+      quorumCodec().encode(message, writer);
+      expect(decode(writer.bytes.slice(0, writer.length))).toMatchObject({ viewEpoch: 7, viewId: 1_800_000_000_000_000 });
+    }
+    message.kind = REFUSED;
+    message.reason = OTHER_VIEW;
+    message.flags = 0;
+    message.setMeta(Uint8Array.of(1, 2, 3));
+    const writer = new ByteWriter(16);
+    quorumCodec().encode(message, writer);
+    const { meta, metaStart, metaEnd } = decode(writer.bytes.slice(0, writer.length)) as QuorumMessage;
+    expect(meta.slice(metaStart, metaEnd)).toEqual(Uint8Array.of(1, 2, 3));
   });
 
   it('says the same when it has been bytes', () => {

@@ -271,13 +271,9 @@ export class LeaseService implements LeaseSource {
         this.#requests.queued(event.lease);
         return;
       case 'renewed':
-      case 'renewal-failed': {
-        const lease = this.#held.get(event.lease);
-        if (!lease) return;
-        if (event.kind === 'renewed') this.#ground.observer.renewed(lease);
-        else this.#ground.observer.renewalFailed(lease);
+      case 'renewal-failed':
+        this.#renewalEnded(event);
         return;
-      }
       case 'lost': {
         const lease = this.#held.get(event.lease);
         this.#held.delete(event.lease);
@@ -336,8 +332,18 @@ export class LeaseService implements LeaseSource {
       case 'outlived':
       case 'status-told':
       case 'bootstrapped':
+      case 'view':
+      case 'view-adopted':
+      case 'view-vote':
         return;
     }
+  }
+
+  #renewalEnded({ kind, lease: number }: Extract<LeaseEvent, { kind: 'renewed' | 'renewal-failed' }>): void {
+    const lease = this.#held.get(number);
+    if (!lease) return;
+    if (kind === 'renewed') this.#ground.observer.renewed(lease);
+    else this.#ground.observer.renewalFailed(lease);
   }
 
   #granted(event: Extract<LeaseEvent, { kind: 'granted' }>): void {

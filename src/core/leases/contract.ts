@@ -4,6 +4,7 @@
  */
 import type { BallotTime, Incarnation, LeaseMode, MonoUs, WallUs } from '../../kernel/index.ts';
 import type { OwnPace } from '../rate-watch.ts';
+import type { View } from './views.ts';
 
 /** `lease` is a number the caller picks, never twice in one incarnation. */
 export type LeaseCommand =
@@ -73,6 +74,10 @@ export type LeaseCommand =
    * nobody and counts no vote; if that is slow, what it holds is over. Said again as long as it is so.
    */
   | { readonly kind: 'rate'; readonly own: OwnPace; readonly off: readonly number[] }
+  /** Whoever holds the lease of views has made this one: what is asked from here on is asked in it. */
+  | { readonly kind: 'enter-view'; readonly view: View }
+  /** A view that was adopted is where the next start of this member finds it. */
+  | { readonly kind: 'view-stored'; readonly epoch: number; readonly id: number }
   /** `exact`: the watcher wants to hear of this very name only. */
   | { readonly kind: 'watch' | 'unwatch'; readonly prefix: Uint8Array; readonly exact?: boolean };
 
@@ -240,6 +245,19 @@ export type LeaseEvent =
       readonly barred: readonly MemberStanding[];
       readonly absent: readonly number[];
       readonly begun: boolean;
+    }
+  /** This node asks in another view from here on. */
+  | { readonly kind: 'view'; readonly view: View }
+  /** This member is in another view from here on. `isKept`: its own disk keeps it; else its caller stores it, and says so. */
+  | { readonly kind: 'view-adopted'; readonly view: View; readonly isKept: boolean }
+  /** A vote on the lease of views: which view the member has stored, and how high its ballots went. */
+  | {
+      readonly kind: 'view-vote';
+      readonly lease: number;
+      readonly member: number;
+      readonly epoch: number;
+      readonly id: number;
+      readonly highest: BallotTime;
     }
   /** This member still waits for these to note its life. */
   | { readonly kind: 'noting'; readonly missing: readonly number[] }

@@ -9,12 +9,19 @@ export class Electorate {
   readonly #keys: readonly number[];
   readonly #replication: number;
   readonly #all: readonly NodeId[];
+  /** Numbers are places. */
+  readonly #isDense: boolean;
 
-  /** `memberKeys` are stable 32-bit hashes of the members' ids, in the order of their node numbers. */
-  constructor(memberKeys: readonly number[], replication: number) {
+  /** `memberKeys` are stable 32-bit hashes of the members' ids, in the order of their node numbers, which are 0 to n-1 unless told otherwise. */
+  constructor(
+    memberKeys: readonly number[],
+    replication: number,
+    numbers: readonly NodeId[] = memberKeys.map((_, member) => nodeId(member)),
+  ) {
     this.#keys = memberKeys;
     this.#replication = Math.min(replication, memberKeys.length);
-    this.#all = memberKeys.map((_, member) => nodeId(member));
+    this.#all = numbers;
+    this.#isDense = numbers.every((number, at) => number === at);
     this.quorum = quorumOf(this.#replication);
   }
 
@@ -34,7 +41,7 @@ export class Electorate {
   /** The voters of a name, by its hash, in the order of their numbers. */
   votersOf(nameHash: number): readonly NodeId[] {
     if (this.isWhole) return this.#all;
-    const scored = this.#all.map((member) => ({ member, score: mix(nameHash, this.#keys[member] as number) }));
+    const scored = this.#all.map((member, at) => ({ member, score: mix(nameHash, this.#keys[at] as number) }));
     scored.sort((a, b) => b.score - a.score || a.member - b.member);
     return scored
       .slice(0, this.#replication)
@@ -44,12 +51,13 @@ export class Electorate {
 
   /** Whether fewer than `replication` members come before this one: counted, because every vote on a renewal asks. */
   isVoter(member: NodeId, nameHash: number): boolean {
-    if (this.isWhole || member >= this.#keys.length) return member < this.#keys.length;
-    const score = mix(nameHash, this.#keys[member] as number);
+    const at = this.#isDense ? (member < this.#keys.length ? member : -1) : this.#all.indexOf(member);
+    if (this.isWhole || at < 0) return at >= 0;
+    const score = mix(nameHash, this.#keys[at] as number);
     let before = 0;
     for (let other = 0; other < this.#keys.length; other++) {
       const theirs = mix(nameHash, this.#keys[other] as number);
-      if (theirs > score || (theirs === score && other < member)) before++;
+      if (theirs > score || (theirs === score && other < at)) before++;
     }
     return before < this.#replication;
   }

@@ -43,3 +43,31 @@ export function findingOf<Vote>(told: readonly VoterAnswer<Vote>[], { voters, qu
   }
   return { votes: likeliest, certain: likeliest.length === 0 && steady.length >= blocking && told.length >= quorum };
 }
+
+/** The voters of a name, on one side of a view. */
+interface Bench<Voter> {
+  readonly voters: readonly Voter[];
+  readonly quorum: number;
+}
+
+/** Where a holder needs quorums of two sides, it is certain if both find it; and so is that there is none. */
+export function findingOfSides<Voter, Vote>(
+  sides: readonly Bench<Voter>[],
+  answerOf: (voter: Voter) => VoterAnswer<Vote> | undefined,
+  isSame: (a: Vote, b: Vote) => boolean,
+): HolderFinding<Vote> {
+  const found = sides.map(({ voters, quorum }) =>
+    findingOf(
+      voters.flatMap((voter) => answerOf(voter) ?? []),
+      { voters: voters.length, quorum, isSame },
+    ),
+  );
+  const [first, ...others] = found as [HolderFinding<Vote>, ...HolderFinding<Vote>[]];
+  const agrees = ({ certain, votes }: HolderFinding<Vote>): boolean => {
+    const [mine, theirs] = [first.votes[0], votes[0]];
+    return certain && (mine === undefined || theirs === undefined ? mine === theirs : isSame(mine, theirs));
+  };
+  if (others.every(agrees)) return first;
+  const likeliest = found.find(({ votes }) => votes.length > 0) ?? first;
+  return { votes: likeliest.votes, certain: false };
+}

@@ -27,12 +27,17 @@ export type SuccessionMode = 'majority' | 'strict';
 
 export interface SuccessionConfig {
   readonly mode: SuccessionMode;
-  readonly members: number;
-  /** Of the voters of a name. */
-  readonly quorum: number;
+  /** One side; two while the members of a cell change. */
+  readonly sides: readonly SuccessionSide[];
   /** A NOTE that is not answered is sent again after this, and then after twice as long, and so on. */
   readonly resendUs: SpanUs;
   readonly resendUsMax: SpanUs;
+}
+
+/** The members that must note a life, and how many are a quorum of the voters of a name. */
+export interface SuccessionSide {
+  readonly members: readonly number[];
+  readonly quorum: number;
 }
 
 /** The part of a step that a succession needs. */
@@ -51,7 +56,9 @@ export class Succession {
   readonly #self: NodeId;
   readonly #who: Incarnation;
   readonly #roster: Roster;
-  readonly #needed: number;
+  readonly #isStrict: boolean;
+  #sides: readonly SuccessionSide[];
+  #others: readonly number[] = [];
   #life = 0;
   readonly #noted = new VoterSet();
   #raises = 0;
@@ -60,13 +67,42 @@ export class Succession {
   #patientUntil: MonoUs = NEVER;
 
   constructor(config: SuccessionConfig, { self, incarnation, diskKept }: Boot, roster: Roster) {
-    const { mode, members, quorum } = config;
     this.#config = config;
     this.#self = self;
     this.#who = incarnation;
     this.#roster = roster;
     // Whoever has its predecessor's directory, and its lock, knows that the predecessor is gone.
-    this.#needed = mode === 'strict' && !diskKept ? Math.min(members - 1, members + 1 - quorum) : quorumOf(members) - 1;
+    this.#isStrict = config.mode === 'strict' && !diskKept;
+    this.#sides = config.sides;
+    this.#others = this.#othersOf(config.sides);
+  }
+
+  #othersOf(sides: readonly SuccessionSide[]): number[] {
+    const all = new Set(sides.flatMap(({ members }) => members));
+    return [...all].filter((member) => member !== this.#self).sort((a, b) => a - b);
+  }
+
+  /** Others are members from here on: those that are new are asked, too. */
+  setSides(sides: readonly SuccessionSide[], { monoUs: now }: Instant): void {
+    this.restoreSides(sides);
+    if (this.#life === 0 || this.missing.length === 0) return;
+    this.#resendAt = now;
+    this.#gapUs = this.#config.resendUs;
+  }
+
+  restoreSides(sides: readonly SuccessionSide[]): void {
+    this.#sides = sides;
+    this.#others = this.#othersOf(sides);
+  }
+
+  /** Whether so many have noted it as must. */
+  get hasEnough(): boolean {
+    return this.#sides.every(({ members, quorum }) => {
+      const noted = members.filter((member) => member !== this.#self && this.#noted.has(member)).length;
+      const own = members.includes(this.#self) ? 1 : 0;
+      const size = members.length;
+      return noted >= (this.#isStrict ? Math.min(size - own, size + 1 - quorum) : quorumOf(size) - own);
+    });
   }
 
   /** The number of this life; 0 before it began. */
@@ -80,9 +116,7 @@ export class Succession {
 
   /** The members that have not noted it. */
   get missing(): number[] {
-    return Array.from({ length: this.#config.members }, (_, member) => member).filter(
-      (member) => member !== this.#self && !this.#noted.has(member),
-    );
+    return this.#others.filter((member) => !this.#noted.has(member));
   }
 
   /** `kept` is the number of its last life that a kept disk knows. */
@@ -93,14 +127,14 @@ export class Succession {
 
   /** Whether enough have noted it. Without a silence it waits a moment for the others: during one they have time to answer. */
   isEnough(isSilent: boolean, { monoUs: now }: Instant): boolean {
-    if (this.#noted.size < this.#needed) return false;
-    return isSilent || this.#patientUntil === NEVER || now >= this.#patientUntil || this.#noted.size === this.#config.members - 1;
+    if (!this.hasEnough) return false;
+    return isSilent || this.#patientUntil === NEVER || now >= this.#patientUntil || this.missing.length === 0;
   }
 
   /** True if this member had not noted this life before. */
   notedBy(member: NodeId): boolean {
     if (!this.#noted.add(member)) return false;
-    if (this.#noted.size === this.#config.members - 1) {
+    if (this.missing.length === 0) {
       this.#resendAt = NEVER;
       this.#patientUntil = NEVER;
     }
@@ -132,7 +166,9 @@ export class Succession {
   wake({ monoUs: now }: Instant, ask: (member: NodeId) => void): void {
     if (now >= this.#patientUntil) this.#patientUntil = NEVER;
     if (now < this.#resendAt) return;
-    for (const member of this.missing) ask(member as NodeId);
+    const { missing } = this;
+    if (missing.length === 0) return this.end();
+    for (const member of missing) ask(member as NodeId);
     this.#resendAt = monoAfter(now, spanUs(this.#gapUs));
     this.#gapUs = Math.min(this.#gapUs * 2, this.#config.resendUsMax);
   }
@@ -142,7 +178,7 @@ export class Succession {
     this.#roster.note(this.#self, life, this.#who);
     this.#noted.clear();
     this.#gapUs = this.#config.resendUs;
-    this.#resendAt = this.#config.members > 1 ? now : NEVER;
+    this.#resendAt = this.#others.length > 0 ? now : NEVER;
     this.#patientUntil = monoAfter(now, spanUs(this.#config.resendUs * PATIENT_RESENDS));
   }
 

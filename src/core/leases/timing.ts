@@ -159,6 +159,14 @@ export function retime(setUp: Timing, rttUs: number): Timing {
   return knownUs === setUp.rttUs ? setUp : { ...deriveTiming({ maxTermUs, rateErrorPpm, rttUs: knownUs }), aheadUsMax: setUp.aheadUsMax };
 }
 
+/** The same cell in a view with other terms. Round trips that are too long for these are taken for as long as fits. */
+export function timingFor(setUp: Timing, maxTermUs: number, rateErrorPpm: number): Timing {
+  if (maxTermUs === setUp.maxTermUs && rateErrorPpm === setUp.rateErrorPpm) return setUp;
+  const roomUs = maxTermUs * (1 - RENEW_AT - ABORT_MARGIN);
+  const longestUs = Math.max(1, Math.floor(roomUs / (RENEWALS_THAT_FIT * (ATTEMPT_TRIPS + 1))));
+  return { ...deriveTiming({ maxTermUs, rateErrorPpm, rttUs: Math.min(setUp.rttUs, longestUs) }), aheadUsMax: setUp.aheadUsMax };
+}
+
 function bad(message: string, { maxTermUs, rateErrorPpm, rttUs }: TimingInput): TenureError {
   return new TenureError('TENURE_BAD_TIMING', message, { maxTermUs, rateErrorPpm, rttUs });
 }

@@ -4,6 +4,7 @@ import { broadcastKit } from './atomic-broadcast/index.ts';
 import { consensusKits } from './consensus/index.ts';
 import { intervalKit } from './interval-lease/index.ts';
 import { modesKit } from './quorum-modes/index.ts';
+import { viewsKit } from './quorum-views/index.ts';
 import { quorumKit } from './quorum/index.ts';
 import { replicatedKits } from './replicated/index.ts';
 import { registerKit } from './register/index.ts';
@@ -15,6 +16,7 @@ import { toyKit } from './toy/index.ts';
 export const kits: readonly Kit[] = [
   quorumKit,
   modesKit,
+  viewsKit,
   ...roundKits,
   registerKit,
   roundsRegisterKit,

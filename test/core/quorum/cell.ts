@@ -4,18 +4,23 @@
  */
 import { encodeName, hashName, incarnation, monoUs, nodeId, Random, wallUs } from '../../../src/kernel/index.ts';
 import {
+  ALL_RULES,
   deriveTiming,
+  encodeView,
   KIND_NAMES,
   QuorumCore,
+  QuorumMessage,
+  VIEW_TOLD,
   type Keeps,
   type MemberLimits,
   type QuorumCommand,
   type QuorumConfig,
   type QuorumEvent,
-  type QuorumMessage,
+  type QuorumRules,
   type QuorumStep,
   type SuccessionMode,
   type Timing,
+  type View,
 } from '../../../src/core/index.ts';
 import { ByteReader, ByteWriter, quorumCodec } from '../../../src/wire/index.ts';
 import { diskCompletion, NO_STORAGE } from '../../support/storage.ts';
@@ -45,6 +50,9 @@ export interface CellOptions {
   readonly limits?: MemberLimits;
   readonly keeps?: Keeps;
   readonly succession?: SuccessionMode;
+  /** So many numbers that members may have, of which the first are members. */
+  readonly numbers?: number;
+  readonly rules?: QuorumRules;
 }
 
 type Pick = (packet: Packet) => boolean;
@@ -75,6 +83,8 @@ export class Node {
   accesses: { readonly op: number; readonly key: string; readonly value: Uint8Array | null }[] = [];
   /** What is read and written is not answered, and what is written is lost with the process. */
   diskHangs = false;
+  /** The view that its next start is told of. */
+  view: View | undefined;
   #nextLease = 1;
 
   constructor(id: number, cell: Cell, restarted: boolean) {
@@ -106,7 +116,7 @@ export class Node {
   #boot(restarted: boolean): QuorumCore {
     const diskKept = restarted && this.cell.config.keeps !== undefined;
     const boot = { self: nodeId(this.id), incarnation: incarnation(this.incarnation), restarted, diskKept };
-    return new QuorumCore(this.cell.config, boot);
+    return new QuorumCore({ ...this.cell.config, view: this.view }, boot, this.cell.rules);
   }
 
   /** The same core, written down and read again: nothing of it may be missed. */
@@ -222,15 +232,29 @@ export class Cell {
   nowUs = 1_000_000;
   nextIncarnation = 1001;
   readonly random: Random;
+  readonly rules: QuorumRules;
   readonly #codec = quorumCodec();
   readonly #writer = new ByteWriter();
   readonly #reader = new ByteReader();
 
   constructor(options: CellOptions = {}) {
-    const { members = 3, clients = 0, replication, timing = TIMING, restarted = false, seed = 1, limits, keeps, succession } = options;
+    const {
+      members = 3,
+      clients = 0,
+      replication,
+      timing = TIMING,
+      restarted = false,
+      seed = 1,
+      limits,
+      keeps,
+      succession,
+      numbers = members,
+      rules = ALL_RULES,
+    } = options;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(name(`m${member}`), 0, 2));
     this.config = {
       memberKeys,
+      memberNumbers: numbers,
       timing,
       limits,
       floorBuckets: 16,
@@ -240,8 +264,9 @@ export class Cell {
       ...(succession === undefined ? {} : { succession }),
     };
     this.random = new Random(seed);
-    for (let id = 0; id < members + clients; id++) {
-      const node = new Node(id, this, restarted && id < members);
+    this.rules = rules;
+    for (let id = 0; id < numbers + clients; id++) {
+      const node = new Node(id, this, restarted && id < numbers);
       node.wallOffsetUs = WALL_US;
       this.nodes.push(node);
     }
@@ -290,6 +315,23 @@ export class Cell {
     const message = this.#codec.decode(this.#reader);
     if (message) node.core.receive(nodeId(from), message, this.step(node));
     node.answerDisk();
+  }
+
+  /** Whether the one it is for would look at it, if its sender were so trusted. */
+  admits({ from, to, bytes }: Packet, isAdmin: boolean): boolean {
+    this.#reader.reset(bytes, 0, bytes.length);
+    const message = this.#codec.decode(this.#reader);
+    const sender = { node: nodeId(from), incarnation: incarnation(this.node(from).incarnation), isAdmin };
+    return message !== null && this.node(to).core.admits(sender, message);
+  }
+
+  /** One member tells another of a view. */
+  tell(from: number, to: number, view: View): void {
+    const message = new QuorumMessage();
+    message.kind = VIEW_TOLD;
+    message.setMeta(encodeView(view) ?? undefined);
+    this.node(to).core.receive(nodeId(from), message, this.step(this.node(to)));
+    this.node(to).answerDisk();
   }
 
   /** Delivers the flying packets that match, oldest first, but not what is sent meanwhile. */

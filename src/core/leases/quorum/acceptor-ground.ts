@@ -3,7 +3,8 @@ import type { BallotTime, MonoUs } from '../../../kernel/index.ts';
 import type { Boot, Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Succession } from '../succession.ts';
-import type { QuorumConfig } from './config.ts';
+import type { View } from '../views.ts';
+import type { QuorumConfig, QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
 import type { Watchers } from './watchers.ts';
@@ -24,6 +25,7 @@ export interface AcceptorSnapshot {
   readonly sending: number;
   readonly moded: Snapshot;
   readonly handOvers: Snapshot;
+  readonly views: Snapshot;
 }
 
 /** What an acceptor is built on. */
@@ -35,4 +37,6 @@ export interface AcceptorGround {
   readonly sign: (vote: QuorumMessage, print: number) => void;
   readonly succession: Succession | null;
   readonly rules: QuorumRules;
+  /** This member is in another view: the rest of the node follows. */
+  readonly followed: (view: View, step: QuorumStep) => void;
 }

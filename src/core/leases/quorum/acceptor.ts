@@ -29,6 +29,7 @@ import {
   RELEASED,
   RENEWS,
   TOO_LONG,
+  VIEWED,
   WANTED,
   WATCHED,
   type QuorumMessage,
@@ -37,7 +38,10 @@ import { Pages } from './pages.ts';
 import { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
+import { AcceptorView, type ViewVote } from './acceptor-view.ts';
+import { VotingGate } from './voting-gate.ts';
 import { VotingState } from './voting-state.ts';
+import { isViewName, VIEW_NAME } from '../views.ts';
 import { Sweep } from './sweep.ts';
 import { VoteReports } from './vote-reports.ts';
 import { stretch, type Timing } from '../timing.ts';
@@ -49,9 +53,10 @@ import type { Watchers } from './watchers.ts';
 
 export class Acceptor {
   readonly voting: VotingState;
+  readonly views: AcceptorView;
   readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
-  readonly #timing: Timing;
+  readonly #gate: VotingGate;
   readonly #names: NameTable;
   readonly #votes: Votes;
   readonly #leases: LeaseTable;
@@ -70,20 +75,21 @@ export class Acceptor {
   readonly #horizon: Horizon;
   #given = 0;
 
-  constructor({ config, boot, names, watchers, sign, succession, rules }: AcceptorGround) {
+  constructor({ config, boot, names, watchers, sign, succession, rules, followed }: AcceptorGround) {
     const view: LedgerView = {
       voteOf: (number) => this.#kept.voteOf(number),
       restoreVote: (vote, step) => this.#restoreVote(vote, step),
       restoreFloor: (floor, step) => this.#kept.restoreFloor(floor, step),
       sendVote: (answer, step) => this.#answers.sendVote(answer, step),
+      restoreView: (kept, step) => this.views.restoreView(kept, step),
+      viewKept: () => this.views.viewKept(),
     };
     this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(view, config, boot.incarnation, rules);
     this.voting = new VotingState(
       { boot, timing: config.timing, rules, ledger: this.#ledger, succession },
-      (step) => boot.restarted && this.#setFloors(step),
+      (step) => boot.restarted && this.#kept.setFloors(step),
     );
     this.#rules = rules;
-    this.#timing = config.timing;
     this.#names = names;
     this.#votes = new Votes(names, rules, config.limits?.leases);
     this.#leases = this.#votes.leases;
@@ -128,21 +134,23 @@ export class Acceptor {
       side: this.#moded.side,
       isLive,
     });
-    this.#answers = new Answers({ rules, horizon: this.#horizon, voting: this.voting, telling: this.#telling, moded: this.#moded, sign });
-    this.#handOvers = new HandOvers({
-      names,
-      timing: config.timing,
-      rules,
-      waiting: this.#waiting,
-      moded: this.#moded,
-      answers: this.#answers,
-      decide: (from, proposal, isHeir, step) => this.#decide(from, proposal, isHeir, step),
-    });
+    const state = { ledger: this.#ledger, voting: this.voting, floors: this.#floors, horizon: this.#horizon };
+    const viewVote = (message: QuorumMessage | null, step: QuorumStep): ViewVote => this.#viewVote(message, step);
+    const hooks = { viewVote, dropVotes: (step: QuorumStep): void => this.#dropVotes(step), adopted: followed };
+    this.views = new AcceptorView({ config, boot, rules, succession, ...state, ...hooks });
+    const { voting, views } = this;
+    this.#answers = new Answers({ rules, horizon: this.#horizon, voting, views, telling: this.#telling, moded: this.#moded, sign });
+    this.#gate = new VotingGate({ horizon: this.#horizon, voting, views, answers: this.#answers, rules });
+    const hall = { names, timing: config.timing, rules, waiting: this.#waiting, moded: this.#moded, answers: this.#answers };
+    this.#handOvers = new HandOvers({ ...hall, decide: (from, proposal, isHeir, step) => this.#decide(from, proposal, isHeir, step) });
     this.#pages = new Pages({ names, rows: this.#telling, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, this.voting.wakeAt, this.#handOvers.wakeAt));
+    const { voting, views } = this;
+    return monoUs(
+      Math.min(this.#promises.wakeAt, this.#waiting.wakeAt, this.#sweep.at, voting.wakeAt, views.wakeAt, this.#handOvers.wakeAt),
+    );
   }
 
   get highestBallot(): BallotTime {
@@ -157,7 +165,7 @@ export class Acceptor {
   // ── Votes ──────────────────────────────────────────────────────────────────────────────────────────
 
   prepare(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
+    if (this.#gate.refuses(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const isOthers = (this.isLive(id, step) && !this.#isSameLease(id, message)) || this.#moded.isHeldByOthers(id, message, step);
@@ -177,14 +185,14 @@ export class Acceptor {
   }
 
   propose(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (this.#refuseAhead(from, message, step) || this.#refuseInSilence(from, message, step)) return;
+    if (this.#gate.refuses(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
     const isLive = this.isLive(id, step);
     const isSame = isLive && this.#isSameLease(id, message);
     if (this.#ledger?.isFull) return;
-    if (message.termUs > this.#timing.maxTermUs) {
+    if (message.termUs > this.views.termUsMax) {
       this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#hasRoom(id, message)) {
       this.#answers.refuse(from, NO_ROOM, id, hash, message, step);
@@ -244,12 +252,12 @@ export class Acceptor {
   }
 
   query(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (this.voting.isSilent(from, step)) return;
+    if (this.#gate.refusesView(from, message, step) || this.voting.isSilent(from, step)) return;
     this.#answers.tell(from, message, step);
   }
 
   list(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    if (!this.voting.isSilent(from, step)) this.#pages.send(from, message, step);
+    if (!this.#gate.refusesView(from, message, step) && !this.voting.isSilent(from, step)) this.#pages.send(from, message, step);
   }
 
   // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
@@ -278,7 +286,7 @@ export class Acceptor {
   /** A proposal that was parked. The heir's is voted for as it is: the holder's own ballots are below it, and what raised floors since are refusals. */
   #decide(from: NodeId, proposal: QuorumMessage, isHeir: boolean, step: QuorumStep): void {
     if (!isHeir) this.propose(from, proposal, step);
-    else if (!this.voting.isSilent(from, step) && this.#ledger?.isFull !== true)
+    else if (!this.#gate.refusesView(from, proposal, step) && !this.voting.isSilent(from, step) && this.#ledger?.isFull !== true)
       this.#moded.admit(from, proposal, this.#names.hash(proposal.name, proposal.nameStart, proposal.nameEnd), step);
   }
 
@@ -292,6 +300,7 @@ export class Acceptor {
 
   wake(step: QuorumStep): void {
     this.voting.wake(step);
+    this.views.wake(step);
     this.#promises.wake(step);
     this.#waiting.wake(step);
     this.#handOvers.wake(step);
@@ -372,7 +381,7 @@ export class Acceptor {
   }
 
   #spanOf(termUs: number): number {
-    return this.#rules.stretchTerm ? stretch(termUs, this.#timing.rateErrorPpm) : termUs;
+    return this.#rules.stretchTerm ? stretch(termUs, this.views.rateErrorPpm) : termUs;
   }
 
   /** Judged on this acceptor's own monotonic clock: a step of the wall clock must not free a live vote (rule 12). */
@@ -389,6 +398,16 @@ export class Acceptor {
   /** Whether ballot and token of a request are near enough to be believed. */
   believes({ ballot, token }: QuorumMessage, step: QuorumStep): boolean {
     return !this.#horizon.isBeyond(Math.max(ballot, token), step);
+  }
+
+  #viewVote(message: QuorumMessage | null, step: QuorumStep): ViewVote {
+    const id = this.#names.find(VIEW_NAME, 0, VIEW_NAME.length);
+    if (!this.isLive(id, step)) return 'none';
+    return message !== null && this.#isSameLease(id, message) ? 'own' : 'others';
+  }
+
+  #dropVotes(step: QuorumStep): void {
+    for (let id = 0; id < this.#names.idLimit; id++) if (this.#leases.has(id)) this.#remove(id, step);
   }
 
   /** Another lease of the same incarnation is another owner's (rule 3). */
@@ -430,11 +449,12 @@ export class Acceptor {
       sending: this.#pages.sending,
       moded: this.#moded.snapshot(),
       handOvers: this.#handOvers.snapshot(),
+      views: this.views.snapshot(),
     };
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending, moded, handOvers } =
+    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending, moded, handOvers, views } =
       snapshot as unknown as AcceptorSnapshot;
     this.#votes.restore(rows);
     this.#moded.restoreSnapshot(moded);
@@ -450,6 +470,7 @@ export class Acceptor {
     this.#given = votes;
     this.#changes.restore(changes);
     this.#pages.sending = sending;
+    this.views.restore(views);
   }
 
   // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────
@@ -462,34 +483,11 @@ export class Acceptor {
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * A restarted acceptor has forgotten how high it went. By the end of its silence its wall clock has
-   * passed every ballot of before, unless it lags by more than the silence (rule 18).
-   */
-  #setFloors(step: QuorumStep): void {
-    if (!this.#rules.tokenAboveFloor) return;
-    // Whoever is refused for being below must be told what to go above.
-    this.#horizon.observe(this.#horizon.own(step), step);
-    this.#floors.raiseAll(this.#horizon.highest);
-  }
-
-  /** Beyond belief: nothing of it is kept, and the asker is told what this acceptor takes the time to be. */
-  #refuseAhead(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
-    if (this.#horizon.hears(message.ballot, message.token, step)) return false;
-    this.#answers.refuseAhead(from, message, step);
-    return true;
-  }
-
-  #refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
-    if (!this.voting.isSilent(from, step)) return false;
-    this.#answers.refuseInSilence(from, message, step);
-    return true;
-  }
-
   #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep, spanUsMin = 0): void {
     invariant(this.voting.isOpen || !this.#rules.silenceCoversOwnVote, 'a member voted in its silence');
     const isWanted = (message.flags & RENEWS) !== 0 && this.#waiting.isWanted(this.#moded.side.nameOf(id));
-    const flags = (this.#watchers.isWatched(message) ? WATCHED : 0) | (isWanted ? WANTED : 0);
+    const isView = this.views.view.epoch > 0 && isViewName(message);
+    const flags = (this.#watchers.isWatched(message) ? WATCHED : 0) | (isWanted ? WANTED : 0) | (isView ? VIEWED : 0);
     this.#given++;
     if (!this.#handOvers.isIdle) this.#handOvers.voted(this.#moded.side.nameOf(id), message, step);
     const isKept = this.#ledger?.keep(id, Math.max(this.#spanOf(message.termUs), spanUsMin), change, from, message, flags, step) ?? true;

@@ -5,8 +5,9 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
-import { isForMembers, isRequest, NOTE, type QuorumMessage } from './messages.ts';
+import { isForMembers, isRequest, NOTE, PROPOSE, VIEW_TOLD, type QuorumMessage } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
+import { isViewName } from '../views.ts';
 
 export class Admission {
   readonly #members: number;
@@ -22,7 +23,9 @@ export class Admission {
     if (!isRequest(message)) return isMember || !this.#rules.answersFromAsked;
     if (this.#rules.asksInOwnName && message.owner !== this.#nameOf(sender)) return false;
     // A life that was noted cannot be taken back: only the member itself has a say in it.
-    if (message.kind === NOTE) return isMember;
+    if (message.kind === NOTE || message.kind === VIEW_TOLD) return isMember;
+    // Whoever makes views is trusted with the cell.
+    if (message.kind === PROPOSE && !isMember && !sender.isAdmin && isViewName(message)) return false;
     return isMember || sender.isAdmin || !isForMembers(message);
   }
 

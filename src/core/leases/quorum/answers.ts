@@ -3,7 +3,22 @@ import type { BallotTime, NodeId } from '../../../kernel/index.ts';
 import type { AcceptorGround } from './acceptor-ground.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldAnswer } from './ledger.ts';
-import { ACCEPTED, AHEAD, FOR_PREPARE, LOW, PREPARE, PROMISED, QuorumMessage, REFUSED, RELEASED, SILENT, TOO_LONG } from './messages.ts';
+import type { AcceptorView } from './acceptor-view.ts';
+import {
+  ACCEPTED,
+  AHEAD,
+  FOR_PREPARE,
+  LOW,
+  OTHER_VIEW,
+  PREPARE,
+  PROMISED,
+  QuorumMessage,
+  REFUSED,
+  RELEASED,
+  SILENT,
+  TOO_LONG,
+  VIEWED,
+} from './messages.ts';
 import type { ModedVotes } from './moded-votes.ts';
 import type { QuorumRules } from './rules.ts';
 import type { VoteReports } from './vote-reports.ts';
@@ -16,6 +31,7 @@ interface AnswerGround {
   readonly voting: VotingState;
   readonly telling: VoteReports;
   readonly moded: ModedVotes;
+  readonly views: AcceptorView;
   readonly sign: AcceptorGround['sign'];
 }
 
@@ -37,7 +53,7 @@ export class Answers {
 
   /** A vote that its disk has now. */
   sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
-    const { rules, horizon, sign } = this.#ground;
+    const { rules, horizon, views, sign } = this.#ground;
     if (!rules.replyAfterWrite) return;
     const reply = this.#reply;
     reply.kind = ACCEPTED;
@@ -46,6 +62,7 @@ export class Answers {
     reply.lease = lease;
     reply.ballot = ballot;
     reply.clock = horizon.told(step);
+    if ((flags & VIEWED) !== 0) views.fillStored(reply);
     sign(reply, print);
     step.send(to, reply);
   }
@@ -60,6 +77,14 @@ export class Answers {
     this.#reply.reason = AHEAD;
     this.#reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
     this.send(from, REFUSED, message, step, this.#ground.horizon.own(step));
+  }
+
+  /** It is in another view, which comes with the refusal. */
+  refuseView(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    this.#reply.reason = OTHER_VIEW;
+    this.#reply.flags = message.kind === PREPARE ? FOR_PREPARE : 0;
+    this.#reply.setMeta(this.#ground.views.bytes);
+    this.send(from, REFUSED, message, step);
   }
 
   refuseInSilence(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -89,6 +114,7 @@ export class Answers {
     reply.lease = message.lease;
     reply.ballot = message.ballot;
     reply.clock = clock;
+    if (kind === ACCEPTED && (reply.flags & VIEWED) !== 0) this.#ground.views.fillStored(reply);
     if (kind === ACCEPTED || kind === PROMISED) this.#ground.sign(reply, message.print);
     step.send(from, reply);
   }

@@ -5,7 +5,7 @@
  */
 import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { findingOf, type HolderFinding, type VoterAnswer } from '../findings.ts';
+import { findingOfSides, type HolderFinding, type VoterAnswer } from '../findings.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
 import { holderOf, isSameVote, newestOf, remainingOfVotes, voteIn, wasSo, type QuestionStart, type ToldVote } from './told-votes.ts';
@@ -16,7 +16,7 @@ import { textOf } from '../snapshots.ts';
 
 interface Question {
   readonly name: Uint8Array;
-  readonly voters: readonly NodeId[];
+  voters: readonly NodeId[];
   readonly told: Map<NodeId, VoterAnswer<ToldVote>>;
   readonly since: QuestionStart;
   readonly until: MonoUs;
@@ -52,8 +52,21 @@ export class Asker {
     const until = monoAfter(mono, this.#out.timing.attemptUs);
     this.#questions.set(number, { name, voters, told: new Map(), since: { monoUs: mono, wallUs }, until });
     this.#due.push(until, number);
-    this.#out.compose(QUERY, number, name);
+    this.#send(number, name, voters, step);
+  }
+
+  #send(number: number, name: Uint8Array, voters: readonly NodeId[], step: QuorumStep): void {
+    this.#out.inView(this.#out.compose(QUERY, number, name));
     this.#out.sendTo(voters, step);
+  }
+
+  /** Others vote on what is asked about: they are asked instead, and what was told so far is no word about now. */
+  viewChanged(step: QuorumStep): void {
+    for (const [number, question] of this.#questions) {
+      question.voters = this.#out.votersOf(question.name);
+      question.told.clear();
+      this.#send(number, question.name, question.voters, step);
+    }
   }
 
   answered(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -88,9 +101,9 @@ export class Asker {
     return { isSteady, vote: (message.flags & HAS_LEASE) === 0 ? null : voteIn(message, timing.rateErrorPpm, step) };
   }
 
-  #find({ voters, told }: Question): HolderFinding<ToldVote> {
+  #find({ name, told }: Question): HolderFinding<ToldVote> {
     const { electorate, rules } = this.#out;
-    return findingOf([...told.values()], { voters: voters.length, quorum: electorate.quorum, isSame: isSameVote(rules) });
+    return findingOfSides(electorate.sidesOf(this.#out.placementOf(name)), (voter) => told.get(voter), isSameVote(rules));
   }
 
   #conclude(number: number, { name }: Question, { votes, certain }: HolderFinding<ToldVote>, step: QuorumStep): void {

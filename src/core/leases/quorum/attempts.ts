@@ -20,10 +20,15 @@ export function reasonOf({ reason, clock }: QuorumMessage, pursuit: Pursuit, out
 }
 
 /** What every grant has, whatever led to it. */
-export function checkWin({ phase, ballot, accepted, termUs }: Pursuit, deadlineMono: MonoUs, out: QuorumOutbox, step: QuorumStep): void {
+export function checkWin(
+  { phase, ballot, accepted, termUs, placement }: Pursuit,
+  deadlineMono: MonoUs,
+  out: QuorumOutbox,
+  step: QuorumStep,
+): void {
   const { rules, electorate } = out;
   invariant(phase === 'proposing' && ballot !== NO_BALLOT, 'an attempt won that is void');
-  invariant(accepted.size >= electorate.quorum || !rules.distinctVoters, 'a lease was granted without a quorum of voters');
+  invariant(electorate.isQuorum(accepted, placement) || !rules.distinctVoters, 'a lease was granted without a quorum of voters');
   invariant(deadlineMono <= step.monoUs + termUs, 'a lease was granted for longer than its term');
 }
 

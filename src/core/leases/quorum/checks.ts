@@ -9,7 +9,7 @@ import type { QuorumRules } from './rules.ts';
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 
 export class Checks {
-  readonly #maxTermUs: number;
+  #maxTermUs: number;
   readonly #metaBytesMax: number;
   readonly #rules: QuorumRules;
 
@@ -17,6 +17,11 @@ export class Checks {
     this.#maxTermUs = timing.maxTermUs;
     this.#metaBytesMax = Math.min(metaBytesMax, META_BYTES_MAX);
     this.#rules = rules;
+  }
+
+  /** The longest term of the view. What was allowed before stays so: it is asked for as short as the view has it. */
+  allow(maxTermUs: number): void {
+    this.#maxTermUs = Math.max(this.#maxTermUs, maxTermUs);
   }
 
   acquire(command: Acquire): void {

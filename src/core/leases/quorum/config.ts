@@ -6,10 +6,17 @@ import type { MemberLimits } from '../limits.ts';
 import type { SuccessionMode } from '../succession.ts';
 import type { QuorumMessage } from './messages.ts';
 import type { Timing } from '../timing.ts';
+import type { View } from '../views.ts';
 
 export interface QuorumConfig {
   /** Stable 32-bit hashes of the members' ids, in the order of their node numbers. */
   readonly memberKeys: readonly number[];
+  /** The view that whoever starts this node knows of; the first one, of all these members, unless told otherwise. */
+  readonly view?: View | undefined;
+  /** Members have numbers below this, whichever there are; those of `memberKeys` unless told otherwise. */
+  readonly memberNumbers?: number | undefined;
+  /** Where a view is stored that a member adopts: on its own disk if it has one, unless told otherwise; or by its caller. */
+  readonly viewsKeptBy?: 'disk' | 'caller' | undefined;
   /** How many members vote on a resource; all of them unless told otherwise. */
   readonly replication?: number;
   readonly timing: Timing;

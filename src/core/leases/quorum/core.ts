@@ -10,7 +10,7 @@ import { RateTrust } from '../rate-trust.ts';
 import { Acceptor } from './acceptor.ts';
 import { Census, type LivesView } from '../census.ts';
 import { Roster } from '../roster.ts';
-import { Succession } from '../succession.ts';
+import type { Succession } from '../succession.ts';
 import { Admission } from './admission.ts';
 import { Asker } from './asker.ts';
 import { Checks } from './checks.ts';
@@ -57,14 +57,21 @@ import {
   STATUS_TOLD,
   NOTE,
   NOTED,
+  OTHER_VIEW,
+  isCounted,
   QuorumMessage,
+  VIEW_TOLD,
+  VIEWED,
 } from './messages.ts';
+import type { CoreSnapshot } from './core-snapshot.ts';
 import { QuorumOutbox } from './outbox.ts';
 import { Proposer } from './proposer.ts';
 import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
 import { retime } from '../timing.ts';
-import { Electorate } from '../electorate.ts';
+import type { View } from '../views.ts';
+import { firstView, successionOf } from './acceptor-view.ts';
+import { ViewFollower } from './view-follower.ts';
 import { Watchers } from './watchers.ts';
 
 export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent> {
@@ -85,25 +92,28 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   readonly #succession: Succession | null;
   readonly #life: Incarnation;
   readonly #checks: Checks;
+  readonly #views: ViewFollower;
 
   constructor(given: QuorumConfig, boot: Boot, rules: QuorumRules = ALL_RULES) {
     const config = rules.believesNearOnly ? given : { ...given, timing: { ...given.timing, aheadUsMax: spanUs(Infinity) } };
     const names = new NameTable(config.hashKey);
     this.#names = names;
-    const electorate = new Electorate(config.memberKeys, config.replication ?? config.memberKeys.length);
+    const view = firstView(config);
+    const memberNumbers = config.memberNumbers ?? config.memberKeys.length;
     const owner = rules.ownerIsIncarnation ? boot.incarnation : ((boot.self + 1) as Incarnation);
     this.#checks = new Checks(config, rules);
     this.#watchers = new Watchers(config.timing.waiterUs, config.hashKey, config.limits?.watches);
-    const isMember = boot.self < config.memberKeys.length;
-    const roster = new Roster(config.memberKeys.length, boot.self >= config.memberKeys.length);
-    const succession = isMember ? successionOf(config, electorate, boot, roster) : null;
+    const isMember = boot.self < memberNumbers;
+    const roster = new Roster(memberNumbers, !isMember);
+    const succession = isMember ? successionOf(config, view, boot, roster) : null;
     this.#succession = succession;
     const kinds = { note: NOTE, noted: NOTED };
     const census = { self: boot.self, who: owner, roster, succession, message: new QuorumMessage(), kinds, isStrict: rules.newestLives };
     this.#census = new Census<QuorumMessage, QuorumStep>(census, this.#lives);
     const sign = (vote: QuorumMessage, print: number): void => this.#census.sign(vote, print);
-    this.#acceptor = isMember ? new Acceptor({ config, boot, names, watchers: this.#watchers, sign, succession, rules }) : null;
-    this.#out = new QuorumOutbox(owner, electorate, roster, config.timing, rules);
+    const followed = (adopted: View, step: QuorumStep): void => this.#views.follow(adopted, step);
+    this.#acceptor = isMember ? new Acceptor({ config, boot, names, watchers: this.#watchers, sign, succession, rules, followed }) : null;
+    this.#out = new QuorumOutbox(owner, view, roster, config.timing, rules);
     this.#holder = new Holders(this.#out, names);
     this.#proposer = new Proposer(this.#out, this.#holder);
     this.#holder.onEnded((lease, step) => this.#proposer.drop(lease, step));
@@ -112,7 +122,9 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#lineAsker = new LineAsker(this.#out);
     this.#lister = new Lister(this.#out, this.#learner);
     this.#rollCall = new RollCall(this.#out);
-    this.#admission = new Admission(config.memberKeys.length, rules);
+    const roles = { proposer: this.#proposer, holder: this.#holder, asker: this.#asker, lister: this.#lister, learner: this.#learner };
+    this.#views = new ViewFollower({ ...roles, out: this.#out, acceptor: this.#acceptor, checks: this.#checks });
+    this.#admission = new Admission(memberNumbers, rules);
     this.#life = boot.incarnation;
   }
 
@@ -145,6 +157,20 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     return Math.max(this.#out.ballots.last, this.#acceptor?.highestBallot ?? 0) as BallotTime;
   }
 
+  get rules(): QuorumRules {
+    return this.#out.rules;
+  }
+
+  /** In which view this member votes; null for a client. */
+  get votesIn(): View | null {
+    return this.#acceptor?.views.view ?? null;
+  }
+
+  /** In which view this node asks. */
+  get view(): View {
+    return this.#out.view;
+  }
+
   /** How many names are in the tables of this node. */
   get names(): number {
     return this.#names.size;
@@ -157,6 +183,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
 
   start(step: QuorumStep): void {
     this.#acceptor?.voting.start(step);
+    this.#acceptor?.views.start(step);
     this.#census.wake(step);
   }
 
@@ -205,7 +232,13 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#acceptor?.voting.answerStatus(from, message, this.#life, step);
         return;
       case NOTE:
-        if (this.#acceptor) this.#census.note(from, message, step);
+        if (!this.#acceptor) return;
+        this.#census.note(from, message, step);
+        // Whoever was away may be of another view.
+        this.#acceptor.views.tell(from, step);
+        return;
+      case VIEW_TOLD:
+        this.#views.told(from, message, step);
         return;
       default:
         // An answer to an earlier life of this node is not for us.
@@ -226,7 +259,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       message.flags &= ~HAS_LEASE;
     }
     // What an older life says counts no more, also if that is known only from this very message.
-    if (isCounted(message.kind) && !this.#census.hear(from, message, step)) {
+    if (isCounted(message) && !this.#census.hear(from, message, step)) {
       step.emit({ kind: 'outlived', member: from });
       return;
     }
@@ -240,6 +273,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case ACCEPTED:
         this.#proposer.accepted(from, message, step);
         this.#holder.accepted(from, message, step);
+        if ((message.flags & VIEWED) !== 0) this.#views.voted(from, message, step);
         return;
       case REFUSED:
         this.#refused(from, message, step);
@@ -281,6 +315,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   }
 
   #refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (message.reason === OTHER_VIEW) this.#views.refused(from, message, step);
     switch (message.reason) {
       case NO_PLACE:
       case UPGRADING:
@@ -350,7 +385,15 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         return;
       case 'greet':
         this.#out.setPlain(command.member as NodeId, command.plain ?? false);
-        if (this.#acceptor) this.#census.greet(command.member as NodeId, step);
+        if (!this.#acceptor) return;
+        this.#census.greet(command.member as NodeId, step);
+        this.#acceptor.views.tell(command.member as NodeId, step);
+        return;
+      case 'enter-view':
+        this.#views.follow(command.view, step);
+        return;
+      case 'view-stored':
+        this.#acceptor?.views.viewStored(command);
         return;
       case 'retime':
         this.#retime(command.rttUs);
@@ -428,6 +471,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       lister: this.#lister.snapshot(),
       learner: this.#learner.snapshot(),
       rollCall: this.#rollCall.snapshot(),
+      views: this.#views.snapshot(),
     };
   }
 
@@ -437,6 +481,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     if (told.acceptor !== null) this.#acceptor?.restore(told.acceptor);
     this.#watchers.restore(told.watchers);
     this.#out.ballots.observe(told.ballots);
+    this.#views.restore(told.views);
     this.#retime(told.rttUs);
     this.#trust.restore(told.trust);
     this.#proposer.restore(told.proposer);
@@ -447,38 +492,4 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#learner.restore(told.learner);
     this.#rollCall.restore(told.rollCall);
   }
-}
-
-/** Whether older lives are to be left out: it counts towards a quorum. */
-function isCounted(kind: number): boolean {
-  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === LISTED || kind === PAGED;
-}
-
-function successionOf(
-  { succession: mode, memberKeys, timing, keeps = 'nothing' }: QuorumConfig,
-  { quorum }: Electorate,
-  boot: Boot,
-  roster: Roster,
-): Succession | null {
-  if (mode === undefined) return null;
-  const { attemptUs: resendUs, refreshUs: resendUsMax } = timing;
-  // A directory serves one process at a time: whoever has found its own again is alone. A disk that nothing is kept on says nothing of that.
-  const diskKept = boot.diskKept && keeps !== 'nothing';
-  return new Succession({ mode, members: memberKeys.length, quorum, resendUs, resendUsMax }, { ...boot, diskKept }, roster);
-}
-
-interface CoreSnapshot {
-  readonly census: Snapshot;
-  readonly acceptor: Snapshot;
-  readonly watchers: ReturnType<Watchers['snapshot']>;
-  readonly ballots: BallotTime;
-  readonly rttUs: number;
-  readonly trust: Snapshot;
-  readonly proposer: Snapshot;
-  readonly holder: Snapshot;
-  readonly asker: Snapshot;
-  readonly lineAsker: Snapshot;
-  readonly lister: Snapshot;
-  readonly learner: Snapshot;
-  readonly rollCall: Snapshot;
 }

@@ -268,6 +268,17 @@ export class Holder {
     this.#releases.answered(from, message, step);
   }
 
+  viewChanged(step: QuorumStep): void {
+    this.#renewals.viewChanged(step);
+    this.#releases.viewChanged();
+  }
+
+  /** Of a lease that is held. */
+  votersOf(lease: number): readonly NodeId[] | undefined {
+    const renewal = this.#renewals.get(lease);
+    return renewal && this.#rows.voters(renewal.id);
+  }
+
   wake(step: QuorumStep): void {
     this.#agenda.take(step.monoUs, (id) => this.#visit(id, step));
     this.#renewals.wake(step);

@@ -119,6 +119,15 @@ export class Holders implements OfferedHolds {
     this.#side.uncount(voter);
   }
 
+  viewChanged(step: QuorumStep): void {
+    this.#exclusive.viewChanged(step);
+    this.#side.viewChanged(step);
+  }
+
+  votersOf(lease: number): readonly NodeId[] | undefined {
+    return this.#exclusive.votersOf(lease) ?? this.#side.votersOf(lease);
+  }
+
   wake(step: QuorumStep): void {
     this.#exclusive.wake(step);
     this.#side.wake(step);

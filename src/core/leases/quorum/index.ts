@@ -4,3 +4,4 @@ export * from './core.ts';
 export * from './messages.ts';
 export { SLOTS_MAX, slotOf } from './modes.ts';
 export * from './rules.ts';
+export * from './view-initiator.ts';

@@ -24,7 +24,7 @@ interface KeptGround {
 /** Before the number of a vote that is not exclusive; no name begins with it. */
 const NUMBERED = '\0';
 
-export class KeptVotes implements Omit<LedgerView, 'sendVote'> {
+export class KeptVotes implements Pick<LedgerView, 'voteOf' | 'restoreVote' | 'restoreFloor'> {
   readonly #ground: KeptGround;
 
   constructor(ground: KeptGround) {
@@ -56,6 +56,18 @@ export class KeptVotes implements Omit<LedgerView, 'sendVote'> {
     horizon.observe(floor, step);
     floors.raiseAll(floor);
     return true;
+  }
+
+  /**
+   * A restarted acceptor has forgotten how high it went. By the end of its silence its wall clock has
+   * passed every ballot of before, unless it lags by more than the silence (rule 18).
+   */
+  setFloors(step: QuorumStep): void {
+    const { horizon, floors, rules } = this.#ground;
+    if (!rules.tokenAboveFloor) return;
+    // Whoever is refused for being below must be told what to go above.
+    horizon.observe(horizon.own(step), step);
+    floors.raiseAll(horizon.highest);
   }
 
   /** In snapshots exclusive votes go by their name, and others by their number. */

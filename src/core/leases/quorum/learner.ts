@@ -80,6 +80,11 @@ export class Learner {
     if (this.#refreshAt === NEVER) this.#refreshAt = monoAfter(step.monoUs, this.#out.timing.refreshUs);
   }
 
+  /** Members that are new hear soon what is watched. */
+  viewChanged(step: QuorumStep): void {
+    if (this.#refreshAt !== NEVER) this.#refreshAt = step.monoUs;
+  }
+
   unwatch(prefix: Uint8Array, step: QuorumStep): void {
     const ended = this.#watched.unwatch(prefix);
     if (ended) this.#end(ended, step);

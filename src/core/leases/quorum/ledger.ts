@@ -14,6 +14,7 @@ import { PLACES_MIN, type QuorumConfig, type QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
 import { decodeFloor, decodeHead, decodeVote, encodeFloor, encodeHead, encodeVote, type Head, type VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
+import { decodeView, type View } from '../views.ts';
 
 /** The answer to a proposal that was voted for. */
 export type HeldAnswer = {
@@ -34,6 +35,9 @@ export interface LedgerView {
   /** False if the floor is beyond belief. */
   restoreFloor(floor: BallotTime, step: QuorumStep): boolean;
   sendVote(answer: HeldAnswer, step: QuorumStep): void;
+  restoreView(view: View, step: QuorumStep): void;
+  /** The last view that was to be kept is on the disk. */
+  viewKept(step: QuorumStep): void;
 }
 
 /** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither. */
@@ -60,7 +64,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
   readonly #rules: QuorumRules;
   readonly #keepsVotes: boolean;
   readonly #placesMin: number;
-  readonly #silenceUs: number;
+  #silenceUs: number;
   readonly #life: Incarnation;
   #head: Head;
   #floor: BallotTime = NO_BALLOT;
@@ -85,7 +89,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     this.#silenceUs = silenceUs;
     this.#life = life;
     this.#owedUs = silenceUs;
-    this.#head = { silenceUs, keepsVotes: this.#keepsVotes, since: life, places: 0, settled: false, life: 0 };
+    this.#head = { silenceUs, keepsVotes: this.#keepsVotes, since: life, places: 0, settled: false, life: 0, view: [] };
   }
 
   /** How long this member has to be silent before it votes; 0 if it remembers all votes. */
@@ -133,7 +137,15 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     if (!ok) return 'failed';
     if (op < 0) return this.#found(~op, value, step);
     const isWritten = this.#queue.written(op, step);
+    if (op === HEAD && isWritten) this.#view.viewKept(step);
     return op === HEAD && isWritten && this.#head.settled ? 'settled' : null;
+  }
+
+  /** Another view, and how long a silence it may call for. */
+  keepView(bytes: Uint8Array, silenceUs: number, step: QuorumStep): void {
+    this.#silenceUs = silenceUs;
+    this.#head = { ...this.#head, silenceUs: Math.max(silenceUs, this.#head.silenceUs), view: [...bytes] };
+    this.#queue.write(HEAD, null, step);
   }
 
   /** A vote was given; true if its answer may leave at once. */
@@ -194,6 +206,9 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     if (op === HEAD) {
       const head = value === null ? null : decodeHead(value);
       if (value !== null && head === null) return 'failed';
+      const view = head === null || head.view.length === 0 ? null : decodeView(Uint8Array.from(head.view), 0, head.view.length);
+      if (head && head.view.length > 0 && view === null) return 'failed';
+      if (view) this.#view.restoreView(view, step);
       if (head) this.#takeOver(head, step);
     } else if (op === FLOOR) {
       const floor = value === null ? NO_BALLOT : decodeFloor(value);
@@ -217,7 +232,15 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     }
     // Until the silence is over, the disk says what it said before: a life cut short owes it still.
     this.#owedUs = Math.max(head.silenceUs, this.#silenceUs);
-    this.#head = { silenceUs: this.#owedUs, keepsVotes: this.#keepsVotes, since: this.#life, places: 0, settled: false, life: head.life };
+    this.#head = {
+      silenceUs: this.#owedUs,
+      keepsVotes: this.#keepsVotes,
+      since: this.#life,
+      places: 0,
+      settled: false,
+      life: head.life,
+      view: head.view,
+    };
   }
 
   #foundVote(place: number, value: Uint8Array | null, step: QuorumStep): boolean {
@@ -292,6 +315,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
       places: places.sort(byFirst),
       numbers: [this.#placesUsed, this.#reads, this.#owedUs, this.#restored],
       hasLived: this.#hasLived,
+      silenceUs: this.#silenceUs,
     };
   }
 
@@ -302,6 +326,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     this.#queue.restore(told.queue);
     [this.#placesUsed, this.#reads, this.#owedUs, this.#restored] = told.numbers;
     this.#hasLived = told.hasLived;
+    this.#silenceUs = told.silenceUs;
     for (let place = 0; place < this.#placesUsed; place++) this.#free.add(place);
     for (const [place, text, spanUs] of told.places) {
       const id = idOf(text);
@@ -320,6 +345,7 @@ interface LedgerSnapshot {
   readonly places: readonly (readonly [number, string, number])[];
   readonly numbers: readonly [number, number, number, number];
   readonly hasLived: boolean;
+  readonly silenceUs: number;
 }
 
 function byFirst(a: readonly [number, ...unknown[]], b: readonly [number, ...unknown[]]): number {

@@ -51,7 +51,7 @@ export class LineAsker {
     if (!question || !question.voters.includes(from) || question.told.has(from)) return;
     const waiters = lineIn(message.meta.slice(message.metaStart, message.metaEnd));
     question.told.set(from, { count: message.count, waiters });
-    if (question.told.size >= this.#out.electorate.quorum) this.#conclude(message.lease, question, step);
+    if (question.told.size >= this.#quorumOf(question)) this.#conclude(message.lease, question, step);
   }
 
   wake(step: QuorumStep): void {
@@ -61,8 +61,13 @@ export class LineAsker {
     }
   }
 
-  #conclude(number: number, { told }: LineQuestion, step: QuorumStep): void {
+  #quorumOf({ name }: LineQuestion): number {
+    return this.#out.electorate.quorumFor(this.#out.placementOf(name));
+  }
+
+  #conclude(number: number, question: LineQuestion, step: QuorumStep): void {
     this.#questions.delete(number);
+    const { told } = question;
     const byKey = new Map<string, ToldWaiter>();
     for (const { waiters } of told.values()) for (const waiter of waiters) byKey.set(`${waiter.owner}/${waiter.lease}`, waiter);
     const waiters = [...byKey.values()].sort((a, b) => a.ticket - b.ticket || a.owner - b.owner || a.lease - b.lease);
@@ -76,7 +81,7 @@ export class LineAsker {
         slots: wanted.slots,
       })),
       count: Math.max(waiters.length, ...[...told.values()].map(({ count }) => count)),
-      certain: told.size >= this.#out.electorate.quorum,
+      certain: told.size >= this.#quorumOf(question),
     });
   }
 

@@ -5,7 +5,7 @@
  */
 import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
-import { findingOf, type HolderFinding, type VoterAnswer } from '../findings.ts';
+import { findingOfSides, type HolderFinding, type VoterAnswer } from '../findings.ts';
 import type { ListedName } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
 import { DueHeap } from '../../tables/index.ts';
@@ -44,7 +44,7 @@ interface Asked {
 interface Listing {
   readonly prefix: Uint8Array;
   readonly since: QuestionStart;
-  readonly asked: readonly Asked[];
+  asked: readonly Asked[];
   /** By name, then by member: what each told last. */
   readonly told: Map<string, { readonly name: Uint8Array; readonly by: Map<NodeId, Heard> }>;
 }
@@ -65,10 +65,17 @@ export class Lister {
   }
 
   list(number: number, prefix: Uint8Array, step: QuorumStep): void {
-    const asked = this.#out.electorate.members.map((member): Asked => ({
+    const since = { monoUs: step.monoUs, wallUs: step.wallUs };
+    this.#begin(number, { prefix, since, asked: [], told: new Map() }, 0, step);
+  }
+
+  /** `page`: pages up to this were asked for before, in another view. */
+  #begin(number: number, listing: Listing, page: number, step: QuorumStep): void {
+    listing.told.clear();
+    listing.asked = this.#out.electorate.members.map((member): Asked => ({
       member,
       state: 'asked',
-      page: 0,
+      page,
       from: 0,
       tries: 0,
       sending: 0,
@@ -77,10 +84,15 @@ export class Lister {
       until: step.monoUs,
       isQuiet: true,
     }));
-    const since = { monoUs: step.monoUs, wallUs: step.wallUs };
-    const listing: Listing = { prefix, since, asked, told: new Map() };
     this.#listings.set(number, listing);
-    for (const one of asked) this.#ask(number, listing, one, step);
+    for (const one of listing.asked) this.#ask(number, listing, one, step);
+  }
+
+  /** Others vote on what is asked about: all of it is asked anew. */
+  viewChanged(step: QuorumStep): void {
+    for (const [number, listing] of this.#listings) {
+      this.#begin(number, listing, Math.max(0, ...listing.asked.map(({ page }) => page)), step);
+    }
   }
 
   unlist(number: number): void {
@@ -90,7 +102,7 @@ export class Lister {
   /** A lease of a page, or its end. */
   listed(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const listing = this.#listings.get(message.lease);
-    const asked = listing?.asked[from];
+    const asked = listing?.asked.find(({ member }) => member === from);
     if (!listing || !asked || asked.state !== 'asked' || asked.page !== message.page || step.monoUs >= asked.until) return;
     if (message.sending < asked.sending) return;
     if (message.sending > asked.sending) begin(asked, message.sending);
@@ -135,13 +147,14 @@ export class Lister {
     message.token = asked.from;
     message.page = asked.page;
     message.count = 0;
+    this.#out.inView(message);
     step.send(asked.member, message);
   }
 
   /** The voter has begun another life: what an older one said counts no more. */
   uncount(voter: NodeId): void {
     for (const { asked, told } of this.#listings.values()) {
-      const one = asked[voter];
+      const one = asked.find(({ member }) => member === voter);
       if (!one || (one.page === 1 && one.names.size === 0 && one.end === null)) continue;
       one.state = 'unheard';
       for (const { by } of told.values()) by.delete(voter);
@@ -172,8 +185,7 @@ export class Lister {
 
   /** Whether for every name a quorum of its voters is among those who told all they have. */
   #isEnough({ asked }: Listing, isTold: (one: Asked) => boolean): boolean {
-    const { size, quorum } = this.#out.electorate;
-    return asked.filter((one) => !isTold(one)).length <= size - quorum;
+    return this.#out.electorate.canMiss(asked.filter((one) => !isTold(one)).map(({ member }) => member));
   }
 
   /** All were heard, or the others could tell nothing that matters. */
@@ -190,14 +202,13 @@ export class Lister {
 
   #find(name: Uint8Array, by: ReadonlyMap<NodeId, Heard>, { asked }: Listing): HolderFinding<ToldVote> {
     const { electorate, rules } = this.#out;
-    const voters = this.#out.votersOf(name);
-    const told = voters.flatMap((voter): VoterAnswer<ToldVote>[] => {
+    const answerOf = (voter: NodeId): VoterAnswer<ToldVote> | undefined => {
       const heard = by.get(voter);
-      if (heard) return [heard];
-      const one = asked[voter];
-      return one?.state === 'done' ? [{ vote: null, isSteady: one.isQuiet }] : [];
-    });
-    return findingOf(told, { voters: voters.length, quorum: electorate.quorum, isSame: isSameVote(rules) });
+      if (heard) return heard;
+      const one = asked.find(({ member }) => member === voter);
+      return one?.state === 'done' ? { vote: null, isSteady: one.isQuiet } : undefined;
+    };
+    return findingOfSides(electorate.sidesOf(this.#out.placementOf(name)), answerOf, isSameVote(rules));
   }
 
   /** What was told to last less long than the list took may have been renewed since: it stays. */

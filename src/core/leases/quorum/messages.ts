@@ -56,6 +56,8 @@ export const IN_LINE = 25;
 export const NOTE = 26;
 /** Noted, or not: then another process of that member has this life or a later one. Names the life that was asked about. */
 export const NOTED = 27;
+/** From a member: this is the view I am in. Carries it as metadata. */
+export const VIEW_TOLD = 33;
 
 /** From a holder to its voters: I would hand it over. Carries as page which offer of its it is, and whom it is for unless that is whoever stands first. */
 export const OFFER = 28;
@@ -86,6 +88,8 @@ export const AHEAD = 9;
 export const NO_ROOM = 10;
 /** Of a WAIT to have alone what is held as a reader: another reader waits for the same, and neither would let go. */
 export const UPGRADING = 11;
+/** It was asked in another view than this acceptor is in, which comes with the refusal, as metadata. */
+export const OTHER_VIEW = 12;
 export const REASONS: readonly string[] = [
   '',
   'held',
@@ -99,6 +103,7 @@ export const REASONS: readonly string[] = [
   'ahead',
   'no-room',
   'upgrading',
+  'other-view',
 ];
 
 /** Flags. */
@@ -120,6 +125,8 @@ export const UPGRADES = 1;
 export const WANTED = 1;
 /** Of a release: its holder goes on for a term that comes with it. */
 export const LATER = 1;
+/** Of what is asked of voters, once the view of the cell has changed: in which view. Of a vote on the lease of views: which view its member has stored. */
+export const VIEWED = 16;
 /** Of a vote that is told to whoever asks: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
 export const READ_BACK = 128;
 
@@ -148,8 +155,17 @@ export class QuorumMessage extends NamedMessage {
   freeSlots: Uint8Array = NO_SLOTS;
   /** Which sending of the page: what belongs to two of them is not put together. Rises. */
   sending = 0;
+  /** Epoch and id of a view. */
+  viewEpoch = 0;
+  viewId = 0;
   /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
+
+  setView({ epoch, id }: { readonly epoch: number; readonly id: number }): void {
+    this.viewEpoch = epoch;
+    this.viewId = id;
+    if (epoch > 0) this.flags |= VIEWED;
+  }
 
   /** What it is about, where that is not an exclusive lease. */
   setMode(mode: number, slots = 0): void {
@@ -160,13 +176,18 @@ export class QuorumMessage extends NamedMessage {
   }
 }
 
-const REQUESTS: readonly boolean[] = Array.from({ length: LINE_TOLD + 1 }, (_, kind) =>
-  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE, OFFER, LINE].includes(kind),
+const REQUESTS: readonly boolean[] = Array.from({ length: VIEW_TOLD + 1 }, (_, kind) =>
+  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE, OFFER, LINE, VIEW_TOLD].includes(kind),
 );
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. All others are answers. */
 export function isRequest({ kind }: QuorumMessage): boolean {
   return REQUESTS[kind] === true;
+}
+
+/** Whether older lives are to be left out: it counts towards a quorum. */
+export function isCounted({ kind }: QuorumMessage): boolean {
+  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === LISTED || kind === PAGED;
 }
 
 /** Whether only members, and whoever knows their secret, may send it. */
@@ -209,4 +230,5 @@ export const KIND_NAMES: readonly string[] = [
   'READY',
   'LINE',
   'LINE_TOLD',
+  'VIEW_TOLD',
 ];

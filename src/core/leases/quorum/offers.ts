@@ -82,7 +82,7 @@ export class Offers {
     const known = this.#out.votersOf(name).filter((voter) => !this.#out.isPlain(voter));
     // What has to rest is nobody's for a while.
     if (holds.quarantineUsOf(lease, name) > 0) this.#tellFailure(lease, 'rests', step);
-    else if (known.length < this.#out.electorate.quorum) this.#tellFailure(lease, 'old-version', step);
+    else if (known.length < this.#quorumOf(name)) this.#tellFailure(lease, 'old-version', step);
     else if (!holds.beginOffer(lease, name, step)) this.#tellFailure(lease, 'not-held', step);
     else {
       const spanUs = Math.max(
@@ -106,11 +106,16 @@ export class Offers {
     }
   }
 
+  /** So many that it is worth while: whether the heir has a quorum is the heir's to count. */
+  #quorumOf(name: Uint8Array): number {
+    return this.#out.electorate.quorumFor(this.#out.placementOf(name));
+  }
+
   /** READY: the heir's proposal waits there, or nobody does. */
   ready(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const offer = this.#open.get(message.lease);
     if (!offer || offer.number !== message.page || !offer.voters.includes(from)) return;
-    const { quorum } = this.#out.electorate;
+    const quorum = this.#quorumOf(offer.name);
     if ((message.flags & HAS_LEASE) === 0) {
       offer.without.add(from);
       // Too few are left to make a quorum.

@@ -3,11 +3,12 @@ import { BallotClock, hashName, NO_BALLOT, VoterSet, type BallotTime, type Incar
 import type { Roster } from '../roster.ts';
 import type { QuorumStep } from './config.ts';
 import { ballotLimit } from '../horizon.ts';
-import { HAS_LEASE, LATER, LOW, QuorumMessage, REFUSED, RELEASE } from './messages.ts';
+import { HAS_LEASE, LATER, LOW, QuorumMessage, REFUSED, RELEASE, VIEWED } from './messages.ts';
 import { EXCLUSIVE } from './modes.ts';
 import type { QuorumRules } from './rules.ts';
 import { stretch, type Timing } from '../timing.ts';
-import type { Electorate } from '../electorate.ts';
+import { longestTermUsOf, type View } from '../views.ts';
+import { ViewElectorate } from './view-electorate.ts';
 
 /** Whom a lease is handed to: the request that waits, and the ballot of its proposal. */
 export type Heir = {
@@ -18,9 +19,11 @@ export type Heir = {
 
 export class QuorumOutbox {
   readonly owner: Incarnation;
-  readonly electorate: Electorate;
-  /** As the cell was set up, and as it is now that round trips were measured. */
-  readonly setUp: Timing;
+  /** Which members this node asks, and counts. */
+  view: View;
+  electorate: ViewElectorate;
+  /** As the view has it, and as it is now that round trips were measured. */
+  setUp: Timing;
   timing: Timing;
   readonly rules: QuorumRules;
   readonly message: QuorumMessage = new QuorumMessage();
@@ -29,10 +32,11 @@ export class QuorumOutbox {
   /** Members whose version of the protocol knows exclusive leases only. */
   readonly #plain = new VoterSet();
 
-  constructor(owner: Incarnation, electorate: Electorate, roster: Roster, timing: Timing, rules: QuorumRules) {
+  constructor(owner: Incarnation, view: View, roster: Roster, timing: Timing, rules: QuorumRules) {
     this.roster = roster;
     this.owner = owner;
-    this.electorate = electorate;
+    this.view = view;
+    this.electorate = new ViewElectorate(view, rules);
     this.setUp = timing;
     this.timing = timing;
     this.rules = rules;
@@ -48,8 +52,22 @@ export class QuorumOutbox {
   }
 
   votersOf(name: Uint8Array): readonly NodeId[] {
-    const { electorate } = this;
-    return electorate.isWhole ? electorate.members : electorate.votersOf(hashName(name, 0, name.length));
+    return this.electorate.votersOf(this.placementOf(name));
+  }
+
+  /** By which the voters of a name are found; where all vote on all, it is not looked at. */
+  placementOf(name: Uint8Array): number {
+    return this.electorate.isPlain ? 0 : hashName(name, 0, name.length);
+  }
+
+  /** The longest term that is voted for, with so much to rest after it. */
+  termUsWithin(termUs: number, restUs: number): number {
+    return Math.min(termUs, Math.max(1000, this.timing.maxTermUs - restUs));
+  }
+
+  /** The message asks voters for what counts in one view only. */
+  inView(message: QuorumMessage): void {
+    if (this.view.epoch > 0) message.flags |= VIEWED;
   }
 
   /** One of so many, another for most leases of most processes. */
@@ -69,13 +87,13 @@ export class QuorumOutbox {
 
   /** Takes in how high ballots are, as far as that is believed. False if the lease that the answer tells of is beyond belief. */
   hears(message: QuorumMessage, step: QuorumStep): boolean {
-    const { maxTermUs, rateErrorPpm, aheadUsMax } = this.timing;
+    const { rateErrorPpm, aheadUsMax } = this.timing;
     // The floor of one name may have been driven to the edge of what its voter believes: that is no reason for other names to go as high.
     const isFloor = message.kind === REFUSED && message.reason === LOW;
     if (message.clock <= ballotLimit(step, isFloor ? aheadUsMax / 2 : aheadUsMax)) this.ballots.observe(message.clock);
     if ((message.flags & HAS_LEASE) === 0) return true;
     // No vote outlives the longest term on any clock, whatever an answer says.
-    message.remainingUs = Math.min(message.remainingUs, stretch(maxTermUs, rateErrorPpm));
+    message.remainingUs = Math.min(message.remainingUs, stretch(longestTermUsOf(this.view), rateErrorPpm));
     return message.kind === REFUSED || (this.believes(message.token, step) && this.believes(message.ballot, step));
   }
 
@@ -87,6 +105,8 @@ export class QuorumOutbox {
     message.lease = lease;
     message.flags = 0;
     message.print = this.roster.print;
+    message.viewEpoch = this.view.epoch;
+    message.viewId = this.view.id;
     message.mode = 0;
     message.setName(name, 0, name.length);
     message.setMeta(undefined);

@@ -13,6 +13,8 @@ export interface ParkedSnapshot {
     token: number,
     termUs: number,
     print: number,
+    viewEpoch: number,
+    viewId: number,
   ];
   readonly mode: readonly [mode: number, slots: number];
   readonly meta: readonly number[];
@@ -37,6 +39,8 @@ export class ParkedProposal {
     copy.token = message.token;
     copy.termUs = message.termUs;
     copy.print = message.print;
+    copy.viewEpoch = message.viewEpoch;
+    copy.viewId = message.viewId;
     copy.setName(name.slice(nameStart, nameEnd), 0, nameEnd - nameStart);
     copy.setMeta(meta.slice(metaStart, metaEnd));
     copy.setMode(message.mode, message.slots);
@@ -44,11 +48,11 @@ export class ParkedProposal {
   }
 
   snapshot(): ParkedSnapshot {
-    const { flags, owner, lease, ballot, token, termUs, print, mode, slots, meta } = this.message;
+    const { flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId, mode, slots, meta } = this.message;
     return {
       from: this.from,
       until: this.until,
-      fields: [flags, owner, lease, ballot, token, termUs, print],
+      fields: [flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId],
       mode: [mode, slots],
       meta: [...meta],
     };
@@ -56,7 +60,8 @@ export class ParkedProposal {
 
   static restore({ from, until, fields, mode, meta }: ParkedSnapshot, name: string): ParkedProposal {
     const message = new QuorumMessage();
-    [message.flags, message.owner, message.lease, message.ballot, message.token, message.termUs, message.print] = fields;
+    const [flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId] = fields;
+    Object.assign(message, { flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId });
     const bytes = encodeName(name);
     message.setName(bytes, 0, bytes.length);
     message.setMeta(Uint8Array.from(meta));

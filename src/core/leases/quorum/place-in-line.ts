@@ -58,7 +58,7 @@ export class PlaceInLine {
   standsAt(voter: NodeId, pursuit: Pursuit, step: QuorumStep): void {
     pursuit.inLine.add(voter);
     pursuit.noPlace.delete(voter);
-    if (pursuit.isQueued || pursuit.inLine.size < this.#out.electorate.quorum) return;
+    if (pursuit.isQueued || !this.#out.electorate.isQuorum(pursuit.inLine, pursuit.placement)) return;
     pursuit.isQueued = true;
     step.emit({ kind: 'queued', lease: pursuit.lease });
   }

@@ -14,6 +14,7 @@ import {
   type BallotTime,
   type MonoUs,
   type NodeId,
+  type VoterSet,
 } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../../tables/index.ts';
@@ -59,6 +60,7 @@ export class Proposer {
     const voters = this.#out.votersOf(name);
     const waitUntil = monoAfter(step.monoUs, spanUs(waitUs));
     const pursuit = new Pursuit(command, voters, waitUs > 0, waitUntil);
+    pursuit.placement = this.#out.placementOf(name);
     this.#pursuits.set(lease, pursuit);
     if (pursuit.slots > 0 && pursuit.slot < 0) pursuit.mode = slotMode(this.#out.spread(lease, pursuit.slots));
     this.#begin(pursuit, step);
@@ -73,6 +75,7 @@ export class Proposer {
     }
     const wanted = { lease, name, termUs: this.#holder.termUsOf(lease, name), keep: true };
     const pursuit = new Pursuit(wanted, this.#out.votersOf(name), waitUs > 0, monoAfter(step.monoUs, spanUs(waitUs)), true);
+    pursuit.placement = this.#out.placementOf(name);
     this.#pursuits.set(lease, pursuit);
     this.#begin(pursuit, step);
   }
@@ -87,7 +90,7 @@ export class Proposer {
   #begin(pursuit: Pursuit, step: QuorumStep): void {
     const isPlain = pursuit.mode === EXCLUSIVE && !pursuit.upgrades;
     const old = isPlain ? 0 : pursuit.voters.filter((voter) => this.#out.isPlain(voter)).length;
-    if (old <= pursuit.voters.length - this.#out.electorate.quorum) this.#attempt(pursuit, step);
+    if (old <= pursuit.voters.length - this.#quorumOf(pursuit)) this.#attempt(pursuit, step);
     else
       this.#refuse(
         pursuit,
@@ -109,7 +112,7 @@ export class Proposer {
     const pursuit = this.#current(from, message, 'preparing', step);
     if (!pursuit) return;
     pursuit.promised.add(from);
-    if (pursuit.promised.size < this.#out.electorate.quorum) return;
+    if (!this.#isQuorum(pursuit.promised, pursuit)) return;
     pursuit.phase = 'proposing';
     pursuit.clearRefusals();
     this.#propose(pursuit, step);
@@ -179,7 +182,7 @@ export class Proposer {
     if (!pursuit || message.ballot !== pursuit.ticket || pursuit.phase !== 'waiting') return;
     pursuit.inLine.delete(from);
     pursuit.noPlace.add(from);
-    if (pursuit.noPlace.size <= pursuit.voters.length - this.#out.electorate.quorum) return;
+    if (!this.#out.electorate.isLost(pursuit.noPlace, pursuit.placement)) return;
     this.#giveUp(pursuit, message.reason === UPGRADING ? 'upgrading' : 'no-place', step);
   }
 
@@ -187,7 +190,7 @@ export class Proposer {
     for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
       const pursuit = this.#pursuits.get(this.#due.take(step.monoUs));
       // By the time that holds now: of those it was once planned for no snapshot knows.
-      if (!pursuit || at !== firstOf(pursuit)) continue;
+      if (!pursuit || at !== pursuit.firstAt) continue;
       if (pursuit.waits && step.monoUs >= pursuit.waitUntil) this.#giveUp(pursuit, 'timeout', step);
       else if (step.monoUs >= pursuit.until) this.#moveOn(pursuit, step);
     }
@@ -225,20 +228,45 @@ export class Proposer {
   /** Rule 5: distinct voters. */
   #count(pursuit: Pursuit, step: QuorumStep): void {
     pursuit.messages++;
-    const votes = this.#out.rules.distinctVoters ? pursuit.accepted.size : pursuit.messages;
-    if (votes >= this.#out.electorate.quorum) this.#win(pursuit, step);
+    const isWon = this.#out.rules.distinctVoters ? this.#isQuorum(pursuit.accepted, pursuit) : pursuit.messages >= this.#quorumOf(pursuit);
+    if (isWon) this.#win(pursuit, step);
   }
 
   #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
-    const { quorum } = this.#out.electorate;
     // Lost already, but of an even number of voters half is no quorum: a ticket, and the holder's name, need one that was heard.
-    if (pursuit.refused.size > pursuit.voters.length - quorum && pursuit.heard >= quorum) this.#fail(pursuit, step);
+    const isLost = this.#out.electorate.isLost(pursuit.refused, pursuit.placement);
+    if (isLost && pursuit.heard >= this.#quorumOf(pursuit)) this.#fail(pursuit, step);
+  }
+
+  #isQuorum(voters: VoterSet, { placement }: Pursuit): boolean {
+    return this.#out.electorate.isQuorum(voters, placement);
+  }
+
+  #quorumOf({ placement }: Pursuit): number {
+    return this.#out.electorate.quorumFor(placement);
+  }
+
+  /** Other voters, or other quorums of them: what is under way begins anew, at once, and is no further try. */
+  viewChanged(step: QuorumStep): void {
+    for (const pursuit of this.#pursuits.values()) {
+      pursuit.placement = this.#out.placementOf(pursuit.name);
+      pursuit.moveTo(this.#out.votersOf(pursuit.name));
+      if (pursuit.phase === 'waiting') this.#standing.enter(pursuit, step);
+      if (pursuit.phase !== 'preparing' && pursuit.phase !== 'proposing') continue;
+      pursuit.tries--;
+      this.#attempt(pursuit, step);
+    }
+  }
+
+  votersOf(lease: number): readonly NodeId[] | undefined {
+    return this.#pursuits.get(lease)?.voters;
   }
 
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────
 
   #attempt(pursuit: Pursuit, step: QuorumStep): void {
     const { rules, timing } = this.#out;
+    pursuit.termUs = this.#out.termUsWithin(pursuit.termUsAsked, pursuit.quarantineUs);
     const attemptUs = patienceUs(timing, pursuit.unanswered);
     const above = pursuit.upgrades
       ? (Math.max(pursuit.above, this.#holder.ballotOf(pursuit.lease, pursuit.name)) as BallotTime)
@@ -257,7 +285,9 @@ export class Proposer {
     }
     pursuit.phase = 'preparing';
     pursuit.trips++;
-    this.#out.compose(PREPARE, pursuit.lease, pursuit.name).ballot = pursuit.ballot;
+    const message = this.#out.compose(PREPARE, pursuit.lease, pursuit.name);
+    message.ballot = pursuit.ballot;
+    this.#out.inView(message);
     this.#out.sendTo(pursuit.voters, step);
   }
 
@@ -269,6 +299,7 @@ export class Proposer {
     message.termUs = pursuit.termUs + (this.#out.rules.quarantineInVote ? pursuit.quarantineUs : 0);
     message.setMeta(pursuit.meta);
     if (pursuit.parks) message.flags = PARK;
+    this.#out.inView(message);
     if (pursuit.mode !== EXCLUSIVE) message.setMode(pursuit.mode, pursuit.slots);
     if (pursuit.upgrades) {
       message.flags |= RENEWS;
@@ -309,7 +340,7 @@ export class Proposer {
   /** The attempt is void before its release leaves: a late vote finds nothing to add to (rule 6). */
   #fail(pursuit: Pursuit, step: QuorumStep): void {
     const { ballot, phase } = pursuit;
-    const verdict = pursuit.verdict(this.#out.electorate.quorum);
+    const verdict = pursuit.verdict(this.#quorumOf(pursuit));
     const unreached = pursuit.unreached();
     // Proposals that wait are not answered until they are decided.
     if (verdict === 'no-quorum' && !pursuit.parks) pursuit.unanswered++;
@@ -395,9 +426,9 @@ export class Proposer {
 
   /** The ticket is taken once, after a quorum has answered, in time or not: it is above every ticket that quorum knew. False if too few were. */
   #enterQueues(pursuit: Pursuit, step: QuorumStep): boolean {
-    const { rules, timing, electorate } = this.#out;
+    const { rules, timing } = this.#out;
     if (pursuit.ticket === NO_BALLOT) {
-      if (pursuit.met.size < electorate.quorum) return false;
+      if (!this.#isQuorum(pursuit.met, pursuit)) return false;
       pursuit.ticket = rules.ticketAfterQuorum ? this.#out.nextBallot(step) : pursuit.firstBallot;
       pursuit.restUntil = step.monoUs;
     } else {
@@ -415,7 +446,7 @@ export class Proposer {
   }
 
   #hasTurn(pursuit: Pursuit): boolean {
-    return pursuit.free.size >= this.#out.electorate.quorum;
+    return this.#isQuorum(pursuit.free, pursuit);
   }
 
   #takeTurn(pursuit: Pursuit, step: QuorumStep): void {
@@ -451,7 +482,7 @@ export class Proposer {
 
   #dueAt(pursuit: Pursuit, at: MonoUs): void {
     pursuit.until = at;
-    const first = firstOf(pursuit);
+    const first = pursuit.firstAt;
     if (first !== Infinity) this.#due.push(first, pursuit.lease);
   }
 
@@ -466,9 +497,4 @@ export class Proposer {
       this.#dueAt(pursuit, pursuit.until);
     }
   }
-}
-
-/** When to look at it again. */
-function firstOf({ waits, waitUntil, until }: Pursuit): MonoUs {
-  return waits ? monoUs(Math.min(until, waitUntil)) : until;
 }

@@ -1,6 +1,7 @@
 /** One acquire under way: where it stands, who answered what, and what that means. */
 import {
   encodeName,
+  monoUs,
   NEVER,
   NO_BALLOT,
   VoterSet,
@@ -40,8 +41,12 @@ const NO_SLOTS: readonly Uint8Array[] = [];
 export class Pursuit {
   readonly lease: number;
   readonly name: Uint8Array;
-  readonly voters: readonly NodeId[];
-  readonly termUs: number;
+  voters: readonly NodeId[];
+  /** By which they are found. */
+  placement = 0;
+  /** What its caller wants, and what is asked for: views may have shorter terms. */
+  readonly termUsAsked: number;
+  termUs: number;
   readonly keep: boolean;
   readonly gated: boolean;
   readonly maxHoldUs: number;
@@ -121,7 +126,8 @@ export class Pursuit {
     this.gated = wanted.gated ?? false;
     this.maxHoldUs = wanted.maxHoldUs ?? Infinity;
     // A vote for longer would be of no use.
-    this.termUs = Math.min(wanted.termUs, Math.ceil(this.maxHoldUs / 1000) * 1000);
+    this.termUsAsked = Math.min(wanted.termUs, Math.ceil(this.maxHoldUs / 1000) * 1000);
+    this.termUs = this.termUsAsked;
     this.meta = wanted.meta;
     this.waits = waits;
     this.waitUntil = waitUntil;
@@ -162,6 +168,18 @@ export class Pursuit {
     this.messages = 0;
     this.clearRefusals();
     this.freeSlots = NO_SLOTS;
+  }
+
+  /** When to look at it again. */
+  get firstAt(): MonoUs {
+    return this.waits ? monoUs(Math.min(this.until, this.waitUntil)) : this.until;
+  }
+
+  /** Others vote on it from here on. */
+  moveTo(voters: readonly NodeId[]): void {
+    this.voters = voters;
+    this.met.clear();
+    for (const set of [this.#free, this.#inLine, this.#noPlace]) set?.clear();
   }
 
   /** The slots that all who told are free of, lowest first. */
@@ -248,8 +266,7 @@ export class Pursuit {
   }
 
   snapshot(): Snapshot {
-    const { lease, voters, termUs, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } =
-      this;
+    const { lease, voters, keep, meta, waits, waitUntil, phase, careful, tries, unanswered, trips, ballot, startMono, startWall } = this;
     const { until, ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued, messages, watched, refusals } = this;
     const attempt = {
       phase,
@@ -265,13 +282,15 @@ export class Pursuit {
       watched,
       above: this.above,
       parks: this.parks,
+      placement: this.placement,
+      termUs: this.termUs,
     };
     const queueing = { ticket, firstBallot, restUntil, refreshAt, resendGapUs, isQueued };
     return {
       lease,
       name: textOf(this.name),
       voters,
-      termUs,
+      termUs: this.termUsAsked,
       keep,
       gated: this.gated,
       moded: [this.mode, this.slots, this.slot, this.quarantineUs, this.upgrades, this.place],

@@ -19,6 +19,8 @@ export interface Head {
   readonly settled: boolean;
   /** The number of the life that did; 0 if lives had none then. */
   readonly life: number;
+  /** The view that it is in, as bytes; none while the cell is in the one that it was set up with. */
+  readonly view: readonly number[];
 }
 
 export interface VoteRecord {
@@ -35,8 +37,9 @@ export interface VoteRecord {
   readonly meta: Uint8Array;
 }
 
-/** Heads of format 1 have no number of a life. */
+/** Heads of format 1 have no number of a life, and only those of format 3 have a view at their end. */
 const FORMAT = 2;
+const FORMAT_OF_VIEWS = 3;
 const HASH_BYTES = 4;
 const HEAD_NUMBERS = 7;
 const HEAD_BYTES = HASH_BYTES + HEAD_NUMBERS * 8;
@@ -44,18 +47,22 @@ const FLOOR_BYTES = HASH_BYTES + 8;
 const VOTE_NUMBERS = 6;
 const VOTE_BYTES_MIN = HASH_BYTES + VOTE_NUMBERS * 8 + 1;
 
-export function encodeHead({ silenceUs, keepsVotes, since, places, settled, life }: Head): Uint8Array {
-  return sealed(HEAD_BYTES, [FORMAT, silenceUs, Number(keepsVotes), since, places, Number(settled), life]);
+export function encodeHead({ silenceUs, keepsVotes, since, places, settled, life, view }: Head): Uint8Array {
+  const bytes = new Uint8Array(HEAD_BYTES + view.length);
+  bytes.set(view, HEAD_BYTES);
+  const format = view.length > 0 ? FORMAT_OF_VIEWS : FORMAT;
+  return seal(bytes, [format, silenceUs, Number(keepsVotes), since, places, Number(settled), life]);
 }
 
 /** Null if these are no such bytes. */
 export function decodeHead(bytes: Uint8Array): Head | null {
   const isOld = bytes.length === HEAD_BYTES - 8;
-  if ((bytes.length !== HEAD_BYTES && !isOld) || !isWhole(bytes)) return null;
+  if ((bytes.length < HEAD_BYTES && !isOld) || !isWhole(bytes)) return null;
   const found = numbers(bytes, isOld ? HEAD_NUMBERS - 1 : HEAD_NUMBERS);
   const [format = 0, silenceUs = 0, keepsVotes, since, places = 0, settled, life = 0] = found;
-  if (format !== (isOld ? 1 : FORMAT)) return null;
-  return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1, life };
+  if (format !== (isOld ? 1 : bytes.length > HEAD_BYTES ? FORMAT_OF_VIEWS : FORMAT)) return null;
+  const view = Array.from(bytes.slice(HEAD_BYTES));
+  return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1, life, view };
 }
 
 export function encodeFloor(floor: BallotTime): Uint8Array {

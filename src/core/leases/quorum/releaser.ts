@@ -13,7 +13,7 @@ export interface Releasing {
   readonly lease: number;
   readonly name: Uint8Array;
   readonly mode: number;
-  readonly voters: readonly NodeId[];
+  voters: readonly NodeId[];
   readonly ballot: BallotTime;
   readonly answered: VoterSet;
   /** Its votes go to this one's proposal; null where they just go. */
@@ -76,7 +76,7 @@ export class Releaser {
     if (!releasing) return;
     releasing.endsAt = step.monoUs;
     if (releasing.freeAt > 0) releasing.freeAt = monoUs(Math.max(releasing.freeAt, step.monoUs));
-    if (releasing.answered.size >= this.#out.electorate.quorum) {
+    if (this.#isAnswered(releasing)) {
       this.#end(releasing, true, step);
       return;
     }
@@ -93,8 +93,18 @@ export class Releaser {
     const releasing = this.#open.get(message.lease);
     if (!releasing || message.ballot !== releasing.ballot || !releasing.voters.includes(from)) return;
     releasing.answered.add(from);
-    if (releasing.answered.size < this.#out.electorate.quorum || step.monoUs < releasing.endsAt) return;
+    if (!this.#isAnswered(releasing) || step.monoUs < releasing.endsAt) return;
     this.#end(releasing, true, step);
+  }
+
+  #isAnswered({ answered, name }: Releasing): boolean {
+    return this.#out.electorate.isQuorum(answered, this.#out.placementOf(name));
+  }
+
+  /** Others vote on it from here on; those that did so far may still have its votes. */
+  viewChanged(): void {
+    for (const releasing of this.#open.values())
+      releasing.voters = [...new Set([...releasing.voters, ...this.#out.votersOf(releasing.name)])];
   }
 
   wake(step: QuorumStep): void {

@@ -73,8 +73,9 @@ export class Renewals {
     if ((message.flags & WATCHED) !== 0) this.#rows.set(renewal.id, IS_WATCHED);
     if ((message.flags & WANTED) !== 0) this.#noteWanted(renewal, step);
     renewal.accepted.add(from);
-    const needed = this.#ground.out.rules.renewalNeedsQuorum ? this.#ground.out.electorate.quorum : 1;
-    if (renewal.accepted.size >= needed) this.#extend(renewal, step);
+    const { electorate, rules } = this.#ground.out;
+    const isEnough = !rules.renewalNeedsQuorum || electorate.isQuorum(renewal.accepted, this.#ground.keys.placementOf(renewal.id));
+    if (isEnough) this.#extend(renewal, step);
   }
 
   /** The voter has begun another life. Leases that are held were won before. */
@@ -86,7 +87,12 @@ export class Renewals {
     const renewal = this.#open.get(message.lease);
     if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
     renewal.refused.add(from);
-    if (renewal.refused.size > this.#ground.out.electorate.size - this.#ground.out.electorate.quorum) this.#fail(renewal, step);
+    if (this.#ground.out.electorate.isLost(renewal.refused, this.#ground.keys.placementOf(renewal.id))) this.#fail(renewal, step);
+  }
+
+  /** Other voters, or other quorums of them: what is under way begins anew, at once. */
+  viewChanged(step: QuorumStep): void {
+    for (const renewal of this.#open.values()) if (renewal.ballot !== NO_BALLOT) this.send(renewal, step);
   }
 
   isGated(id: number): boolean {
@@ -135,7 +141,10 @@ export class Renewals {
   }
 
   send(renewal: Renewal, step: QuorumStep): void {
-    const { id, lease, termUs } = renewal;
+    const { id, lease } = renewal;
+    const { out, keys } = this.#ground;
+    const termUs = out.termUsWithin(renewal.termUs, keys.quarantineUsOf(id));
+    renewal.termUs = termUs;
     // It may have been granted above what other names have come to.
     renewal.ballot = this.#ground.out.nextBallot(step, this.#rows.table.ballot(id) as BallotTime);
     renewal.startMono = step.monoUs;
@@ -150,6 +159,7 @@ export class Renewals {
     message.token = this.#rows.table.token(id);
     // Members remember a slot that is to rest for longer than its holder may use it.
     message.termUs = termUs + (this.#ground.out.rules.quarantineInVote ? this.#ground.keys.quarantineUsOf(id) : 0);
+    out.inView(message);
     renewal.proclaim = this.#ground.published.carry(lease, message);
     this.#rows.sendToVoters(id, step);
   }

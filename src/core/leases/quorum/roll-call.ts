@@ -17,7 +17,8 @@ interface Call {
   readonly purpose: 'status' | 'bootstrap';
   /** What is being asked now: STATUS, BIND or GO. */
   asks: number;
-  /** Who has answered that, and what; by member. */
+  readonly members: readonly NodeId[];
+  /** Who has answered that, and what; in the order of the members. */
   readonly told: (MemberStanding | null)[];
   lives: readonly Incarnation[];
   readonly until: MonoUs;
@@ -39,9 +40,10 @@ export class RollCall {
   }
 
   begin(number: number, purpose: Call['purpose'], waitUs: number, step: QuorumStep): void {
-    const told = this.#out.electorate.members.map(() => null);
+    const { members } = this.#out.electorate;
+    const told = members.map(() => null);
     const until = monoUs(step.monoUs + waitUs);
-    const call: Call = { purpose, asks: STATUS, told, lives: [], until, resendAt: until };
+    const call: Call = { purpose, asks: STATUS, members, told, lives: [], until, resendAt: until };
     this.#calls.set(number, call);
     this.#ask(number, call, step);
   }
@@ -52,11 +54,12 @@ export class RollCall {
 
   answered(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const call = this.#calls.get(message.lease);
-    if (!call || from >= call.told.length || message.kind !== answerTo(call.asks) || step.monoUs >= call.until) return;
+    const at = call?.members.indexOf(from) ?? -1;
+    if (!call || at < 0 || message.kind !== answerTo(call.asks) || step.monoUs >= call.until) return;
     const bar = BARS[message.reason] ?? null;
     // It will stand otherwise in a moment: it is asked again.
     if (call.purpose === 'bootstrap' && bar === 'noting') return;
-    call.told[from] = { member: from, incarnation: message.token as Incarnation, silentForUs: message.remainingUs, bar };
+    call.told[at] = { member: from, incarnation: message.token as Incarnation, silentForUs: message.remainingUs, bar };
     if (call.purpose === 'bootstrap' && bar !== null) {
       this.#conclude(message.lease, call, step);
       return;
@@ -86,7 +89,7 @@ export class RollCall {
   #ask(number: number, call: Call, step: QuorumStep): void {
     const message = this.#out.compose(call.asks, number, NO_NAME);
     if (call.asks !== STATUS) message.setMeta(encodeLives(call.lives));
-    for (const member of this.#out.electorate.members) if (call.told[member] === null) step.send(member, message);
+    call.members.forEach((member, at) => call.told[at] === null && step.send(member, message));
     call.resendAt = monoAfter(step.monoUs, this.#out.timing.attemptUs);
   }
 
@@ -98,7 +101,7 @@ export class RollCall {
       return;
     }
     const barred = told.filter(({ bar }) => bar !== null);
-    const absent = call.told.flatMap((standing, member) => (standing === null ? [member] : []));
+    const absent = call.told.flatMap((standing, at) => (standing === null ? [call.members[at] as NodeId] : []));
     step.emit({ kind: 'bootstrapped', lease: number, barred, absent: barred.length > 0 ? [] : absent, begun: call.asks === GO });
   }
 

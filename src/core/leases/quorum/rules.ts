@@ -149,6 +149,34 @@ export interface QuorumRules {
   readonly handedFromStart: boolean;
   /** Hand-over: an offer that came to nothing is over, and its holder is voted for as before. */
   readonly offerEnds: boolean;
+  /** Views: an acceptor votes only in the very view it is in. */
+  readonly viewChecked: boolean;
+  /** Views: a change passes a joint view. */
+  readonly jointFirst: boolean;
+  /** Views: in a joint view quorums of both sides are needed. */
+  readonly jointBoth: boolean;
+  /** Views: a joint view ends in what it goes to, never in what it comes from. */
+  readonly jointForward: boolean;
+  /** Views: in a joint view terms are as short as either side has them. */
+  readonly jointTerms: boolean;
+  /** Views: a joint view ends once so many members of before have stored it, not once they are in it. */
+  readonly sealStored: boolean;
+  /** Views: they are so many that no quorum of any name is left among the others. */
+  readonly sealAllButFew: boolean;
+  /** Views: a joint view ends only after the longest term since then. */
+  readonly sealAfterSilence: boolean;
+  /** Views: a member that goes to another view keeps its votes. */
+  readonly rowsStay: boolean;
+  /** Views: a member that has voted for whoever makes views takes them from nobody else. */
+  readonly gossipYields: boolean;
+  /** Views: tokens of a view are above those of the view before. */
+  readonly viewFloor: boolean;
+  /** Views: a silence is as long as the terms of the view ask for that the member is in by now. */
+  readonly silenceOfView: boolean;
+  /** Views: a proposer that most of its voters are behind goes back to them. */
+  readonly wayBack: boolean;
+  /** Views: there is half a term between views. */
+  readonly viewsPaced: boolean;
 }
 
 export const ALL_RULES: QuorumRules = {
@@ -225,4 +253,18 @@ export const ALL_RULES: QuorumRules = {
   parkKeepsVote: true,
   handedFromStart: true,
   offerEnds: true,
+  viewChecked: true,
+  jointFirst: true,
+  jointBoth: true,
+  jointForward: true,
+  jointTerms: true,
+  sealStored: true,
+  sealAllButFew: true,
+  sealAfterSilence: true,
+  rowsStay: true,
+  gossipYields: true,
+  viewFloor: true,
+  silenceOfView: true,
+  wayBack: true,
+  viewsPaced: true,
 };

@@ -5,7 +5,8 @@ import type { ReleasingSnapshot } from './releaser.ts';
 export interface Renewal {
   readonly lease: number;
   readonly id: number;
-  readonly termUs: number;
+  /** Views may have shorter ones than were asked for. */
+  termUs: number;
   /** The newest proclaim it carries. */
   proclaim: number;
   /** Whether its votes move the deadline on: a gated lease was not let go on by a proclaim. */

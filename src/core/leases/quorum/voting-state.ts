@@ -51,7 +51,6 @@ export class VotingState {
   readonly #reply = new QuorumMessage();
   readonly #boot: Boot;
   readonly #rules: QuorumRules;
-  readonly #timing: Timing;
   readonly #ledger: Ledger | null;
   readonly #succession: Succession | null;
   readonly #ended: (step: QuorumStep) => void;
@@ -63,6 +62,11 @@ export class VotingState {
   /** The lives of all members with which alone this one will end its silence early. */
   #boundTo: readonly Incarnation[] | null = null;
   #skipped = false;
+  /** The cell is in another view than it was set up with: it is not brand-new. */
+  #isOfLaterView = false;
+  /** From when on its silence runs, and how long one has to be. */
+  #silentFrom: MonoUs = monoUs(0);
+  #silenceUs: number;
   /** Its clock was off: it votes for nobody until then. */
   #hushedUntil: MonoUs = monoUs(-Infinity);
 
@@ -70,7 +74,7 @@ export class VotingState {
   constructor({ boot, timing, rules, ledger, succession }: VotingGround, ended: (step: QuorumStep) => void) {
     this.#succession = succession;
     this.#boot = boot;
-    this.#timing = timing;
+    this.#silenceUs = timing.silenceUs;
     this.#rules = rules;
     this.#ledger = ledger;
     this.#ended = ended;
@@ -107,7 +111,7 @@ export class VotingState {
       return;
     }
     this.#succeed(step);
-    if (restarted || this.#ledger) this.#begin(restarted ? this.#timing.silenceUs : 0, step);
+    if (restarted || this.#ledger) this.#begin(restarted ? this.#silenceUs : 0, step);
   }
 
   /** It has given no reason to be silent: neither a start nor a failure. */
@@ -155,7 +159,7 @@ export class VotingState {
 
   /** A silence from here on: whatever it voted for by a clock that was off is over after it, by any other. */
   hush(step: QuorumStep): void {
-    this.#hushedUntil = monoAfter(step.monoUs, this.#timing.silenceUs);
+    this.#hushedUntil = monoAfter(step.monoUs, spanUs(this.#silenceUs));
   }
 
   wake(step: QuorumStep): void {
@@ -202,7 +206,7 @@ export class VotingState {
   get #bar(): BootstrapBar | null {
     if (this.#phase === 'failed' || this.#phase === 'noting' || this.#phase === 'outlived') return this.#phase;
     if (this.#phase !== 'silent') return 'votes';
-    return this.#ledger?.hasLived ? 'lived' : null;
+    return this.#ledger?.hasLived || this.#isOfLaterView ? 'lived' : null;
   }
 
   /** Promises to end its silence early with these lives of the members only, or says what is against it. */
@@ -269,16 +273,32 @@ export class VotingState {
     return !this.#rules.notedFirst || (this.#succession?.isEnough(this.#owedUs > 0, step) ?? true);
   }
 
+  /**
+   * In another view terms may be longer. What it has forgotten, it may have voted for in that one: a silence that is over is taken up
+   * again if it was too short for it.
+   */
+  inView(silenceUs: number, step: QuorumStep): void {
+    this.#isOfLaterView = true;
+    this.#silenceUs = silenceUs;
+    if (this.#owedUs === 0 || silenceUs <= this.#owedUs || this.#skipped) return;
+    this.#owedUs = silenceUs;
+    const isOver = this.#phase === 'open' || this.#phase === 'settling';
+    if (this.#phase !== 'silent' && (!isOver || step.monoUs >= this.#silentFrom + silenceUs)) return;
+    this.#keepSilent(this.#silentFrom, step);
+  }
+
   // ── From phase to phase ────────────────────────────────────────────────────────────────────────────
 
   #begin(owedUs: number, step: QuorumStep): void {
-    this.#owedUs = this.#rules.restartSilence ? owedUs : 0;
+    const isOwed = this.#rules.restartSilence && owedUs > 0;
+    this.#owedUs = isOwed ? Math.max(owedUs, this.#silenceUs) : 0;
     if (this.#boot.restarted && !this.#isNoted(step)) this.#phase = 'noting';
     else this.#keepSilent(step.monoUs, step);
   }
 
   #keepSilent(from: MonoUs, step: QuorumStep): void {
     this.#phase = 'silent';
+    this.#silentFrom = from;
     this.#until = monoAfter(from, spanUs(this.#owedUs));
     this.#untilWall = wallUs(step.wallUs + this.#owedUs);
     if (this.#owedUs === 0) this.#over(step);
@@ -307,12 +327,47 @@ export class VotingState {
   }
 
   snapshot(): Snapshot {
-    return [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt, this.#hushedUntil];
+    return [
+      this.#phase,
+      this.#until,
+      this.#untilWall,
+      this.#boundTo,
+      this.#skipped,
+      this.#owedUs,
+      this.#startedAt,
+      this.#hushedUntil,
+      this.#silentFrom,
+      this.#silenceUs,
+      this.#isOfLaterView,
+    ];
   }
 
   restore(snapshot: Snapshot): void {
-    [this.#phase, this.#until, this.#untilWall, this.#boundTo, this.#skipped, this.#owedUs, this.#startedAt, this.#hushedUntil] =
-      snapshot as unknown as [Phase, MonoUs, WallUs, readonly Incarnation[] | null, boolean, number, MonoUs, MonoUs];
+    [
+      this.#phase,
+      this.#until,
+      this.#untilWall,
+      this.#boundTo,
+      this.#skipped,
+      this.#owedUs,
+      this.#startedAt,
+      this.#hushedUntil,
+      this.#silentFrom,
+      this.#silenceUs,
+      this.#isOfLaterView,
+    ] = snapshot as unknown as [
+      Phase,
+      MonoUs,
+      WallUs,
+      readonly Incarnation[] | null,
+      boolean,
+      number,
+      MonoUs,
+      MonoUs,
+      MonoUs,
+      number,
+      boolean,
+    ];
   }
 }
 

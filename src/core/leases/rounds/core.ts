@@ -220,6 +220,9 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'hand-over':
       case 'line':
         throw this.#unsupported('hands no lease over: release it');
+      case 'enter-view':
+      case 'view-stored':
+        throw this.#unsupported('has the members and terms that it is set up with');
       case 'list':
         throw this.#unsupported('has no list of what is held: ask holder() of a name');
       case 'status':

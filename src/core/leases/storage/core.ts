@@ -159,6 +159,8 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
         throw unsupported('tells nobody of its leases: ask holder() now and then');
       case 'status':
       case 'bootstrap':
+      case 'enter-view':
+      case 'view-stored':
         throw unsupported('has no members');
       // There are no members whose answers, round trips or clocks would matter.
       case 'unlist':

@@ -456,6 +456,8 @@ export function sayLease(command: LeaseCommand): Said | null {
     case 'unlist':
     case 'status':
     case 'greet':
+    case 'enter-view':
+    case 'view-stored':
       break;
   }
   return null;

@@ -174,6 +174,9 @@ export class QuorumUser implements User<QuorumEvent> {
       case 'handed-over':
       case 'hand-over-failed':
       case 'line-told':
+      case 'view':
+      case 'view-adopted':
+      case 'view-vote':
         return;
       case 'status-told':
         if (event.members.length > 0) desk.sometimes('status-told');

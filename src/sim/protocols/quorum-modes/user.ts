@@ -25,6 +25,10 @@ export interface ModeHabits {
   readonly nodes: number;
   /** Where the order of waiters is judged nobody upgrades: an upgrade stands before all. Nor does anyone choose its heir. */
   readonly orderly: boolean;
+  /** How often a lease is used before it is given back, at most. */
+  readonly usesMax?: number;
+  /** Voters may still be silent that a lease did not need when it was granted, and needs now. */
+  readonly mayLose?: boolean;
 }
 
 interface Handle {
@@ -268,7 +272,7 @@ export class ModesUser implements User<QuorumEvent> {
     handle.slot = event.slot ?? -1;
     this.#tellGrant(handle, handle.lease, this.#bounded(handle, event));
     if (event.waited) desk.sometimes('waiter-served');
-    handle.usesLeft = 1 + desk.choose(6);
+    handle.usesLeft = 1 + desk.choose(this.#habits.usesMax ?? 6);
     if (desk.healed && !handle.sinceHealed) {
       handle.sinceHealed = true;
       handle.safe = handle.keep && !handle.gated && !handle.limited && event.deadlineMonoUs - handle.termUs >= this.#healedAt;
@@ -378,7 +382,7 @@ export class ModesUser implements User<QuorumEvent> {
   }
 
   #judgeLoss(handle: Handle, how: string): void {
-    if (handle.state === 'holding' && handle.safe)
+    if (handle.state === 'holding' && handle.safe && !this.#habits.mayLose)
       this.#desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);
   }
 

@@ -1,0 +1,149 @@
+/**
+ * In which view this node asks. A voter that is in a higher one says so, and the node goes there at once. Where most voters of a name are
+ * in lower ones, the node goes back to the highest of these: what it heard of may be known to nobody any more.
+ */
+import { monoAfter, monoUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import { retime, timingFor, type Timing } from '../timing.ts';
+import { compareViews, decodeView, encodeView, rateErrorPpmOf, termUsMaxOf, longestTermUsOf, type View } from '../views.ts';
+import type { Acceptor } from './acceptor.ts';
+import type { Asker } from './asker.ts';
+import type { Checks } from './checks.ts';
+import type { QuorumStep } from './config.ts';
+import type { Holders } from './holders.ts';
+import type { Learner } from './learner.ts';
+import type { Lister } from './lister.ts';
+import type { QuorumMessage } from './messages.ts';
+import type { QuorumOutbox } from './outbox.ts';
+import type { Proposer } from './proposer.ts';
+import { ViewElectorate } from './view-electorate.ts';
+
+interface FollowerGround {
+  readonly out: QuorumOutbox;
+  readonly proposer: Proposer;
+  readonly holder: Holders;
+  readonly asker: Asker;
+  readonly lister: Lister;
+  readonly learner: Learner;
+  readonly checks: Checks;
+  readonly acceptor: Acceptor | null;
+}
+
+type FollowerSnapshot = readonly [
+  bytes: readonly number[],
+  stated: readonly (readonly [NodeId, readonly number[]])[],
+  left: readonly [number, number],
+  leftUntil: MonoUs,
+];
+
+export class ViewFollower {
+  readonly #ground: FollowerGround;
+  readonly #configured: Timing;
+  /** What members have said since it is in this view that are in others. */
+  readonly #stated = new Map<NodeId, View>();
+  /** It went back from this one, and does not go there again for a while on the word of one member. */
+  #left: Pick<View, 'epoch' | 'id'> = { epoch: 0, id: 0 };
+  #leftUntil: MonoUs = monoUs(-Infinity);
+
+  constructor(ground: FollowerGround) {
+    this.#ground = ground;
+    this.#configured = ground.out.setUp;
+    this.#applyTimes(ground.out.view);
+  }
+
+  /** Goes on in a view that is higher. */
+  follow(view: View, step: QuorumStep): void {
+    if (compareViews(view, this.#ground.out.view) <= 0) return;
+    if (step.monoUs < this.#leftUntil && compareViews(view, this.#left) <= 0) return;
+    this.#enter(view, step);
+  }
+
+  /** A member says which view it is in. */
+  told(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const { acceptor } = this.#ground;
+    acceptor?.views.told(from, message, step);
+    const view = decodeView(message.meta, message.metaStart, message.metaEnd);
+    if (view !== null) this.follow(view, step);
+  }
+
+  /** A vote on the lease of views says what its member has stored. */
+  voted(member: NodeId, { lease, viewEpoch: epoch, viewId: id, clock: highest }: QuorumMessage, step: QuorumStep): void {
+    step.emit({ kind: 'view-vote', lease, member, epoch, id, highest });
+  }
+
+  /** A voter is in another view, which comes with its refusal. */
+  refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    const { out, acceptor, proposer, holder } = this.#ground;
+    const view = decodeView(message.meta, message.metaStart, message.metaEnd);
+    if (view === null) return;
+    acceptor?.views.consider(view, step);
+    if (compareViews(view, out.view) > 0) this.follow(view, step);
+    const side = Math.sign(compareViews(view, out.view));
+    if (side < 0) acceptor?.views.tell(from, step);
+    // It is there by now, or most voters of the name must say the same before it goes.
+    if (side === 0 || (side < 0 && !out.rules.wayBack)) return;
+    this.#stated.set(from, view);
+    const voters = proposer.votersOf(message.lease) ?? holder.votersOf(message.lease) ?? [];
+    const alike = voters.flatMap((voter) => this.#stated.get(voter) ?? []).filter((one) => Math.sign(compareViews(one, out.view)) === side);
+    if (alike.length * 2 <= voters.length) return;
+    if (side < 0) {
+      this.#left = out.view;
+      this.#leftUntil = monoAfter(step.monoUs, out.timing.refreshUs);
+    }
+    this.#enter(
+      alike.reduce((highest, one) => (compareViews(one, highest) > 0 ? one : highest)),
+      step,
+    );
+  }
+
+  #enter(view: View, step: QuorumStep): void {
+    const { out, proposer, holder, asker, lister, learner } = this.#ground;
+    out.view = view;
+    out.electorate = new ViewElectorate(view, out.rules);
+    this.#stated.clear();
+    this.#applyTimes(view);
+    step.emit({ kind: 'view', view });
+    proposer.viewChanged(step);
+    holder.viewChanged(step);
+    asker.viewChanged(step);
+    lister.viewChanged(step);
+    learner.viewChanged(step);
+  }
+
+  #applyTimes(view: View): void {
+    const { out, checks, acceptor } = this.#ground;
+    const termUsMax = out.rules.jointTerms ? termUsMaxOf(view) : longestTermUsOf(view);
+    const { rttUs } = out.timing;
+    out.setUp = timingFor(this.#configured, termUsMax, rateErrorPpmOf(view));
+    out.timing = retime(out.setUp, rttUs);
+    checks.allow(longestTermUsOf(view));
+    acceptor?.retime(out.timing);
+  }
+
+  snapshot(): Snapshot {
+    const bytes = (view: View): number[] => [...(encodeView(view) ?? [])];
+    const stated = [...this.#stated].sort(([a], [b]) => a - b).map(([member, view]) => [member, bytes(view)] as const);
+    return [bytes(this.#ground.out.view), stated, [this.#left.epoch, this.#left.id], this.#leftUntil];
+  }
+
+  restore(snapshot: Snapshot): void {
+    const { out } = this.#ground;
+    const [bytes, stated, [epoch, id], leftUntil] = snapshot as unknown as FollowerSnapshot;
+    const view = viewIn(bytes);
+    if (view !== null) {
+      out.view = view;
+      out.electorate = new ViewElectorate(view, out.rules);
+      this.#applyTimes(view);
+    }
+    for (const [member, told] of stated) {
+      const said = viewIn(told);
+      if (said !== null) this.#stated.set(member, said);
+    }
+    this.#left = { epoch, id };
+    this.#leftUntil = leftUntil;
+  }
+}
+
+function viewIn(bytes: readonly number[]): View | null {
+  return decodeView(Uint8Array.from(bytes), 0, bytes.length);
+}

@@ -1,0 +1,278 @@
+/**
+ * Whoever changes a cell: takes the lease of views, makes one view after the other until the cell is as it should be, and tells what it
+ * waits for. It is no part of a core but its caller, so it can die anywhere: the next one, of whatever process, finishes a joint view that it
+ * finds before it makes one of its own. A joint view is never undone.
+ */
+import { invariant, monoUs, NEVER, type BallotTime, type MonoUs } from '../../../kernel/index.ts';
+import type { LeaseCommand, LeaseEvent } from '../contract.ts';
+import { stretch } from '../timing.ts';
+import {
+  compareViews,
+  encodeView,
+  isIn,
+  longestTermUsOf,
+  nameQuorumOf,
+  rateErrorPpmOf,
+  termUsMaxOf,
+  VIEW_NAME,
+  type View,
+  type ViewConfig,
+} from '../views.ts';
+import { ALL_RULES, type QuorumRules } from './rules.ts';
+
+/** What an initiator asks of the node it runs on. */
+export interface InitiatorHost {
+  /** In which view the node asks. */
+  readonly view: View;
+  readonly highestBallot: BallotTime;
+  /** Of a lease that it asks for: never used before. */
+  nextLease(): number;
+  command(command: LeaseCommand): void;
+}
+
+/** What it waits for. */
+export type InitiatorState =
+  | { readonly kind: 'lease' }
+  /** These members have not stored the view; without them, quorums of the view before could come back. */
+  | { readonly kind: 'stored'; readonly epoch: number; readonly missing: readonly number[] }
+  /** Leases of the view before are still under way. */
+  | { readonly kind: 'terms'; readonly epoch: number; readonly until: MonoUs }
+  /** Holders follow a view before there is another one. */
+  | { readonly kind: 'pause'; readonly until: MonoUs }
+  | { readonly kind: 'done' };
+
+interface Stored {
+  readonly epoch: number;
+  readonly highest: BallotTime;
+}
+
+/** Of the term: so often members are asked what they have stored. */
+const ASK_PARTS = 10;
+/** Of the term: at least so much between two views. */
+const PACE_PARTS = 2;
+
+export class ViewInitiator {
+  readonly #host: InitiatorHost;
+  readonly #rules: QuorumRules;
+  /** What the cell is to become. */
+  readonly #target: ViewConfig;
+  #lease = 0;
+  #token = 0;
+  #proclaims = 0;
+  /** The view that it is at work on. */
+  #view: View;
+  #stored = new Map<number, Stored>();
+  /** When enough had stored it. */
+  #storedAt: MonoUs = NEVER;
+  #lastViewAt: MonoUs = monoUs(-Infinity);
+  #askAt: MonoUs = NEVER;
+  /** It holds the lease in the view that it is at work on. */
+  #isConfirmed = false;
+  #state: InitiatorState = { kind: 'lease' };
+  #wakeAt: MonoUs = NEVER;
+
+  constructor(host: InitiatorHost, target: ViewConfig, rules: QuorumRules = ALL_RULES) {
+    this.#host = host;
+    this.#target = target;
+    this.#rules = rules;
+    this.#view = host.view;
+  }
+
+  get state(): InitiatorState {
+    return this.#state;
+  }
+
+  get wakeAt(): MonoUs {
+    return this.#wakeAt;
+  }
+
+  /** The lease of views that it has, or asks for; 0 when it is done. */
+  get lease(): number {
+    return this.#lease;
+  }
+
+  /** Begins, or begins again. */
+  start(now: MonoUs): void {
+    const { view } = this.#host;
+    this.#view = view;
+    this.#token = 0;
+    this.#stored.clear();
+    this.#storedAt = NEVER;
+    this.#wakeAt = NEVER;
+    this.#lease = this.#host.nextLease();
+    this.#state = { kind: 'lease' };
+    const termUs = Math.floor(termUsMaxOf(view) / 1000) * 1000;
+    const meta = bytesOf(view);
+    this.#host.command({ kind: 'acquire', lease: this.#lease, name: VIEW_NAME, termUs, waitUs: WAIT_US, keep: true, meta });
+    this.#askAt = now;
+  }
+
+  event(event: LeaseEvent, now: MonoUs): void {
+    if (event.kind === 'view') this.#followed(event.view, now);
+    if (!('lease' in event) || event.lease !== this.#lease || this.#state.kind === 'done') return;
+    switch (event.kind) {
+      case 'granted':
+        this.#token = event.token;
+        this.#view = this.#host.view;
+        this.#lastViewAt = now;
+        this.#isConfirmed = true;
+        this.#goOn(now);
+        return;
+      case 'proclaimed':
+        this.#isConfirmed = event.number === this.#proclaims;
+        this.#goOn(now);
+        return;
+      case 'view-vote':
+        this.#stored.set(event.member, { epoch: event.epoch, highest: event.highest });
+        this.#goOn(now);
+        return;
+      case 'refused':
+      case 'lost':
+        this.#again(now);
+        return;
+      default:
+    }
+  }
+
+  wake(now: MonoUs): void {
+    if (now < this.#wakeAt || this.#state.kind === 'done') return;
+    if (this.#lease === 0) this.start(now);
+    else this.#goOn(now);
+  }
+
+  /** Somebody else has made a higher view, or the node went back: what it holds is of another one. It lets go, and begins again there. */
+  #followed(view: View, now: MonoUs): void {
+    if (this.#token === 0 || this.#state.kind === 'done' || compareViews(view, this.#view) === 0) return;
+    this.#host.command({ kind: 'release', lease: this.#lease, name: VIEW_NAME });
+    this.#again(now);
+  }
+
+  #again(now: MonoUs): void {
+    this.#lease = 0;
+    this.#token = 0;
+    this.#state = { kind: 'lease' };
+    this.#wakeAt = monoUs(now + Math.ceil(termUsMaxOf(this.#host.view) / ASK_PARTS));
+  }
+
+  // ── While it holds the lease ───────────────────────────────────────────────────────────────────────
+
+  #goOn(now: MonoUs): void {
+    if (this.#token === 0) return;
+    const { view } = this.#host;
+    // The first view of an epoch that it meets may be paced by what it knows: when it was granted.
+    const paceUs = this.#rules.viewsPaced ? Math.ceil(termUsMaxOf(view) / PACE_PARTS) : 0;
+    const paceAt = monoUs(this.#lastViewAt + paceUs);
+    if (!this.#isConfirmed) {
+      this.#ask(now);
+      this.#pause({ kind: 'lease' }, this.#askAt);
+      return;
+    }
+    if (view.old !== null) {
+      this.#finish(view, view.old, paceAt, now);
+      return;
+    }
+    const next = nextConfig(view.cur, this.#target);
+    if (next === null) {
+      this.#end();
+      return;
+    }
+    if (now < paceAt) {
+      this.#pause({ kind: 'pause', until: paceAt }, paceAt);
+      return;
+    }
+    this.#make({ cur: next, old: this.#rules.jointFirst ? view.cur : null, floor: this.#floorOf(view.cur) }, now);
+  }
+
+  /** Of a joint view: enough members of before have stored it, then the longest term, and the view before is over. */
+  #finish(view: View, old: ViewConfig, paceAt: MonoUs, now: MonoUs): void {
+    const missing = old.members.filter(({ number }) => (this.#stored.get(number)?.epoch ?? 0) < view.epoch);
+    const fewerThan = this.#rules.sealAllButFew ? nameQuorumOf(old) : Math.ceil(old.members.length / 2);
+    if (missing.length >= fewerThan) {
+      this.#storedAt = NEVER;
+      this.#ask(now);
+      this.#pause({ kind: 'stored', epoch: view.epoch, missing: missing.map(({ number }) => number) }, this.#askAt);
+      return;
+    }
+    if (this.#storedAt === NEVER) this.#storedAt = now;
+    const spanUs = this.#rules.sealAfterSilence ? stretch(longestTermUsOf(view), rateErrorPpmOf(view)) : 0;
+    const until = monoUs(Math.max(this.#storedAt + spanUs, paceAt));
+    if (now < until) {
+      this.#pause({ kind: 'terms', epoch: view.epoch, until }, until);
+      return;
+    }
+    this.#make({ cur: this.#rules.jointForward ? view.cur : old, old: null, floor: this.#floorOf(old) }, now);
+  }
+
+  /** The highest ballot that members told who have stored the view. */
+  #floorOf({ members }: ViewConfig): BallotTime {
+    const told = members.flatMap(({ number }) => {
+      const stored = this.#stored.get(number);
+      return stored && stored.epoch >= this.#host.view.epoch ? [stored.highest] : [];
+    });
+    return (this.#rules.viewFloor ? Math.max(0, ...told) : 0) as BallotTime;
+  }
+
+  #make(next: Pick<View, 'cur' | 'old' | 'floor'>, now: MonoUs): void {
+    const host = this.#host;
+    const id = Math.max(this.#token, host.highestBallot + 1);
+    const view: View = { ...next, epoch: host.view.epoch + 1, id };
+    invariant(compareViews(view, host.view) > 0, 'a view was made that is not above the last');
+    this.#view = view;
+    this.#lastViewAt = now;
+    this.#stored.clear();
+    this.#storedAt = NEVER;
+    this.#askAt = now;
+    host.command({ kind: 'enter-view', view });
+    host.command({ kind: 'proclaim', lease: this.#lease, name: VIEW_NAME, meta: bytesOf(view), number: ++this.#proclaims });
+    this.#isConfirmed = false;
+    this.#ask(now);
+    this.#pause({ kind: 'lease' }, this.#askAt);
+  }
+
+  /** Votes tell what is stored: now and then it asks for some. */
+  #ask(now: MonoUs): void {
+    if (now < this.#askAt) return;
+    const termUs = Math.floor(termUsMaxOf(this.#host.view) / 1000) * 1000;
+    this.#askAt = monoUs(now + Math.ceil(termUs / ASK_PARTS));
+    this.#host.command({ kind: 'renew', lease: this.#lease, name: VIEW_NAME, termUs });
+  }
+
+  #pause(state: InitiatorState, at: MonoUs): void {
+    this.#state = state;
+    this.#wakeAt = at;
+  }
+
+  #end(): void {
+    this.#state = { kind: 'done' };
+    this.#wakeAt = NEVER;
+    this.#host.command({ kind: 'release', lease: this.#lease, name: VIEW_NAME });
+  }
+}
+
+/** It stands in line for as long as it takes; whoever runs it gives up. */
+const WAIT_US = 86_400_000_000;
+
+function bytesOf(view: View): Uint8Array {
+  const bytes = encodeView(view);
+  invariant(bytes !== null, 'a view was made that cannot be written down');
+  return bytes;
+}
+
+/**
+ * The next step on the way: one member more, fewer or another; or one voter of a name more or fewer; or other terms. Where all members vote on all
+ * names and are to go on doing so, their number and that of voters change together. Null if there is none.
+ */
+export function nextConfig(from: ViewConfig, to: ViewConfig): ViewConfig | null {
+  const added = to.members.find(({ number }) => !isIn(from, number));
+  const removed = from.members.find(({ number }) => !isIn(to, number));
+  if (added !== undefined || removed !== undefined) {
+    const stay = from.members.filter((member) => member !== removed);
+    const members = (added === undefined ? stay : [...stay, added]).toSorted((a, b) => a.number - b.number);
+    const isWhole = from.replication === from.members.length && to.replication === to.members.length;
+    return { ...from, members, replication: isWhole ? members.length : Math.min(from.replication, members.length) };
+  }
+  if (from.replication !== to.replication) return { ...from, replication: from.replication + Math.sign(to.replication - from.replication) };
+  const { maxTermUs, rateErrorPpm } = to;
+  const isSame = from.maxTermUs === maxTermUs && from.rateErrorPpm === rateErrorPpm;
+  return isSame ? null : { ...from, maxTermUs, rateErrorPpm };
+}

@@ -1,0 +1,39 @@
+/** Cells of the quorum engine whose members and terms change, in the simulated world: clean with its rules, broken without any one of them. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { deriveSeed } from '../../src/kernel/index.ts';
+import { viewsProtocol } from '../../src/sim/protocols/quorum-views/protocol.ts';
+import { runChunk, simulation } from '../../src/sim/index.ts';
+import { replaySwapped } from './swapped-core.ts';
+
+const engine = simulation(viewsProtocol);
+const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
+
+test('no world breaks the engine, and everything that must happen sometimes happens', () => {
+  const result = runChunk(engine, null, 20_261_117, 0, 100, false);
+  expect(result.violations).toEqual([]);
+  expect(result.liveness).toEqual({ checked: 100, failed: 0 });
+  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : []));
+  expect(unreached).toEqual([]);
+}, 300_000);
+
+describe('without its rule the engine breaks as the page of mutants says:', () => {
+  test.each(engine.mutants)('$name', ({ name, breaksLiveness }) => {
+    const row = new RegExp(
+      `^\\| \`${name}\` \\|.*\\| (\\S+) \\| \\d+ \\| \`tenure sim quorum-views --replay (\\d+) --mutant ${name}\` \\|$`,
+      'm',
+    ).exec(page);
+    expect(row, `npm run docs:mutants writes a row for ${name}`).not.toBeNull();
+    const [, property, seed] = row as RegExpExecArray;
+    expect(engine.run(Number(seed), name).violations[0]?.property).toBe(property);
+    expect(property === 'liveness').toBe(breaksLiveness === true);
+  });
+});
+
+test('a core built from the snapshot of another goes on where that one was', () => {
+  for (let run = 0; run < 3; run++) {
+    const { run: result, swaps } = replaySwapped(viewsProtocol, deriveSeed(5, run), 40);
+    expect(result.violations).toEqual([]);
+    expect(swaps).toBeGreaterThan(5);
+  }
+}, 300_000);
