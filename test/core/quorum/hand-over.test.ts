@@ -203,8 +203,13 @@ describe('a proposal that is parked', () => {
     heir.cancel(1);
     cell.settle(({ from }) => from === heir.id);
     cell.settle();
-    cell.run(TERM_US);
     expect(heir.said('granted')).toEqual([]);
+    // It was handed over all the same, and no vote was given to the one that is gone.
+    expect(holder.holds(1)).toBe(false);
+    const other = cell.nodes.at(-1) as Node;
+    ask(other);
+    cell.settle();
+    expect(other.holds(1)).toBe(true);
   });
 
   it('gives way to the holder’s renewals', () => {
