@@ -1,6 +1,7 @@
 /**
  * Readers and writers, each a process of its own, take one lease on a directory and are killed (SIGKILL) at random: no writer may ever hold it beside anybody. Their journals, by one clock, are
- * put together to one history, and the referees judge it. `--plain` (plain registers), `--readers N`, `--writers N`, `--seconds N`, `--kills N`, `--term MS`, `--delta MS`, `--json`; exit 1 if a
+ * put together to one history, and the referees judge it. With `--cell` they do so in a cell of three members, three writers and five readers unless told otherwise, and what they read and write is
+ * one fenced file: nobody may see half a write, and whoever writes after its lease was another's is refused. `--plain` (plain registers), `--readers N`, `--writers N`, `--seconds N`, `--kills N`, `--term MS`, `--delta MS`, `--json`; exit 1 if a
  * referee objects, or nobody read or wrote. It takes longer where the machine is too busy for any of that.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -12,13 +13,14 @@ import { parseArgs } from 'node:util';
 import { DeadlineReferee, ExclusionReferee, FencingReferee, Panel } from '../dist/check/index.js';
 import { spanUs } from '../dist/kernel/index.js';
 import { initParameters, openStore } from '../dist/store/index.js';
-import { load, Part } from './parts/processes.mjs';
+import { load, Part, startCell } from './parts/processes.mjs';
 
 const { values } = parseArgs({
   options: {
+    cell: { type: 'boolean', default: false },
     plain: { type: 'boolean', default: false },
-    readers: { type: 'string', default: '8' },
-    writers: { type: 'string', default: '2' },
+    readers: { type: 'string' },
+    writers: { type: 'string' },
     seconds: { type: 'string', default: '60' },
     kills: { type: 'string', default: '30' },
     term: { type: 'string', default: '1000' },
@@ -26,7 +28,14 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const numbers = [values.readers, values.writers, values.seconds, values.kills, values.term, values.delta].map(Number);
+const numbers = [
+  values.readers ?? (values.cell ? 5 : 8),
+  values.writers ?? (values.cell ? 3 : 2),
+  values.seconds,
+  values.kills,
+  values.term,
+  values.delta,
+].map(Number);
 const [readers = 0, writers = 0, seconds = 0, kills = 0, termMs = 0, deltaMs = 0] = numbers;
 if (!numbers.every((number) => Number.isInteger(number) && number > 0)) {
   process.stderr.write('bench/readers.mjs: --readers, --writers, --seconds, --kills, --term and --delta take positive whole numbers\n');
@@ -41,19 +50,28 @@ const lullMs = Math.ceil(2.5 * (termMs + 6 * deltaMs));
 const folder = mkdtempSync(join(tmpdir(), 'tenure-readers-'));
 mkdirSync(join(folder, 'store'));
 const url = `${pathToFileURL(join(folder, 'store')).href}${values.plain ? '?swap=off' : ''}`;
-const store = await openStore(url, { create: 'init' });
-await initParameters(store, { maxTermUs: spanUs(termMs * 1000), deltaUs: spanUs(deltaMs * 1000) });
-await store.close();
+const cell = values.cell ? await startCell({ maxTerm: termMs }) : null;
+if (cell === null) {
+  const store = await openStore(url, { create: 'init' });
+  await initParameters(store, { maxTermUs: spanUs(termMs * 1000), deltaUs: spanUs(deltaMs * 1000) });
+  await store.close();
+}
+/** What each process needs to know. */
+const place = cell === null ? { url } : { reach: cell.reach, folder: join(folder, 'file') };
 
 const startedMs = performance.now();
 const endMs = startedMs + seconds * 1000;
 /** On a machine that is busy with other things it goes on until somebody has read and somebody has written, but not for ever. */
 const PATIENCE_MS = 120_000;
 const had = { shared: 0, exclusive: 0 };
+/** What was seen of the file, by what the processes call it. */
+const seen = { 'half a write': 0, 'late accepted': 0, 'late refused': 0, 'holder refused': 0 };
 
 function isOver() {
   const now = performance.now();
-  return now >= endMs && ((had.shared > 0 && had.exclusive > 0) || now >= endMs + PATIENCE_MS);
+  return (
+    now >= endMs && ((had.shared > 0 && had.exclusive > 0 && (cell === null || seen['late refused'] > 0)) || now >= endMs + PATIENCE_MS)
+  );
 }
 
 const killEveryMs = (seconds * 1000) / kills;
@@ -82,7 +100,7 @@ async function lane(mode) {
     if (life === null || deaths.has(life.journal)) life = begin();
     const { part, journal } = life;
     try {
-      await part.ask('hold', { url, mode, journal, waitMs: mode === 'shared' ? lullMs / 2 : 2 * lullMs });
+      await part.ask('hold', { ...place, mode, journal, waitMs: mode === 'shared' ? lullMs / 2 : 2 * lullMs });
       await sleep(Math.random() * (mode === 'shared' ? 30 : termMs / 4));
     } catch (error) {
       if (!deaths.has(journal)) throw error;
@@ -94,8 +112,12 @@ async function lane(mode) {
 
 function begin() {
   const journal = join(folder, `journal-${++lives}`);
-  const part = new Part('sharer.mjs', {
+  const part = new Part(cell === null ? 'sharer.mjs' : 'file-sharer.mjs', {
     onNotice: (mode) => {
+      if (Object.hasOwn(seen, mode)) {
+        seen[/** @type {keyof typeof seen} */ (mode)]++;
+        return;
+      }
       had[mode === 'shared' ? 'shared' : 'exclusive']++;
       if (performance.now() < nextKillMs) return;
       nextKillMs += killEveryMs;
@@ -148,9 +170,15 @@ for (const record of history) {
   if (record.kind === 'ended') open = Math.max(0, open - 1);
 }
 const violations = panel.finish(history.at(-1)?.at ?? 0).map(({ property, message }) => `${property}: ${message}`);
+for (const what of /** @type {const} */ (['half a write', 'late accepted', 'holder refused']))
+  if (seen[what] > 0) violations.push(`${what}: ${seen[what]} times`);
+if (cell !== null && seen['late refused'] === 0) violations.push('nobody came too late: the fence was not tried');
+await cell?.stop();
 rmSync(folder, { recursive: true, force: true });
 const result = {
-  path: values.plain ? 'plain registers' : 'compare-and-set',
+  path: cell === null ? (values.plain ? 'plain registers' : 'compare-and-set') : 'a cell of three',
+  overlaps: violations.filter((line) => line.startsWith('exclusion')).length,
+  lateRefused: seen['late refused'],
   readers,
   writers,
   grants,
@@ -162,7 +190,13 @@ const result = {
 };
 if (values.json) console.log(JSON.stringify(result));
 else {
-  console.log(`a directory (${result.path}), ${readers} readers and ${writers} writers: ${violations.length} violations`);
+  console.log(
+    `${cell === null ? `a directory (${result.path})` : result.path}, ${readers} readers and ${writers} writers: ${violations.length} violations`,
+  );
+  if (cell !== null)
+    console.log(
+      `overlaps=${result.overlaps}, halves=${seen['half a write']}, ${result.lateRefused} late writes refused, ${seen['late accepted']} accepted`,
+    );
   console.log(
     `${grants.shared} shared and ${grants.exclusive} exclusive grants, up to ${together} readers together, ${killed} processes killed; ${result.seconds} s, load ${result.loadAfter}`,
   );

@@ -1,7 +1,8 @@
 /** Fences of two numbers: in memory, in a folder that many processes use, and as SQL. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fence } from '../../src/api/fences/fence.ts';
 import { fenceStatements } from '../../src/api/fences/fence-sql.ts';
@@ -58,6 +59,20 @@ describe('a fenced file', () => {
     for (let token = 1; token <= 30; token++) await file.write(token, String(token));
     expect(readdirSync(folder).length).toBeLessThanOrEqual(9);
     expect(readdirSync(folder).filter((name) => name.startsWith('draft'))).toEqual([]);
+  });
+
+  test('refuses a process that stood still while others went on, also where its version was just cleared away', async () => {
+    const folder = newFolder();
+    const file = new FencedFile(folder);
+    await file.write(1, 'one');
+    const late = file.write(2, 'two');
+    // It has seen the first version and writes its draft of the second. Meanwhile others write on: the second is made, and cleared away again.
+    while (!readdirSync(folder).some((name) => name.startsWith('draft-'))) await setImmediate();
+    for (let version = 3; version <= 10; version++)
+      writeFileSync(join(folder, `v-${version}`), `${JSON.stringify({ wrote: version, seen: version, isEmpty: false })}\n${version}`);
+    expect(existsSync(join(folder, 'v-2'))).toBe(false);
+    expect(await late).toBe(false);
+    expect(String(Buffer.from((await file.read(20)) ?? []))).toBe('10');
   });
 
   test('says what it cannot read', async () => {

@@ -41,3 +41,38 @@ test('a member of version 2 votes, and lacks every other service', async () => {
     expect.objectContaining({ code: 'TENURE_UNSUPPORTED', details: { service: 'notes', members: 'b, c' } }),
   );
 });
+
+test('two members of version 2: exclusive leases go on, and shared ones and slots are refused by a code that names the members', async () => {
+  const cell = await ServiceCell.of(['a', 'b', 'c'], []);
+  const a = await cell.join('a');
+  const olds = await Promise.all([VersionTwo.enter(cell, 'b', ['a']), VersionTwo.enter(cell, 'c', ['a'])]);
+  onTestFinished(() => void olds.map((old) => old.leave()));
+  // Its own silence is not over, and the votes of the others are enough.
+  await (await a.acquire('old/and/new')).release();
+  const refusal = expect.objectContaining({ code: 'TENURE_UNSUPPORTED', message: expect.stringContaining('b, c') as unknown }) as unknown;
+  await expect(a.acquire('old/and/new', { mode: 'shared' })).rejects.toEqual(refusal);
+  await expect(a.acquire('old/and/new', { slots: 4 })).rejects.toEqual(refusal);
+  const lease = await a.acquire('old/and/new');
+  expect(lease.valid).toBe(true);
+  await lease.release({ after: 50 });
+  await a.using('old/and/new', (again) => expect(again.token).toBeGreaterThan(lease.token));
+});
+
+test('one member of version 2: the others are enough for readers, and it is told nothing of them', async () => {
+  const cell = await ServiceCell.of(['a', 'b', 'c'], []);
+  const [a, b] = await Promise.all([cell.join('a'), cell.join('b')]);
+  const old = await VersionTwo.enter(cell, 'c', ['a', 'b']);
+  onTestFinished(() => old.leave());
+  await Promise.all([a.ready(), b.ready()]);
+  const readers = await Promise.all([a, b].map((member) => member.acquire('old/and/new', { mode: 'shared' })));
+  expect(readers.map(({ valid, mode }) => [valid, mode])).toEqual([
+    [true, 'shared'],
+    [true, 'shared'],
+  ]);
+  expect(await a.tryAcquire('old/and/new')).toMatchObject({ ok: false });
+  await Promise.all(readers.map((reader) => reader.release()));
+  const slot = await a.acquire('worker-ids', { slots: 2 });
+  expect(slot.slot).toBeLessThan(2);
+  await a.using('old/and/new', (lease) => expect(lease.mode).toBe('exclusive'));
+  expect(old.unknownKinds).toEqual([]);
+});

@@ -11,6 +11,7 @@ interface Judged {
 
 it.each([
   ['with compare-and-set', ['--delta', '100', '--term', '1500']],
+  ['in a cell, and the fence of the file refuses who comes late', ['--cell', '--term', '1500']],
   ['on plain registers', ['--plain', '--delta', '150', '--term', '1500']],
 ])('no writer holds the lease beside anybody, %s', { timeout: 240_000 }, (_, args) => {
   const all = [join(ROOT, 'bench/readers.mjs'), ...args, '--readers', '4', '--seconds', '8', '--kills', '4', '--json'];

@@ -37,7 +37,7 @@ import {
 } from '../../src/core/index.ts';
 import { NameTable } from '../../src/core/tables/index.ts';
 import { LEASES_IN_ALL } from '../../src/core/leases/quorum/lease-room.ts';
-import { encodeLeaseRecord, READERS_MAX, SYNC_BYTES_MAX } from '../../src/core/leases/storage/index.ts';
+import { SYNC_BYTES_MAX } from '../../src/core/leases/storage/index.ts';
 import { internText } from '../../src/core/leases/snapshots.ts';
 import { Votes } from '../../src/core/leases/quorum/votes.ts';
 import { WaitingRoom } from '../../src/core/leases/quorum/waiting-room.ts';
@@ -53,7 +53,6 @@ import {
   spanUs,
 } from '../../src/kernel/index.ts';
 import { DataDir, KeepAlive, ROOM_BYTES } from '../../src/runtime/index.ts';
-import { openStore } from '../../src/store/index.ts';
 import { Witness } from '../../src/transport/conformance.ts';
 import { MEMBER_IDS_BYTES_MAX, MEMBERS_MAX, SECRET_BYTES_MIN, TCP_LIMITS, type TcpLimits } from '../../src/transport/index.ts';
 import { FRAME_BYTES_MAX, HANDSHAKE_BYTES_MAX } from '../../src/wire/index.ts';
@@ -61,6 +60,7 @@ import { IntervalCell } from '../core/intervals/cell.ts';
 import { TcpCell } from '../transport/cell.ts';
 import { RawPeer } from '../transport/raw-peer.ts';
 import { LOG_AND_HAND_OVER_LIMITS } from './hand-over-limits.ts';
+import { SHARING_LIMITS } from './sharing-limits.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 import { heldUntil } from '../support/lease-view.ts';
 
@@ -221,17 +221,7 @@ const LIMITS: Record<string, Limit> = {
       for (const replication of [0, 2, 0.5]) await refused(join1({ replication }), 'TENURE_BAD_ARGUMENT');
     },
   },
-  'readers of one name, on a store that can compare and set': {
-    value: String(READERS_MAX),
-    standard: '',
-    async cross() {
-      await using storage = await openStorage('memory:limits');
-      const row = { owner: incarnation(7), lease: 1, seq: 1, token: 1, termUs: 1_000_000, meta: null, isHeld: true, isGrounded: true };
-      const record = { ...row, readers: Array.from({ length: READERS_MAX }, (_, lease) => ({ ...row, lease })) };
-      await (await openStore('memory:limits')).write('full', encodeLeaseRecord('full', record));
-      await refused(storage.tryAcquire('full', { mode: 'shared' }), 'TENURE_LIMIT');
-    },
-  },
+  ...SHARING_LIMITS,
   'data under a lease (lease.sync)': {
     value: `${SYNC_BYTES_MAX} bytes`,
     standard: '',

@@ -53,7 +53,7 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
   ],
   'no-room': (name) => [
     'TENURE_LIMIT',
-    `the members keep no more leases for this process, so not ${name} either: release some, or say less of them (meta)`,
+    `the members keep no more leases for this process, so not ${name} either: release some, or say less of them (meta). Or ${name} has as many readers or slots as there may be`,
   ],
   contended: (name) => ['TENURE_HELD', `others want ${name} at the same moment, and the vote was split; try again`],
   cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],

@@ -103,7 +103,7 @@ export class FencedFile {
       await rm(draft, { force: true });
     }
     // A process that stood still may have made a version that was there and cleared away: nobody looks at it, and it does not count.
-    if ((await this.#newestNumber()) > version.number + VERSIONS_KEPT) return false;
+    if ((await this.#newestNumber()) >= version.number + VERSIONS_KEPT) return false;
     await rm(this.#path(version.number - VERSIONS_KEPT), { force: true });
     return true;
   }

@@ -17,12 +17,15 @@ export interface MemberLimits {
   readonly watches: number;
   /** Leases, in units: see `lease-room.ts`. */
   readonly leases: number;
+  /** Readers and slots of one name, of all clients: each look at the name takes as long as it has votes. */
+  readonly sharing: number;
 }
 
 export const MEMBER_LIMITS: MemberLimits = {
   waiters: 131_072,
   watches: 65_536,
   leases: 33_554_432,
+  sharing: 16_384,
 };
 
 /** How many of something one of so many clients may have; at least one. */

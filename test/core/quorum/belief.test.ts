@@ -5,6 +5,7 @@ import {
   AHEAD,
   ANSWER,
   HAS_LEASE,
+  LATER,
   LEARN,
   LEARNED,
   LOW,
@@ -26,9 +27,10 @@ const DAY_US = 86_400_000_000;
 const FAR = 8_500_000_000_000_000;
 
 /** Hands a node a message that nobody in the cell has sent. */
-function say(cell: Cell, to: Node, from: Node, kind: number, fields: Partial<QuorumMessage> = {}): void {
+function say(cell: Cell, to: Node, from: Node, kind: number, fields: Partial<QuorumMessage> = {}, mode = 0): void {
   const message = new QuorumMessage();
   Object.assign(message, { kind, owner: from.incarnation, lease: 77, termUs: TERM_US, ...fields });
+  message.setMode(mode);
   message.setName(R, 0, R.length);
   to.core.receive(nodeId(from.id), message, cell.step(to));
 }
@@ -96,6 +98,28 @@ describe('a ballot beyond belief', () => {
     cell.settle();
     expect(asker.holds(lease)).toBe(true);
     expect(asker.last('granted').token).toBe(asker.wall);
+  });
+
+  it.each([
+    ['exclusive', 0, LATER],
+    ['shared', 1, 0],
+    ['shared', 1, LATER],
+    ['slot', 5, 0],
+    ['slot', 5, LATER],
+  ])('in a release of what is %s leaves no floor that nobody could get above (mode %i, flags %i)', (_, mode, flags) => {
+    const cell = new Cell({ clients: 2 });
+    const [liar, honest] = [cell.node(3), cell.node(4)];
+    for (const member of cell.nodes.slice(0, 3)) {
+      say(cell, member, liar, PROPOSE, { ballot: ballotTime(member.wall), token: member.wall }, mode);
+      say(cell, member, liar, RELEASE, { ballot: ballotTime(FAR), flags, termUs: 1000 }, mode);
+      say(cell, member, liar, RELEASE, { ballot: ballotTime(FAR), lease: 78, flags, termUs: 1000 }, mode);
+    }
+    cell.drop();
+    cell.run(2 * TERM_US);
+    const lease = honest.acquire();
+    cell.settle();
+    expect(honest.holds(lease)).toBe(true);
+    expect(honest.last('granted').token).toBeLessThan(honest.wall + TERM_US);
   });
 
   it('is not brought about by a client that goes to the edge of it', () => {

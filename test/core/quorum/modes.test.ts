@@ -43,6 +43,16 @@ describe('members of an older version', () => {
     expect(client.holds(lease)).toBe(true);
   });
 
+  it('leave a writer the only one where too few others know of readers, and it is renewed as ever', () => {
+    const { cell, client } = greeted([0, 2]);
+    const lease = ask(client, 1, { keep: true });
+    cell.settle();
+    client.command({ kind: 'downgrade', lease, name: R });
+    cell.run(3 * TERM_US);
+    expect(client.said('downgraded')).toEqual([]);
+    expect(client.holds(lease)).toBe(true);
+  });
+
   it('hear of a release as of later when its time has come, as of a plain one', () => {
     const { cell, client } = greeted([2]);
     const lease = ask(client, 1);

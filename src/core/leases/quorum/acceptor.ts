@@ -13,6 +13,7 @@ import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from 
 import { Floors } from './floors.ts';
 import { HandOvers } from './hand-overs.ts';
 import { Horizon } from '../horizon.ts';
+import { MEMBER_LIMITS } from '../limits.ts';
 import { KeptVotes } from './kept-votes.ts';
 import { Ledger, type LedgerView, type VoteChange } from './ledger.ts';
 import {
@@ -109,16 +110,14 @@ export class Acceptor {
       ledger: this.#ledger,
       rules,
       promises: this.#promises,
+      sharingMax: config.limits?.sharing ?? MEMBER_LIMITS.sharing,
       isLive,
       park: (from, message, id, hash, step) => this.#handOvers.park(from, message, id, hash, step),
       expiry: (message, step) => this.#expiry(message, step),
       toldClock: (step) => this.#horizon.told(step),
       removeExclusive: (id, step) => this.#remove(id, step),
       refuse: (from, reason, id, hash, message, step) => this.#answers.refuse(from, reason, id, hash, message, step),
-      vote: (from, number, change, message, step, spanUsMin) => {
-        this.#vote(from, number, change, message, step, spanUsMin);
-        this.#scheduleSweep(step);
-      },
+      vote: (from, number, change, message, step) => this.#vote(from, number, change, message, step),
     });
     this.#waiting = new WaitingRoom({ names, timing: config.timing, leases: this.#moded, rules, placesMax: config.limits?.waiters });
     this.#moded.attend(this.#waiting);
@@ -234,15 +233,17 @@ export class Acceptor {
     this.#horizon.observe(message.ballot, step);
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    if (id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message)) {
+    // What is beyond belief ends what its owner has here, and leaves nothing behind: above such a floor nobody would get a vote again.
+    const isBelieved = !this.#horizon.isBeyond(message.ballot, step);
+    const isExclusive = id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message);
+    if (isExclusive) {
       if ((message.flags & LATER) === 0) this.#removeOf(message.owner, id, step);
-      else this.#shorten(id, message, step);
+      else this.#shorten(id, message, isBelieved, step);
     } else if (message.mode !== EXCLUSIVE || this.#moded.side.has(id)) {
-      this.#moded.release(message, id, hash, step);
+      this.#moded.release(message, id, hash, isBelieved, step);
     }
-    // A proposal of this lease that is still under way must find no room here.
-    if (message.mode === EXCLUSIVE && this.#rules.tokenAboveFloor && !this.#horizon.isBeyond(message.ballot, step))
-      this.#floors.raise(hash, message.ballot);
+    // A proposal of this lease that is still under way must find no room here, also one by which a reader would have become the only one.
+    if ((message.mode === EXCLUSIVE || isExclusive) && this.#rules.tokenAboveFloor && isBelieved) this.#floors.raise(hash, message.ballot);
     const isHandedOver = (message.flags & HAS_LEASE) !== 0;
     if (id >= 0 && (isHandedOver || !this.#handOvers.isIdle) && (message.flags & LATER) === 0) this.#handOvers.released(id, message, step);
     if ((message.flags & QUIET) !== 0) return;
@@ -333,7 +334,6 @@ export class Acceptor {
     this.#changes.began(hash, step.monoUs);
     this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
     this.#votes.keepMeta(id, message);
-    this.#scheduleSweep(step);
     this.#waiting.leave(id, message.owner, message.lease, step);
     this.#waiting.leaseChanged(id, step);
     return id;
@@ -353,11 +353,11 @@ export class Acceptor {
   }
 
   /** Its holder ends no later than this (P5). What is on the disk stays: a vote that is read back only takes longer to end. */
-  #shorten(id: number, message: QuorumMessage, step: QuorumStep): void {
+  #shorten(id: number, message: QuorumMessage, isBelieved: boolean, step: QuorumStep): void {
     const { termUs, ballot } = message;
     const spanUs = this.#rules.laterStretched ? this.#spanOf(termUs) : termUs;
     const now = this.#rules.votesByMonotonic ? step.monoUs : step.wallUs;
-    this.#leases.setBallot(id, ballot);
+    if (isBelieved) this.#leases.setBallot(id, ballot);
     this.#leases.setExpiresAt(id, Math.min(this.#leases.expiresAt(id), now + spanUs));
     this.#waiting.leaseChanged(id, step);
   }
@@ -483,14 +483,15 @@ export class Acceptor {
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
-  #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep, spanUsMin = 0): void {
+  #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
     invariant(this.voting.isOpen || !this.#rules.silenceCoversOwnVote, 'a member voted in its silence');
     const isWanted = (message.flags & RENEWS) !== 0 && this.#waiting.isWanted(this.#moded.side.nameOf(id));
     const isView = this.views.view.epoch > 0 && isViewName(message);
     const flags = (this.#watchers.isWatched(message) ? WATCHED : 0) | (isWanted ? WANTED : 0) | (isView ? VIEWED : 0);
     this.#given++;
     if (!this.#handOvers.isIdle) this.#handOvers.voted(this.#moded.side.nameOf(id), message, step);
-    const isKept = this.#ledger?.keep(id, Math.max(this.#spanOf(message.termUs), spanUsMin), change, from, message, flags, step) ?? true;
+    if (change === 'new') this.#scheduleSweep(step);
+    const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), change, from, message, flags, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;
     this.#answers.accept(from, flags, message, step);
   }

@@ -28,6 +28,7 @@ interface HoldersSnapshot {
 }
 
 export class Holders implements OfferedHolds {
+  readonly #out: QuorumOutbox;
   readonly #exclusive: Holder;
   readonly #side: Holder;
   readonly #keys: LeaseKeys;
@@ -38,6 +39,7 @@ export class Holders implements OfferedHolds {
   #ended: (lease: number, step: QuorumStep) => void = () => {};
 
   constructor(out: QuorumOutbox, names: NameTable) {
+    this.#out = out;
     this.#keys = new LeaseKeys((name) => hashName(name, 0, name.length));
     const shared = { out, limits: this.#limits, published: this.#published };
     this.#offers = new Offers(out, this);
@@ -214,7 +216,8 @@ export class Holders implements OfferedHolds {
   downgrade({ lease, name }: CommandOf<'downgrade'>, step: QuorumStep): void {
     const holder = this.#of(lease, name);
     const isReader = holder === this.#side && this.#keys.modeOf(this.#side.find(lease, name)) !== EXCLUSIVE;
-    if (isReader || !holder.canChange(lease, name, step)) return;
+    // Where too few voters know of readers it stays what it is: as a reader's it could not be renewed.
+    if (isReader || !holder.canChange(lease, name, step) || this.#out.isMostlyPlain(this.#out.placementOf(name))) return;
     if (holder === this.#exclusive) {
       const moved = this.#exclusive.moveOut(lease, name);
       if (moved === null) return;

@@ -178,9 +178,19 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     return Math.min(Math.max(ballot, from + aheadUs), BALLOT_TIME_MAX) as BallotTime;
   }
 
-  /** For how long a vote is honoured that is on the disk; 0 if there is none. */
-  spanOf(id: number): number {
-    return this.#spans.get(id) ?? 0;
+  /**
+   * A vote changes its number, and keeps its place: writes take effect in any order, so of two places the old one could be empty before the new one has
+   * the vote, and a restart in between would know of neither.
+   */
+  renumber(from: number, to: number): void {
+    const place = this.#places.get(from);
+    if (place === undefined) return;
+    invariant(!this.#places.has(to), 'a vote is given the number of another');
+    this.#spans.set(to, this.#spans.get(from) ?? 0);
+    this.#places.set(to, place);
+    this.#names.set(place, to);
+    this.#places.delete(from);
+    this.#spans.delete(from);
   }
 
   /** The vote for this name is over. Nobody waits for this: a vote that comes back by mistake only takes longer to end. */

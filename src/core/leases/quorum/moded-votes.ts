@@ -11,7 +11,7 @@ import type { QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
 import type { Ledger, VoteChange } from './ledger.ts';
 import type { Taken } from './line.ts';
-import { HELD, LATER, LOW, OUTBID, QUEUED, RENEWS, type QuorumMessage } from './messages.ts';
+import { HELD, LATER, LOW, NO_ROOM, OUTBID, QUEUED, RENEWS, type QuorumMessage } from './messages.ts';
 import { clash, EXCLUSIVE, SHARED, slotOf, type LeaseKey, type LiveVote } from './modes.ts';
 import type { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
@@ -29,6 +29,8 @@ interface ModedGround {
   readonly ledger: Ledger | null;
   readonly rules: QuorumRules;
   readonly promises: Promises;
+  /** So many votes of one name there are at most. */
+  readonly sharingMax: number;
   /** The acceptor's own. */
   readonly isLive: (id: number, step: QuorumStep) => boolean;
   /** Whether a renewal waits for the others to go. */
@@ -37,8 +39,7 @@ interface ModedGround {
   readonly toldClock: LeaseView['toldClock'];
   readonly removeExclusive: (id: number, step: QuorumStep) => void;
   readonly refuse: (from: NodeId, reason: number, id: number, hash: number, message: QuorumMessage, step: QuorumStep) => void;
-  /** `spanUsMin`: a vote that changes its mode is honoured at least as long as before. */
-  readonly vote: (from: NodeId, number: number, change: VoteChange, message: QuorumMessage, step: QuorumStep, spanUsMin?: number) => void;
+  readonly vote: (from: NodeId, number: number, change: VoteChange, message: QuorumMessage, step: QuorumStep) => void;
 }
 
 const NOTHING: Taken = { hasWriter: false, hasReaders: false, hasSlots: false, freeSlots: (slots) => slots };
@@ -94,6 +95,8 @@ export class ModedVotes implements LeaseView {
       refuse(from, OUTBID, id, hash, message, step);
     } else if (ballot <= this.#floor(id, hash, mode)) {
       refuse(from, LOW, id, hash, message, step);
+    } else if (this.side.of(id).length >= this.#ground.sharingMax) {
+      refuse(from, NO_ROOM, id, hash, message, step);
     } else {
       vote(from, this.#accept(hash, message, step), 'new', message, step);
     }
@@ -136,20 +139,20 @@ export class ModedVotes implements LeaseView {
   }
 
   /** A release of a lease that has no exclusive vote here. */
-  release(message: QuorumMessage, found: number, hash: number, step: QuorumStep): void {
+  release(message: QuorumMessage, found: number, hash: number, isBelieved: boolean, step: QuorumStep): void {
     const { mode, ballot, owner, lease, termUs } = message;
     const row = this.side.find(found, owner, lease);
     const isCovered = row !== undefined && row.ballot <= ballot;
     // A proposal of this lease that is still under way must find no room here.
     const isBehind = row === undefined || row.ballot < ballot;
-    if (isBehind && mode !== EXCLUSIVE) this.#raise(mode, hash, ballot);
-    this.#floorOfAll.raise(hash, ballot);
+    if (isBehind && mode !== EXCLUSIVE && isBelieved) this.#raise(mode, hash, ballot);
+    if (isBelieved) this.#floorOfAll.raise(hash, ballot);
     if (!isCovered) return;
     if ((message.flags & LATER) === 0) {
       this.#remove(row, hash, step);
       return;
     }
-    row.ballot = ballot;
+    if (isBelieved) row.ballot = ballot;
     row.expiresAt = Math.min(row.expiresAt, this.#ground.expiry(message, step));
     invariant(termUs >= 0, 'a release is as of an earlier time');
     this.#waiting?.leaseChanged(row.id, step);
@@ -183,7 +186,7 @@ export class ModedVotes implements LeaseView {
     if (!this.side.has(id)) return;
     const { names, changes } = this.#ground;
     const hash = names.hashOf(id);
-    for (const row of this.side.of(id).filter(({ expiresAt }) => expiresAt <= step.monoUs)) {
+    for (const row of this.side.ended(id, step.monoUs)) {
       changes.ranOut(hash, names.toBytes(id), row.expiresAt, step.monoUs);
       this.#remove(row, hash, step);
     }
@@ -287,18 +290,17 @@ export class ModedVotes implements LeaseView {
       this.side.setMeta(row, metaOf(message));
       vote(from, row.number, isOther ? 'says' : null, message, step);
     } else if (row) {
-      // The new vote is there before the old one goes, also on the disk: of two that are read back, the later counts.
       this.#putExclusive(id, message, Math.max(row.expiresAt, expiry(message, step)));
-      vote(from, id, 'new', message, step, ledger?.spanOf(row.number));
+      ledger?.renumber(row.number, id);
+      vote(from, id, 'says', message, step);
       this.side.remove(row);
-      ledger?.drop(row.number, step);
       this.#waiting?.leave(id, owner, lease, step);
     } else {
       if (rules.downgradeRaisesFloor) floors.raise(hash, votes.leases.ballot(id) as BallotTime);
       const added = this.#putSide(id, message, Math.max(votes.leases.expiresAt(id), expiry(message, step)));
       votes.remove(id);
-      vote(from, added.number, 'new', message, step, ledger?.spanOf(id));
-      ledger?.drop(id, step);
+      ledger?.renumber(id, added.number);
+      vote(from, added.number, 'says', message, step);
     }
     this.#waiting?.leaseChanged(id, step);
   }
@@ -366,9 +368,10 @@ export class ModedVotes implements LeaseView {
 
   nextExpiry(id: number, step: QuorumStep): number {
     const { votes, isLive } = this.#ground;
-    const ends = this.side.of(id).map(({ expiresAt }) => expiresAt);
-    if (isLive(id, step)) ends.push(votes.leases.expiresAt(id));
-    return Math.min(...ends.filter((at) => at > step.monoUs));
+    // One by one: so many readers as one name may have are too many arguments.
+    let next = isLive(id, step) ? votes.leases.expiresAt(id) : Infinity;
+    for (const { expiresAt } of this.side.of(id)) if (expiresAt > step.monoUs && expiresAt < next) next = expiresAt;
+    return next;
   }
 
   isReader(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean {

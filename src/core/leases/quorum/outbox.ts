@@ -51,6 +51,13 @@ export class QuorumOutbox {
     else if (this.#plain.size > 0) this.#plain.delete(member);
   }
 
+  /** Whether so many voters know exclusive leases only that the others are no quorum. */
+  isMostlyPlain(placement: number): boolean {
+    if (this.#plain.size === 0) return false;
+    const others = this.electorate.votersOf(placement).filter((voter) => !this.#plain.has(voter));
+    return others.length < this.electorate.quorumFor(placement);
+  }
+
   votersOf(name: Uint8Array): readonly NodeId[] {
     return this.electorate.votersOf(this.placementOf(name));
   }

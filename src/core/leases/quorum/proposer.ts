@@ -89,8 +89,7 @@ export class Proposer {
   /** Voters that know exclusive leases only count as refusing all others. */
   #begin(pursuit: Pursuit, step: QuorumStep): void {
     const isPlain = pursuit.mode === EXCLUSIVE && !pursuit.upgrades;
-    const old = isPlain ? 0 : pursuit.voters.filter((voter) => this.#out.isPlain(voter)).length;
-    if (old <= pursuit.voters.length - this.#quorumOf(pursuit)) this.#attempt(pursuit, step);
+    if (isPlain || !this.#out.isMostlyPlain(pursuit.placement)) this.#attempt(pursuit, step);
     else
       this.#refuse(
         pursuit,

@@ -243,11 +243,12 @@ export class Pursuit {
     const most = this.#mostTold();
     // Whoever could hold it beside those who do, and is refused, stands behind others that cannot.
     if (this.mode !== EXCLUSIVE && has(QUEUED) && !has(HELD)) return 'queued';
+    // Whoever has no room tells of those who have it, and they are not in the way.
+    if (this.refusals.filter(({ reason }) => reason === NO_ROOM).length > this.voters.length - quorum) return 'no-room';
     if (most && most.count >= quorum) return 'held';
     if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
     if (has(TOO_LONG)) return 'too-long';
     if (this.refusals.filter(({ reason }) => reason === AHEAD).length > this.voters.length - quorum) return 'ahead';
-    if (this.refusals.filter(({ reason }) => reason === NO_ROOM).length > this.voters.length - quorum) return 'no-room';
     if (has(QUEUED)) return 'queued';
     if (has(HELD) || has(OUTBID)) return 'split';
     if (has(LOW)) return 'low';

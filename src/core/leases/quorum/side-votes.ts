@@ -43,6 +43,8 @@ export class SideVotes {
   readonly #room: SideRoom;
   readonly #rows = new Map<number, SideVote[]>();
   readonly #byNumber: NumberMap<SideVote>;
+  /** A name may have thousands: whoever renews one is not to wait for a look at all. */
+  readonly #byLease = new Map<string, SideVote>();
   #next = FIRST_NUMBER;
 
   constructor(names: NameTable, room: SideRoom) {
@@ -85,12 +87,21 @@ export class SideVotes {
   }
 
   find(id: number, owner: Incarnation, lease: number): SideVote | undefined {
-    return this.of(id).find((row) => row.owner === owner && row.lease === lease);
+    return this.has(id) ? this.#byLease.get(leaseKey({ id, owner, lease })) : undefined;
+  }
+
+  /** Those that have ended. */
+  ended(id: number, now: number): readonly SideVote[] {
+    let ended: SideVote[] | null = null;
+    for (const row of this.of(id)) if (row.expiresAt <= now) (ended ??= []).push(row);
+    return ended ?? NONE;
   }
 
   /** A live vote of another lease that clashes with the mode. */
   clashing(id: number, mode: number, owner: Incarnation, lease: number, now: number): SideVote | undefined {
-    return this.of(id).find((row) => now < row.expiresAt && clash(row.mode, mode) && (row.owner !== owner || row.lease !== lease));
+    for (const row of this.of(id))
+      if (clash(row.mode, mode) && now < row.expiresAt && (row.owner !== owner || row.lease !== lease)) return row;
+    return undefined;
   }
 
   add(id: number, row: Omit<SideVote, 'number' | 'id'>): SideVote {
@@ -105,6 +116,7 @@ export class SideVotes {
     const index = rows?.indexOf(row) ?? -1;
     invariant(rows !== undefined && index >= 0, 'a vote was removed that is not there');
     this.#byNumber.delete(row.number);
+    this.#byLease.delete(leaseKey(row));
     this.#room.countSide(row.owner, row.meta.length, -1);
     rows.splice(index, 1);
     if (rows.length > 0) return;
@@ -131,6 +143,7 @@ export class SideVotes {
     }
     rows.push(row);
     this.#byNumber.set(row.number, row);
+    this.#byLease.set(leaseKey(row), row);
     this.#room.countSide(row.owner, row.meta.length, 1);
   }
 
@@ -150,4 +163,8 @@ export class SideVotes {
       }
     }
   }
+}
+
+function leaseKey({ id, owner, lease }: Pick<SideVote, 'id' | 'owner' | 'lease'>): string {
+  return `${id}/${owner}/${lease}`;
 }

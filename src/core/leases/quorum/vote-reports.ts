@@ -83,7 +83,7 @@ export class VoteReports implements RowView {
 
   /** All there is to know of the live lease, for those who ask. */
   describe(id: number, hash: number, reply: QuorumMessage, step: QuorumStep): void {
-    const { votes, changes } = this.#ground;
+    const { votes, changes, side } = this.#ground;
     const { leases } = votes;
     this.lease(id, reply, step);
     const isTold = (reply.flags & HAS_LEASE) !== 0;
@@ -99,7 +99,9 @@ export class VoteReports implements RowView {
     reply.ballot = isTold ? (leases.ballot(id) as BallotTime) : NO_BALLOT;
     reply.setMeta(isTold ? votes.metaOf(id) : undefined);
     if (isTold && this.isReadBack(id)) reply.flags |= READ_BACK;
-    const endedAt = id >= 0 && leases.has(id) ? leases.expiresAt(id) : -Infinity;
+    // Readers that have ended and were not looked at since count as well.
+    let endedAt = id >= 0 && leases.has(id) ? leases.expiresAt(id) : -Infinity;
+    for (const { expiresAt } of side.of(id)) endedAt = Math.max(endedAt, expiresAt);
     const since = isTold ? changes.begunSince(hash) : Math.max(endedAt, changes.ranOutSince(hash));
     reply.steadyUs = this.#agoUs(since, step);
   }

@@ -1,0 +1,127 @@
+/** Votes that change their mode, and what is left of readers that are gone: on the disk, in memory, and of copies that come late. */
+import { describe, expect, it } from 'vitest';
+import { MEMBER_LIMITS } from '../../../src/core/index.ts';
+import { ByteReader, quorumCodec } from '../../../src/wire/index.ts';
+import { Cell, name, ofKind, R, TERM_US, TIMING, type Node } from './cell.ts';
+
+const SHARED = { mode: 'shared' } as const;
+
+function ask(node: Node, lease: number, more: object = {}): number {
+  node.command({ kind: 'acquire', lease, name: R, termUs: TERM_US, waitUs: 0, keep: false, ...more });
+  return lease;
+}
+
+describe('a vote that changes its mode', () => {
+  /** Only erasures reach the disk before the machine fails: writes take effect in any order. */
+  function loseAllButErasures(member: Node): void {
+    for (const { key, value } of member.accesses) if (value?.length === 0) member.disk.set(key, value);
+    member.diskHangs = false;
+    member.restart();
+  }
+
+  it('is on the disk in one mode or the other at every instant of an upgrade', () => {
+    const cell = new Cell({ clients: 2, keeps: 'votes' });
+    const [reader, writer] = [cell.node(3), cell.node(4)];
+    ask(reader, 1, SHARED);
+    cell.settle();
+    for (const member of [0, 1, 2]) cell.node(member).diskHangs = true;
+    reader.command({ kind: 'upgrade', lease: 1, name: R, waitUs: 0 });
+    cell.settle();
+    for (const member of [0, 1, 2]) loseAllButErasures(cell.node(member));
+    expect(reader.holds(1)).toBe(true);
+    ask(writer, 1);
+    cell.settle(({ to }) => to !== 3);
+    expect(writer.holds(1)).toBe(false);
+  });
+
+  it('is on the disk in one mode or the other at every instant of a downgrade', () => {
+    const cell = new Cell({ clients: 2, keeps: 'votes' });
+    const [reader, writer] = [cell.node(3), cell.node(4)];
+    ask(reader, 1);
+    cell.settle();
+    for (const member of [0, 1, 2]) cell.node(member).diskHangs = true;
+    reader.command({ kind: 'downgrade', lease: 1, name: R });
+    cell.settle();
+    for (const member of [0, 1, 2]) loseAllButErasures(cell.node(member));
+    expect(reader.holds(1)).toBe(true);
+    ask(writer, 1);
+    cell.settle(({ to }) => to !== 3);
+    expect(writer.holds(1)).toBe(false);
+  });
+});
+
+it('nothing of an upgrade that comes after the release of its lease keeps others waiting', () => {
+  const cell = new Cell({ clients: 2 });
+  const [reader, writer] = [cell.node(3), cell.node(4)];
+  ask(reader, 1, SHARED);
+  cell.settle();
+  reader.command({ kind: 'upgrade', lease: 1, name: R, waitUs: 0 });
+  // The members vote, and none of that comes back; it is tried again, and all that is sent then comes late.
+  cell.deliver(({ to }) => to < 3);
+  cell.drop();
+  cell.run(3 * TIMING.attemptUs, () => false);
+  const late = cell.drop(ofKind('PROPOSE'));
+  expect(late.length).toBeGreaterThan(0);
+  reader.release(1);
+  cell.settle();
+  for (const packet of late) cell.hand(packet);
+  cell.settle();
+  ask(writer, 1);
+  cell.settle();
+  expect(writer.holds(1)).toBe(true);
+});
+
+describe('of readers that ran out', () => {
+  it.each([SHARED, { slots: 4 }])('members keep nothing, though nobody asks for their names again (%j)', (wanted) => {
+    const cell = new Cell({ clients: 1 });
+    for (let i = 1; i <= 50; i++)
+      cell.node(3).command({ kind: 'acquire', lease: i, name: name(`n${i}`), termUs: TERM_US, waitUs: 0, keep: false, ...wanted });
+    cell.settle();
+    expect(cell.node(3).said('granted')).toHaveLength(50);
+    cell.node(3).down = true;
+    expect(cell.node(0).core.names).toBe(50);
+    cell.run(5 * TERM_US);
+    expect(cell.node(0).core.names).toBe(0);
+    expect(cell.node(0).core.wakeAt).toBe(Infinity);
+  });
+
+  it('a member does not say that nobody has had their name for long', () => {
+    const cell = new Cell({ clients: 2 });
+    const [reader, asker] = [cell.node(3), cell.node(4)];
+    cell.run(3 * TERM_US);
+    ask(reader, 1, SHARED);
+    cell.settle();
+    // Votes have just ended, and nothing was asked of them since.
+    cell.pass(Math.ceil(1.03 * TERM_US));
+    asker.query();
+    cell.deliver();
+    const told = cell.flying
+      .filter(({ kind }) => kind === 'ANSWER')
+      .map(({ bytes }) => {
+        const input = new ByteReader();
+        input.reset(bytes, 0, bytes.length);
+        return quorumCodec().decode(input)?.steadyUs ?? Infinity;
+      });
+    expect(told).toHaveLength(3);
+    expect(Math.max(...told)).toBeLessThan(TERM_US / 10);
+  });
+});
+
+it.each([SHARED, { slots: 4 }])('of %j a name has so many at most: the next is told so, and may come when one has gone', (wanted) => {
+  const cell = new Cell({ clients: 3, limits: { ...MEMBER_LIMITS, sharing: 2 } });
+  const [a, b, c] = cell.nodes.slice(3) as [Node, Node, Node];
+  for (const node of [a, b, c]) {
+    ask(node, 1, wanted);
+    cell.settle();
+  }
+  expect([a.holds(1), b.holds(1), c.holds(1)]).toEqual([true, true, false]);
+  expect(c.last('refused')).toMatchObject({ reason: 'no-room' });
+  // Those that are there are renewed as ever.
+  a.renew(1);
+  b.release(1);
+  cell.settle();
+  expect(a.said('renewed')).toHaveLength(1);
+  ask(c, 2, wanted);
+  cell.settle();
+  expect(c.holds(2)).toBe(true);
+});
