@@ -12,7 +12,7 @@ interface HandOverLimit {
 
 export const LOG_AND_HAND_OVER_LIMITS: Readonly<Record<string, HandOverLimit>> = {
   ...LOG_LIMITS,
-  'waiters that `waiters` tells of': {
+  'waiters that waiters tells of': {
     value: String(WAITERS_TOLD_MAX),
     standard: '',
     async cross() {
