@@ -10,6 +10,8 @@ export interface Clocks {
   wall(): WallUs;
   /** Runs `act` once, not before the monotonic clock shows `at`; a later call replaces an earlier one. Keeps no process alive. */
   wakeAt(at: MonoUs, act: () => void): void;
+  /** The caller of a node wants something of it. Clocks of tests let time pass until that is answered. */
+  asked?(): void;
   cancel(): void;
   /** Runs `act` once, after so long; what it returns calls that off. Keeps no process alive. */
   after(delayUs: number, act: () => void): () => void;

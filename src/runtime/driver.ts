@@ -76,6 +76,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
       this.#fail(error);
     }
     this.#finish();
+    this.#options.clocks.asked?.();
   }
 
   /** Throws what the core says of a bad argument. */
@@ -91,6 +92,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     }
     this.#finish();
     if (refusal !== null) throw refusal;
+    this.#options.clocks.asked?.();
   }
 
   /** One message of a peer; false if the bytes are none, or the peer may not send it. */

@@ -220,6 +220,9 @@ export class VirtualClocks implements Clocks {
   wakeAt(at: MonoUs, act: () => void): void {
     this.cancel();
     if (at !== Infinity) this.#cancel = this.after(at - this.mono(), act);
+  }
+
+  asked(): void {
     this.#time.answer(this.#answerUs);
   }
 

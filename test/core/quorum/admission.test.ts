@@ -9,13 +9,17 @@ import {
   GO,
   GONE,
   IN_LINE,
+  INVITE,
   KIND_NAMES,
   LEARN,
   LEARNED,
+  LINE,
+  LINE_TOLD,
   LIST,
   LISTED,
   NOTE,
   NOTED,
+  OFFER,
   PAGED,
   PREPARE,
   PROMISED,
@@ -23,21 +27,43 @@ import {
   QUERY,
   QuorumCore,
   QuorumMessage,
+  READY,
   REFUSED,
   RELEASE,
   RELEASED,
   STATUS,
   STATUS_TOLD,
   UNWAIT,
+  VIEW_TOLD,
   WAIT,
   WATCH,
   type Sender,
 } from '../../../src/core/index.ts';
 import { incarnation, nodeId } from '../../../src/kernel/index.ts';
 
-const REQUESTS = [PREPARE, PROPOSE, RELEASE, QUERY, LIST, WAIT, UNWAIT, WATCH, LEARN, STATUS];
+const REQUESTS = [PREPARE, PROPOSE, RELEASE, QUERY, LIST, WAIT, UNWAIT, WATCH, LEARN, STATUS, OFFER, LINE];
 const OF_MEMBERS = [BIND, GO];
-const ANSWERS = [PROMISED, ACCEPTED, REFUSED, RELEASED, ANSWER, LISTED, PAGED, FREE, IN_LINE, LEARNED, STATUS_TOLD, BOUND, GONE, NOTED];
+/** Not even whoever knows the members' secret says these. */
+const OF_MEMBERS_ALONE = [NOTE, VIEW_TOLD];
+const ANSWERS = [
+  PROMISED,
+  ACCEPTED,
+  REFUSED,
+  RELEASED,
+  ANSWER,
+  LISTED,
+  PAGED,
+  FREE,
+  IN_LINE,
+  LEARNED,
+  STATUS_TOLD,
+  BOUND,
+  GONE,
+  NOTED,
+  INVITE,
+  READY,
+  LINE_TOLD,
+];
 
 const MEMBER: Sender = { node: nodeId(1), incarnation: incarnation(11), isAdmin: false };
 const CLIENT: Sender = { node: nodeId(5), incarnation: incarnation(15), isAdmin: false };
@@ -64,7 +90,7 @@ const namesOf = (kinds: readonly number[]): string[] => kinds.map((kind) => KIND
 
 describe('who may say what to a node of the quorum engine', () => {
   it('knows every kind of message', () => {
-    const all = [...REQUESTS, ...OF_MEMBERS, NOTE, ...ANSWERS].sort((a, b) => a - b);
+    const all = [...REQUESTS, ...OF_MEMBERS, ...OF_MEMBERS_ALONE, ...ANSWERS].sort((a, b) => a - b);
     expect(namesOf(all)).toEqual(KIND_NAMES.slice(1));
   });
 
@@ -82,11 +108,11 @@ describe('who may say what to a node of the quorum engine', () => {
     expect(admitted(ANSWERS, ADMIN, 10)).toEqual([]);
   });
 
-  it('notes lives of members alone: what is noted cannot be taken back', () => {
-    expect(admitted([NOTE], MEMBER, MEMBER.incarnation)).toEqual(['NOTE']);
-    expect(admitted([NOTE], MEMBER, 99)).toEqual([]);
-    expect(admitted([NOTE], ADMIN, ADMIN.incarnation)).toEqual([]);
-    expect(admitted([NOTE], CLIENT, CLIENT.incarnation)).toEqual([]);
+  it('hears of lives and views from members alone: what is noted cannot be taken back', () => {
+    expect(admitted(OF_MEMBERS_ALONE, MEMBER, MEMBER.incarnation)).toEqual(namesOf(OF_MEMBERS_ALONE));
+    expect(admitted(OF_MEMBERS_ALONE, MEMBER, 99)).toEqual([]);
+    expect(admitted(OF_MEMBERS_ALONE, ADMIN, ADMIN.incarnation)).toEqual([]);
+    expect(admitted(OF_MEMBERS_ALONE, CLIENT, CLIENT.incarnation)).toEqual([]);
   });
 
   it('ends a silence early for members and for whoever knows their secret', () => {
