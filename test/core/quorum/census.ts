@@ -60,7 +60,7 @@ export function census(root: object): Record<string, number> {
   try {
     const sizes: Record<string, number> = {};
     const { result } = ask(session, 'Runtime.evaluate', { expression: 'globalThis.censusRoot' }) as { result: RemoteObject };
-    walk(session, result, '', sizes, new Set());
+    walk(session, result, sizes);
     return sizes;
   } finally {
     delete place.censusRoot;
@@ -68,27 +68,39 @@ export function census(root: object): Record<string, number> {
   }
 }
 
-function walk(session: Session, object: RemoteObject, path: string, sizes: Record<string, number>, seen: Set<string>): void {
-  if (object.objectId === undefined || path.split('.').length > DEPTH_MAX) return;
-  if (COLLECTIONS.has(object.subtype ?? '')) {
-    sizes[path] = Number(/\((\d+)\)$/.exec(object.description ?? '')?.[1] ?? 0);
-    return;
+/** Nearest first, so that what several roles share is found where it belongs, whoever else points at it. */
+function walk(session: Session, root: RemoteObject, sizes: Record<string, number>): void {
+  const seen = new Set<string>();
+  const ahead = [{ object: root, path: [] as readonly string[] }];
+  for (let next = ahead.shift(); next; next = ahead.shift()) {
+    const { object, path } = next;
+    if (COLLECTIONS.has(object.subtype ?? '')) {
+      sizes[path.join('.')] = Number(/\((\d+)\)$/.exec(object.description ?? '')?.[1] ?? 0);
+      continue;
+    }
+    if (object.subtype !== undefined || object.type !== 'object' || object.className?.endsWith('Column') === true) continue;
+    if (SHARED.has(object.className ?? '')) {
+      if (seen.has(object.className ?? '')) continue;
+      seen.add(object.className ?? '');
+    }
+    const properties = propertiesOf(session, object);
+    if (object.className === 'NumberMap') {
+      sizes[path.join('.')] = Number(properties.find(({ name }) => name === '#size')?.value?.value);
+      continue;
+    }
+    if (path.length === DEPTH_MAX) continue;
+    for (const { name, value } of properties) {
+      if (value?.objectId !== undefined && name !== '__proto__') ahead.push({ object: value, path: [...path, name] });
+    }
   }
-  if (object.subtype !== undefined || object.type !== 'object' || object.className?.endsWith('Column') === true) return;
-  if (SHARED.has(object.className ?? '')) {
-    if (seen.has(object.className ?? '')) return;
-    seen.add(object.className ?? '');
-  }
-  const asked = { objectId: object.objectId, ownProperties: true };
-  const answer = ask(session, 'Runtime.getProperties', asked) as { result: Property[]; privateProperties?: Property[] };
-  const { result, privateProperties = [] } = answer;
-  if (object.className === 'NumberMap') {
-    sizes[path] = Number(privateProperties.find(({ name }) => name === '#size')?.value?.value);
-    return;
-  }
-  for (const { name, value } of [...result, ...privateProperties]) {
-    if (value && name !== '__proto__') walk(session, value, `${path}${path === '' ? '' : '.'}${name}`, sizes, seen);
-  }
+}
+
+function propertiesOf(session: Session, { objectId }: RemoteObject): readonly Property[] {
+  const answer = ask(session, 'Runtime.getProperties', { objectId, ownProperties: true }) as {
+    result: Property[];
+    privateProperties?: Property[];
+  };
+  return [...answer.result, ...(answer.privateProperties ?? [])];
 }
 
 /** A session to its own thread answers before `post` returns. */

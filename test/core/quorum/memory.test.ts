@@ -7,7 +7,7 @@ const LEASES = 100_000;
 const BATCH = 1000;
 
 /** Fixed room: the tables' first chunks, the members' numbers, and blocks kept for the next entries. */
-const FIXED = /#rows\.|#index\.|#arena\.|electorate\.|#spare|#last\.blocks/;
+const FIXED = /#rows\.|#index\.|#arena\.|electorate\.|#spare|#last\.blocks|\.cur\.members$|\.memberKeys$/;
 
 function leftovers(cell: Cell): [number, string, number][] {
   return cell.nodes.flatMap((node) =>
