@@ -1,22 +1,30 @@
-/** docs/research/mutants.md, read back: every mutant dies in the run the page names, of what the page says. */
+/** docs/research/mutants.md, read back: the run the page names for a mutant, and what breaks in it. */
 import { readFileSync } from 'node:fs';
-import { expect } from 'vitest';
 import type { Mutant, Simulation } from '../../src/sim/index.ts';
 
 const page = readFileSync(new URL('../../docs/research/mutants.md', import.meta.url), 'utf8');
 
-/** The seed of that run. */
-export function expectDeath(
-  kit: Pick<Simulation, 'name' | 'run'>,
-  { name, breaksLiveness }: Pick<Mutant, 'name' | 'breaksLiveness'>,
-): number {
+interface Death {
+  readonly seed: number;
+  readonly property: string | undefined;
+  readonly breaksLiveness: boolean;
+}
+
+type Named = Pick<Simulation, 'name' | 'run'>;
+type Missing = Pick<Mutant, 'name' | 'breaksLiveness'>;
+
+export function deathOnPage({ name: protocol }: Named, { name, breaksLiveness }: Missing): Death {
   const row = new RegExp(
-    `^\\| \`${name}\` \\|.*\\| (\\S+) \\| \\d+ \\| \`tenure sim ${kit.name} --replay (\\d+) --mutant ${name}\` \\|$`,
+    `^\\| \`${name}\` \\|.*\\| (\\S+) \\| \\d+ \\| \`tenure sim ${protocol} --replay (\\d+) --mutant ${name}\` \\|$`,
     'm',
   ).exec(page);
-  expect(row, `npm run docs:mutants writes a row for ${name}`).not.toBeNull();
-  const [, property, seed] = row as RegExpExecArray;
-  expect(kit.run(Number(seed), name).violations[0]?.property).toBe(property);
-  expect(property === 'liveness').toBe(breaksLiveness === true);
-  return Number(seed);
+  if (row === null) throw new Error(`the page has no row for ${name}: npm run docs:mutants writes it`);
+  return { seed: Number(row[2]), property: row[1], breaksLiveness: breaksLiveness === true };
+}
+
+/** What becomes of the mutant in the run that the page names. */
+export function deathOf(kit: Named, mutant: Missing): Death {
+  const { seed } = deathOnPage(kit, mutant);
+  const property = kit.run(seed, mutant.name).violations[0]?.property;
+  return { seed, property, breaksLiveness: property === 'liveness' };
 }

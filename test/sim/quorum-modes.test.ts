@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
 import { modesProtocol } from '../../src/sim/protocols/quorum-modes/protocol.ts';
 import { runChunk, simulation } from '../../src/sim/index.ts';
-import { expectDeath } from './page-of-mutants.ts';
+import { deathOf, deathOnPage } from './page-of-mutants.ts';
 import { replaySwapped } from './swapped-core.ts';
 
 const engine = simulation(modesProtocol);
@@ -18,7 +18,7 @@ test('no world breaks the engine, and everything that must happen sometimes happ
 
 describe('without its rule the engine breaks as the page of mutants says:', () => {
   test.each(engine.mutants)('$name', (mutant) => {
-    expectDeath(engine, mutant);
+    expect(deathOf(engine, mutant)).toEqual(deathOnPage(engine, mutant));
   });
 });
 

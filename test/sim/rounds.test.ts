@@ -14,7 +14,7 @@ import {
   paxosLeaseSkewed,
   type RoundProtocol,
 } from '../../src/sim/protocols/rounds/protocol.ts';
-import { expectDeath } from './page-of-mutants.ts';
+import { deathOf, deathOnPage } from './page-of-mutants.ts';
 
 const RUNS = 60;
 
@@ -53,6 +53,7 @@ describe('without its rule an engine breaks as the page of mutants says:', () =>
   );
 
   it.each(cases)('$protocol.name $name', ({ protocol, ...mutant }) => {
-    expectDeath(simulation(protocol), mutant);
+    const engine = simulation(protocol);
+    expect(deathOf(engine, mutant)).toEqual(deathOnPage(engine, mutant));
   });
 });
