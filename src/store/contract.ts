@@ -67,6 +67,8 @@ export interface Store {
   readonly mayForget?: boolean;
   /** It has passed the probe already, in all its parts: nobody need probe it again. */
   readonly isProbed?: boolean;
+  /** Probes of processes that open it at the same moment may share a place: one that fails says nothing until it has failed at another place, too. */
+  readonly probesMayMeet?: boolean;
 
   read(key: string, options?: AccessOptions): Promise<Uint8Array | null>;
 

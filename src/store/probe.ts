@@ -9,6 +9,8 @@ import { unfit } from './failures.ts';
 
 /** So many try at once, where one may win. */
 const AT_ONCE = 5;
+/** Places that are tried, one after the other, where probes of several processes may meet. */
+const PLACES_MAX = 8;
 
 export interface ProbeFinding {
   readonly check: string;
@@ -19,8 +21,21 @@ export interface ProbeFinding {
 /** Throws `TENURE_STORE_UNFIT` unless every check passes, now or before. */
 export async function qualify(store: Store, options?: AccessOptions): Promise<void> {
   if (store.isProbed === true) return;
-  for (const { check, wrong } of await probe([store], options)) {
-    if (wrong !== null) throw unfit(store.url, `${check}: ${wrong}`);
+  for (let placesLeft = store.probesMayMeet === true ? PLACES_MAX : 1; ;) {
+    const failure = await failureOf(store, options);
+    if (failure === null) return;
+    if (--placesLeft === 0) throw failure;
+  }
+}
+
+/** What the probe says against the store; null if nothing. Throws if the store does not answer. */
+async function failureOf(store: Store, options: AccessOptions | undefined): Promise<TenureError | null> {
+  try {
+    const found = (await probe([store], options)).find(({ wrong }) => wrong !== null);
+    return found === undefined ? null : unfit(store.url, `${found.check}: ${found.wrong}`);
+  } catch (error) {
+    if (store.probesMayMeet === true && error instanceof TenureError && error.code === 'TENURE_STORE_FULL') return error;
+    throw error;
   }
 }
 

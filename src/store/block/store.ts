@@ -44,6 +44,7 @@ export class BlockStore implements Store {
   readonly can: Capabilities = { swap: false, list: false, watch: false };
   readonly valueBytesMax: number = BLOCK_VALUE_BYTES_MAX;
   readonly mayForget = false;
+  readonly probesMayMeet = true;
   readonly #gate: Gate;
   readonly #sectors: Sectors;
   #count = 0;
