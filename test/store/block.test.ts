@@ -56,9 +56,9 @@ describe.each(MODES)('block:, a file%s', (settings) => {
 test('many that open it at the same moment all find it fit, though some of their probes share a place', async () => {
   const { url, remove } = await made('&direct=off');
   onTestFinished(remove);
-  const opened = await Promise.all(Array.from({ length: 150 }, async () => await openStore(url)));
-  await Promise.all(opened.map(async (store) => await store.close()));
-  expect(opened).toHaveLength(150);
+  const stores = await Promise.all(Array.from({ length: 150 }, async () => await openStore(url)));
+  await Promise.all(stores.map(async (store) => await store.close()));
+  expect(stores).toHaveLength(150);
 });
 
 /** A device on a file, if this machine lets us make one. */
