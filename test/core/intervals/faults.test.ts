@@ -128,15 +128,19 @@ describe('an act that begins the disks', () => {
   });
 });
 
+/** Process 3 claims 0 to 9, and calls it off: member 0 removes the claim from memory, which is not written. */
+function withdrawUnwritten(cell: IntervalCell): void {
+  claim(cell, 3, 1, 0, 9);
+  cell.deliver(({ message }) => message.kind === 'ack');
+  cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
+  cell.command(3, { kind: 'call-off', claim: 1 });
+  cell.deliver();
+}
+
 describe('a crash between two writes', () => {
   it('brings a withdrawn claim back beside the one that took its place, and its withdrawal frees nothing of that', () => {
     const cell = begun(6);
-    claim(cell, 3, 1, 0, 9);
-    cell.deliver(({ message }) => message.kind === 'ack');
-    // Member 0 removes the claim from memory; that is not written yet.
-    cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
-    cell.command(3, { kind: 'call-off', claim: 1 });
-    cell.deliver();
+    withdrawUnwritten(cell);
     claim(cell, 4, 1, 5, 7);
     cell.deliver(({ from, to }) => from === 2 || to === 2);
     expect(cell.last(4, 'granted')).toMatchObject({ from: 5, to: 7 });
@@ -156,11 +160,7 @@ describe('a crash between two writes', () => {
 
   it('leaves claims that overlap, which are copied to a blank disk all the same', () => {
     const cell = begun(6, { piecesPerPage: 1 });
-    claim(cell, 3, 1, 0, 9);
-    cell.deliver(({ message }) => message.kind === 'ack');
-    cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
-    cell.command(3, { kind: 'call-off', claim: 1 });
-    cell.deliver();
+    withdrawUnwritten(cell);
     claim(cell, 4, 1, 5, 7);
     cell.deliver();
     cell.isHeld = () => false;
@@ -173,11 +173,7 @@ describe('a crash between two writes', () => {
 
   it('brings a withdrawn claim back, and its withdrawal frees nothing that is taken by then', () => {
     const cell = begun(6);
-    claim(cell, 3, 1, 0, 9);
-    cell.deliver(({ message }) => message.kind === 'ack');
-    cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
-    cell.command(3, { kind: 'call-off', claim: 1 });
-    cell.deliver();
+    withdrawUnwritten(cell);
     claim(cell, 4, 1, 5, 7);
     cell.deliver(({ from, to }) => from === 2 || to === 2);
     cell.isHeld = () => false;
@@ -193,11 +189,7 @@ describe('a crash between two writes', () => {
 
   it('brings a withdrawn claim back, and a second one frees nothing that was folded into it', () => {
     const cell = begun(7, { limits: { open: 2, spaces: 10, entries: 100, claimants: 10 } });
-    claim(cell, 3, 1, 0, 9);
-    cell.deliver(({ message }) => message.kind === 'ack');
-    cell.isHeld = (node, key) => node === 0 && (key === 'place/1' || key === 'place/2');
-    cell.command(3, { kind: 'call-off', claim: 1 });
-    cell.deliver();
+    withdrawUnwritten(cell);
     claim(cell, 4, 1, 5, 7);
     cell.deliver(({ from, to }) => from === 2 || to === 2);
     expect(cell.last(4, 'granted')).toMatchObject({ from: 5, to: 7 });
