@@ -35,8 +35,10 @@ export class ByteWriter {
   }
 
   u8(value: number): void {
-    this.reserve(1);
-    this.bytes[this.length++] = value;
+    const at = this.length;
+    if (at >= this.bytes.length) this.reserve(1);
+    this.bytes[at] = value;
+    this.length = at + 1;
   }
 
   u16(value: number): void {
@@ -62,10 +64,12 @@ export class ByteWriter {
 
   /** A safe integer, in eight bytes. */
   u53(value: number): void {
-    this.reserve(8);
-    this.#view.setUint32(this.length, value >>> 0, true);
-    this.#view.setUint32(this.length + 4, Math.floor(value * TWO_TO_MINUS_32), true);
-    this.length += 8;
+    const at = this.length;
+    if (at + 8 > this.bytes.length) this.reserve(8);
+    const view = this.#view;
+    view.setUint32(at, value >>> 0, true);
+    view.setUint32(at + 4, (value * TWO_TO_MINUS_32) >>> 0, true);
+    this.length = at + 8;
   }
 
   /** Bytes `start` to `end` of `source`. */
