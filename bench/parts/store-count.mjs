@@ -62,7 +62,10 @@ function replicatedPlace(plain, folder) {
       renameSync(join(first, 'new'), join(first, 'new.away'));
       await sleep(UNWRITABLE_MS);
       renameSync(join(first, 'new.away'), join(first, 'new'));
-      for (const name of readdirSync(second)) rmSync(join(second, name), { recursive: true, force: true });
+      // Moved away, not deleted: processes make files there all the time, and a folder that fills again cannot be deleted.
+      const wiped = join(folder, 'wiped');
+      mkdirSync(wiped);
+      for (const name of readdirSync(second)) renameSync(join(second, name), join(wiped, name));
       const store = await connectForRepair(url);
       try {
         await store.repair(`${pathToFileURL(second).href}${plain ? '?swap=off' : ''}`, { timeoutMs: 60_000 });

@@ -129,7 +129,7 @@ function asPlot({ fastct, ct96 }: Measured): Plot {
     LAMBDAS.map((x, index) => ({ x, y: counts[index] as number, plusMinus: 0 }));
   const known = LAMBDAS.map((x, index) => [x, fastct[index] as number] as const);
   return {
-    title: 'Figure 5: communication steps for 100 instances of consensus in a stable period',
+    title: 'Figure 5: steps of 100 instances of consensus in a stable period',
     xLabel: 'λ, instances of one lease',
     yLabel: 'communication steps',
     xAxis: 'linear',
@@ -138,8 +138,8 @@ function asPlot({ fastct, ct96 }: Measured): Plot {
       { label: `[CT96]: ${ct96}`, points: points(LAMBDAS.map(() => ct96)), curve: () => ct96 },
     ],
     caption: [
-      'Steps are counted on simulated runs of the real cores: five members, every message takes one step, delivery to oneself none.',
-      'The next instance begins when all have decided; the steps of leases are counted, those of the failure detector are not.',
+      'Counted on simulated runs of the real cores: five members; a message takes one step, delivery to oneself none.',
+      'The next instance begins when all have decided. Steps of leases count, those of the failure detector do not.',
       'Dutta, Boichat and Guerraoui calculate 500, 320, 310, 304, 302 and 400.',
     ],
   };

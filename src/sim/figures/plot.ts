@@ -2,6 +2,7 @@
  * A plot as an SVG: measured points with their intervals, a curve through each series, axes, a legend and a caption. It is readable on light
  * and on dark pages: the picture has its own background and follows the reader's preference. Series differ in colour and in shape.
  */
+import { invariant } from '../../kernel/index.ts';
 import type { Axis } from './axis.ts';
 import { doublingAxis, linearAxis } from './axis.ts';
 import { escaped, svgElement, svgPath, svgText } from './svg.ts';
@@ -39,6 +40,8 @@ const LEGEND = { x: TEXT_X, y: 58, lineHeight: 24 };
 /** Half as wide as the bar across the end of an interval. */
 const CAP = 6;
 const MARKER = 3.6;
+/** What fits the picture, also in a wide font: more would be cut off. */
+const CHARACTERS_MAX = { title: 68, caption: 116 };
 
 const STYLE = [
   'text{font:14px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:#1b1f24}',
@@ -57,6 +60,11 @@ const STYLE = [
 ].join('\n');
 
 export function renderPlot(plot: Plot): string {
+  invariant(plot.title.length <= CHARACTERS_MAX.title, 'the title of a plot is wider than the plot');
+  invariant(
+    plot.caption.every((line) => line.length <= CHARACTERS_MAX.caption),
+    'a line below a plot is wider than the plot',
+  );
   const height = CAPTION_Y + plot.caption.length * LINE_HEIGHT;
   const xMax = largest(plot.series.flatMap(({ points }) => points.map(({ x }) => x)));
   const yMax = largest(plot.series.flatMap(({ points }) => points.map(({ y, plusMinus }) => y + plusMinus)));
