@@ -23,6 +23,10 @@ export interface IntervalClaim extends Wanted {
   nextFree: number;
   /** Members that had no room for it anywhere when they were last asked from 0 on. */
   full: readonly number[];
+  /** How often a member had no room behind. */
+  laps: number;
+  /** No block can be had before this integer, as the answers of a sweep from 0 on say; -1 while nothing is swept. */
+  sweep: number;
   /** The counter of the request that was granted; 0 if none was. */
   granted: number;
   phase: 'asking' | 'resting' | 'decided';
@@ -46,6 +50,8 @@ export interface LeaseAttempt {
   readonly to: number;
   /** The generation of the disk that acknowledged it, by member; 0 is no ACK. */
   readonly acks: number[];
+  /** The newest generation of each member's disk that an answer to this request told of. */
+  readonly known: number[];
   /** Members that refused. */
   nacks: VoterSet;
   refusal: ClaimObjection | null;
@@ -53,6 +59,10 @@ export interface LeaseAttempt {
   next: number;
   /** Members that refused, and know of no place for it from its start on. */
   hopeless: VoterSet;
+  /** By member that refused: where it has room from the request's start on; -1 is nowhere. */
+  readonly nexts: number[];
+  /** Members that may have kept something of an earlier request for the same claim when this one was made. */
+  readonly littered: readonly number[];
   /** Only a mutant counts messages. */
   messages: number;
   resendAt: MonoUs;
@@ -81,9 +91,25 @@ export function beginClaim(wanted: Wanted): IntervalClaim {
     restsUntil: 0 as MonoUs,
     nextFree: 0,
     full: [],
+    laps: 0,
+    sweep: -1,
     granted: 0,
     phase: 'asking',
     pending: 0,
     everywhere: true,
   };
+}
+
+/** Members that know of no place for it from its start on, whatever of the claim itself they have kept. */
+export function hopelessOf({ hopeless, littered }: LeaseAttempt): number {
+  return hopeless.toArray().filter((member) => !littered.includes(member)).length;
+}
+
+/** Where a majority may have room next: before that, too few have any. Infinity if these answers leave no such place. */
+export function sweptTo({ from, nacks, nexts }: LeaseAttempt, hasAcknowledged: (member: number) => boolean, quorum: number): number {
+  const starts = nexts.map((next, member) => {
+    if (nacks.has(member)) return next < 0 ? Infinity : Math.max(next, from + 1);
+    return hasAcknowledged(member) ? from : Infinity;
+  });
+  return starts.sort((a, b) => a - b)[quorum - 1] as number;
 }

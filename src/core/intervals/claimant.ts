@@ -5,7 +5,8 @@
  *
  * A block, wherever it is (`next`), is asked for behind the highest start that acceptors have named, a random number of blocks behind it that doubles with every
  * refusal, after a rest of a random part of as many round trips. A member that has no room for it anywhere, perhaps for a claim of everything that only it has heard of,
- * is set aside for a while: the others may be a majority without it.
+ * is set aside for a while: the others may be a majority without it. Where that does not help, members are asked in order from 0 on, each time where a majority may
+ * have room at the earliest, until the block is had or there is no such place.
  */
 import {
   invariant,
@@ -21,7 +22,8 @@ import {
 } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
 import { DueHeap } from '../tables/index.ts';
-import { beginClaim, type IntervalClaim, type LeaseAttempt, type Wanted, type Withdrawal } from './claim.ts';
+import { attemptOf, attemptTold, votersOf, type AttemptSnapshot } from './attempt-snapshot.ts';
+import { beginClaim, hopelessOf, sweptTo, type IntervalClaim, type LeaseAttempt, type Wanted, type Withdrawal } from './claim.ts';
 import { CLAIMS_MAX, WITHDRAWALS_MAX } from './config.ts';
 import { checkBlockSize, checkInterval, checkSpace, INTEGER_MAX, type ClaimRefusal, type IntervalEvent } from './contract.ts';
 import type { AcceptorAnswer, GenerationsTold, LeaseRequest, WithdrawRequest } from './messages.ts';
@@ -56,6 +58,9 @@ const RESEND_DOUBLINGS = 6;
 const BACK_OFF_MAX = 10;
 /** Spaces of which it remembers where the last block was. */
 const HINTS_MAX = 1024;
+/** After so many beginnings from 0 a block is sought in order. */
+const LAPS_MAX = 2;
+
 export class IntervalClaimant<S extends ClaimantStep> {
   readonly #incarnation: Incarnation;
   readonly #members: number;
@@ -69,8 +74,6 @@ export class IntervalClaimant<S extends ClaimantStep> {
   readonly #withdrawals = new Map<number, Withdrawal>();
   /** Only a mutant goes on counting votes for what it has given up. */
   readonly #givenUp = new Map<number, LeaseAttempt>();
-  /** The newest generation of each member's disk that anybody told of. */
-  readonly #generations: number[];
   /** Where to ask for the next block, by space. */
   readonly #hints = new Map<string, number>();
   /** Requests by their counter, and claims that rest by ~claim. */
@@ -84,7 +87,6 @@ export class IntervalClaimant<S extends ClaimantStep> {
     this.#isLiteral = isLiteral;
     this.#rules = rules;
     this.#outlet = outlet;
-    this.#generations = Array.from({ length: members }, () => 0);
   }
 
   get wakeAt(): MonoUs {
@@ -150,11 +152,14 @@ export class IntervalClaimant<S extends ClaimantStep> {
       counter,
       from,
       to: from + claim.size - 1,
-      acks: this.#generations.map(() => 0),
+      acks: Array.from({ length: this.#members }, () => 0),
+      known: Array.from({ length: this.#members }, () => 0),
       nacks: new VoterSet(),
       refusal: null,
       next: -1,
       hopeless: new VoterSet(),
+      nexts: Array.from({ length: this.#members }, () => -1),
+      littered: this.#litteredBy(claim),
       messages: 0,
       resendAt: NEVER,
       resends: 0,
@@ -167,12 +172,22 @@ export class IntervalClaimant<S extends ClaimantStep> {
     this.#sendLease(attempt, step);
   }
 
+  /** Members that have not answered a withdrawal of this claim. */
+  #litteredBy({ claim, pending }: IntervalClaim): number[] {
+    if (pending === 0) return [];
+    const littered = new VoterSet();
+    for (const withdrawal of this.#withdrawals.values())
+      if (withdrawal.claim === claim) for (const member of withdrawal.missing.toArray()) littered.add(member);
+    return littered.toArray();
+  }
+
   #sendLease(attempt: LeaseAttempt, step: S): void {
     for (let member = 0; member < this.#members; member++) this.#sendLeaseTo(member, attempt, step);
   }
 
-  #sendLeaseTo(member: number, { space, counter, from, to, acks, nacks }: LeaseAttempt, step: S): void {
-    if (this.#isNewest(acks, member) || nacks.has(member)) return;
+  #sendLeaseTo(member: number, attempt: LeaseAttempt, step: S): void {
+    const { space, counter, from, to, nacks } = attempt;
+    if (this.#isNewest(attempt, member) || nacks.has(member)) return;
     const request = { kind: 'lease', space, incarnation: this.#incarnation, counter, from, to } as const;
     this.#outlet.ask(nodeId(member), { ...request, closed: this.#closedAt(member) }, step);
   }
@@ -183,17 +198,15 @@ export class IntervalClaimant<S extends ClaimantStep> {
     for (const withdrawal of this.#withdrawals.values()) if (withdrawal.missing.has(member)) this.#sendWithdrawTo(member, withdrawal, step);
   }
 
-  /** Whether this member has acknowledged, on the newest of its disks that is known of. */
-  #isNewest(acks: readonly number[], member: number): boolean {
+  /** Whether this member has acknowledged, on the newest of its disks that any answer to the same request knows of. */
+  #isNewest({ acks, known }: LeaseAttempt, member: number): boolean {
     const generation = acks[member] as number;
-    return generation > 0 && (!this.#rules.newestDisksCount || generation >= (this.#generations[member] as number));
+    return generation > 0 && (!this.#rules.newestDisksCount || generation >= (known[member] as number));
   }
 
   /** An ACK or NACK; any other answer is not for a claimant. */
   answered(from: NodeId, answer: AcceptorAnswer & GenerationsTold, step: S): void {
     if (answer.incarnation !== this.#incarnation || from >= this.#members) return;
-    for (const [member, generation] of answer.generations.entries())
-      if (generation > (this.#generations[member] ?? Infinity)) this.#generations[member] = generation;
     if (answer.kind === 'withdrawn') {
       this.#withdrawn(from, answer.counter, step);
       return;
@@ -201,6 +214,8 @@ export class IntervalClaimant<S extends ClaimantStep> {
     const attempt = this.#attempts.get(answer.counter) ?? this.#givenUp.get(answer.counter);
     if (!attempt) return;
     attempt.messages++;
+    for (const [member, generation] of answer.generations.entries())
+      if (generation > (attempt.known[member] ?? Infinity)) attempt.known[member] = generation;
     if (answer.kind === 'ack') attempt.acks[from] = Math.max(attempt.acks[from] as number, answer.generations[from] ?? 0);
     else this.#refusedBy(from, attempt, answer);
     this.#decide(attempt, step);
@@ -213,14 +228,15 @@ export class IntervalClaimant<S extends ClaimantStep> {
     if (why === 'limit') attempt.refusal = { why, overlapFrom, overlapTo };
     else if (next < 0) attempt.hopeless.add(from);
     attempt.next = Math.max(attempt.next, next);
+    attempt.nexts[from] = next;
   }
 
   #decide(attempt: LeaseAttempt, step: S): void {
-    const { acks, nacks, refusal } = attempt;
+    const { nacks, refusal } = attempt;
     const { majorityGrants, distinctMembers } = this.#rules;
     const quorum = quorumOf(this.#members);
     let voters = 0;
-    for (let member = 0; member < this.#members; member++) if (this.#isNewest(acks, member)) voters++;
+    for (let member = 0; member < this.#members; member++) if (this.#isNewest(attempt, member)) voters++;
     const votes = distinctMembers ? voters : attempt.messages - nacks.size;
     if (votes >= (majorityGrants ? quorum : quorum - 1)) {
       this.#grant(attempt, step);
@@ -229,13 +245,17 @@ export class IntervalClaimant<S extends ClaimantStep> {
     // One that has both acknowledged and refused, on two of its disks, is counted once.
     let answers = 0;
     for (let member = 0; member < this.#members; member++)
-      if (nacks.has(member) ? !this.#isSetAside(member, attempt) : this.#isNewest(acks, member)) answers++;
-    if (refusal !== null && answers >= quorum && this.#attempts.has(attempt.counter)) this.#refused(attempt, step);
+      if (nacks.has(member) ? !this.#isSetAside(member, attempt) : this.#isNewest(attempt, member)) answers++;
+    // A sweep waits for all, until the request is sent again.
+    const isSwept = (this.#claims.get(attempt.claim)?.sweep ?? -1) >= 0 && attempt.resends < 2;
+    if (refusal !== null && answers >= (isSwept ? this.#members : quorum) && this.#attempts.has(attempt.counter))
+      this.#refused(attempt, step);
   }
 
   /** Until the request is sent again, which is when the others should have answered. */
-  #isSetAside(member: number, { claim, hopeless, resends }: LeaseAttempt): boolean {
-    return resends < 2 && hopeless.has(member) && this.#claims.get(claim)?.full.includes(member) === true;
+  #isSetAside(member: number, { claim: number, hopeless, resends }: LeaseAttempt): boolean {
+    const claim = this.#claims.get(number);
+    return resends < 2 && hopeless.has(member) && claim !== undefined && claim.sweep < 0 && claim.full.includes(member);
   }
 
   #grant({ claim: number, space, counter, from, to }: LeaseAttempt, step: S): void {
@@ -254,18 +274,11 @@ export class IntervalClaimant<S extends ClaimantStep> {
   }
 
   #refused(attempt: LeaseAttempt, step: S): void {
-    const { refusal, next, hopeless } = attempt;
-    // A claim of everything that fewer have heard of may be refused yet: its integers are free again then.
-    const isExhausted = hopeless.size >= quorumOf(this.#members) && attempt.from === 0;
+    const { refusal, next } = attempt;
     const claim = this.#claims.get(attempt.claim);
     invariant(claim !== undefined && refusal !== null, 'a claim is refused that is not under way');
     claim.counter = 0;
-    if (attempt.from === 0) claim.full = hopeless.toArray();
-    const isHopeless = hopeless.toArray().some((member) => !claim.full.includes(member));
-    if (claim.from === null && refusal.why === 'overlap' && !isExhausted) {
-      claim.nextFree = isHopeless ? -1 : Math.max(claim.nextFree, next);
-      // Where there is little room, spreading leads out of it.
-      claim.spread = isHopeless ? 0 : claim.spread + 1;
+    if (claim.from === null && refusal.why === 'overlap' && !this.#isExhausted(attempt, claim)) {
       const doublings = Math.min(claim.attempts, BACK_OFF_MAX);
       claim.phase = 'resting';
       claim.restsUntil = (step.monoUs + step.choose((1 << doublings) * this.#rttUs)) as MonoUs;
@@ -281,6 +294,33 @@ export class IntervalClaimant<S extends ClaimantStep> {
     this.#refuse(claim, reason, isOverlap ? [overlapFrom, overlapTo] : null, next < 0 ? null : next, step);
   }
 
+  /** Whether no majority has room for the block anywhere; if that is not certain, where it is asked for next. */
+  #isExhausted(attempt: LeaseAttempt, claim: IntervalClaim): boolean {
+    const { hopeless, next, from } = attempt;
+    const quorum = quorumOf(this.#members);
+    // A claim of everything that fewer have heard of may be refused yet: its integers are free again then.
+    const isHopelessForAll = hopelessOf(attempt) > this.#members - quorum;
+    if (claim.sweep >= 0) {
+      const to = sweptTo(attempt, (member) => this.#isNewest(attempt, member), quorum);
+      claim.sweep = to === Infinity ? 0 : to;
+      return to === Infinity && isHopelessForAll;
+    }
+    if (from === 0) {
+      claim.full = hopeless.toArray();
+      if (isHopelessForAll) return true;
+    }
+    if (hopeless.toArray().some((member) => !claim.full.includes(member))) {
+      claim.nextFree = -1;
+      // Where there is little room, spreading leads out of it.
+      claim.spread = 0;
+      if (++claim.laps >= LAPS_MAX) claim.sweep = 0;
+    } else {
+      claim.nextFree = Math.max(claim.nextFree, next);
+      claim.spread++;
+    }
+    return false;
+  }
+
   #refuse(claim: IntervalClaim, why: ClaimRefusal, overlap: Interval | null, next: number | null, step: S): void {
     const { claim: number, space, attempts } = claim;
     claim.phase = 'decided';
@@ -291,9 +331,9 @@ export class IntervalClaimant<S extends ClaimantStep> {
   // ── A block, wherever it is ────────────────────────────────────────────────────────────────────────
 
   #askForBlock(claim: IntervalClaim, base: number, step: S): void {
-    const { size, spread } = claim;
+    const { size, spread, sweep } = claim;
     const last = INTEGER_MAX - size + 1;
-    const apart = spread === 0 || base < 0 ? 0 : step.choose(1 << Math.min(spread, BACK_OFF_MAX));
+    const apart = spread === 0 || base < 0 || sweep >= 0 ? 0 : step.choose(1 << Math.min(spread, BACK_OFF_MAX));
     const start = base + size * apart;
     // Near the end of all integers there is no room to spread, and a hint may be behind the last block.
     this.#ask(claim, Math.max(0, start <= last ? start : base <= last ? base : 0), step);
@@ -398,7 +438,8 @@ export class IntervalClaimant<S extends ClaimantStep> {
 
   #look(due: number, step: S): void {
     const claim = due < 0 ? this.#claims.get(~due) : undefined;
-    if (claim?.phase === 'resting' && claim.restsUntil <= step.monoUs) this.#askForBlock(claim, claim.nextFree, step);
+    if (claim?.phase === 'resting' && claim.restsUntil <= step.monoUs)
+      this.#askForBlock(claim, claim.sweep < 0 ? claim.nextFree : claim.sweep, step);
     const attempt = this.#attempts.get(due);
     const withdrawal = this.#withdrawals.get(due);
     const errand = attempt ?? withdrawal;
@@ -419,19 +460,11 @@ export class IntervalClaimant<S extends ClaimantStep> {
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
 
   snapshot(): Snapshot {
-    const told = ({ nacks, hopeless, acks, refusal, ...rest }: LeaseAttempt): Snapshot => ({
-      ...rest,
-      nacks: nacks.toArray(),
-      hopeless: hopeless.toArray(),
-      acks: [...acks],
-      refusal: refusal && { ...refusal },
-    });
     return {
       claims: [...this.#claims.values()].map((claim) => ({ ...claim, full: [...claim.full] })).sort((a, b) => a.claim - b.claim),
-      attempts: [...this.#attempts.values()].map(told),
-      givenUp: [...this.#givenUp.values()].map(told),
+      attempts: [...this.#attempts.values()].map(attemptTold),
+      givenUp: [...this.#givenUp.values()].map(attemptTold),
       withdrawals: [...this.#withdrawals.values()].map(({ missing, ...rest }) => ({ ...rest, missing: missing.toArray() })),
-      generations: [...this.#generations],
       hints: [...this.#hints].map(([space, start]) => [space, start] as const),
       numbers: [this.#counter, this.#rttUs],
     };
@@ -449,10 +482,9 @@ export class IntervalClaimant<S extends ClaimantStep> {
     }
     for (const attempt of told.givenUp) this.#givenUp.set(attempt.counter, attemptOf(attempt));
     for (const { missing, ...rest } of told.withdrawals) {
-      this.#withdrawals.set(rest.counter, { ...rest, missing: setOf(missing) });
+      this.#withdrawals.set(rest.counter, { ...rest, missing: votersOf(missing) });
       this.#due.push(rest.resendAt, rest.counter);
     }
-    for (const [member, generation] of told.generations.entries()) this.#generations[member] = generation;
     for (const [space, start] of told.hints) this.#hints.set(space, start);
     [this.#counter, this.#rttUs] = told.numbers;
   }
@@ -463,22 +495,6 @@ interface ClaimantSnapshot {
   readonly attempts: readonly AttemptSnapshot[];
   readonly givenUp: readonly AttemptSnapshot[];
   readonly withdrawals: readonly (Omit<Withdrawal, 'missing'> & { readonly missing: readonly number[] })[];
-  readonly generations: readonly number[];
   readonly hints: readonly (readonly [string, number])[];
   readonly numbers: readonly [number, number];
-}
-
-type AttemptSnapshot = Omit<LeaseAttempt, 'nacks' | 'hopeless'> & {
-  readonly nacks: readonly number[];
-  readonly hopeless: readonly number[];
-};
-
-function attemptOf({ nacks, hopeless, acks, ...rest }: AttemptSnapshot): LeaseAttempt {
-  return { ...rest, acks: [...acks], nacks: setOf(nacks), hopeless: setOf(hopeless) };
-}
-
-function setOf(members: readonly number[]): VoterSet {
-  const set = new VoterSet();
-  for (const member of members) set.add(member);
-  return set;
 }

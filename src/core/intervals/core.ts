@@ -50,6 +50,11 @@ export class IntervalLeaseCore implements Core<IntervalMessage, IntervalCommand,
     return this.#disk?.phase ?? null;
   }
 
+  /** Of a member: its disk is in use, and all others have noted it if it took the place of a lost one. */
+  get isDiskKnown(): boolean {
+    return this.#disk?.isKnown ?? false;
+  }
+
   /** Open claims, and intervals that are taken. */
   get entries(): number {
     return this.#acceptor?.entries ?? 0;
@@ -92,6 +97,7 @@ export class IntervalLeaseCore implements Core<IntervalMessage, IntervalCommand,
         else this.#foundation?.begin(command.waitUs, this.#rttUs, step);
         return;
       case 'reached':
+        this.#disk?.reached(command.member, step);
         return this.#claimant.reached(command.member, step);
       case 'look':
         for (let member = 0; member < this.#config.members; member++) step.send(nodeId(member), { kind: 'look' });

@@ -5,8 +5,10 @@
  */
 import { NEVER, nodeId, quorumOf, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
+import { earliest } from '../nested.ts';
 import type { IntervalAcceptor } from './acceptor.ts';
 import { PIECES_PER_PAGE, type IntervalStep } from './config.ts';
+import { DiskNotice } from './disk-notice.ts';
 import { Foundation } from './foundation.ts';
 import type { CopyCursor, DiskMessage, DiskPhase, DiskStanding, FoundedAnswer } from './messages.ts';
 
@@ -54,6 +56,7 @@ export class DiskLife {
   #againAt: MonoUs = NEVER;
   #rttUs: number;
   readonly #foundation: Foundation;
+  readonly #notice: DiskNotice;
 
   constructor(options: DiskLifeOptions, acceptor: IntervalAcceptor<IntervalStep>) {
     const { members, rttUs } = options;
@@ -62,11 +65,17 @@ export class DiskLife {
     this.#needed = members - quorumOf(members) + 1;
     this.#rttUs = rttUs;
     this.#foundation = new Foundation(members, options.incarnation);
+    this.#notice = new DiskNotice(options.self, members);
     this.#forgetSources();
   }
 
   get isReady(): boolean {
     return this.#phase === 'ready';
+  }
+
+  /** It is in use, and no other member is known to take it for an older one. */
+  get isKnown(): boolean {
+    return this.isReady && this.#notice.isOver;
   }
 
   get phase(): DiskPhase {
@@ -82,8 +91,7 @@ export class DiskLife {
   }
 
   get wakeAt(): MonoUs {
-    const { wakeAt } = this.#foundation;
-    return this.#againAt < wakeAt ? this.#againAt : wakeAt;
+    return earliest(this.#againAt, earliest(this.#foundation.wakeAt, this.#notice.wakeAt));
   }
 
   retime(rttUs: number): void {
@@ -117,6 +125,7 @@ export class DiskLife {
 
   failed(step: IntervalStep): void {
     this.#againAt = NEVER;
+    this.#notice.end();
     this.#enter('failed', step);
   }
 
@@ -138,6 +147,9 @@ export class DiskLife {
     this.#phase = phase;
     if (phase === 'ready' || phase === 'reading') this.#againAt = NEVER;
     this.#tell(step);
+    // Nobody knows of a newer disk of a member whose disk was never lost.
+    const isCopied = this.#acceptor.ledger.head.disks.length === 0;
+    if (phase === 'ready' && isCopied && !this.#options.isTold) this.#notice.begin(this.generation, this.#rttUs, step);
   }
 
   #tell(step: IntervalStep): void {
@@ -170,6 +182,7 @@ export class DiskLife {
   /** A member whose disk is in use says what it knows. */
   #heard(from: NodeId, known: Extract<DiskMessage, { kind: 'known' }>, step: IntervalStep): void {
     const { generations } = known;
+    if (this.isReady) this.#notice.outnumbered(generations[this.#options.self] ?? 0, this.#rttUs, step);
     const isWaiting = this.#phase === 'blank' || this.#phase === 'founding' || this.#phase === 'joining';
     if (!isWaiting || this.#becomes !== null || this.#options.isTold) return;
     const { ledger } = this.#acceptor;
@@ -197,6 +210,7 @@ export class DiskLife {
 
   #noted(from: NodeId, { generation, generations }: Extract<DiskMessage, { kind: 'noted' }>, step: IntervalStep): void {
     const source = this.#sources[from];
+    if (this.isReady) this.#notedInUse(from, generation, step);
     if (this.#phase !== 'joining' || this.#becomes !== null || !source || generation !== this.generation) return;
     const its = generations[from] ?? 0;
     if (source.generation === its) return;
@@ -204,6 +218,19 @@ export class DiskLife {
     this.#learn(generations);
     this.#ask(from, step);
     this.#tell(step);
+  }
+
+  /** Its number changes only when the next disk of this member would hear of it: votes of this one do not count beside that. */
+  #notedInUse(from: NodeId, generation: number, step: IntervalStep): void {
+    if (this.#notice.noted(from, generation) < this.#needed || generation === this.generation) return;
+    const generations = this.generations.map((one, member) => (member === this.#options.self ? generation : one));
+    this.#acceptor.ledger.putHead({ generations }, null, step);
+    this.#tell(step);
+  }
+
+  /** A member can be reached again. */
+  reached(member: number, step: IntervalStep): void {
+    this.#notice.reached(member, step);
   }
 
   #page(from: NodeId, page: Extract<DiskMessage, { kind: 'page' }>, step: IntervalStep): void {
@@ -388,6 +415,7 @@ export class DiskLife {
 
   wake(step: IntervalStep): void {
     this.#foundation.wake(this.#rttUs, step);
+    this.#notice.wake(this.#rttUs, step);
     if (step.monoUs < this.#againAt) return;
     this.#greet(step);
   }
@@ -402,6 +430,7 @@ export class DiskLife {
       againAt: this.#againAt,
       rttUs: this.#rttUs,
       foundation: this.#foundation.snapshot(),
+      notice: this.#notice.snapshot(),
     };
   }
 
@@ -415,6 +444,7 @@ export class DiskLife {
     this.#againAt = told.againAt;
     this.#rttUs = told.rttUs;
     this.#foundation.restore(told.foundation);
+    this.#notice.restore(told.notice);
   }
 }
 
@@ -427,4 +457,5 @@ interface DiskLifeSnapshot {
   readonly againAt: MonoUs;
   readonly rttUs: number;
   readonly foundation: Snapshot;
+  readonly notice: Snapshot;
 }

@@ -39,6 +39,7 @@ const NO_HABITS: ClaimHabits = {
   callOffEvery: 0,
   block: 1,
   strays: false,
+  room: 0,
   everythingEvery: 0,
 };
 

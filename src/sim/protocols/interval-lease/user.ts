@@ -25,6 +25,7 @@ export class IntervalUser implements User<IntervalEvent> {
   /** Spaces in which it has something, so that a claim of everything is refused. */
   readonly #has = new Set<string>();
   #isServed = false;
+  #isInUse = false;
 
   constructor({ core: { members }, habits, membersClaim }: IntervalWorld, core: IntervalLeaseCore, desk: Desk<IntervalCommand>) {
     this.#habits = habits;
@@ -37,6 +38,8 @@ export class IntervalUser implements User<IntervalEvent> {
 
   start(): void {
     for (let i = 0; i < this.#habits.atOnce && this.#claims; i++) this.#askLater();
+    const { room, spaces } = this.#habits;
+    if (room > 0 && this.#desk.node === this.#members) for (const space of spaces) this.#claimer.claim(space, room, INTEGER_MAX);
     if (this.#desk.node < this.#members) this.#desk.after(INTERVAL_TERM_US / 4, LOOK);
   }
 
@@ -73,6 +76,7 @@ export class IntervalUser implements User<IntervalEvent> {
   waitingFor(): string {
     const { diskPhase } = this.#core;
     if (diskPhase !== null && diskPhase !== 'ready') return `its disk to be in use (it is ${diskPhase})`;
+    if (diskPhase !== null && !this.#core.isDiskKnown) return 'others to note its disk';
     return this.#isServed ? 'its claims to be cleared' : `claim ${this.#owed}`;
   }
 
@@ -80,11 +84,11 @@ export class IntervalUser implements User<IntervalEvent> {
     this.#owed = this.#claimer.next(this.#habits.spaces[0] ?? 's', this.#habits.block);
   }
 
-  /** All claims were answered, nothing is left of them but what was granted, and a member's disk is in use. */
+  /** All claims were answered, nothing is left of them but what was granted, and a member's disk is in use and known to be. */
   #doneIfServed(): void {
     const { diskPhase } = this.#core;
     if (!this.#desk.healed || !this.#isServed || this.#claimer.made.size > 0) return;
-    if (diskPhase === null || diskPhase === 'ready') this.#desk.done();
+    if (diskPhase === null || this.#core.isDiskKnown) this.#desk.done();
   }
 
   // ── Disks ──────────────────────────────────────────────────────────────────────────────────────────
@@ -93,7 +97,8 @@ export class IntervalUser implements User<IntervalEvent> {
     const desk = this.#desk;
     if (phase === 'ready') {
       if (generation > 1) {
-        desk.sometimes('joined');
+        desk.sometimes(this.#isInUse ? 'outnumbered' : 'joined');
+        this.#isInUse = true;
         desk.record({ kind: 'rejoined', generation });
       }
       if (this.#core.open > 0) desk.sometimes('open-across-restart');
@@ -129,10 +134,10 @@ export class IntervalUser implements User<IntervalEvent> {
 
   #claimSomething(space: string, isEverything: boolean): number {
     const desk = this.#desk;
-    const { block, strays } = this.#habits;
+    const { block, strays, room } = this.#habits;
     const front = this.#front.get(space) ?? 0;
     if (isEverything) return this.#claimer.claim(space, 0, INTEGER_MAX);
-    const start = front - (front % block);
+    const start = room > 0 ? desk.choose(room) : front - (front % block);
     if (!strays || desk.choose(2) === 0) return this.#claimer.claim(space, start, start + block - 1);
     const from = Math.max(0, start - desk.choose(block) + desk.choose(2 * block));
     return this.#claimer.claim(space, from, from + desk.choose(2 * block));
@@ -153,10 +158,11 @@ export class IntervalUser implements User<IntervalEvent> {
       this.#moveFront(event.space, event.to + 1);
     } else {
       desk.sometimes('refusal');
+      if (event.why === 'exhausted') desk.sometimes('exhausted');
       if (event.overlap && desk.choose(4) > 0) this.#moveFront(event.space, event.overlap[1] + 1);
     }
     if (event.claim === this.#owed) {
-      if (event.kind === 'granted') this.#isServed = true;
+      if (event.kind === 'granted' || (this.#habits.room > 0 && event.why === 'exhausted')) this.#isServed = true;
       else desk.failLiveness(`was refused a block: ${event.why}`);
     } else if (!wasAnswered) {
       this.#askLater();

@@ -22,6 +22,8 @@ export interface ClaimHabits {
   readonly block: number;
   /** One in two asks for what lies across, inside or around them. */
   readonly strays: boolean;
+  /** All but so many integers are claimed at first; 0 is none. */
+  readonly room: number;
   /** One in so many claims everything; 0 is none. */
   readonly everythingEvery: number;
 }
@@ -40,6 +42,7 @@ export type IntervalScenario = Scenario<IntervalWorld>;
 
 /**
  * `rush`: hardly any faults, everybody wants the same. `half-way`: disks are lost while claims are half way. `literal`: refused requests are recorded.
+ * `scarce`: there are few integers, and members miss claims. `lost-again`: disks are lost while they join.
  */
 export type IntervalShape =
   | 'any'
@@ -50,7 +53,9 @@ export type IntervalShape =
   | 'members-crash'
   | 'lost-disks'
   | 'half-way'
-  | 'literal';
+  | 'literal'
+  | 'scarce'
+  | 'lost-again';
 
 const SPACES = ['s', 't'];
 const SHAPES: readonly IntervalShape[] = [
@@ -62,13 +67,18 @@ const SHAPES: readonly IntervalShape[] = [
   'lost-disks',
   'half-way',
   'literal',
+  'scarce',
+  'lost-again',
 ];
+/** Of so many worlds each of these shapes has one, and all others have any faults. */
+const SHAPES_DRAWN = 16;
 
 export function planIntervals(chooser: Chooser, asked: IntervalShape | null, isBurning: boolean): IntervalScenario {
-  const drawn = SHAPES[chooser.below(2 * SHAPES.length)] ?? 'any';
+  const drawn = SHAPES[chooser.below(SHAPES_DRAWN)] ?? 'any';
   const shape = asked ?? drawn;
   const isHalfWay = shape === 'half-way';
-  const members = isHalfWay || chooser.below(3) > 0 ? 3 : 5;
+  const isLostAgain = shape === 'lost-again';
+  const members = isLostAgain ? 5 : isHalfWay || chooser.below(3) > 0 ? 3 : 5;
   // Few processes with many claims each: crashes hit members, and claims survive.
   const clients = isHalfWay ? 1 + chooser.below(2) : 2 + chooser.below(4);
   const faults = faultsOf(shape, chooser, members);
@@ -103,6 +113,7 @@ export function planIntervals(chooser: Chooser, asked: IntervalShape | null, isB
         callOffEvery: isBurning || isHalfWay ? 0 : ([0, 3, 8][chooser.below(3)] as number),
         block: 1 + chooser.below(8),
         strays: !isHalfWay,
+        room: shape === 'scarce' ? 10 + chooser.below(60) : 0,
         everythingEvery: isBurning ? 4 : !isLiteral && !isHalfWay && chooser.below(3) === 0 ? 20 : 0,
       },
     },
@@ -128,6 +139,7 @@ function faultsOf(shape: IntervalShape, chooser: Chooser, members: number): Faul
     case 'rush':
     case 'literal':
       return { ...calm, tailPpm: chooser.below(2) * 200_000, lossPpm: chooser.below(2) * 20_000 };
+    case 'scarce':
     case 'lossy':
       return { ...calm, lossPpm: 50_000 + chooser.below(250_000), tailPpm: 100_000 };
     case 'doubled':
@@ -144,6 +156,15 @@ function faultsOf(shape: IntervalShape, chooser: Chooser, members: number): Faul
       };
     case 'lost-disks':
       return { ...calm, ...losses };
+    case 'lost-again':
+      return {
+        ...calm,
+        ...losses,
+        keepDiskPpm: 0,
+        crashEveryUs: INTERVAL_TERM_US / 20,
+        latencyUsSpread: INTERVAL_TERM_US / 10,
+        lossPpm: 300_000,
+      };
     default:
       return {
         ...calm,
