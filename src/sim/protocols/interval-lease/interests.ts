@@ -15,7 +15,6 @@ export const INTERVAL_INTERESTS: readonly Sometime[] = [
   { name: 'bootstrap', description: 'the blank disks of all members began' },
   { name: 'joined', description: 'a member that had lost its disk was in use again' },
   { name: 'copied-member-voted', description: 'a member that had lost its disk acknowledged a claim' },
-  { name: 'outnumbered', description: 'a disk in use took a higher number, since others had noted one that was lost before it was used' },
   { name: 'exhausted', description: 'a block was refused because no majority had room for it' },
   { name: 'fell-silent', description: 'a member whose disk failed said so and answered no more' },
   ...WORLD_INTERESTS.filter(({ name }) => name !== 'twin'),

@@ -25,7 +25,6 @@ export class IntervalUser implements User<IntervalEvent> {
   /** Spaces in which it has something, so that a claim of everything is refused. */
   readonly #has = new Set<string>();
   #isServed = false;
-  #isInUse = false;
 
   constructor({ core: { members }, habits, membersClaim }: IntervalWorld, core: IntervalLeaseCore, desk: Desk<IntervalCommand>) {
     this.#habits = habits;
@@ -97,8 +96,7 @@ export class IntervalUser implements User<IntervalEvent> {
     const desk = this.#desk;
     if (phase === 'ready') {
       if (generation > 1) {
-        desk.sometimes(this.#isInUse ? 'outnumbered' : 'joined');
-        this.#isInUse = true;
+        desk.sometimes('joined');
         desk.record({ kind: 'rejoined', generation });
       }
       if (this.#core.open > 0) desk.sometimes('open-across-restart');

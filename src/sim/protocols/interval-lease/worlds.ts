@@ -161,9 +161,10 @@ function faultsOf(shape: IntervalShape, chooser: Chooser, members: number): Faul
         ...calm,
         ...losses,
         keepDiskPpm: 0,
-        crashEveryUs: INTERVAL_TERM_US / 20,
-        latencyUsSpread: INTERVAL_TERM_US / 10,
-        lossPpm: 300_000,
+        crashEveryUs: INTERVAL_TERM_US / 8,
+        downUsMax: INTERVAL_TERM_US / 50,
+        latencyUsSpread: INTERVAL_TERM_US / 20,
+        lossPpm: 400_000,
       };
     default:
       return {
