@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { configDefaults, defineConfig } from 'vitest/config';
+import { availableParallelism } from 'node:os';
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { Running } from './test/support/running.ts';
 import { Tally } from './test/support/tally.ts';
 
@@ -8,15 +10,49 @@ const long: string[] = JSON.parse(readFileSync(new URL('test/long-tests.json', i
 /** Needs packages that no ordinary run has: `npm run test:s3` names it. */
 const heavy = ['test/store/s3-server.test.ts'];
 const isWhole = !process.argv.some((word) => word.startsWith('test/'));
+const exclude = [...configDefaults.exclude, ...(isWhole ? [...long, ...heavy] : [])];
+
+/** As many files at once as the command line says, if it does. */
+function atOnce(workers: number): { maxWorkers?: number } {
+  return process.argv.some((word) => word.startsWith('--maxWorkers')) ? {} : { maxWorkers: workers };
+}
+
+const cores = availableParallelism();
+const PURE = ['kernel', 'core', 'wire', 'check', 'sim'].map((layer) => `test/${layer}/**/*.test.ts`);
+
+/** Campaigns take seconds, and machines are noisy: only what hangs should fail by time. */
+const PATIENCE = { testTimeout: 60_000, hookTimeout: 60_000 };
+
+const projects: TestProjectInlineConfiguration[] = [
+  {
+    test: {
+      ...PATIENCE,
+      name: 'real',
+      include: ['test/**/*.test.ts'],
+      exclude: [...exclude, ...PURE],
+      // Much of its time a test of real processes, stores and clocks waits. More files than cores wait at the same time.
+      ...atOnce(cores + 2),
+      sequence: { groupOrder: 0 },
+    },
+  },
+  {
+    test: {
+      ...PATIENCE,
+      name: 'pure',
+      include: PURE,
+      exclude,
+      ...atOnce(cores),
+      // The pure layers have no state outside their objects: a file leaves nothing behind, and the next finds the code compiled.
+      isolate: false,
+      sequence: { groupOrder: 1 },
+    },
+  },
+];
 
 export default defineConfig({
   test: {
-    // Campaigns take seconds, and machines are noisy: only what hangs should fail by time.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(isWhole ? [...long, ...heavy] : [])],
-    maxWorkers: 2,
+    projects,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['test/support/leftovers.ts'],
     reporters: ['default', new Running(), new Tally()],
   },

@@ -14,13 +14,22 @@ function named(name: string): Simulation {
   return found;
 }
 
+/** What came of each seed when it was run for the first time. */
+const firsts = new Map<Simulation, ReturnType<Simulation['run']>[]>();
+function firstResultsOf(simulation: Simulation): ReturnType<Simulation['run']>[] {
+  const results = firsts.get(simulation) ?? SEEDS.map((seed) => simulation.run(seed, null));
+  firsts.set(simulation, results);
+  return results;
+}
+
 describe.each(kits)('$name', (simulation) => {
   test('the same seed gives the same result', () => {
-    for (const seed of SEEDS) expect(simulation.run(seed, null)).toEqual(simulation.run(seed, null));
+    const results = firstResultsOf(simulation);
+    expect(SEEDS.map((seed) => simulation.run(seed, null))).toEqual(results);
   });
 
   test('different seeds give different worlds', () => {
-    const worlds = new Set(SEEDS.map((seed) => JSON.stringify({ ...simulation.run(seed, null), seed: 0 })));
+    const worlds = new Set(firstResultsOf(simulation).map((result) => JSON.stringify({ ...result, seed: 0 })));
     expect(worlds.size).toBe(SEEDS.length);
   });
 
@@ -38,12 +47,12 @@ describe.each(kits)('$name', (simulation) => {
 });
 
 test.each(kits)('$name: the same seed gives the same steps, and watching them changes nothing', (simulation) => {
-  for (const seed of SEEDS.slice(0, 4)) {
+  for (const [i, seed] of SEEDS.slice(0, 4).entries()) {
     const first = simulation.replay(seed, null);
     const text = (run: typeof first): string => run.entries.map((entry) => formatEntry(entry, String)).join('\n');
     expect(text(simulation.replay(seed, null))).toBe(text(first));
     const { entries: _entries, nodeNames: _nodeNames, ...result } = first;
-    expect(simulation.run(seed, null)).toEqual(result);
+    expect(firstResultsOf(simulation)[i]).toEqual(result);
   }
 });
 
