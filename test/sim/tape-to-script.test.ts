@@ -170,10 +170,14 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
     expect([settings(true), settings(false)]).toEqual(['yes', 'no']);
   });
 
-  it('nine times of ten, with crashes in the middle of a step, disks, and members that are bootstrapped', () => {
-    let [cut, restored, records, exact] = [0, 0, 0, 0];
-    for (let run = 0; run < 20; run++) {
-      const retold = retell(quorumWorld.staging, quorumTapeToScript, deriveSeed(7, run), {
+  it('with crashes in the middle of a step, disks, and members that are bootstrapped', () => {
+    let [cut, restored, records, runs] = [0, 0, 0, 0];
+    for (let run = 0; runs < 20; run++) {
+      const seed = deriveSeed(7, run);
+      // What liars say is on no tape.
+      if ((quorumProtocol.plan(new SeededChooser(seed), null).liars ?? 0) > 0) continue;
+      runs++;
+      const retold = retell(quorumWorld.staging, quorumTapeToScript, seed, {
         midStepPpm: 20_000,
         crashEveryUs: 500_000,
         downUsMax: 20_000,
@@ -182,13 +186,11 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
         stallEveryUs: 0,
         sleepEveryUs: 0,
       });
-      if (retold.onStage.join('\n') === retold.inTheWorld.join('\n')) exact++;
+      expect(retold.onStage).toEqual(retold.inTheWorld);
       cut += retold.cut;
       restored += retold.restored;
       records += retold.onStage.length;
     }
-    // Holders on a stage list nothing: one run of ten goes another way there (55 and 53 of 60 in two versions).
-    expect(exact).toBeGreaterThanOrEqual(17);
     expect(cut).toBeGreaterThan(20);
     expect(restored).toBeGreaterThan(20);
     expect(records).toBeGreaterThan(500);

@@ -119,10 +119,10 @@ function playAsItWas(beats: BeatList, before: readonly TapedStep[], all: readonl
 }
 
 /** Where its process then left something on its disk, the crash is told after it. */
-function canBeCutOff({ action }: TapedStep, next: TapedStep | undefined): boolean {
+function canBeCutOff({ action, isCommand }: TapedStep, next: TapedStep | undefined): boolean {
   if (next?.action.kind === 'effect' || next?.action.kind === 'misdirect') return false;
   // If the step cannot be taken on the stage, the crash that follows on the tape comes all the same.
-  return action.kind === 'act' ? action.about === null : ['deliver', 'wake', 'answer', 'fail'].includes(action.kind);
+  return action.kind === 'act' ? isCommand : ['deliver', 'wake', 'answer', 'fail'].includes(action.kind);
 }
 
 /** Of what is under way when the world heals, what arrived later is delayed as much; the rest was lost, and would arrive if it were still under way. */

@@ -8,7 +8,16 @@ import { plainHabits, WORLD_CHANGE_BUCKETS } from '../leases/habits.ts';
 import { LEASE_DEFAULTS, leaseCell, leaseCellSettings, withAttempts } from '../leases/staging.ts';
 import type { QuorumWorld } from './protocol.ts';
 
-export const QUORUM_DEFAULTS: Settings = { ...LEASE_DEFAULTS, keeps: 'nothing', floors: '1', new: 'no', order: 'no', succession: 'none' };
+/** 0 places are as many as the engine makes of itself. */
+export const QUORUM_DEFAULTS: Settings = {
+  ...LEASE_DEFAULTS,
+  keeps: 'nothing',
+  floors: '1',
+  places: '0',
+  new: 'no',
+  order: 'no',
+  succession: 'none',
+};
 
 export function quorumScenario(settings: Settings): Scenario<QuorumWorld> {
   const { members, nodes, memberKeys, replication, ...said } = leaseCell(settings);
@@ -16,7 +25,15 @@ export function quorumScenario(settings: Settings): Scenario<QuorumWorld> {
   const floorBuckets = settingCount(settings, 'floors', 1, 1024);
   return calmScenario(nodes, said.maxTermUs, {
     members,
-    core: { memberKeys, replication, timing, floorBuckets, changeBuckets: WORLD_CHANGE_BUCKETS, ...successionIn(settings) },
+    core: {
+      memberKeys,
+      replication,
+      timing,
+      floorBuckets,
+      changeBuckets: WORLD_CHANGE_BUCKETS,
+      ...placesIn(settings),
+      ...successionIn(settings),
+    },
     habits: { ...plainHabits(said.maxTermUs, timing.silenceUs), extras: true, bootstraps: settingIsOn(settings, 'new') },
     // Waiters are served in order only while they answer in time: a script that judges it sees to that.
     orderly: settingIsOn(settings, 'order'),
@@ -33,11 +50,19 @@ export function quorumSettings(scenario: Scenario<QuorumWorld>): Settings {
     ...leaseCellSettings(scenario),
     keeps: keepsText(keeps),
     floors: String(core.floorBuckets),
+    // Nobody else has places.
+    places: String(keeps.includes('votes') ? (core.placesMin ?? 0) : 0),
     new: habits.bootstraps ? 'yes' : 'no',
     order: orderly ? 'yes' : 'no',
     fencing: fenced ? 'yes' : 'no',
     succession: core.succession ?? 'none',
   };
+}
+
+/** How many places for votes a disk has at first: where there are few, one vote more is two writes. */
+function placesIn(settings: Settings): { readonly placesMin?: number } {
+  const placesMin = settingCount(settings, 'places', 0, 1024);
+  return placesMin === 0 ? {} : { placesMin };
 }
 
 /** How members take the place of their earlier lives; `none` where a script sees to it that there is one process of each. */
