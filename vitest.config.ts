@@ -54,6 +54,6 @@ export default defineConfig({
     projects,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/support/leftovers.ts'],
-    reporters: ['default', new Running(), new Tally()],
+    reporters: ['default', new Running(isWhole ? 'about five minutes on two cores' : null), new Tally()],
   },
 });
