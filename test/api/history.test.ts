@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect, observe, type Logger } from '../../src/api/index.ts';
 import { HISTORY_QUEUE_BYTES_MAX, HistoryFile, StampClock, type HistoryDisk } from '../../src/api/observing/history-file.ts';
 import { Observer } from '../../src/api/observing/observer.ts';
@@ -23,6 +23,13 @@ function freshFolder(): string {
   return folder;
 }
 
+function historyOf(folder: string, name: string): string {
+  return readdirSync(folder)
+    .filter((file) => file.startsWith(`${name}-`))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+    .join('');
+}
+
 /** Histories of three processes: a lease goes from one to the other, one is cut off from it by its own signal, one closes while it holds. */
 async function threeHistories(): Promise<{ folder: string; files: string[] }> {
   const folder = freshFolder();
@@ -32,6 +39,7 @@ async function threeHistories(): Promise<{ folder: string; files: string[] }> {
   );
   const first = await one?.acquire('x');
   const second = two?.acquire('x');
+  await vi.waitFor(() => expect(historyOf(join(folder, 'new'), 'two')).toContain('"queued"'), { timeout: 10_000, interval: 10 });
   await expect(three?.acquire('x', { signal: AbortSignal.timeout(700) })).rejects.toMatchObject({ name: 'TimeoutError' });
   await first?.release();
   await second;
@@ -48,7 +56,8 @@ describe('a history', () => {
     };
     const [first, ...rest] = kindsOf('one');
     expect([first, ...new Set(rest)]).toEqual(['requested', 'granted', 'renewed', 'ended']);
-    expect(kindsOf('two')).toEqual(['requested', 'queued', 'granted', 'ended']);
+    // On a busy machine it may have been renewed before it was given back.
+    expect(kindsOf('two').filter((kind) => kind !== 'renewed')).toEqual(['requested', 'queued', 'granted', 'ended']);
     expect(kindsOf('three').filter((kind) => kind !== 'queued')).toEqual(['requested', 'abandoned']);
     const { code, stdout } = tenure(['check', ...files]);
     expect(stdout).toMatch(/^\d+ records, 0 violations\nnot judged, .*overlaps shorter than twice the clock bound of 3ms/);
