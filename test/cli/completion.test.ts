@@ -67,6 +67,10 @@ test.skipIf(!isInstalled('fish'))('fish completes commands, options and values',
   expect(completed('tenure serve --log-format ')).toEqual(expect.arrayContaining(['text', 'json']));
 });
 
+test('help shows durations as people write them, not as microseconds', () => {
+  for (const command of COMMANDS) expect(tenure([command, '--help']).stdout).not.toMatch(/<(?:duration|span)>[^<()]*\(default: \d{4,}\)/);
+});
+
 describe('the manual page', () => {
   const page = tenure(['completion', 'man']).stdout;
 

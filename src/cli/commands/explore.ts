@@ -47,7 +47,7 @@ export function exploreCommand(setExit: (code: number) => void): Command {
   return command
     .option('-m, --mutant <name>', 'take one rule out of the core; tenure sim --list names them')
     .option('--max-states <n>', 'stop after so many states', wholeNumber(1, 1_000_000_000), MAX_STATES)
-    .option('--time-budget <duration>', 'stop after so long', duration, parseDuration('1h'))
+    .addOption(new Option('--time-budget <duration>', 'stop after so long').argParser(duration).default(parseDuration('1h'), '1h'))
     .option('-o, --output <file>', 'write the script to a violation to a file')
     .option('--json', 'print one JSON object')
     .addHelpText(

@@ -1,5 +1,5 @@
 /** `tenure shrink`: a seed that breaks something becomes a script that a person can read. */
-import { Argument, Command, InvalidArgumentError } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { formatDuration, parseDuration, spanUs } from '../../kernel/index.ts';
 import { kits, writeScript, type Kit, type Shrunk } from '../../sim/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -30,7 +30,11 @@ export function shrinkCommand(setExit: (code: number) => void): Command {
     .addArgument(new Argument('<protocol>', 'which protocol').choices(shrinkable.map(({ name }) => name)))
     .requiredOption('-s, --seed <n>', 'the seed of the run, as `tenure sim` prints it after --replay', wholeNumber(0))
     .option('-m, --mutant <name>', 'the mutant the run had')
-    .option('--budget <span>', 'stop looking for something smaller after so long', duration, 60_000_000)
+    .addOption(
+      new Option('--budget <span>', 'stop looking for something smaller after so long')
+        .argParser(duration)
+        .default(parseDuration('60s'), '60s'),
+    )
     .option('-o, --output <file>', 'write the script to a file')
     .option('--json', 'print one JSON object')
     .addHelpText(
