@@ -121,7 +121,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
       adopt: (piece, step) => {
         this.#log.adopt(piece);
         this.#decided.take(piece.instance);
-        this.#ledger?.write(piece, this.#disk.of(step));
+        this.#ledger?.write(piece, this.#log.firstInstance - 1, this.#disk.of(step));
       },
     });
   }
@@ -375,7 +375,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
   #deliver(step: BroadcastStep): void {
     for (let batch = this.#decided.take(this.#log.instance + 1); batch; batch = this.#decided.take(this.#log.instance + 1)) {
       const piece = this.#log.append(batch, (placement) => this.#publishing.placed(placement, step));
-      this.#ledger?.write(piece, this.#disk.of(step));
+      this.#ledger?.write(piece, this.#log.firstInstance - 1, this.#disk.of(step));
       this.#publishing.settle(piece.instance);
     }
   }

@@ -1,12 +1,13 @@
 /**
  * The log on a member's disk: a ring of places, one for each instance that is kept, and one place for the epoch that the member is in. Nothing waits for the log's writes but the votes of consensus: the vote of an
- * instance keeps its place until the log has that instance on the disk (`ConsensusConfig.outerLog`).
+ * instance keeps its place until the log has that instance on the disk (`ConsensusConfig.outerLog`). The places of what the log has dropped are emptied (`dropped-places.ts`).
  */
 import { invariant } from '../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot, type Step } from '../contract.ts';
 import { WriteQueue } from '../write-queue.ts';
 import { sealed, unsealed } from '../consensus/records.ts';
 import { valueBytes, valueText } from '../consensus/values.ts';
+import { DroppedPlaces } from './dropped-places.ts';
 import type { LogPiece } from './messages.ts';
 
 type LedgerStep = Pick<Step<never, never>, 'read' | 'write'>;
@@ -20,7 +21,7 @@ export interface EpochRecord {
 
 /** What is stored now. */
 export type LogAnswer =
-  | { readonly kind: 'piece'; readonly instance: number; readonly lineage: number }
+  | { readonly kind: 'piece'; readonly instance: number; readonly lineage: number; readonly upTo: number }
   | { readonly kind: 'epoch'; readonly epoch: number };
 
 interface FoundPiece {
@@ -55,6 +56,7 @@ export class LogLedger<S extends LedgerStep> {
   /** All instances up to here are on the disk. */
   #upTo = 0;
   readonly #stored = new Set<number>();
+  readonly #dropped = new DroppedPlaces();
   #hasFailed = false;
 
   /** At most `ahead` instances are written before all earlier ones are on the disk: they take no place of one that is kept. */
@@ -66,7 +68,10 @@ export class LogLedger<S extends LedgerStep> {
         keyOf: (place) => this.#keyOf(place),
         bytesOf: (place) => this.#bytesOf(place),
         leave: (answer, step) => {
-          if (answer.kind === 'piece' && answer.lineage === this.#lineage) this.#note(answer.instance);
+          if (answer.kind === 'piece' && answer.lineage === this.#lineage) {
+            this.#note(answer.instance);
+            this.#dropped.settle(answer.lineage, answer.upTo, (place) => this.#empty(place, step));
+          }
           stored(answer, step);
         },
       },
@@ -87,10 +92,13 @@ export class LogLedger<S extends LedgerStep> {
     for (let place = 0; place <= this.#places; place++) step.read(OWN_DISK, this.#keyOf(place), this.#places + 1 + place);
   }
 
-  write({ instance, position, groups }: LogPiece, step: S): void {
+  /** `dropped`: with this piece, the log has dropped all instances up to that one. */
+  write({ instance, position, groups }: LogPiece, dropped: number, step: S): void {
     const lineage = this.#lineage;
-    const bytes = sealed([lineage, instance, position, this.#upTo], groups);
-    this.#write(instance % this.#places, bytes, { kind: 'piece', instance, lineage }, step);
+    const upTo = this.#upTo;
+    const place = instance % this.#places;
+    this.#dropped.hold(place, { lineage, instance }, dropped);
+    this.#write(place, sealed([lineage, instance, position, upTo], groups), { kind: 'piece', instance, lineage, upTo }, step);
   }
 
   writeEpoch(epoch: number, start: number, step: S): void {
@@ -102,6 +110,14 @@ export class LogLedger<S extends LedgerStep> {
     this.#lineage++;
     this.#upTo = instance;
     this.#stored.clear();
+    this.#dropped.reset();
+  }
+
+  /** Nothing waits for it. */
+  #empty(place: number, step: S): void {
+    if (this.#hasFailed) return;
+    this.#latest.set(place, NOTHING);
+    this.#queue.write(place, null, step);
   }
 
   #write(place: number, bytes: Uint8Array, answer: LogAnswer, step: S): void {
@@ -128,7 +144,7 @@ export class LogLedger<S extends LedgerStep> {
     }
     invariant(this.#unread > 0, 'a read was answered that is not under way');
     this.#unread--;
-    if (value !== null) this.#take(op - this.#places - 1, value);
+    if (value !== null && value.length > 0) this.#take(op - this.#places - 1, value);
     return this.#unread > 0 || this.#hasFailed ? null : this.#contents();
   }
 
@@ -158,6 +174,8 @@ export class LogLedger<S extends LedgerStep> {
     for (let piece = byInstance.get(known); piece; piece = byInstance.get(piece.instance - 1)) pieces.push(piece);
     pieces.reverse();
     for (let piece = byInstance.get(known + 1); piece; piece = byInstance.get(piece.instance + 1)) pieces.push(piece);
+    this.#found.sort((one, other) => one.lineage - other.lineage || one.piece.instance - other.piece.instance);
+    for (const { lineage, piece } of this.#found) this.#dropped.hold(piece.instance % this.#places, { lineage, instance: piece.instance }, 0);
     this.#found.length = 0;
     this.#upTo = pieces.at(-1)?.instance ?? known;
     return { epoch: this.#epoch, pieces };
@@ -185,6 +203,7 @@ export class LogLedger<S extends LedgerStep> {
       lineage: this.#lineage,
       upTo: this.#upTo,
       stored: [...this.#stored].sort((one, other) => one - other),
+      dropped: this.#dropped.snapshot(),
       hasFailed: this.#hasFailed,
     };
   }
@@ -200,6 +219,7 @@ export class LogLedger<S extends LedgerStep> {
     this.#lineage = told.lineage;
     this.#upTo = told.upTo;
     for (const instance of told.stored) this.#stored.add(instance);
+    this.#dropped.restore(told.dropped);
     this.#hasFailed = told.hasFailed;
   }
 }
@@ -213,5 +233,6 @@ interface LedgerSnapshot {
   readonly lineage: number;
   readonly upTo: number;
   readonly stored: readonly number[];
+  readonly dropped: Snapshot;
   readonly hasFailed: boolean;
 }

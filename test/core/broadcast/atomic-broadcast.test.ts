@@ -155,6 +155,49 @@ describe('a log that keeps little', () => {
     expect(cluster.node(2).member.firstPosition).toBe(first);
     expect(cluster.node(2).texts(first - 1)).toEqual(cluster.node(0).texts(first - 1));
   });
+
+  it('takes no more of a disk than it keeps, and all that it keeps is there for the next life', () => {
+    const cluster = new Cluster({ keeps: 'disk', limits: { ...BROADCAST_LIMITS, retainInstances: 50, retainBytes: 1000 } });
+    cluster.run(SETTLED_US);
+    for (let i = 1; i <= 40; i++) {
+      cluster.node(0).publish(`${i}`.padEnd(100, '.'));
+      cluster.run(SETTLED_US);
+    }
+    const { firstPosition } = cluster.node(1).member;
+    expect(firstPosition).toBeGreaterThan(30);
+    for (const { disk } of cluster.nodes) {
+      const pieces = [...disk].filter(([key, bytes]) => key.startsWith('log/') && bytes.length > 0);
+      // The piece that says so is stored after those that were dropped before it came.
+      expect(pieces.length).toBeLessThanOrEqual(40 - firstPosition + 1 + 2);
+    }
+    const kept = cluster.node(1).texts(firstPosition - 1);
+    for (const node of cluster.nodes) node.crash();
+    for (const node of cluster.nodes) node.restart(true);
+    cluster.run(LONG_US);
+    for (const node of cluster.nodes) expect([node.member.firstPosition, node.texts(firstPosition - 1)]).toEqual([firstPosition, kept]);
+  });
+
+  it('empties the places of what it had before it was begun anew', () => {
+    const cluster = new Cluster({ keeps: 'disk', limits: { ...BROADCAST_LIMITS, retainInstances: 20, retainBytes: 1000 } });
+    cluster.run(SETTLED_US);
+    for (let i = 1; i <= 3; i++) {
+      cluster.node(0).publish(`${i}`.padEnd(100, '.'));
+      cluster.run(SETTLED_US);
+    }
+    cluster.node(2).crash();
+    for (let i = 4; i <= 40; i++) {
+      cluster.node(0).publish(`${i}`.padEnd(100, '.'));
+      cluster.run(SETTLED_US);
+    }
+    cluster.node(2).restart(true);
+    cluster.run(LONG_US);
+    cluster.node(0).publish('last');
+    cluster.run(SETTLED_US);
+    const { firstPosition } = cluster.node(2).member;
+    const pieces = [...cluster.node(2).disk].filter(([key, bytes]) => key.startsWith('log/') && bytes.length > 0);
+    expect(pieces.length).toBeLessThanOrEqual(41 - firstPosition + 1 + 2);
+    expect(cluster.node(2).texts(firstPosition - 1)).toEqual(cluster.node(0).texts(firstPosition - 1));
+  });
 });
 
 describe('readers', () => {
