@@ -175,7 +175,8 @@ export class LogLedger<S extends LedgerStep> {
     pieces.reverse();
     for (let piece = byInstance.get(known + 1); piece; piece = byInstance.get(piece.instance + 1)) pieces.push(piece);
     this.#found.sort((one, other) => one.lineage - other.lineage || one.piece.instance - other.piece.instance);
-    for (const { lineage, piece } of this.#found) this.#dropped.hold(piece.instance % this.#places, { lineage, instance: piece.instance }, 0);
+    for (const { lineage, piece } of this.#found)
+      this.#dropped.hold(piece.instance % this.#places, { lineage, instance: piece.instance }, 0);
     this.#found.length = 0;
     this.#upTo = pieces.at(-1)?.instance ?? known;
     return { epoch: this.#epoch, pieces };
