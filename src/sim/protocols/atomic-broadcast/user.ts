@@ -47,6 +47,8 @@ export class BroadcastUser implements User<BroadcastEvent> {
   #acknowledged = 0;
   #readUpTo = 0;
   #isGap = false;
+  /** Of the messages that it has read; null before the first. */
+  #epochRead: number | null = null;
   #wasAbstaining = false;
   #wasBehind = false;
   #isRenewing = false;
@@ -109,6 +111,9 @@ export class BroadcastUser implements User<BroadcastEvent> {
         if (this.#goal <= event.last) this.#goal = event.last + 1;
         break;
       case 'page':
+        // The group was begun anew: positions do not mean the same, and the library ends such a reader (`TENURE_POSITION_GONE`).
+        if (this.#epochRead !== null && this.#epochRead !== event.epoch) this.#isGap = true;
+        this.#epochRead = event.epoch;
         this.#page(event.entries, event.upTo);
         break;
       case 'gone':
