@@ -14,6 +14,8 @@ import { readText, writeText } from './text.ts';
 
 /** The first version of the protocol that has more of leases than exclusive ones that are given back at once. */
 export const VERSION_OF_MODES = 4;
+/** The first that renews leases in bundles. */
+export const VERSION_OF_BUNDLES = 5;
 
 /** "TNUR": a web browser or a port scanner is told apart from a peer by its first bytes. */
 const MAGIC = 0x52554e54;
@@ -28,9 +30,10 @@ export interface VersionRange {
 
 /**
  * The versions of the protocol that this code speaks. Votes of version 1 do not say which life gave them, so its peers are refused. Version 2 has
- * leases only: its peers state no services, and are sent nothing of any. Version 3 knows exclusive leases only, given back at once.
+ * leases only: its peers state no services, and are sent nothing of any. Version 3 knows exclusive leases only, given back at once. Version 4 renews
+ * each lease by itself.
  */
-export const VERSIONS: VersionRange = { min: 2, max: VERSION_OF_MODES };
+export const VERSIONS: VersionRange = { min: 2, max: VERSION_OF_BUNDLES };
 
 /** The highest version both speak, or null if there is none. */
 export function agreeVersion(a: VersionRange, b: VersionRange): number | null {

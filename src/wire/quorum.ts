@@ -9,6 +9,8 @@ import {
   ANSWER,
   BIND,
   BOUND,
+  BUNDLE,
+  BUNDLE_LEARNED,
   FREE,
   GO,
   GONE,
@@ -23,6 +25,7 @@ import {
   LIST,
   LISTED,
   MODED,
+  NO_BUNDLE,
   NOTE,
   NOTED,
   OFFER,
@@ -37,15 +40,20 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  RENEW,
+  RENEWED,
   SLOTS_MAX,
   slotOf,
   STATUS,
   STATUS_TOLD,
   TELLS_LIVES,
+  UNFOLD,
+  UNFOLDED,
   UNWAIT,
   VIEW_TOLD,
   VIEWED,
   WAIT,
+  WANTED_TOLD,
   WATCH,
 } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
@@ -82,6 +90,15 @@ const MODE = 32768;
 const VIEW = 65536;
 /** Metadata, of one reason only: the view of whoever refuses. */
 const VIEW_META = 131072;
+/** The number of a bundle. */
+const BUNDLE_NUMBER = 262144;
+/** What is in a bundle, with the count of a page. */
+const SUMS = 524288;
+/** With a flag, at the very end: the row of a renewal that may join a bundle, and of a vote that has, whose number follows. */
+const JOINS = 1048576;
+const JOINED = 2097152;
+/** Who holds, and for how long. */
+const HOLDER = 4194304;
 
 const FIELDS: readonly number[] = fieldTable();
 
@@ -89,8 +106,8 @@ function fieldTable(): number[] {
   const fields: number[] = [];
   fields[PREPARE] = BALLOT | PRINT | NAME | VIEW;
   fields[PROMISED] = BALLOT | CLOCK | LIFE | LEASE_TOLD;
-  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META | MODE | VIEW;
-  fields[ACCEPTED] = BALLOT | CLOCK | LIFE | VIEW;
+  fields[PROPOSE] = BALLOT | TOKEN | TERM | PRINT | NAME | META | MODE | VIEW | JOINS;
+  fields[ACCEPTED] = BALLOT | CLOCK | LIFE | VIEW | JOINS | JOINED;
   fields[REFUSED] = BALLOT | REASON | CLOCK | LEASE_TOLD | MODE | VIEW_META;
   // To an heir: whose proposal it is for.
   fields[RELEASE] = BALLOT | AFTER | LEASE_TOLD | NAME | MODE;
@@ -117,6 +134,13 @@ function fieldTable(): number[] {
   fields[READY] = PAGE | LEASE_TOLD | CLOCK;
   fields[LINE] = NAME;
   fields[LINE_TOLD] = PAGE | CLOCK | META;
+  fields[RENEW] = TERM | PAGE | PRINT | BUNDLE_NUMBER | SUMS | VIEW;
+  fields[RENEWED] = PAGE | LIFE | BUNDLE_NUMBER;
+  fields[NO_BUNDLE] = PAGE | BUNDLE_NUMBER;
+  fields[UNFOLD] = TOKEN | BUNDLE_NUMBER;
+  fields[UNFOLDED] = TOKEN | BUNDLE_NUMBER | META;
+  fields[BUNDLE_LEARNED] = HOLDER;
+  fields[WANTED_TOLD] = NAME;
   return fields;
 }
 
@@ -146,6 +170,15 @@ class QuorumCodec implements Codec<QuorumMessage> {
       out.u53(message.token);
       if (!(fields & REASON)) out.u53(message.remainingUs);
     }
+    if (fields & HOLDER) {
+      out.u53(message.holder);
+      out.u53(message.remainingUs);
+    }
+    if (fields & BUNDLE_NUMBER) out.u53(message.bundle);
+    if (fields & SUMS) {
+      out.u32(message.sumLow);
+      out.u32(message.sumHigh);
+    }
     if (fields & CLOCK) out.u53(message.clock);
     if (fields & STEADY) out.u53(message.steadyUs);
     if (fields & SENDING) out.u53(message.sending);
@@ -164,6 +197,10 @@ class QuorumCodec implements Codec<QuorumMessage> {
       out.u53(message.viewId);
     }
     if (fields & VIEW_META && message.reason === OTHER_VIEW) writeMeta(message, out);
+    if (fields & JOINS && message.flags & BUNDLE) {
+      out.u32(message.row);
+      if (fields & JOINED) out.u53(message.bundle);
+    }
   }
 
   decode(input: ByteReader): QuorumMessage | null {
@@ -189,9 +226,13 @@ class QuorumCodec implements Codec<QuorumMessage> {
       message.token = input.u53();
       if (!(fields & REASON)) message.remainingUs = input.u53();
     } else {
-      message.holder = NOBODY;
+      message.holder = fields & HOLDER ? (input.u53() as Incarnation) : NOBODY;
       message.holderLease = 0;
+      if (fields & HOLDER) message.remainingUs = input.u53();
     }
+    message.bundle = fields & BUNDLE_NUMBER ? input.u53() : 0;
+    message.sumLow = fields & SUMS ? input.u32() : 0;
+    message.sumHigh = fields & SUMS ? input.u32() : 0;
     message.clock = ballotTime(fields & CLOCK ? input.u53() : 0);
     message.steadyUs = fields & STEADY ? input.u53() : 0;
     message.sending = fields & SENDING ? input.u53() : 0;
@@ -208,6 +249,9 @@ class QuorumCodec implements Codec<QuorumMessage> {
     message.viewEpoch = isViewed ? input.u53() : 0;
     message.viewId = isViewed ? input.u53() : 0;
     if (fields & VIEW_META && message.reason === OTHER_VIEW && !readMeta(message, input)) return null;
+    const joins = (fields & JOINS) !== 0 && (message.flags & BUNDLE) !== 0;
+    message.row = joins ? input.u32() : 0;
+    if (joins && fields & JOINED) message.bundle = input.u53();
     return input.failed || !isBelievable(message, fields) ? null : message;
   }
 }

@@ -250,8 +250,9 @@ export class CellNode {
   };
 
   #greet(member: NodeId): void {
-    const plain = this.#peers.isPlain(member);
-    if (this.isMember || plain) this.run?.driver.command({ kind: 'greet', member, plain });
+    const [plain, single] = [this.#peers.isPlain(member), this.#peers.isSingle(member)];
+    // A client greets members of this version, too: one may have been of an earlier one when it was connected last.
+    this.run?.driver.command({ kind: 'greet', member, plain, single });
   }
 
   #refused(who: string, error: TenureError): void {

@@ -2,7 +2,7 @@
 import type { Sender } from '../../core/index.ts';
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
-import { VERSION_OF_MODES } from '../../wire/index.ts';
+import { VERSION_OF_BUNDLES, VERSION_OF_MODES } from '../../wire/index.ts';
 
 export class Peers {
   readonly #memberIds: readonly string[];
@@ -11,7 +11,7 @@ export class Peers {
   readonly #senders = new Map<number, Sender>();
   /** What clients that dialled in call themselves. */
   readonly #clientNames = new Map<number, string>();
-  readonly #plain = new Set<number>();
+  readonly #versions = new Map<number, number>();
 
   constructor(memberIds: readonly string[], self: number) {
     this.#memberIds = memberIds;
@@ -32,7 +32,12 @@ export class Peers {
 
   /** Its version of the protocol knows exclusive leases only. */
   isPlain(peer: number): boolean {
-    return this.#plain.has(peer);
+    return (this.#versions.get(peer) ?? VERSION_OF_MODES) < VERSION_OF_MODES;
+  }
+
+  /** Its version renews each lease by itself. */
+  isSingle(peer: number): boolean {
+    return (this.#versions.get(peer) ?? VERSION_OF_BUNDLES) < VERSION_OF_BUNDLES;
   }
 
   /** Which start of which process. */
@@ -41,8 +46,7 @@ export class Peers {
   }
 
   add(peer: NodeId, { id, incarnation, version, isAdmin = false }: PeerInfo): void {
-    if (version < VERSION_OF_MODES) this.#plain.add(peer);
-    else this.#plain.delete(peer);
+    if (this.isMember(peer)) this.#versions.set(peer, version);
     this.#senders.set(peer, { node: peer, incarnation, isAdmin: isAdmin || (this.#isAmongMembers && this.isMember(peer)) });
     if (!this.isMember(peer)) this.#clientNames.set(peer, id);
   }

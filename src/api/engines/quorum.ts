@@ -37,7 +37,7 @@ export const quorum: EngineKind<object> = {
       can: ABILITIES,
       run(ground) {
         const { memberKeys, replication, keeps, hashKey, limits, succession, boot } = ground;
-        const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession }, boot);
+        const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: true }, boot);
         return drive(ground, core, quorumCodec);
       },
     };

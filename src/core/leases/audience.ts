@@ -46,6 +46,8 @@ interface AudienceOptions {
 /** Node, owner, prefix, until. */
 export type WatchSnapshot = readonly [number, number, readonly number[], number];
 
+const NOBODY_WATCHES: readonly Watcher[] = [];
+
 export class Audience {
   readonly #watchers: NumberMap<Watcher>;
   /** Those of one prefix in the order of their owners, so that what is sent does not depend on who came first. */
@@ -110,6 +112,12 @@ export class Audience {
     }
     fitting.length = 0;
     return found;
+  }
+
+  /** All who watch anything, each once, in the order of their owners. */
+  all(now: MonoUs): readonly Watcher[] {
+    this.#dropExpired(now);
+    return this.#watchers.size === 0 ? NOBODY_WATCHES : this.#watchers.values();
   }
 
   #find(owner: Incarnation, bytes: Uint8Array, start: number, end: number): Watch | undefined {

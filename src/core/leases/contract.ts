@@ -67,8 +67,8 @@ export type LeaseCommand =
   | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
   /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
   | { readonly kind: 'retime'; readonly rttUs: number }
-  /** A member is connected, maybe anew. A plain one is of a version that knows exclusive leases only. */
-  | { readonly kind: 'greet'; readonly member: number; readonly plain?: boolean }
+  /** A member is connected, maybe anew. A plain one is of a version that knows exclusive leases only, a single one of one that knows no bundles. */
+  | { readonly kind: 'greet'; readonly member: number; readonly plain?: boolean; readonly single?: boolean }
   /**
    * How this node's monotonic clock runs next to the members', and whose run otherwise than most. While its own is off it votes for
    * nobody and counts no vote; if that is slow, what it holds is over. Said again as long as it is so.

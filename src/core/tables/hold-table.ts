@@ -1,5 +1,5 @@
 /**
- * What a holder remembers: a row for each name it holds or asks for, 43 bytes. The numbers mean what the core
+ * What a holder remembers: a row for each name it holds or asks for, 44 bytes. The numbers mean what the core
  * says they mean; here they are only kept, and their memory is given back when rows end.
  */
 import { type F64Column, Rows, type U32Column, type U8Column } from './columns.ts';
@@ -8,7 +8,7 @@ import { HOLD_ROLE, type NameTable } from './name-table.ts';
 
 export class HoldTable {
   readonly #names: NameTable;
-  readonly #rows: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 1 });
+  readonly #rows: Rows = new Rows({ f64: 4, u32: 2, u16: 1, u8: 2 });
   readonly #token: F64Column = this.#rows.f64(0);
   readonly #ballot: F64Column = this.#rows.f64(1);
   readonly #deadlineMono: F64Column = this.#rows.f64(2);
@@ -16,6 +16,7 @@ export class HoldTable {
   readonly #lease: LeaseColumn = new LeaseColumn(this.#rows.u32(0), this.#rows.u16(0));
   readonly #termMs: U32Column = this.#rows.u32(1);
   readonly #flags: U8Column = this.#rows.u8(0);
+  readonly #bundled: U8Column = this.#rows.u8(1);
   #count = 0;
 
   constructor(names: NameTable) {
@@ -49,6 +50,7 @@ export class HoldTable {
     this.#deadlineWall.set(id, deadlineWall);
     this.#termMs.set(id, termMs);
     this.#flags.set(id, flags);
+    this.#bundled.set(id, 0);
   }
 
   /** False if there was no row. With its last row the name is gone too. */
@@ -94,6 +96,15 @@ export class HoldTable {
 
   flags(id: number): number {
     return this.#flags.get(id);
+  }
+
+  /** Which of its voters have it in a bundle, as bits. */
+  bundled(id: number): number {
+    return this.#bundled.get(id);
+  }
+
+  setBundled(id: number, bundled: number): void {
+    this.#bundled.set(id, bundled);
   }
 
   setLease(id: number, lease: number): void {

@@ -2,6 +2,7 @@
 import type { Kit } from '../kit.ts';
 import { broadcastKit } from './atomic-broadcast/index.ts';
 import { consensusKits } from './consensus/index.ts';
+import { bundlesKit } from './quorum-bundles/index.ts';
 import { intervalKit } from './interval-lease/index.ts';
 import { modesKit } from './quorum-modes/index.ts';
 import { viewsKit } from './quorum-views/index.ts';
@@ -17,6 +18,7 @@ export const kits: readonly Kit[] = [
   quorumKit,
   modesKit,
   viewsKit,
+  bundlesKit,
   ...roundKits,
   registerKit,
   roundsRegisterKit,

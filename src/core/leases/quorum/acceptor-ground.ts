@@ -11,6 +11,7 @@ import type { Watchers } from './watchers.ts';
 
 /** What `snapshot` makes and `restore` takes. */
 export interface AcceptorSnapshot {
+  readonly bundles: Snapshot;
   readonly rows: Snapshot;
   readonly promises: Snapshot;
   readonly queues: Snapshot;

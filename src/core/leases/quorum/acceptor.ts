@@ -8,6 +8,7 @@ import type { Snapshot } from '../../contract.ts';
 import type { LeaseTable, NameTable } from '../../tables/index.ts';
 import type { AcceptorGround, AcceptorSnapshot } from './acceptor-ground.ts';
 import { Answers } from './answers.ts';
+import { BulkVotes } from './bulk-votes.ts';
 import { Changes } from './changes.ts';
 import { CHANGE_BUCKETS, FLOOR_BUCKETS, LEASES_PER_PAGE, type QuorumStep } from './config.ts';
 import { Floors } from './floors.ts';
@@ -17,6 +18,7 @@ import { MEMBER_LIMITS } from '../limits.ts';
 import { KeptVotes } from './kept-votes.ts';
 import { Ledger, type LedgerView, type VoteChange } from './ledger.ts';
 import {
+  BUNDLE,
   HAS_LEASE,
   HELD,
   LATER,
@@ -45,7 +47,9 @@ import { VotingState } from './voting-state.ts';
 import { isViewName, VIEW_NAME } from '../views.ts';
 import { Sweep } from './sweep.ts';
 import { VoteReports } from './vote-reports.ts';
-import { stretch, type Timing } from '../timing.ts';
+import type { Timing } from '../timing.ts';
+import { VoteBundles } from './vote-bundles.ts';
+import { VoteTimes } from './vote-times.ts';
 import { Votes } from './votes.ts';
 import { WaitingRoom } from './waiting-room.ts';
 import { ModedVotes } from './moded-votes.ts';
@@ -55,8 +59,11 @@ import type { Watchers } from './watchers.ts';
 export class Acceptor {
   readonly voting: VotingState;
   readonly views: AcceptorView;
+  readonly bulk: BulkVotes;
+  readonly #bundles: VoteBundles;
   readonly #ledger: Ledger | null;
   readonly #rules: QuorumRules;
+  readonly #times: VoteTimes;
   readonly #gate: VotingGate;
   readonly #names: NameTable;
   readonly #votes: Votes;
@@ -91,8 +98,10 @@ export class Acceptor {
       (step) => boot.restarted && this.#kept.setFloors(step),
     );
     this.#rules = rules;
+    this.#times = new VoteTimes(rules, () => this.views.rateErrorPpm);
     this.#names = names;
-    this.#votes = new Votes(names, rules, config.limits?.leases);
+    this.#bundles = new VoteBundles(boot.incarnation);
+    this.#votes = new Votes(names, rules, this.#bundles, config.limits?.leases);
     this.#leases = this.#votes.leases;
     this.#sweep = new Sweep(config.timing.maxTermUs);
     this.#horizon = new Horizon(config.timing.aheadUsMax);
@@ -104,6 +113,7 @@ export class Acceptor {
     this.#moded = new ModedVotes({
       names,
       votes: this.#votes,
+      bundles: this.#bundles,
       floors: this.#floors,
       floorBuckets: config.floorBuckets ?? FLOOR_BUCKETS,
       changes: this.#changes,
@@ -113,7 +123,7 @@ export class Acceptor {
       sharingMax: config.limits?.sharing ?? MEMBER_LIMITS.sharing,
       isLive,
       park: (from, message, id, hash, step) => this.#handOvers.park(from, message, id, hash, step),
-      expiry: (message, step) => this.#expiry(message, step),
+      expiry: (message, step) => this.#times.expiry(message, step),
       toldClock: (step) => this.#horizon.told(step),
       removeExclusive: (id, step) => this.#remove(id, step),
       refuse: (from, reason, id, hash, message, step) => this.#answers.refuse(from, reason, id, hash, message, step),
@@ -140,6 +150,8 @@ export class Acceptor {
     const { voting, views } = this;
     this.#answers = new Answers({ rules, horizon: this.#horizon, voting, views, telling: this.#telling, moded: this.#moded, sign });
     this.#gate = new VotingGate({ horizon: this.#horizon, voting, views, answers: this.#answers, rules });
+    const bulk = { names, votes: this.#votes, side: this.#moded.side, bundles: this.#bundles, gate: this.#gate };
+    this.bulk = new BulkVotes({ ...bulk, voting, views, rules, watchers, sign, times: this.#times });
     const hall = { names, timing: config.timing, rules, waiting: this.#waiting, moded: this.#moded, answers: this.#answers };
     this.#handOvers = new HandOvers({ ...hall, decide: (from, proposal, isHeir, step) => this.#decide(from, proposal, isHeir, step) });
     this.#pages = new Pages({ names, rows: this.#telling, sign, leasesMax: config.leasesPerPage ?? LEASES_PER_PAGE });
@@ -167,7 +179,7 @@ export class Acceptor {
     if (this.#gate.refuses(from, message, step)) return;
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    const isOthers = (this.isLive(id, step) && !this.#isSameLease(id, message)) || this.#moded.isHeldByOthers(id, message, step);
+    const isOthers = (this.isLive(id, step) && !this.#votes.isSameLease(id, message)) || this.#moded.isHeldByOthers(id, message, step);
     if (isOthers) {
       if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
       this.#answers.refuse(from, HELD, id, hash, message, step);
@@ -189,7 +201,7 @@ export class Acceptor {
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     const renews = (message.flags & RENEWS) !== 0;
     const isLive = this.isLive(id, step);
-    const isSame = isLive && this.#isSameLease(id, message);
+    const isSame = isLive && this.#votes.isSameLease(id, message);
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.views.termUsMax) {
       this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
@@ -214,8 +226,8 @@ export class Acceptor {
         this.#answers.refuse(from, OUTBID, id, hash, message, step);
       } else {
         // The same proposal again changes nothing; its vote was counted from when it came first.
-        const says = message.ballot !== this.#leases.ballot(id) && this.#extend(id, message, step);
-        this.#vote(from, id, says ? 'says' : null, message, step);
+        const isCopy = message.ballot === this.#leases.ballot(id);
+        this.#vote(from, id, isCopy ? 'again' : this.#extend(id, message, step) ? 'says' : null, message, step);
       }
     } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
       this.#answers.refuse(from, QUEUED, id, hash, message, step);
@@ -235,7 +247,7 @@ export class Acceptor {
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
     // What is beyond belief ends what its owner has here, and leaves nothing behind: above such a floor nobody would get a vote again.
     const isBelieved = !this.#horizon.isBeyond(message.ballot, step);
-    const isExclusive = id >= 0 && this.#leases.has(id) && this.#votes.ownerOf(id) === message.owner && this.#isReleasable(id, message);
+    const isExclusive = id >= 0 && this.#leases.has(id) && this.#votes.isReleasable(id, message);
     if (isExclusive) {
       if ((message.flags & LATER) === 0) this.#removeOf(message.owner, id, step);
       else this.#shorten(id, message, isBelieved, step);
@@ -266,7 +278,9 @@ export class Acceptor {
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (!this.believes(message, step)) return;
     this.#horizon.observe(message.ballot, step);
-    if (!this.voting.isSilent(from, step)) this.#waiting.enter(from, message, step);
+    if (this.voting.isSilent(from, step)) return;
+    this.#waiting.enter(from, message, step);
+    if (!this.#bundles.isEmpty) this.bulk.tellWanted(message, step);
   }
 
   unwait(message: QuorumMessage, step: QuorumStep): void {
@@ -332,7 +346,7 @@ export class Acceptor {
     invariant(message.ballot > this.#floorOf(id, hash) || !this.#rules.tokenAboveFloor, 'a vote was given below the floor of its name');
     if (this.#leases.has(id)) this.#telling.ranOut(id, step);
     this.#changes.began(hash, step.monoUs);
-    this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#expiry(message, step));
+    this.#votes.put(id, message.owner, message.lease, message.ballot, message.token, this.#times.expiry(message, step));
     this.#votes.keepMeta(id, message);
     this.#waiting.leave(id, message.owner, message.lease, step);
     this.#waiting.leaseChanged(id, step);
@@ -341,23 +355,24 @@ export class Acceptor {
 
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
   #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
-    const endsAt = this.#leases.expiresAt(id);
-    const expiresAt = this.#expiry(message, step);
+    const endsAt = this.#votes.endOf(id);
+    const expiresAt = this.#times.expiry(message, step);
     invariant(message.ballot > this.#leases.ballot(id) || !this.#rules.refuseOwnLower, 'a vote was extended by a ballot below its own');
     // One that was read back counts from here on: nobody knows whether it should have been there before.
     const isAnew = this.#leases.token(id) !== message.token || this.#telling.isReadBack(id);
     if (isAnew) this.#changes.began(this.#names.hashOf(id), step.monoUs);
     const isOther = this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(endsAt, expiresAt) : expiresAt);
-    invariant(this.#leases.expiresAt(id) >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
+    invariant(this.#votes.endOf(id) >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
     return isOther;
   }
 
   /** Its holder ends no later than this (P5). What is on the disk stays: a vote that is read back only takes longer to end. */
   #shorten(id: number, message: QuorumMessage, isBelieved: boolean, step: QuorumStep): void {
     const { termUs, ballot } = message;
-    const spanUs = this.#rules.laterStretched ? this.#spanOf(termUs) : termUs;
-    const now = this.#rules.votesByMonotonic ? step.monoUs : step.wallUs;
+    const spanUs = this.#rules.laterStretched ? this.#times.spanOf(termUs) : termUs;
+    const now = this.#times.now(step);
     if (isBelieved) this.#leases.setBallot(id, ballot);
+    this.#votes.leave(id);
     this.#leases.setExpiresAt(id, Math.min(this.#leases.expiresAt(id), now + spanUs));
     this.#waiting.leaseChanged(id, step);
   }
@@ -376,18 +391,11 @@ export class Acceptor {
     this.#waiting.leaseChanged(id, step);
   }
 
-  #expiry({ termUs }: QuorumMessage, step: QuorumStep): number {
-    return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) + this.#spanOf(termUs);
-  }
-
-  #spanOf(termUs: number): number {
-    return this.#rules.stretchTerm ? stretch(termUs, this.views.rateErrorPpm) : termUs;
-  }
-
   /** Judged on this acceptor's own monotonic clock: a step of the wall clock must not free a live vote (rule 12). */
   isLive(id: number, step: QuorumStep): boolean {
     if (id < 0 || !this.#leases.has(id)) return false;
-    return (this.#rules.votesByMonotonic ? step.monoUs : step.wallUs) < this.#leases.expiresAt(id);
+    const now = this.#times.now(step);
+    return now < this.#leases.expiresAt(id) || now < this.#votes.endOf(id);
   }
 
   /** Whether the client may have what it proposes, besides what it has. */
@@ -403,21 +411,11 @@ export class Acceptor {
   #viewVote(message: QuorumMessage | null, step: QuorumStep): ViewVote {
     const id = this.#names.find(VIEW_NAME, 0, VIEW_NAME.length);
     if (!this.isLive(id, step)) return 'none';
-    return message !== null && this.#isSameLease(id, message) ? 'own' : 'others';
+    return message !== null && this.#votes.isSameLease(id, message) ? 'own' : 'others';
   }
 
   #dropVotes(step: QuorumStep): void {
     for (let id = 0; id < this.#names.idLimit; id++) if (this.#leases.has(id)) this.#remove(id, step);
-  }
-
-  /** Another lease of the same incarnation is another owner's (rule 3). */
-  #isSameLease(id: number, message: QuorumMessage): boolean {
-    return this.#votes.ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.#votes.isOf(id, message));
-  }
-
-  #isReleasable(id: number, message: QuorumMessage): boolean {
-    if (!this.#rules.releaseByBallot) return true;
-    return this.#leases.ballot(id) <= message.ballot && (this.#votes.isOf(id, message) || !this.#rules.handlesApart);
   }
 
   /** Below where this life began: the row was read back, maybe by mistake, and others may have had higher tokens since (rule 18). */
@@ -435,6 +433,7 @@ export class Acceptor {
 
   snapshot(): Snapshot {
     return {
+      bundles: this.#bundles.snapshot(),
       rows: this.#votes.snapshot(),
       promises: this.#promises.snapshot(),
       queues: this.#waiting.snapshot(),
@@ -454,23 +453,23 @@ export class Acceptor {
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, promises, queues, voting, ledger, floors, clock, sweepAt, sweepFrom, votes, changes, sending, moded, handOvers, views } =
-      snapshot as unknown as AcceptorSnapshot;
-    this.#votes.restore(rows);
-    this.#moded.restoreSnapshot(moded);
-    this.#handOvers.restore(handOvers);
-    this.#promises.restore(promises);
-    this.#waiting.restore(queues);
-    this.voting.restore(voting);
-    this.#ledger?.restore(ledger, (text) => this.#kept.numberIn(text));
-    this.#floors.restore(floors);
-    this.#horizon.highest = clock;
-    this.#sweep.at = sweepAt;
-    this.#sweep.from = sweepFrom;
-    this.#given = votes;
-    this.#changes.restore(changes);
-    this.#pages.sending = sending;
-    this.views.restore(views);
+    const told = snapshot as unknown as AcceptorSnapshot;
+    this.#bundles.restore(told.bundles);
+    this.#votes.restore(told.rows);
+    this.#moded.restoreSnapshot(told.moded);
+    this.#handOvers.restore(told.handOvers);
+    this.#promises.restore(told.promises);
+    this.#waiting.restore(told.queues);
+    this.voting.restore(told.voting);
+    this.#ledger?.restore(told.ledger, (text) => this.#kept.numberIn(text));
+    this.#floors.restore(told.floors);
+    this.#horizon.highest = told.clock;
+    this.#sweep.at = told.sweepAt;
+    this.#sweep.from = told.sweepFrom;
+    this.#given = told.votes;
+    this.#changes.restore(told.changes);
+    this.#pages.sending = told.sending;
+    this.views.restore(told.views);
   }
 
   // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────
@@ -491,8 +490,10 @@ export class Acceptor {
     this.#given++;
     if (!this.#handOvers.isIdle) this.#handOvers.voted(this.#moded.side.nameOf(id), message, step);
     if (change === 'new') this.#scheduleSweep(step);
-    const isKept = this.#ledger?.keep(id, this.#spanOf(message.termUs), change, from, message, flags, step) ?? true;
+    message.bundle = this.bulk.settle(from, id, change, message, step);
+    const told = message.bundle === 0 ? flags : flags | BUNDLE;
+    const isKept = this.#ledger?.keep(id, this.#times.spanOf(message.termUs), change, from, message, told, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;
-    this.#answers.accept(from, flags, message, step);
+    this.#answers.accept(from, told, message, step);
   }
 }

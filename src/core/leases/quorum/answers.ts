@@ -52,7 +52,7 @@ export class Answers {
   }
 
   /** A vote that its disk has now. */
-  sendVote({ to, owner, lease, ballot, flags, print }: HeldAnswer, step: QuorumStep): void {
+  sendVote({ to, owner, lease, ballot, flags, print, bundle, row }: HeldAnswer, step: QuorumStep): void {
     const { rules, horizon, views, sign } = this.#ground;
     if (!rules.replyAfterWrite) return;
     const reply = this.#reply;
@@ -62,6 +62,8 @@ export class Answers {
     reply.lease = lease;
     reply.ballot = ballot;
     reply.clock = horizon.told(step);
+    reply.bundle = bundle;
+    reply.row = row;
     if ((flags & VIEWED) !== 0) views.fillStored(reply);
     sign(reply, print);
     step.send(to, reply);
@@ -69,6 +71,8 @@ export class Answers {
 
   accept(from: NodeId, flags: number, message: QuorumMessage, step: QuorumStep): void {
     this.#reply.flags = flags;
+    this.#reply.bundle = message.bundle;
+    this.#reply.row = message.row;
     this.send(from, ACCEPTED, message, step);
   }
 

@@ -110,7 +110,7 @@ export class Asker {
     this.#questions.delete(number);
     const vote = newestOf(votes, this.#out.rules.newestMeta);
     const holder = vote && holderOf(vote, remainingOfVotes(votes, step));
-    if (holder && vote && certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, vote.ballot, vote.meta, step);
+    if (holder && vote && certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, vote, step);
     step.emit({ kind: 'answered', lease: number, holder, certain, meta: vote && vote.meta.length > 0 ? vote.meta : null });
   }
 

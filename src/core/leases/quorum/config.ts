@@ -36,6 +36,8 @@ export interface QuorumConfig {
   readonly succession?: SuccessionMode;
   /** Places for votes that a member makes known on its disk at first; twice as many whenever they do not suffice. */
   readonly placesMin?: number;
+  /** Whether kept leases are renewed in bundles; each by itself unless told otherwise. */
+  readonly bundles?: boolean;
   /** How many leases a page of a listing has. */
   readonly leasesPerPage?: number;
 }

@@ -12,17 +12,16 @@ import { Census, type LivesView } from '../census.ts';
 import { Roster } from '../roster.ts';
 import type { Succession } from '../succession.ts';
 import { Admission } from './admission.ts';
-import { Asker } from './asker.ts';
+import { AskingRoles } from './asking-roles.ts';
 import { Checks } from './checks.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';
 import type { QuorumConfig, QuorumStep } from './config.ts';
 import { Holders } from './holders.ts';
-import { Learner } from './learner.ts';
-import { LineAsker } from './line-asker.ts';
-import { Lister } from './lister.ts';
+import type { Learner } from './learner.ts';
 import {
   ACCEPTED,
   ANSWER,
+  BUNDLE_LEARNED,
   FREE,
   HAS_LEASE,
   IN_LINE,
@@ -33,6 +32,7 @@ import {
   LINE_TOLD,
   LIST,
   LISTED,
+  NO_BUNDLE,
   NO_PLACE,
   NO_WATCH,
   OFFER,
@@ -45,9 +45,14 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  RENEW,
+  RENEWED,
+  UNFOLD,
+  UNFOLDED,
   UNWAIT,
   UPGRADING,
   WAIT,
+  WANTED_TOLD,
   WATCH,
   BIND,
   BOUND,
@@ -66,7 +71,6 @@ import {
 import type { CoreSnapshot } from './core-snapshot.ts';
 import { QuorumOutbox } from './outbox.ts';
 import { Proposer } from './proposer.ts';
-import { RollCall } from './roll-call.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
 import { retime } from '../timing.ts';
 import type { View } from '../views.ts';
@@ -81,11 +85,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   readonly #out: QuorumOutbox;
   readonly #proposer: Proposer;
   readonly #holder: Holders;
-  readonly #asker: Asker;
-  readonly #lineAsker: LineAsker;
-  readonly #lister: Lister;
-  readonly #learner: Learner;
-  readonly #rollCall: RollCall;
+  readonly #asking: AskingRoles;
   readonly #trust = new RateTrust();
   readonly #admission: Admission;
   readonly #census: Census<QuorumMessage, QuorumStep>;
@@ -114,15 +114,12 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     const followed = (adopted: View, step: QuorumStep): void => this.#views.follow(adopted, step);
     this.#acceptor = isMember ? new Acceptor({ config, boot, names, watchers: this.#watchers, sign, succession, rules, followed }) : null;
     this.#out = new QuorumOutbox(owner, view, roster, config.timing, rules);
-    this.#holder = new Holders(this.#out, names);
+    this.#holder = new Holders(this.#out, names, config.bundles ?? false);
     this.#proposer = new Proposer(this.#out, this.#holder);
     this.#holder.onEnded((lease, step) => this.#proposer.drop(lease, step));
-    this.#learner = new Learner(this.#out, names);
-    this.#asker = new Asker(this.#out, this.#learner);
-    this.#lineAsker = new LineAsker(this.#out);
-    this.#lister = new Lister(this.#out, this.#learner);
-    this.#rollCall = new RollCall(this.#out);
-    const roles = { proposer: this.#proposer, holder: this.#holder, asker: this.#asker, lister: this.#lister, learner: this.#learner };
+    this.#asking = new AskingRoles(this.#out, names);
+    const { asker, lister, learner } = this.#asking;
+    const roles = { proposer: this.#proposer, holder: this.#holder, asker, lister, learner };
     this.#views = new ViewFollower({ ...roles, out: this.#out, acceptor: this.#acceptor, checks: this.#checks });
     this.#admission = new Admission(memberNumbers, rules);
     this.#life = boot.incarnation;
@@ -130,8 +127,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
 
   get wakeAt(): MonoUs {
     const acceptorAt = this.#acceptor?.wakeAt ?? Infinity;
-    const askingAt = Math.min(this.#asker.wakeAt, this.#lineAsker.wakeAt, this.#lister.wakeAt, this.#learner.wakeAt, this.#rollCall.wakeAt);
-    return monoUs(Math.min(acceptorAt, askingAt, this.#census.wakeAt, this.#proposer.wakeAt, this.#holder.wakeAt));
+    return monoUs(Math.min(acceptorAt, this.#asking.wakeAt, this.#census.wakeAt, this.#proposer.wakeAt, this.#holder.wakeAt));
   }
 
   /** How long a lease may still be acted under, by both clocks; 0 when it is not held. */
@@ -141,7 +137,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
 
   /** What the learner believes of a name. */
   hint(name: Uint8Array, mono: MonoUs): ReturnType<Learner['hint']> {
-    return this.#learner.hint(name, mono);
+    return this.#asking.learner.hint(name, mono);
   }
 
   /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
@@ -179,6 +175,15 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   /** How often this member has voted in this life. */
   get votes(): number {
     return this.#acceptor?.given ?? 0;
+  }
+
+  /** How often leases of this node were renewed with their bundle, and how often it looked at what is in one. */
+  get renewedInBulk(): number {
+    return this.#holder.rounds.renewed;
+  }
+
+  get bundlesRepaired(): number {
+    return this.#holder.rounds.repaired;
   }
 
   start(step: QuorumStep): void {
@@ -226,6 +231,10 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case LEARN:
         if (this.#acceptor?.believes(message, step)) this.#watchers.relay(message, step);
         return;
+      case RENEW:
+      case UNFOLD:
+        this.#acceptor?.bulk.receive(from, message, step);
+        return;
       case STATUS:
       case BIND:
       case GO:
@@ -249,7 +258,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   /** By clock rates. Releases that were heard, hints and how members stand are no votes. */
   #isUnheard(from: NodeId, kind: number): boolean {
     if (!this.#trust.isDeafTo(from)) return false;
-    return kind < LEARNED ? kind !== RELEASED : kind === LISTED || kind === PAGED || kind === IN_LINE;
+    return kind < LEARNED ? kind !== RELEASED : kind === LISTED || kind === PAGED || kind === IN_LINE || kind === RENEWED;
   }
 
   #answer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -282,11 +291,11 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#holder.released(from, message, step);
         return;
       case ANSWER:
-        this.#asker.answered(from, message, step);
+        this.#asking.asker.answered(from, message, step);
         return;
       case LISTED:
       case PAGED:
-        this.#lister.listed(from, message, step);
+        this.#asking.lister.listed(from, message, step);
         return;
       case FREE:
         this.#proposer.free(from, message, step);
@@ -298,18 +307,27 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#holder.ready(from, message, step);
         return;
       case LINE_TOLD:
-        this.#lineAsker.answered(from, message, step);
+        this.#asking.lineAsker.answered(from, message, step);
         return;
       case IN_LINE:
         this.#proposer.inLine(from, message, step);
         return;
       case LEARNED:
-        this.#learner.learned(message, step);
+        this.#asking.learner.learned(message, step);
+        return;
+      case RENEWED:
+      case NO_BUNDLE:
+      case UNFOLDED:
+      case WANTED_TOLD:
+        this.#holder.bulk(from, message, step);
+        return;
+      case BUNDLE_LEARNED:
+        this.#asking.learner.learnedBundle(message, step);
         return;
       case STATUS_TOLD:
       case BOUND:
       case GONE:
-        this.#rollCall.answered(from, message, step);
+        this.#asking.rollCall.answered(from, message, step);
         return;
     }
   }
@@ -322,7 +340,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#proposer.noPlace(from, message, step);
         return;
       case NO_WATCH:
-        this.#learner.refused(from, message, step);
+        this.#asking.learner.refused(from, message, step);
         return;
       default:
         this.#proposer.refused(from, message, step);
@@ -338,7 +356,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         return;
       case 'cancel':
         this.#proposer.cancel(command.lease, step);
-        this.#rollCall.cancel(command.lease);
+        this.#asking.rollCall.cancel(command.lease);
         return;
       case 'renew':
         this.#checks.term(command.termUs);
@@ -364,27 +382,12 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case 'hand-over':
         this.#holder.offer(command, step);
         return;
-      case 'line':
-        this.#lineAsker.ask(command.lease, command.name, step);
-        return;
       case 'lapse':
         this.#holder.lapse(command);
         return;
-      case 'query':
-        this.#asker.ask(command.lease, command.name, step);
-        return;
-      case 'list':
-        this.#lister.list(command.lease, command.prefix, step);
-        return;
-      case 'unlist':
-        this.#lister.unlist(command.lease);
-        return;
-      case 'status':
-      case 'bootstrap':
-        this.#rollCall.begin(command.lease, command.kind, command.waitUs, step);
-        return;
       case 'greet':
         this.#out.setPlain(command.member as NodeId, command.plain ?? false);
+        this.#out.setSingle(command.member as NodeId, command.single ?? false);
         if (!this.#acceptor) return;
         this.#census.greet(command.member as NodeId, step);
         this.#acceptor.views.tell(command.member as NodeId, step);
@@ -401,12 +404,8 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case 'rate':
         this.#rate(command, step);
         return;
-      case 'watch':
-        this.#learner.watch(command.prefix, step);
-        return;
-      case 'unwatch':
-        this.#learner.unwatch(command.prefix, step);
-        return;
+      default:
+        this.#asking.command(command, step);
     }
   }
 
@@ -430,8 +429,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       if (this.#out.rules.newestLives) {
         this.#proposer.uncount(member);
         this.#holder.uncount(member);
-        this.#asker.uncount(member);
-        this.#lister.uncount(member);
+        this.#asking.uncount(member);
       }
       if (this.#succession?.forgottenBy(member, step)) this.#acceptor?.voting.forgotten(step);
     },
@@ -445,11 +443,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#acceptor?.wake(step);
     this.#proposer.wake(step);
     this.#holder.wake(step);
-    this.#asker.wake(step);
-    this.#lineAsker.wake(step);
-    this.#lister.wake(step);
-    this.#learner.wake(step);
-    this.#rollCall.wake(step);
+    this.#asking.wake(step);
   }
 
   completed(completion: Completion, step: QuorumStep): void {
@@ -466,11 +460,11 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       trust: this.#trust.snapshot(),
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
-      asker: this.#asker.snapshot(),
-      lineAsker: this.#lineAsker.snapshot(),
-      lister: this.#lister.snapshot(),
-      learner: this.#learner.snapshot(),
-      rollCall: this.#rollCall.snapshot(),
+      asker: this.#asking.asker.snapshot(),
+      lineAsker: this.#asking.lineAsker.snapshot(),
+      lister: this.#asking.lister.snapshot(),
+      learner: this.#asking.learner.snapshot(),
+      rollCall: this.#asking.rollCall.snapshot(),
       views: this.#views.snapshot(),
     };
   }
@@ -486,10 +480,10 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#trust.restore(told.trust);
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
-    this.#asker.restore(told.asker);
-    this.#lineAsker.restore(told.lineAsker);
-    this.#lister.restore(told.lister);
-    this.#learner.restore(told.learner);
-    this.#rollCall.restore(told.rollCall);
+    this.#asking.asker.restore(told.asker);
+    this.#asking.lineAsker.restore(told.lineAsker);
+    this.#asking.lister.restore(told.lister);
+    this.#asking.learner.restore(told.learner);
+    this.#asking.rollCall.restore(told.rollCall);
   }
 }

@@ -5,7 +5,7 @@ import type { QuorumStep } from './config.ts';
 import { LIMITED } from './hold-agenda.ts';
 import type { HoldKeys } from './hold-keys.ts';
 import type { HoldLimit, HoldLimits } from './hold-limits.ts';
-import { LEARN, type QuorumMessage } from './messages.ts';
+import { BUNDLE, LEARN, type QuorumMessage } from './messages.ts';
 import { EXCLUSIVE } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { Publications } from './publications.ts';
@@ -110,7 +110,8 @@ export class HeldRows {
 
   /** Passed on by the members to those who watch. A release is told before it is proposed (P6). */
   tellLearners(id: number, remainingUs: number, flags: number, step: QuorumStep): void {
-    const message = this.compose(LEARN, id, flags);
+    // Of what is in a bundle they hear with the bundle from here on.
+    const message = this.compose(LEARN, id, this.table.bundled(id) === 0 ? flags : flags | BUNDLE);
     message.token = this.table.token(id);
     message.ballot = this.table.token(id) as BallotTime;
     message.termUs = remainingUs;
@@ -131,14 +132,16 @@ export class HeldRows {
         table.deadlineWall(id),
         table.termMs(id),
         table.flags(id),
+        table.bundled(id),
       ]);
   }
 
   /** Puts the rows back; the numbers of these. */
   restore(rows: HolderSnapshot['rows']): number[] {
-    return rows.map(([text, ...row]) => {
-      const id = this.#ground.keys.restore(row[0], text);
-      this.table.add(id, ...row);
+    return rows.map(([text, lease, token, ballot, mono, wall, termMs, flags, bundled]) => {
+      const id = this.#ground.keys.restore(lease, text);
+      this.table.add(id, lease, token, ballot, mono, wall, termMs, flags);
+      this.table.setBundled(id, bundled);
       return id;
     });
   }

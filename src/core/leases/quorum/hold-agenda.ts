@@ -20,6 +20,8 @@ export const LIMITED = 16;
 export const LEAVING = 32;
 /** Its votes are being asked for another mode: nothing else is asked of them meanwhile. */
 export const CHANGING = 64;
+/** Its holder was told that somebody waits for it, since it was last renewed in bulk. */
+export const WAS_WANTED = 128;
 
 /** The calendar is this part of the longest term fine. */
 const CALENDAR_PARTS = 256;

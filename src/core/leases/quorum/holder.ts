@@ -7,9 +7,11 @@ import { invariant, monoUs, NO_BALLOT, wallUs, type BallotTime, type MonoUs, typ
 import type { Snapshot } from '../../contract.ts';
 import type { HoldTable } from '../../tables/index.ts';
 import type { LeaseCommand } from '../contract.ts';
+import type { BulkHolder, BundleRounds } from './bundle-rounds.ts';
+import { BundledRows } from './bundled-rows.ts';
 import type { QuorumStep } from './config.ts';
 import { HeldRows } from './held-rows.ts';
-import { CHANGING, GATED, HoldAgenda, IS_WATCHED, KEEP, LEAVING, LIMITED, RENEWING } from './hold-agenda.ts';
+import { CHANGING, GATED, HoldAgenda, IS_WATCHED, KEEP, LEAVING, LIMITED, RENEWING, WAS_WANTED } from './hold-agenda.ts';
 import type { HoldKeys } from './hold-keys.ts';
 import type { HoldLimits } from './hold-limits.ts';
 import { LET_GO, QUIET, type QuorumMessage } from './messages.ts';
@@ -32,6 +34,7 @@ export interface HolderGround {
   readonly keys: HoldKeys;
   readonly limits: HoldLimits;
   readonly published: Publications;
+  readonly rounds: BundleRounds;
   /** A lease is not held any more. */
   readonly ended: (lease: number, step: QuorumStep) => void;
 }
@@ -46,20 +49,22 @@ export interface MovedHold {
   readonly flags: number;
 }
 
-export class Holder {
+export class Holder implements BulkHolder {
+  readonly bundled: BundledRows;
   readonly #out: QuorumOutbox;
   readonly #keys: HoldKeys;
   readonly #rows: HeldRows;
   readonly #holds: HoldTable;
   readonly #agenda: HoldAgenda;
   readonly #published: Publications;
-  readonly #renewals: Renewals;
+  readonly renewals: Renewals;
   readonly #limits: HoldLimits;
   readonly #releases: Releaser;
   readonly #ended: HolderGround['ended'];
 
-  constructor(ground: HolderGround) {
-    const { out, keys, limits, published } = ground;
+  /** `side`: which of the two holders of a node it is. */
+  constructor(ground: HolderGround, side: 0 | 1) {
+    const { out, keys, limits, published, rounds } = ground;
     this.#out = out;
     this.#keys = keys;
     this.#limits = limits;
@@ -69,7 +74,8 @@ export class Holder {
     this.#holds = this.#rows.table;
     this.#agenda = new HoldAgenda(this.#holds, keys.names, out.timing.maxTermUs);
     const lose = (id: number, step: QuorumStep): void => this.#lose(id, step);
-    this.#renewals = new Renewals({ out, keys, published, rows: this.#rows, agenda: this.#agenda, lose });
+    this.bundled = new BundledRows({ out, keys, rounds, rows: this.#rows, agenda: this.#agenda }, side);
+    this.renewals = new Renewals({ out, keys, published, rows: this.#rows, agenda: this.#agenda, bundled: this.bundled, lose });
     this.#releases = new Releaser(out, ({ lease, name, endsAt }, step) => {
       const hasStopped = endsAt === 0 && out.rules.stopBeforeRelease && out.rules.handedStopsFirst;
       const id = hasStopped ? -1 : this.#rows.find(lease, name);
@@ -78,7 +84,7 @@ export class Holder {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#renewals.wakeAt, this.#agenda.nextAt, this.#releases.wakeAt));
+    return monoUs(Math.min(this.renewals.wakeAt, this.#agenda.nextAt, this.#releases.wakeAt));
   }
 
   get count(): number {
@@ -144,7 +150,7 @@ export class Holder {
     if (id < 0 || this.#rows.is(id, LEAVING)) step.emit({ kind: 'renewal-failed', lease });
     else if (this.#rows.is(id, CHANGING)) return;
     // One that is under way is joined: beginning anew with each call would never let one end.
-    else if ((this.#renewals.get(lease)?.ballot ?? NO_BALLOT) === NO_BALLOT) this.#renewals.start(id, termUs, true, step);
+    else if ((this.renewals.get(lease)?.ballot ?? NO_BALLOT) === NO_BALLOT) this.renewals.start(id, termUs, true, step);
   }
 
   /** One that is under way is let end, and the next carries it: proclaiming again and again must not keep renewals from ending. */
@@ -157,16 +163,17 @@ export class Holder {
     this.#published.proclaim(lease, meta, number);
     // The proposal that ends it carries it.
     if (this.#rows.is(id, CHANGING)) return;
-    const renewal = this.#renewals.get(lease);
-    if (!renewal || (this.#renewals.isGated(id) && renewal.ballot === NO_BALLOT)) this.#renewals.carryNews(id, step);
-    else if (renewal.ballot === NO_BALLOT) this.#renewals.send(renewal, step);
+    const renewal = this.renewals.get(lease);
+    if (!renewal || (this.renewals.isGated(id) && renewal.ballot === NO_BALLOT)) this.renewals.carryNews(id, step);
+    else if (renewal.ballot === NO_BALLOT) this.renewals.send(renewal, step);
   }
 
   /** A renewal that is under way is void: the deadline stands from here on. */
   lapse({ lease, name }: Lapse): void {
     const id = this.#rows.find(lease, name);
     if (id < 0) return;
-    this.#renewals.drop(lease);
+    this.renewals.drop(lease);
+    this.bundled.leave(id);
     this.#rows.clear(id, KEEP | RENEWING);
     this.#agenda.schedule(id);
   }
@@ -231,7 +238,8 @@ export class Holder {
   #endLater(id: number, inUs: number, step: QuorumStep): void {
     const holds = this.#holds;
     const lease = holds.lease(id);
-    this.#renewals.drop(lease);
+    this.renewals.drop(lease);
+    if (this.#out.rules.bulkSkipsLeaving) this.bundled.leave(id);
     if (this.#out.rules.laterBounded) {
       holds.setDeadlineMono(id, Math.min(holds.deadlineMono(id), step.monoUs + inUs));
       holds.setDeadlineWall(id, Math.min(holds.deadlineWall(id), step.wallUs + inUs));
@@ -252,16 +260,16 @@ export class Holder {
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
   accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#renewals.accepted(from, message, step);
+    this.renewals.accepted(from, message, step);
   }
 
   /** The voter has begun another life. Leases that are held were won before. */
   uncount(voter: NodeId): void {
-    this.#renewals.uncount(voter);
+    this.renewals.uncount(voter);
   }
 
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    this.#renewals.refused(from, message, step);
+    this.renewals.refused(from, message, step);
   }
 
   released(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
@@ -269,19 +277,29 @@ export class Holder {
   }
 
   viewChanged(step: QuorumStep): void {
-    this.#renewals.viewChanged(step);
+    this.renewals.viewChanged(step);
     this.#releases.viewChanged();
   }
 
   /** Of a lease that is held. */
   votersOf(lease: number): readonly NodeId[] | undefined {
-    const renewal = this.#renewals.get(lease);
+    const renewal = this.renewals.get(lease);
     return renewal && this.#rows.voters(renewal.id);
+  }
+
+  // ── In bulk ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Somebody waits for it; told once between two rounds. */
+  wanted(lease: number, name: Uint8Array, step: QuorumStep): void {
+    const id = this.#rows.find(lease, name);
+    if (id < 0 || this.#rows.is(id, WAS_WANTED)) return;
+    this.#rows.set(id, WAS_WANTED);
+    step.emit({ kind: 'wanted', lease });
   }
 
   wake(step: QuorumStep): void {
     this.#agenda.take(step.monoUs, (id) => this.#visit(id, step));
-    this.#renewals.wake(step);
+    this.renewals.wake(step);
     this.#releases.wake(step);
   }
 
@@ -295,8 +313,9 @@ export class Holder {
     const holds = this.#holds;
     if (!holds.has(id) || (holds.flags(id) & (RENEWING | CHANGING)) !== 0 || !this.#agenda.isDue(id, step.monoUs)) return;
     if (this.#rows.isOver(id, step)) this.#lose(id, step);
-    else if (this.#renewals.isGated(id)) this.#renewals.askHolder(id, step);
-    else this.#renewals.start(id, this.#rows.termUs(id), true, step);
+    else if (this.renewals.isGated(id)) this.renewals.askHolder(id, step);
+    else if (this.bundled.serves(id)) this.bundled.due(id, step);
+    else this.renewals.start(id, this.#rows.termUs(id), true, step);
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────
@@ -321,6 +340,8 @@ export class Holder {
     // What is to rest is left to run out: its votes last for as long as it must.
     const leavesVotes = this.#keys.quarantineUsOf(id) > 0 && this.#out.rules.releaseAfterQuarantine;
     const voters = this.#rows.voters(id);
+    // Others that it holds may live on, and with them its bundle.
+    if (this.#holds.bundled(id) !== 0 && this.#rows.is(id, IS_WATCHED)) this.#rows.tellLearners(id, 0, LET_GO, step);
     this.#forget(id, lease, step);
     this.#releases.drop(lease);
     step.emit(isAtLimit ? { kind: 'lost', lease, why: 'max-hold' } : { kind: 'lost', lease });
@@ -343,7 +364,8 @@ export class Holder {
   }
 
   #drop(id: number, lease: number): void {
-    this.#renewals.drop(lease);
+    this.renewals.drop(lease);
+    this.bundled.leave(id);
     invariant(this.#holds.remove(id), 'a lease ended that is not held');
     this.#keys.forget(id);
   }
@@ -354,9 +376,10 @@ export class Holder {
   beginChange(lease: number, name: Uint8Array, ballot: BallotTime, step: QuorumStep): boolean {
     const id = this.#rows.find(lease, name);
     if (id < 0 || this.#rows.is(id, LEAVING) || this.#rows.isOver(id, step)) return false;
-    this.#renewals.drop(lease);
+    this.renewals.drop(lease);
     this.#rows.clear(id, RENEWING);
     this.#rows.set(id, CHANGING);
+    if (this.#out.rules.bulkByMode) this.bundled.leave(id);
     // A release must cover every ballot this lease ever sent.
     this.#holds.setBallot(id, ballot);
     return true;
@@ -376,7 +399,7 @@ export class Holder {
     if (id < 0 || !this.#rows.is(id, CHANGING)) return;
     this.#rows.clear(id, CHANGING);
     if (this.#rows.isOver(id, step)) this.#lose(id, step);
-    else this.#renewals.start(id, this.#rows.termUs(id), this.#rows.is(id, KEEP) && !this.#renewals.isGated(id), step);
+    else this.renewals.start(id, this.#rows.termUs(id), this.#rows.is(id, KEEP) && !this.renewals.isGated(id), step);
   }
 
   /** A quorum has voted for it as the only one. It lasts from the start of that, though it may have lasted longer: a voter may know of nothing else. */
@@ -396,7 +419,7 @@ export class Holder {
     if (this.#rows.isAtLimit(id)) this.#rows.clear(id, KEEP);
     this.#agenda.schedule(id);
     step.emit({ kind: 'upgraded', lease, token: this.#holds.token(id) as BallotTime, ...this.#rows.deadline(id) });
-    if (this.#published.isUnsent(lease)) this.#renewals.carryNews(id, step);
+    if (this.#published.isUnsent(lease)) this.renewals.carryNews(id, step);
     return true;
   }
 
@@ -406,7 +429,7 @@ export class Holder {
     if (id < 0) return;
     const { downgradeAtOnce } = this.#out.rules;
     if (downgradeAtOnce) step.emit({ kind: 'downgraded', lease });
-    this.#renewals.start(id, this.#rows.termUs(id), false, step, downgradeAtOnce ? null : SHARED);
+    this.renewals.start(id, this.#rows.termUs(id), false, step, downgradeAtOnce ? null : SHARED);
   }
 
   /** Whether it may change its mode. */
@@ -447,7 +470,7 @@ export class Holder {
       deadlineMono: holds.deadlineMono(id),
       deadlineWall: holds.deadlineWall(id),
       termMs: holds.termMs(id),
-      flags: holds.flags(id) & ~RENEWING,
+      flags: holds.flags(id) & ~(RENEWING | WAS_WANTED),
     };
     this.#drop(id, lease);
     return moved;
@@ -462,13 +485,13 @@ export class Holder {
   // ── Snapshots ──────────────────────────────────────────────────────────────────────────────────────
 
   snapshot(): Snapshot {
-    return { rows: this.#rows.snapshot(), renewals: this.#renewals.snapshot(), releases: this.#releases.snapshot() };
+    return { rows: this.#rows.snapshot(), renewals: this.renewals.snapshot(), releases: this.#releases.snapshot() };
   }
 
   restore(snapshot: Snapshot): void {
     const { rows, renewals, releases } = snapshot as unknown as HolderSnapshot;
     for (const id of this.#rows.restore(rows)) if (!this.#rows.is(id, RENEWING | CHANGING)) this.#agenda.schedule(id);
-    this.#renewals.restore(renewals);
+    this.renewals.restore(renewals);
     this.#releases.restore(releases);
   }
 }

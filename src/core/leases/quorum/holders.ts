@@ -6,11 +6,12 @@ import { hashName, monoUs, NO_BALLOT, type BallotTime, type MonoUs, type NodeId,
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { LeaseCommand } from '../contract.ts';
+import { BundleRounds } from './bundle-rounds.ts';
 import type { QuorumStep } from './config.ts';
 import { LeaseKeys, NameKeys, type SideHoldSnapshot } from './hold-keys.ts';
 import { HoldLimits, type HoldLimit } from './hold-limits.ts';
 import { Holder } from './holder.ts';
-import type { QuorumMessage } from './messages.ts';
+import { WANTED_TOLD, type QuorumMessage } from './messages.ts';
 import { EXCLUSIVE, SHARED } from './modes.ts';
 import { Offers, type OfferedHolds } from './offers.ts';
 import type { Heir, QuorumOutbox } from './outbox.ts';
@@ -25,6 +26,7 @@ interface HoldersSnapshot {
   readonly published: PublicationsSnapshot;
   readonly limits: readonly (readonly [number, HoldLimit])[];
   readonly offers: Snapshot;
+  readonly rounds: Snapshot;
 }
 
 export class Holders implements OfferedHolds {
@@ -35,23 +37,26 @@ export class Holders implements OfferedHolds {
   readonly #published = new Publications();
   readonly #limits = new HoldLimits();
   readonly #offers: Offers;
+  readonly rounds: BundleRounds;
   /** Called with the number of a lease that was not exclusive and is not held any more. */
   #ended: (lease: number, step: QuorumStep) => void = () => {};
 
-  constructor(out: QuorumOutbox, names: NameTable) {
+  constructor(out: QuorumOutbox, names: NameTable, hasBundles: boolean) {
     this.#out = out;
+    this.rounds = new BundleRounds(out, hasBundles);
     this.#keys = new LeaseKeys((name) => hashName(name, 0, name.length));
-    const shared = { out, limits: this.#limits, published: this.#published };
+    const shared = { out, limits: this.#limits, published: this.#published, rounds: this.rounds };
     this.#offers = new Offers(out, this);
     const endOffer = (lease: number, step: QuorumStep): void => {
       if (!this.#offers.isEmpty) this.#offers.ended(lease, step);
     };
-    this.#exclusive = new Holder({ ...shared, keys: new NameKeys(names), ended: endOffer });
+    this.#exclusive = new Holder({ ...shared, keys: new NameKeys(names), ended: endOffer }, 0);
     const ended = (lease: number, step: QuorumStep): void => {
       endOffer(lease, step);
       this.#ended(lease, step);
     };
-    this.#side = new Holder({ ...shared, keys: this.#keys, ended });
+    this.#side = new Holder({ ...shared, keys: this.#keys, ended }, 1);
+    this.rounds.attend([this.#exclusive, this.#side]);
   }
 
   onEnded(ended: (lease: number, step: QuorumStep) => void): void {
@@ -59,7 +64,7 @@ export class Holders implements OfferedHolds {
   }
 
   get wakeAt(): MonoUs {
-    return monoUs(Math.min(this.#exclusive.wakeAt, this.#side.wakeAt, this.#offers.wakeAt));
+    return monoUs(Math.min(this.#exclusive.wakeAt, this.#side.wakeAt, this.#offers.wakeAt, this.rounds.wakeAt));
   }
 
   tokenOf(name: Uint8Array): number {
@@ -106,7 +111,19 @@ export class Holders implements OfferedHolds {
     if (!this.#side.isIdle) this.#side.accepted(from, message, step);
   }
 
+  /** Answers about bundles. */
+  bulk(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (message.kind !== WANTED_TOLD) {
+      this.rounds.receive(from, message, step);
+      return;
+    }
+    const name = message.name.slice(message.nameStart, message.nameEnd);
+    this.#of(message.lease, name).wanted(message.lease, name, step);
+  }
+
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    // What is asked of bundles is of no one lease.
+    if (message.lease === 0) this.rounds.refused(from, step);
     this.#exclusive.refused(from, message, step);
     if (!this.#side.isIdle) this.#side.refused(from, message, step);
   }
@@ -119,9 +136,11 @@ export class Holders implements OfferedHolds {
   uncount(voter: NodeId): void {
     this.#exclusive.uncount(voter);
     this.#side.uncount(voter);
+    this.rounds.uncount(voter);
   }
 
   viewChanged(step: QuorumStep): void {
+    this.rounds.viewChanged();
     this.#exclusive.viewChanged(step);
     this.#side.viewChanged(step);
   }
@@ -133,6 +152,7 @@ export class Holders implements OfferedHolds {
   wake(step: QuorumStep): void {
     this.#exclusive.wake(step);
     this.#side.wake(step);
+    this.rounds.wake(step);
     this.#offers.wake(step);
   }
 
@@ -223,7 +243,10 @@ export class Holders implements OfferedHolds {
       if (moved === null) return;
       this.#keys.enter(lease, name, SHARED, 0);
       this.#side.moveIn(lease, name, moved);
-    } else this.#keys.setMode(this.#side.find(lease, name), SHARED);
+    } else {
+      this.#side.bundled.leave(this.#side.find(lease, name));
+      this.#keys.setMode(this.#side.find(lease, name), SHARED);
+    }
     this.#side.downgrade(lease, name, step);
   }
 
@@ -239,16 +262,18 @@ export class Holders implements OfferedHolds {
       published: this.#published.snapshot(),
       limits: this.#limits.snapshot(),
       offers: this.#offers.snapshot(),
+      rounds: this.rounds.snapshot(),
     } as unknown as Snapshot;
   }
 
   restore(snapshot: Snapshot): void {
-    const { side, keys, published, limits, offers } = snapshot as unknown as HoldersSnapshot;
+    const { side, keys, published, limits, offers, rounds } = snapshot as unknown as HoldersSnapshot;
     this.#published.restore(published);
     this.#limits.restore(limits);
     this.#exclusive.restore(snapshot);
     this.#side.restore(side);
     this.#keys.restoreModes(keys);
     this.#offers.restore(offers);
+    this.rounds.restore(rounds);
   }
 }

@@ -19,18 +19,22 @@ import type { Snapshot } from '../../contract.ts';
 import { WatchedPrefixes, type WatchedPrefix, type WatchedSnapshot } from '../watched-prefixes.ts';
 import type { HolderHint } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
-import { LET_GO, WATCH, type QuorumMessage } from './messages.ts';
+import { BUNDLE, LET_GO, WATCH, type QuorumMessage } from './messages.ts';
 import { EXCLUSIVE } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
+import type { ToldVote } from './told-votes.ts';
 
 const SWEEP_ROWS = 4096;
 const NO_BYTES = new Uint8Array(0);
 /** `until` of a lease that was let go: its row stays until it is swept, so that an older word come late does not bring it back. */
 const LET_GO_ALREADY = monoUs(0);
+/** Added to the owner of a row whose holder renews it in a bundle: then it lasts as long as what that holder renewed last so. */
+const IN_BUNDLE = 2 ** 31;
 
 interface LearnerSnapshot {
-  readonly rows: readonly (readonly [string, Incarnation, number, number, BallotTime, readonly number[]])[];
+  readonly rows: readonly (readonly [string, Incarnation, number, number, BallotTime, readonly number[], boolean])[];
+  readonly bundles: readonly (readonly [Incarnation, MonoUs])[];
   readonly watched: WatchedSnapshot;
   readonly refreshAt: MonoUs;
   readonly sweepAt: MonoUs;
@@ -44,6 +48,8 @@ export class Learner {
   readonly #owners: OwnerTable;
   /** What holders say of themselves, of those that do. */
   readonly #published = new Map<number, { readonly ballot: BallotTime; readonly meta: Uint8Array }>();
+  /** Until when what owners have in bundles lasts, of those that have. */
+  readonly #bundles = new Map<number, MonoUs>();
   readonly #watched = new WatchedPrefixes();
   #refreshAt: MonoUs = NEVER;
   #sweepAt: MonoUs = NEVER;
@@ -67,12 +73,30 @@ export class Learner {
   /** What this node believes, as a hint. */
   hint(name: Uint8Array, mono: MonoUs): HolderHint | null {
     const id = this.#names.find(name, 0, name.length);
-    if (id < 0 || !this.#known.has(id) || this.#known.until(id) <= mono) return null;
+    if (id < 0 || !this.#known.has(id) || this.#untilOf(id) <= mono) return null;
     return {
-      owner: this.#owners.incarnationOf(this.#known.owner(id)),
+      owner: this.#ownerOf(id),
       token: this.#known.token(id),
-      remainingUsMax: this.#known.until(id) - mono,
+      remainingUsMax: this.#untilOf(id) - mono,
     };
+  }
+
+  #ownerOf(id: number): Incarnation {
+    return this.#owners.incarnationOf(this.#known.owner(id) % IN_BUNDLE);
+  }
+
+  #untilOf(id: number): number {
+    const until = this.#known.until(id);
+    const owner = this.#known.owner(id);
+    return owner < IN_BUNDLE || until === LET_GO_ALREADY ? until : Math.max(until, this.#bundles.get(owner - IN_BUNDLE) ?? 0);
+  }
+
+  /** A holder has renewed what it has in a bundle. */
+  learnedBundle({ holder, remainingUs }: QuorumMessage, step: QuorumStep): void {
+    const owner = this.#owners.find(holder);
+    if (owner < 0) return;
+    const until = monoAfter(step.monoUs, spanUs(Math.min(remainingUs, this.#out.timing.silenceUs)));
+    this.#bundles.set(owner, monoUs(Math.max(until, this.#bundles.get(owner) ?? 0)));
   }
 
   watch(prefix: Uint8Array, step: QuorumStep): void {
@@ -126,26 +150,36 @@ export class Learner {
       hint,
       message.ballot,
       message.meta.slice(message.metaStart, message.metaEnd),
+      (message.flags & BUNDLE) !== 0,
       step,
     );
   }
 
   /** What a question found out. It is kept only of names that are watched: who watches is to hear of its end as well. */
-  found(name: Uint8Array, holder: HolderHint, ballot: BallotTime, meta: Uint8Array, step: QuorumStep): void {
+  found(name: Uint8Array, holder: HolderHint, { ballot, meta, inBundle }: ToldVote, step: QuorumStep): void {
     if (!this.#watched.hasPrefixOf(name, 0, name.length)) return;
     const id = this.#names.find(name, 0, name.length);
     if (id >= 0 && this.#known.has(id) && this.#known.token(id) > holder.token) return;
-    this.#believe(id, name, holder, ballot, meta, step);
+    this.#believe(id, name, holder, ballot, meta, inBundle, step);
   }
 
   /** Nothing newer is known. `ballot` is of the proposal that carried `meta`, or a later one with the same. */
-  #believe(found: number, name: Uint8Array, holder: HolderHint, ballot: BallotTime, meta: Uint8Array, step: QuorumStep): void {
+  #believe(
+    found: number,
+    name: Uint8Array,
+    holder: HolderHint,
+    ballot: BallotTime,
+    meta: Uint8Array,
+    inBundle: boolean,
+    step: QuorumStep,
+  ): void {
     const until = monoAfter(step.monoUs, spanUs(holder.remainingUsMax));
     const told = meta.length > 0 ? meta : null;
     if (found >= 0 && this.#known.has(found) && this.#known.token(found) === holder.token) {
       const knownUntil = this.#known.until(found);
       if (knownUntil === LET_GO_ALREADY) return;
       if (until > knownUntil) this.#known.setUntil(found, until);
+      this.#known.setOwner(found, (this.#known.owner(found) % IN_BUNDLE) + (inBundle ? IN_BUNDLE : 0));
       const known = this.#published.get(found);
       if (known ? known.ballot >= ballot : told === null) return;
       const isNews = !isSame(known?.meta ?? NO_BYTES, meta);
@@ -157,7 +191,7 @@ export class Learner {
     const id = this.#names.intern(name, 0, name.length);
     const owner = this.#owners.indexOf(holder.owner);
     this.#owners.retain(owner);
-    this.#known.add(id, owner, holder.token, until);
+    this.#known.add(id, owner + (inBundle ? IN_BUNDLE : 0), holder.token, until);
     if (told) this.#published.set(id, { ballot, meta });
     this.#scheduleSweep(step);
     step.emit({ kind: 'learned', name, holder, meta: told });
@@ -175,14 +209,16 @@ export class Learner {
     const known = this.#known;
     const rows = namesInOrder(this.#names, (id) => known.has(id)).map(({ id, text }) => [
       text,
-      this.#owners.incarnationOf(known.owner(id)),
+      this.#ownerOf(id),
       known.token(id),
       known.until(id),
       this.#published.get(id)?.ballot ?? NO_BALLOT,
       [...(this.#published.get(id)?.meta ?? [])],
+      known.owner(id) >= IN_BUNDLE,
     ]);
     return {
       rows,
+      bundles: [...this.#bundles].map(([owner, until]) => [this.#owners.incarnationOf(owner), until] as const).sort(([a], [b]) => a - b),
       watched: this.#watched.snapshot(),
       refreshAt: this.#refreshAt,
       sweepAt: this.#sweepAt,
@@ -191,14 +227,15 @@ export class Learner {
   }
 
   restore(snapshot: Snapshot): void {
-    const { rows, watched, refreshAt, sweepAt, sweepFrom } = snapshot as unknown as LearnerSnapshot;
-    for (const [text, incarnation, token, until, ballot, meta] of rows) {
+    const { rows, bundles, watched, refreshAt, sweepAt, sweepFrom } = snapshot as unknown as LearnerSnapshot;
+    for (const [text, incarnation, token, until, ballot, meta, inBundle] of rows) {
       const owner = this.#owners.indexOf(incarnation);
       this.#owners.retain(owner);
       const id = internText(this.#names, text);
-      this.#known.add(id, owner, token, until);
+      this.#known.add(id, owner + (inBundle ? IN_BUNDLE : 0), token, until);
       if (ballot !== NO_BALLOT) this.#published.set(id, { ballot, meta: Uint8Array.from(meta) });
     }
+    for (const [incarnation, until] of bundles) this.#bundles.set(this.#owners.find(incarnation), until);
     this.#watched.restore(watched);
     this.#refreshAt = refreshAt;
     this.#sweepAt = sweepAt;
@@ -213,14 +250,15 @@ export class Learner {
 
   #forget(id: number): void {
     this.#published.delete(id);
-    this.#owners.release(this.#known.owner(id));
+    const owner = this.#known.owner(id) % IN_BUNDLE;
+    if (this.#owners.release(owner)) this.#bundles.delete(owner);
     this.#known.remove(id);
   }
 
   #sweep(step: QuorumStep): void {
     const end = Math.min(this.#sweepFrom + SWEEP_ROWS, this.#names.idLimit);
     for (let id = this.#sweepFrom; id < end; id++) {
-      if (!this.#known.has(id) || this.#known.until(id) > step.monoUs) continue;
+      if (!this.#known.has(id) || this.#untilOf(id) > step.monoUs) continue;
       const name = this.#names.toBytes(id);
       const wasTold = this.#known.until(id) === LET_GO_ALREADY;
       this.#forget(id);

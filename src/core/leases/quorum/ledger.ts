@@ -25,6 +25,9 @@ export type HeldAnswer = {
   readonly flags: number;
   /** What its asker knew of lives. */
   readonly print: number;
+  /** The bundle that the vote is in, and what its asker knows the lease by. */
+  readonly bundle: number;
+  readonly row: number;
 };
 
 /** What the ledger asks its acceptor. */
@@ -40,8 +43,8 @@ export interface LedgerView {
   viewKept(step: QuorumStep): void;
 }
 
-/** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither. */
-export type VoteChange = 'new' | 'says' | null;
+/** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither; or it is a copy of the proposal that has the vote. */
+export type VoteChange = 'new' | 'says' | 'again' | null;
 
 /** `ahead`: what it kept is further ahead of the wall clock than is believed. */
 export type LedgerNews = 'loaded' | 'settled' | 'failed' | 'ahead' | null;
@@ -150,8 +153,8 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
 
   /** A vote was given; true if its answer may leave at once. */
   keep(id: number, spanUs: number, change: VoteChange, to: NodeId, message: QuorumMessage, flags: number, step: QuorumStep): boolean {
-    const { owner, lease, ballot, print } = message;
-    const number = this.#queue.enter({ to, owner, lease, ballot, flags, print });
+    const { owner, lease, ballot, print, row, bundle } = message;
+    const number = this.#queue.enter({ to, owner, lease, ballot, flags, print, bundle, row });
     const rises = ballot > this.#floor;
     if (rises) this.#floor = this.#floorAbove(ballot, step);
     invariant(this.#floor >= ballot, 'a vote is kept above the floor that is written');
@@ -164,7 +167,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
       if (this.#rules.replyAfterHead) this.#await(HEAD, number, grows, step);
       else if (grows) this.#queue.write(HEAD, null, step);
       const keptUs = change === 'new' ? 0 : (this.#spans.get(id) ?? 0);
-      const changes = change !== null || spanUs > keptUs;
+      const changes = change === 'new' || change === 'says' || spanUs > keptUs;
       // A renewal for a shorter term does not end its holder's lease sooner.
       if (changes) this.#spans.set(id, this.#rules.keptAsLong ? Math.max(spanUs, keptUs) : spanUs);
       this.#await(FIRST_VOTE + place, number, changes, step);

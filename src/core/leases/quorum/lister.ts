@@ -216,7 +216,7 @@ export class Lister {
     const newest = newestOf(votes, true);
     if (!newest) return null;
     const holder = holderOf(newest, remainingOfVotes(votes, step));
-    if (certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, newest.ballot, newest.meta, step);
+    if (certain && holder.remainingUsMax > 0) this.#learner.found(name, holder, newest, step);
     return { name, holder, certain, meta: newest.meta.length > 0 ? newest.meta : null };
   }
 

@@ -70,6 +70,22 @@ export const LINE = 31;
 /** How many wait, and as metadata the first of them. */
 export const LINE_TOLD = 32;
 
+/** From a holder to voters: renew this bundle. Carries its number (0 if it has none there), the round (as page), term, and what the holder takes to be in it. */
+export const RENEW = 34;
+/** A vote for all that is in the bundle. Carries number and round, and whether the same is in it here. */
+export const RENEWED = 35;
+/** There is no such bundle, or it has run out. */
+export const NO_BUNDLE = 36;
+/** What is in the bundle? Carries its number, and as token where to go on. */
+export const UNFOLD = 37;
+/** As metadata some of what is in the bundle, and as token where the next begin; 0 when these were the last. */
+export const UNFOLDED = 38;
+/** To those who watch: whoever holds leases in bundles has renewed one. Carries the holder, and for how long. */
+export const BUNDLE_LEARNED = 39;
+/** From an acceptor to the holder of a lease in a bundle: somebody waits for it. Carries name and lease. */
+export const WANTED_TOLD = 40;
+const LAST_KIND = WANTED_TOLD;
+
 /** Why an acceptor refused. */
 export const HELD = 1;
 export const QUEUED = 2;
@@ -127,6 +143,10 @@ export const WANTED = 1;
 export const LATER = 1;
 /** Of what is asked of voters, once the view of the cell has changed: in which view. Of a vote on the lease of views: which view its member has stored. */
 export const VIEWED = 16;
+/** Of a renewal: the vote may join a bundle; what its asker knows the lease by comes at the end. Of a vote: it has, and which. Of a word to learners: its holder renews it in one. */
+export const BUNDLE = 32;
+/** Of a RENEWED: what is in the bundle is what the holder takes to be in it. */
+export const SAME = 1;
 /** Of a vote that is told to whoever asks: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
 export const READ_BACK = 128;
 
@@ -158,6 +178,13 @@ export class QuorumMessage extends NamedMessage {
   /** Epoch and id of a view. */
   viewEpoch = 0;
   viewId = 0;
+  /** The number of a bundle. */
+  bundle = 0;
+  /** By which the asker of a renewal knows its lease. */
+  row = 0;
+  /** With `count`, what is in a bundle. */
+  sumLow = 0;
+  sumHigh = 0;
   /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
 
@@ -176,9 +203,8 @@ export class QuorumMessage extends NamedMessage {
   }
 }
 
-const REQUESTS: readonly boolean[] = Array.from({ length: VIEW_TOLD + 1 }, (_, kind) =>
-  [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE, OFFER, LINE, VIEW_TOLD].includes(kind),
-);
+const ASKING = [PREPARE, PROPOSE, RELEASE, QUERY, WAIT, UNWAIT, WATCH, LEARN, LIST, STATUS, BIND, GO, NOTE, OFFER, LINE, VIEW_TOLD];
+const REQUESTS: readonly boolean[] = Array.from({ length: LAST_KIND + 1 }, (_, kind) => [...ASKING, RENEW, UNFOLD].includes(kind));
 
 /** Whether the message speaks for its sender: then its owner must be the sender's own incarnation. All others are answers. */
 export function isRequest({ kind }: QuorumMessage): boolean {
@@ -187,7 +213,7 @@ export function isRequest({ kind }: QuorumMessage): boolean {
 
 /** Whether older lives are to be left out: it counts towards a quorum. */
 export function isCounted({ kind }: QuorumMessage): boolean {
-  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === LISTED || kind === PAGED;
+  return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === LISTED || kind === PAGED || kind === RENEWED;
 }
 
 /** Whether only members, and whoever knows their secret, may send it. */
@@ -231,4 +257,11 @@ export const KIND_NAMES: readonly string[] = [
   'LINE',
   'LINE_TOLD',
   'VIEW_TOLD',
+  'RENEW',
+  'RENEWED',
+  'NO_BUNDLE',
+  'UNFOLD',
+  'UNFOLDED',
+  'BUNDLE_LEARNED',
+  'WANTED_TOLD',
 ];

@@ -16,13 +16,15 @@ import { clash, EXCLUSIVE, SHARED, slotOf, type LeaseKey, type LiveVote } from '
 import type { Promises } from './promises.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
-import { SideVotes, type SideVote } from './side-votes.ts';
+import { endOf, SideVotes, type SideVote } from './side-votes.ts';
+import type { VoteBundles } from './vote-bundles.ts';
 import type { Votes } from './votes.ts';
 import type { LeaseView, WaitingRoom } from './waiting-room.ts';
 
 interface ModedGround {
   readonly names: NameTable;
   readonly votes: Votes;
+  readonly bundles: VoteBundles;
   readonly floors: Floors;
   readonly floorBuckets: number;
   readonly changes: Changes;
@@ -57,7 +59,7 @@ export class ModedVotes implements LeaseView {
 
   constructor(ground: ModedGround) {
     this.#ground = ground;
-    this.side = new SideVotes(ground.names, ground.votes);
+    this.side = new SideVotes(ground.names, ground.votes, ground.bundles);
     this.#floorOfAll = new Floors(ground.floorBuckets);
     this.#floorOfSlots = new Floors(ground.floorBuckets);
   }
@@ -81,7 +83,7 @@ export class ModedVotes implements LeaseView {
       const becomesWriter = mode === EXCLUSIVE && own !== EXCLUSIVE;
       const asksOthers = !becomesWriter || rules.upgradeAsksReaders;
       if (ballot < ownBallot && rules.refuseOwnLower) refuse(from, LOW, id, hash, message, step);
-      else if (ballot === ownBallot) vote(from, this.#numberOf(id, message), null, message, step);
+      else if (ballot === ownBallot) vote(from, this.#numberOf(id, message), 'again', message, step);
       else if (asksOthers && this.#isTaken(id, message, step)) this.#refuseUpgrade(from, HELD, id, hash, message, step);
       else if (own !== mode && mode !== SHARED && ballot <= this.#floor(id, hash, mode))
         this.#refuseUpgrade(from, LOW, id, hash, message, step);
@@ -113,13 +115,13 @@ export class ModedVotes implements LeaseView {
     const { votes, isLive } = this.#ground;
     if (isLive(id, step) && votes.ownerOf(id) === owner && votes.leases.lease(id) === lease) return { owner, lease, mode: EXCLUSIVE };
     const row = this.side.find(id, owner, lease);
-    return row && step.monoUs < row.expiresAt ? { owner, lease, mode: row.mode } : null;
+    return row && step.monoUs < endOf(row) ? { owner, lease, mode: row.mode } : null;
   }
 
   /** Live votes of other leases that clash with a proposal. */
   othersOf(id: number, { owner, lease, mode }: QuorumMessage, step: QuorumStep): LiveVote[] {
     const { votes, isLive } = this.#ground;
-    const others: LiveVote[] = this.side.of(id).filter((row) => step.monoUs < row.expiresAt && clash(row.mode, mode));
+    const others: LiveVote[] = this.side.of(id).filter((row) => step.monoUs < endOf(row) && clash(row.mode, mode));
     if (isLive(id, step)) others.push({ owner: votes.ownerOf(id), lease: votes.leases.lease(id), mode: EXCLUSIVE });
     return others.filter((vote) => vote.owner !== owner || vote.lease !== lease);
   }
@@ -153,6 +155,7 @@ export class ModedVotes implements LeaseView {
       return;
     }
     if (isBelieved) row.ballot = ballot;
+    this.side.leave(row);
     row.expiresAt = Math.min(row.expiresAt, this.#ground.expiry(message, step));
     invariant(termUs >= 0, 'a release is as of an earlier time');
     this.#waiting?.leaseChanged(row.id, step);
@@ -187,7 +190,7 @@ export class ModedVotes implements LeaseView {
     const { names, changes } = this.#ground;
     const hash = names.hashOf(id);
     for (const row of this.side.ended(id, step.monoUs)) {
-      changes.ranOut(hash, names.toBytes(id), row.expiresAt, step.monoUs);
+      changes.ranOut(hash, names.toBytes(id), endOf(row), step.monoUs);
       this.#remove(row, hash, step);
     }
   }
@@ -274,7 +277,7 @@ export class ModedVotes implements LeaseView {
     const { votes, floors, changes, rules, ledger, expiry, vote } = this.#ground;
     const { mode, owner, lease, ballot, token } = message;
     if (own === EXCLUSIVE && mode === EXCLUSIVE) {
-      const says = votes.extend(id, message, Math.max(votes.leases.expiresAt(id), expiry(message, step)));
+      const says = votes.extend(id, message, Math.max(votes.endOf(id), expiry(message, step)));
       vote(from, id, says ? 'says' : null, message, step);
       return;
     }
@@ -282,6 +285,7 @@ export class ModedVotes implements LeaseView {
     const row = this.side.find(id, owner, lease);
     if (row && mode !== EXCLUSIVE) {
       const isOther = row.mode !== mode || row.token !== token;
+      if (isOther) this.side.leave(row);
       if (row.mode !== mode) this.#raise(row.mode, hash, row.ballot);
       row.mode = mode;
       row.ballot = ballot;
@@ -290,14 +294,14 @@ export class ModedVotes implements LeaseView {
       this.side.setMeta(row, metaOf(message));
       vote(from, row.number, isOther ? 'says' : null, message, step);
     } else if (row) {
-      this.#putExclusive(id, message, Math.max(row.expiresAt, expiry(message, step)));
+      this.#putExclusive(id, message, Math.max(endOf(row), expiry(message, step)));
       ledger?.renumber(row.number, id);
       vote(from, id, 'says', message, step);
       this.side.remove(row);
       this.#waiting?.leave(id, owner, lease, step);
     } else {
       if (rules.downgradeRaisesFloor) floors.raise(hash, votes.leases.ballot(id) as BallotTime);
-      const added = this.#putSide(id, message, Math.max(votes.leases.expiresAt(id), expiry(message, step)));
+      const added = this.#putSide(id, message, Math.max(votes.endOf(id), expiry(message, step)));
       votes.remove(id);
       ledger?.renumber(id, added.number);
       vote(from, added.number, 'says', message, step);
@@ -357,7 +361,7 @@ export class ModedVotes implements LeaseView {
   taken(id: number, but: { readonly owner: Incarnation; readonly lease: number } | null, step: QuorumStep): Taken {
     if (this.#ground.isLive(id, step)) return ALL;
     if (!this.side.has(id)) return NOTHING;
-    const rows = this.side.of(id).filter((row) => step.monoUs < row.expiresAt && (row.owner !== but?.owner || row.lease !== but.lease));
+    const rows = this.side.of(id).filter((row) => step.monoUs < endOf(row) && (row.owner !== but?.owner || row.lease !== but.lease));
     return {
       hasWriter: false,
       hasReaders: rows.some(({ mode }) => mode === SHARED),
@@ -369,14 +373,14 @@ export class ModedVotes implements LeaseView {
   nextExpiry(id: number, step: QuorumStep): number {
     const { votes, isLive } = this.#ground;
     // One by one: so many readers as one name may have are too many arguments.
-    let next = isLive(id, step) ? votes.leases.expiresAt(id) : Infinity;
-    for (const { expiresAt } of this.side.of(id)) if (expiresAt > step.monoUs && expiresAt < next) next = expiresAt;
+    let next = isLive(id, step) ? votes.endOf(id) : Infinity;
+    for (const row of this.side.of(id)) if (endOf(row) > step.monoUs) next = Math.min(next, endOf(row));
     return next;
   }
 
   isReader(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean {
     const row = this.side.find(id, owner, lease);
-    return row !== undefined && row.mode === SHARED && step.monoUs < row.expiresAt;
+    return row !== undefined && row.mode === SHARED && step.monoUs < endOf(row);
   }
 
   freeSlots(id: number, slots: number, step: QuorumStep): Uint8Array {

@@ -10,6 +10,8 @@ import { stretch, type Timing } from '../timing.ts';
 import { longestTermUsOf, type View } from '../views.ts';
 import { ViewElectorate } from './view-electorate.ts';
 
+const NO_NAME = new Uint8Array(0);
+
 /** Whom a lease is handed to: the request that waits, and the ballot of its proposal. */
 export type Heir = {
   readonly owner: Incarnation;
@@ -31,6 +33,8 @@ export class QuorumOutbox {
   readonly roster: Roster;
   /** Members whose version of the protocol knows exclusive leases only. */
   readonly #plain = new VoterSet();
+  /** Members whose version renews each lease by itself. */
+  readonly #single = new VoterSet();
 
   constructor(owner: Incarnation, view: View, roster: Roster, timing: Timing, rules: QuorumRules) {
     this.roster = roster;
@@ -49,6 +53,15 @@ export class QuorumOutbox {
   setPlain(member: NodeId, isPlain: boolean): void {
     if (isPlain) this.#plain.add(member);
     else if (this.#plain.size > 0) this.#plain.delete(member);
+  }
+
+  isSingle(member: NodeId): boolean {
+    return this.#single.size > 0 && this.#single.has(member);
+  }
+
+  setSingle(member: NodeId, isSingle: boolean): void {
+    if (isSingle) this.#single.add(member);
+    else if (this.#single.size > 0) this.#single.delete(member);
   }
 
   /** Whether so many voters know exclusive leases only that the others are no quorum. */
@@ -117,6 +130,13 @@ export class QuorumOutbox {
     message.mode = 0;
     message.setName(name, 0, name.length);
     message.setMeta(undefined);
+    return message;
+  }
+
+  /** The record, made ready for a message about a bundle, which is of no one name. */
+  composeBulk(kind: number): QuorumMessage {
+    const message = this.compose(kind, 0, NO_NAME);
+    message.token = 0;
     return message;
   }
 

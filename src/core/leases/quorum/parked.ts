@@ -15,6 +15,7 @@ export interface ParkedSnapshot {
     print: number,
     viewEpoch: number,
     viewId: number,
+    row: number,
   ];
   readonly mode: readonly [mode: number, slots: number];
   readonly meta: readonly number[];
@@ -41,6 +42,7 @@ export class ParkedProposal {
     copy.print = message.print;
     copy.viewEpoch = message.viewEpoch;
     copy.viewId = message.viewId;
+    copy.row = message.row;
     copy.setName(name.slice(nameStart, nameEnd), 0, nameEnd - nameStart);
     copy.setMeta(meta.slice(metaStart, metaEnd));
     copy.setMode(message.mode, message.slots);
@@ -48,11 +50,11 @@ export class ParkedProposal {
   }
 
   snapshot(): ParkedSnapshot {
-    const { flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId, mode, slots, meta } = this.message;
+    const { flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId, row, mode, slots, meta } = this.message;
     return {
       from: this.from,
       until: this.until,
-      fields: [flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId],
+      fields: [flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId, row],
       mode: [mode, slots],
       meta: [...meta],
     };
@@ -60,8 +62,8 @@ export class ParkedProposal {
 
   static restore({ from, until, fields, mode, meta }: ParkedSnapshot, name: string): ParkedProposal {
     const message = new QuorumMessage();
-    const [flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId] = fields;
-    Object.assign(message, { flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId });
+    const [flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId, row] = fields;
+    Object.assign(message, { flags, owner, lease, ballot, token, termUs, print, viewEpoch, viewId, row });
     const bytes = encodeName(name);
     message.setName(bytes, 0, bytes.length);
     message.setMeta(Uint8Array.from(meta));

@@ -13,11 +13,13 @@ import {
 import { DueHeap } from '../../tables/index.ts';
 import { textOf, voterSet } from '../snapshots.ts';
 import { renewalPatienceUs } from '../timing.ts';
+import type { BulkRound } from './bundle-rounds.ts';
+import type { BundledRows } from './bundled-rows.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
-import { GATED, IS_WATCHED, KEEP, RENEWING, type HoldAgenda } from './hold-agenda.ts';
+import { GATED, IS_WATCHED, KEEP, RENEWING, WAS_WANTED, type HoldAgenda } from './hold-agenda.ts';
 import type { HoldKeys } from './hold-keys.ts';
-import { PROPOSE, QUIET, RENEWS, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
+import { BUNDLE, PROPOSE, QUIET, RENEWS, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { Publications } from './publications.ts';
 import { renewalSnapshot, type HolderSnapshot, type Renewal } from './under-way.ts';
@@ -27,6 +29,7 @@ interface RenewalGround {
   readonly keys: HoldKeys;
   readonly rows: HeldRows;
   readonly agenda: HoldAgenda;
+  readonly bundled: BundledRows;
   readonly published: Publications;
   readonly lose: (id: number, step: QuorumStep) => void;
 }
@@ -64,6 +67,8 @@ export class Renewals {
   }
 
   accepted(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    // Also when the renewal is over, and nothing waits for this vote any more.
+    if ((message.flags & BUNDLE) !== 0) this.#ground.bundled.joined(from, message);
     const renewal = this.#open.get(message.lease);
     if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
     if (step.monoUs >= renewal.until) {
@@ -152,16 +157,58 @@ export class Renewals {
     renewal.accepted.clear();
     renewal.refused.clear();
     this.#plan(renewal, monoAfter(step.monoUs, renewalPatienceUs(this.#ground.out.timing, termUs)));
-    // A release must cover every ballot this lease ever sent.
-    this.#rows.table.setBallot(id, renewal.ballot);
-    const message = this.#rows.compose(PROPOSE, id, RENEWS);
-    message.ballot = renewal.ballot;
-    message.token = this.#rows.table.token(id);
-    // Members remember a slot that is to rest for longer than its holder may use it.
-    message.termUs = termUs + (this.#ground.out.rules.quarantineInVote ? this.#ground.keys.quarantineUsOf(id) : 0);
-    out.inView(message);
+    const message = this.#compose(id, renewal.ballot, termUs);
     renewal.proclaim = this.#ground.published.carry(lease, message);
     this.#rows.sendToVoters(id, step);
+  }
+
+  #compose(id: number, ballot: BallotTime, termUs: number): QuorumMessage {
+    const { out, keys, bundled } = this.#ground;
+    // A release must cover every ballot this lease ever sent.
+    this.#rows.table.setBallot(id, ballot);
+    const message = this.#rows.compose(PROPOSE, id, RENEWS);
+    message.ballot = ballot;
+    message.token = this.#rows.table.token(id);
+    // Members remember a slot that is to rest for longer than its holder may use it.
+    message.termUs = termUs + (out.rules.quarantineInVote ? keys.quarantineUsOf(id) : 0);
+    out.inView(message);
+    bundled.mark(message, id, termUs);
+    return message;
+  }
+
+  // ── In bulk ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Voters that do not have it in a bundle are asked to take it in. Nobody waits for the answers: they bring what they say. */
+  join(id: number, voters: readonly NodeId[], step: QuorumStep): void {
+    const { out, published } = this.#ground;
+    const lease = this.#rows.table.lease(id);
+    // What is to be said first is carried to all of them.
+    if (published.isUnsent(lease)) return;
+    const ballot = out.nextBallot(step, this.#rows.table.ballot(id) as BallotTime);
+    published.carry(lease, this.#compose(id, ballot, this.#rows.termUs(id)));
+    out.sendTo(voters, step);
+  }
+
+  /** Enough voters have renewed the bundles that it is in. */
+  extendInBulk(id: number, { startMono, startWall, termUs }: BulkRound, step: QuorumStep): void {
+    const { agenda, bundled, out, lose } = this.#ground;
+    const { rules } = out;
+    const holds = this.#rows.table;
+    if (rules.endIsFinal && this.#rows.isOver(id, step)) {
+      lose(id, step);
+      return;
+    }
+    if (rules.holderWatchesWall && step.wallUs >= startWall + termUs) return;
+    if (rules.bulkFromStart) this.#rows.setDeadline(id, startMono, startWall, termUs);
+    else this.#rows.setDeadline(id, step.monoUs, step.wallUs, termUs);
+    invariant(holds.deadlineMono(id) > step.monoUs || !rules.endIsFinal, 'a lease was renewed in bulk that is over');
+    this.#rows.clear(id, WAS_WANTED);
+    if (this.#rows.isAtLimit(id)) {
+      bundled.leave(id);
+      this.#rows.clear(id, KEEP);
+    }
+    if (!this.#rows.is(id, RENEWING)) agenda.schedule(id);
+    step.emit({ kind: 'renewed', lease: holds.lease(id), ...this.#rows.deadline(id) });
   }
 
   /** A fresh quorum: the deadline moves on from when this renewal began, and never back. A lease that ran out meanwhile stays dead. */
@@ -183,7 +230,11 @@ export class Renewals {
       this.#rows.setDeadline(id, renewal.startMono, renewal.startWall, termUs);
     }
     invariant(holds.deadlineMono(id) > step.monoUs || !this.#ground.out.rules.endIsFinal, 'a lease was renewed that is over');
-    holds.setTermMs(id, Math.ceil(termUs / 1000));
+    if (this.#rows.termUs(id) !== termUs) {
+      this.#ground.bundled.leave(id);
+      holds.setTermMs(id, Math.ceil(termUs / 1000));
+    }
+    if (this.#rows.isAtLimit(id)) this.#ground.bundled.leave(id);
     this.#rows.clear(id, this.#rows.isAtLimit(id) ? RENEWING | KEEP : RENEWING);
     this.#open.delete(lease);
     this.#ground.agenda.schedule(id);

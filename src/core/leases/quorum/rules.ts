@@ -177,6 +177,26 @@ export interface QuorumRules {
   readonly wayBack: boolean;
   /** Views: there is half a term between views. */
   readonly viewsPaced: boolean;
+  /** Bundles: in bulk only leases are renewed that the voter has in its bundle, as its vote said. */
+  readonly bulkByLease: boolean;
+  /** Bundles: an answer counts for the very bundle that was asked for. */
+  readonly bulkByNumber: boolean;
+  /** Bundles: a bundle that has run out is not renewed. */
+  readonly bulkLapses: boolean;
+  /** Bundles: votes of another mode than the lease has now are no reason to renew it in bulk. */
+  readonly bulkByMode: boolean;
+  /** Bundles: what is given back as of a later time is not renewed in bulk. */
+  readonly bulkSkipsLeaving: boolean;
+  /** Bundles: what is renewed in bulk lasts from the start of the round. */
+  readonly bulkFromStart: boolean;
+  /** Bundles: all votes of a bundle are for its term, and it is renewed for no longer. */
+  readonly bulkAsLongAsVotes: boolean;
+  /** Bundles: a bundle is renewed only in the very view the acceptor is in. */
+  readonly bulkInView: boolean;
+  /** Bundles: a holder and a voter that do not agree on what is in a bundle look at it. */
+  readonly bulkRepairs: boolean;
+  /** Bundles: a lease whose holder is to be asked is never renewed in bulk. */
+  readonly bulkAsksGate: boolean;
 }
 
 export const ALL_RULES: QuorumRules = {
@@ -267,4 +287,14 @@ export const ALL_RULES: QuorumRules = {
   silenceOfView: true,
   wayBack: true,
   viewsPaced: true,
+  bulkByLease: true,
+  bulkByNumber: true,
+  bulkLapses: true,
+  bulkByMode: true,
+  bulkSkipsLeaving: true,
+  bulkFromStart: true,
+  bulkAsLongAsVotes: true,
+  bulkInView: true,
+  bulkRepairs: true,
+  bulkAsksGate: true,
 };

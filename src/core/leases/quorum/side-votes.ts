@@ -7,6 +7,7 @@ import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
 import { clash, slotOf } from './modes.ts';
+import type { VoteBundle, VoteBundles } from './vote-bundles.ts';
 
 /** This role's bit in the name table. */
 const SIDE_ROLE = 32;
@@ -22,13 +23,15 @@ export interface SideVote {
   mode: number;
   ballot: BallotTime;
   token: number;
+  /** By itself: `endOf` says until when it stands. */
   expiresAt: number;
   meta: Uint8Array;
+  bundle: VoteBundle | null;
 }
 
 type SideSnapshot = readonly [
   string,
-  readonly (readonly [number, Incarnation, number, number, BallotTime, number, number, readonly number[]])[],
+  readonly (readonly [number, Incarnation, number, number, BallotTime, number, number, readonly number[], number])[],
 ];
 
 /** Counts what the leases of each client take. */
@@ -41,13 +44,15 @@ const NONE: readonly SideVote[] = [];
 export class SideVotes {
   readonly #names: NameTable;
   readonly #room: SideRoom;
+  readonly #bundles: VoteBundles;
   readonly #rows = new Map<number, SideVote[]>();
   readonly #byNumber: NumberMap<SideVote>;
   /** A name may have thousands: whoever renews one is not to wait for a look at all. */
   readonly #byLease = new Map<string, SideVote>();
   #next = FIRST_NUMBER;
 
-  constructor(names: NameTable, room: SideRoom) {
+  constructor(names: NameTable, room: SideRoom, bundles: VoteBundles) {
+    this.#bundles = bundles;
     this.#names = names;
     this.#room = room;
     this.#byNumber = new NumberMap(names.key);
@@ -93,25 +98,42 @@ export class SideVotes {
   /** Those that have ended. */
   ended(id: number, now: number): readonly SideVote[] {
     let ended: SideVote[] | null = null;
-    for (const row of this.of(id)) if (row.expiresAt <= now) (ended ??= []).push(row);
+    for (const row of this.of(id)) if (endOf(row) <= now) (ended ??= []).push(row);
     return ended ?? NONE;
   }
 
   /** A live vote of another lease that clashes with the mode. */
   clashing(id: number, mode: number, owner: Incarnation, lease: number, now: number): SideVote | undefined {
     for (const row of this.of(id))
-      if (clash(row.mode, mode) && now < row.expiresAt && (row.owner !== owner || row.lease !== lease)) return row;
+      if (clash(row.mode, mode) && now < endOf(row) && (row.owner !== owner || row.lease !== lease)) return row;
     return undefined;
   }
 
-  add(id: number, row: Omit<SideVote, 'number' | 'id'>): SideVote {
-    const added = { ...row, number: this.#next++, id };
+  add(id: number, row: Omit<SideVote, 'number' | 'id' | 'bundle'>): SideVote {
+    const added = { ...row, number: this.#next++, id, bundle: null };
     this.#enter(added);
     return added;
   }
 
+  join(row: SideVote, bundle: VoteBundle): void {
+    if (row.bundle === bundle) return;
+    this.leave(row);
+    row.bundle = bundle;
+    this.#bundles.add(bundle, row);
+  }
+
+  /** The vote stands for as long as it did. */
+  leave(row: SideVote): void {
+    const { bundle } = row;
+    if (bundle === null) return;
+    row.expiresAt = endOf(row);
+    row.bundle = null;
+    this.#bundles.take(bundle, row);
+  }
+
   /** With its last vote the name may be gone. */
   remove(row: SideVote): void {
+    this.leave(row);
     const rows = this.#rows.get(row.id);
     const index = rows?.indexOf(row) ?? -1;
     invariant(rows !== undefined && index >= 0, 'a vote was removed that is not there');
@@ -128,9 +150,9 @@ export class SideVotes {
   freeSlots(id: number, slots: number, now: number): Uint8Array {
     const bits = new Uint8Array(Math.ceil(slots / 8));
     for (let slot = 0; slot < slots; slot++) bits[slot >> 3] = (bits[slot >> 3] as number) | (1 << (slot & 7));
-    for (const { mode, expiresAt } of this.of(id)) {
-      const slot = slotOf(mode);
-      if (slot >= 0 && slot < slots && now < expiresAt) bits[slot >> 3] = (bits[slot >> 3] as number) & ~(1 << (slot & 7));
+    for (const row of this.of(id)) {
+      const slot = slotOf(row.mode);
+      if (slot >= 0 && slot < slots && now < endOf(row)) bits[slot >> 3] = (bits[slot >> 3] as number) & ~(1 << (slot & 7));
     }
     return bits;
   }
@@ -150,19 +172,37 @@ export class SideVotes {
   snapshot(): Snapshot {
     return namesInOrder(this.#names, (id) => this.has(id)).map(({ id, text }) => [
       text,
-      this.of(id).map((row) => [row.number, row.owner, row.lease, row.mode, row.ballot, row.token, row.expiresAt, [...row.meta]]),
+      this.of(id).map((row) => [
+        row.number,
+        row.owner,
+        row.lease,
+        row.mode,
+        row.ballot,
+        row.token,
+        row.expiresAt,
+        [...row.meta],
+        row.bundle?.number ?? 0,
+      ]),
     ]);
   }
 
   restore(snapshot: Snapshot): void {
     for (const [text, rows] of snapshot as unknown as readonly SideSnapshot[]) {
       const id = internText(this.#names, text);
-      for (const [number, owner, lease, mode, ballot, token, expiresAt, meta] of rows) {
-        this.#enter({ number, id, owner, lease, mode, ballot, token, expiresAt, meta: Uint8Array.from(meta) });
+      for (const [number, owner, lease, mode, ballot, token, expiresAt, meta, joined] of rows) {
+        const row = { number, id, owner, lease, mode, ballot, token, expiresAt, meta: Uint8Array.from(meta), bundle: null };
+        this.#enter(row);
+        const bundle = joined === 0 ? undefined : this.#bundles.numbered(joined);
+        if (bundle) this.join(row, bundle);
         this.#next = Math.max(this.#next, number + 1);
       }
     }
   }
+}
+
+/** Until when the vote stands, by itself or by its bundle. */
+export function endOf({ expiresAt, bundle }: Pick<SideVote, 'expiresAt' | 'bundle'>): number {
+  return bundle === null ? expiresAt : Math.max(expiresAt, bundle.until);
 }
 
 function leaseKey({ id, owner, lease }: Pick<SideVote, 'id' | 'owner' | 'lease'>): string {

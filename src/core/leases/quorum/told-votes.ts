@@ -5,7 +5,7 @@
 import { monoAfter, type BallotTime, type Incarnation, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { HolderHint } from '../contract.ts';
 import type { QuorumStep } from './config.ts';
-import { READ_BACK, type QuorumMessage } from './messages.ts';
+import { BUNDLE, READ_BACK, type QuorumMessage } from './messages.ts';
 import { EXCLUSIVE } from './modes.ts';
 import type { QuorumRules } from './rules.ts';
 import { stretch } from '../timing.ts';
@@ -19,6 +19,8 @@ export interface ToldVote {
   /** It cannot last longer here. */
   readonly until: MonoUs;
   readonly meta: Uint8Array;
+  /** Its holder renews it in a bundle. */
+  readonly inBundle: boolean;
 }
 
 /** When a question began, on both clocks of whoever asks. */
@@ -57,6 +59,7 @@ export function voteIn(message: QuorumMessage, rateErrorPpm: number, step: Quoru
     mode: message.mode,
     until: monoAfter(step.monoUs, stretch(message.remainingUs, rateErrorPpm)),
     meta: message.meta.slice(message.metaStart, message.metaEnd),
+    inBundle: (message.flags & BUNDLE) !== 0,
   };
 }
 

@@ -26,7 +26,7 @@ export interface Renewal {
 
 /** All that a holder has. */
 export interface HolderSnapshot {
-  readonly rows: readonly (readonly [string, number, number, number, number, number, number, number])[];
+  readonly rows: readonly (readonly [string, number, number, number, number, number, number, number, number])[];
   readonly renewals: readonly (Omit<Renewal, 'id' | 'accepted' | 'refused'> & { name: string; accepted: number[]; refused: number[] })[];
   readonly releases: readonly ReleasingSnapshot[];
 }

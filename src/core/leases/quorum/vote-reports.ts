@@ -5,11 +5,11 @@ import type { Changes } from './changes.ts';
 import type { QuorumStep } from './config.ts';
 import type { Floors } from './floors.ts';
 import type { Horizon } from '../horizon.ts';
-import { ANSWER, HAS_LEASE, READ_BACK, type QuorumMessage } from './messages.ts';
+import { ANSWER, BUNDLE, HAS_LEASE, READ_BACK, type QuorumMessage } from './messages.ts';
 import type { RowView } from './pages.ts';
 import type { QuorumRules } from './rules.ts';
 import type { VotingState } from './voting-state.ts';
-import type { SideVote, SideVotes } from './side-votes.ts';
+import { endOf, type SideVote, type SideVotes } from './side-votes.ts';
 import type { Votes } from './votes.ts';
 
 interface TellingGround {
@@ -51,7 +51,7 @@ export class VoteReports implements RowView {
     reply.holder = votes.ownerOf(id);
     reply.holderLease = leases.lease(id);
     reply.token = leases.token(id);
-    reply.remainingUs = Math.max(0, Math.ceil(leases.expiresAt(id) - (rules.votesByMonotonic ? step.monoUs : step.wallUs)));
+    reply.remainingUs = Math.max(0, Math.ceil(votes.endOf(id) - (rules.votesByMonotonic ? step.monoUs : step.wallUs)));
   }
 
   /** Of several readers, or slots, the first is told of. */
@@ -62,12 +62,12 @@ export class VoteReports implements RowView {
     reply.holder = row.owner;
     reply.holderLease = row.lease;
     reply.token = row.token;
-    reply.remainingUs = Math.max(0, Math.ceil(row.expiresAt - step.monoUs));
+    reply.remainingUs = Math.max(0, Math.ceil(endOf(row) - step.monoUs));
     reply.setMode(row.mode);
   }
 
   #firstOf(id: number, step: QuorumStep): SideVote | undefined {
-    return this.#ground.side.of(id).find(({ expiresAt }) => step.monoUs < expiresAt);
+    return this.#ground.side.of(id).find((row) => step.monoUs < endOf(row));
   }
 
   /** The answer to a question about a name. */
@@ -90,7 +90,7 @@ export class VoteReports implements RowView {
     const row = this.#firstOf(id, step);
     if (isTold && row !== undefined) {
       // There may be others beside it: that it is told of is no word about them.
-      reply.flags |= READ_BACK;
+      reply.flags |= row.bundle === null ? READ_BACK : READ_BACK | BUNDLE;
       reply.ballot = row.ballot;
       reply.setMeta(row.meta);
       reply.steadyUs = 0;
@@ -99,9 +99,10 @@ export class VoteReports implements RowView {
     reply.ballot = isTold ? (leases.ballot(id) as BallotTime) : NO_BALLOT;
     reply.setMeta(isTold ? votes.metaOf(id) : undefined);
     if (isTold && this.isReadBack(id)) reply.flags |= READ_BACK;
+    if (isTold && votes.bundleOf(id) !== null) reply.flags |= BUNDLE;
     // Readers that have ended and were not looked at since count as well.
-    let endedAt = id >= 0 && leases.has(id) ? leases.expiresAt(id) : -Infinity;
-    for (const { expiresAt } of side.of(id)) endedAt = Math.max(endedAt, expiresAt);
+    let endedAt = id >= 0 && leases.has(id) ? votes.endOf(id) : -Infinity;
+    for (const ended of side.of(id)) endedAt = Math.max(endedAt, endOf(ended));
     const since = isTold ? changes.begunSince(hash) : Math.max(endedAt, changes.ranOutSince(hash));
     reply.steadyUs = this.#agoUs(since, step);
   }
@@ -120,7 +121,7 @@ export class VoteReports implements RowView {
   /** The row goes, and its lease was not given back. */
   ranOut(id: number, step: QuorumStep): void {
     const { names, votes, changes } = this.#ground;
-    changes.ranOut(names.hashOf(id), names.toBytes(id), votes.leases.expiresAt(id), step.monoUs);
+    changes.ranOut(names.hashOf(id), names.toBytes(id), votes.endOf(id), step.monoUs);
   }
 
   #agoUs(since: number, { monoUs }: QuorumStep): number {

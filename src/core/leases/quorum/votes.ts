@@ -8,35 +8,89 @@ import type { QuorumMessage } from './messages.ts';
 import type { VoteRecord } from './records.ts';
 import type { QuorumRules } from './rules.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
+import { EXCLUSIVE } from './modes.ts';
+import type { VoteBundle, VoteBundles } from './vote-bundles.ts';
 
-type RowSnapshot = readonly [string, Incarnation, number, number, number, number, readonly number[]];
+type RowSnapshot = readonly [string, Incarnation, number, number, number, number, readonly number[], number];
+
+/** Where the owner of a row would be there is the bundle it is in, from here on; the bundle knows its owner. */
+const IN_BUNDLE = 2 ** 31;
 
 const NO_BYTES = new Uint8Array(0);
 
 export class Votes {
   readonly leases: LeaseTable;
   readonly #names: NameTable;
-  readonly #wholeNumbers: boolean;
+  readonly #rules: QuorumRules;
   readonly #owners: OwnerTable;
   readonly #metas = new Map<number, Uint8Array>();
   readonly #room: LeaseRoom;
+  readonly #bundles: VoteBundles;
 
-  constructor(names: NameTable, { wholeNumbers }: QuorumRules, leasesMax: number = MEMBER_LIMITS.leases) {
+  constructor(names: NameTable, rules: QuorumRules, bundles: VoteBundles, leasesMax: number = MEMBER_LIMITS.leases) {
     this.#room = new LeaseRoom(leasesMax);
     this.#owners = new OwnerTable(names.key);
     this.#names = names;
-    this.#wholeNumbers = wholeNumbers;
+    this.#bundles = bundles;
+    this.#rules = rules;
     this.leases = new LeaseTable(names);
   }
 
   ownerOf(id: number): Incarnation {
-    return this.#owners.incarnationOf(this.leases.owner(id));
+    const owner = this.leases.owner(id);
+    return owner < IN_BUNDLE ? this.#owners.incarnationOf(owner) : this.#bundles.at(owner - IN_BUNDLE).owner;
+  }
+
+  /** Until when the vote stands, by itself or by its bundle. */
+  endOf(id: number): number {
+    const endsAt = this.leases.expiresAt(id);
+    const owner = this.leases.owner(id);
+    return owner < IN_BUNDLE ? endsAt : Math.max(endsAt, this.#bundles.at(owner - IN_BUNDLE).until);
+  }
+
+  // ── Bundles ────────────────────────────────────────────────────────────────────────────────────────
+
+  bundleOf(id: number): VoteBundle | null {
+    const owner = this.leases.owner(id);
+    return owner < IN_BUNDLE ? null : this.#bundles.at(owner - IN_BUNDLE);
+  }
+
+  join(id: number, bundle: VoteBundle): void {
+    if (this.bundleOf(id) === bundle) return;
+    this.leave(id);
+    this.#bundles.add(bundle, this.#bundled(id));
+    this.leases.setOwner(id, IN_BUNDLE + bundle.index);
+  }
+
+  /** The vote stands for as long as it did. */
+  leave(id: number): void {
+    const bundle = this.bundleOf(id);
+    if (bundle === null) return;
+    this.leases.setExpiresAt(id, this.endOf(id));
+    this.leases.setOwner(id, this.#owners.find(bundle.owner));
+    this.#bundles.take(bundle, this.#bundled(id));
+  }
+
+  #bundled(id: number): { lease: number; token: number; mode: number } {
+    return { lease: this.leases.lease(id), token: this.leases.token(id), mode: EXCLUSIVE };
   }
 
   /** Whether its number is that of the message's lease. */
   isOf(id: number, { lease }: QuorumMessage): boolean {
     const number = this.leases.lease(id);
-    return this.#wholeNumbers ? number === lease : number >>> 0 === lease >>> 0;
+    return this.#rules.wholeNumbers ? number === lease : number >>> 0 === lease >>> 0;
+  }
+
+  /** Another lease of the same incarnation is another owner's (rule 3). */
+  isSameLease(id: number, message: QuorumMessage): boolean {
+    return this.ownerOf(id) === message.owner && (!this.#rules.handlesApart || this.isOf(id, message));
+  }
+
+  /** Whether a release of its owner ends it. */
+  isReleasable(id: number, message: QuorumMessage): boolean {
+    if (this.ownerOf(id) !== message.owner) return false;
+    if (!this.#rules.releaseByBallot) return true;
+    return this.leases.ballot(id) <= message.ballot && (this.isOf(id, message) || !this.#rules.handlesApart);
   }
 
   metaOf(id: number): Uint8Array | undefined {
@@ -78,6 +132,7 @@ export class Votes {
   /** The row's lease, anew. True if it is for another try of its holder, or says something else of it. */
   extend(id: number, message: QuorumMessage, expiresAt: number): boolean {
     const { leases } = this;
+    if (leases.token(id) !== message.token || leases.lease(id) !== message.lease) this.leave(id);
     // Renewals bring the token of the try that won. The releases of those before it may still be under way.
     const isOtherTry = leases.token(id) !== message.token;
     leases.setBallot(id, message.ballot);
@@ -94,6 +149,7 @@ export class Votes {
   }
 
   #clear(id: number): void {
+    this.leave(id);
     const client = this.leases.owner(id);
     this.#setMeta(id, NO_BYTES);
     this.#room.add(client, -1);
@@ -104,7 +160,7 @@ export class Votes {
   #setMeta(id: number, meta: Uint8Array): boolean {
     const old = this.#metas.size > 0 ? this.#metas.get(id) : undefined;
     if (old === undefined && meta.length === 0) return false;
-    this.#room.add(this.leases.owner(id), unitsOfMeta(meta.length) - unitsOfMeta(old?.length ?? 0));
+    this.#room.add(this.#owners.find(this.ownerOf(id)), unitsOfMeta(meta.length) - unitsOfMeta(old?.length ?? 0));
     if (meta.length > 0) this.#metas.set(id, meta);
     else this.#metas.delete(id);
     return true;
@@ -150,14 +206,17 @@ export class Votes {
       leases.token(id),
       leases.expiresAt(id),
       [...(this.#metas.get(id) ?? [])],
+      this.bundleOf(id)?.number ?? 0,
     ]);
   }
 
   restore(snapshot: Snapshot): void {
-    for (const [text, owner, lease, ballot, token, expiresAt, meta] of snapshot as unknown as readonly RowSnapshot[]) {
+    for (const [text, owner, lease, ballot, token, expiresAt, meta, number] of snapshot as unknown as readonly RowSnapshot[]) {
       const id = internText(this.#names, text);
       this.put(id, owner, lease, ballot, token, expiresAt);
       this.#setMeta(id, Uint8Array.from(meta));
+      const bundle = number === 0 ? undefined : this.#bundles.numbered(number);
+      if (bundle) this.join(id, bundle);
     }
   }
 }

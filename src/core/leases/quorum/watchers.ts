@@ -1,8 +1,8 @@
 /** What a member tells those who watch: the words of holders, passed on; and that there is no room for one more. */
-import type { HashKey, NodeId, SpanUs } from '../../../kernel/index.ts';
+import type { HashKey, Incarnation, NodeId, SpanUs } from '../../../kernel/index.ts';
 import { Audience, type WatchSnapshot } from '../audience.ts';
 import type { QuorumStep } from './config.ts';
-import { HAS_LEASE, LEARNED, LET_GO, NO_WATCH, QuorumMessage, REFUSED } from './messages.ts';
+import { BUNDLE, BUNDLE_LEARNED, HAS_LEASE, LEARNED, LET_GO, NO_WATCH, QuorumMessage, REFUSED } from './messages.ts';
 
 export class Watchers {
   readonly #audience: Audience;
@@ -31,7 +31,7 @@ export class Watchers {
     word.holder = message.owner;
     word.token = message.token;
     word.remainingUs = message.termUs;
-    word.flags = (message.flags & LET_GO) | HAS_LEASE;
+    word.flags = (message.flags & (LET_GO | BUNDLE)) | HAS_LEASE;
     word.ballot = message.ballot;
     word.setMode(message.mode);
     word.setName(name, nameStart, nameEnd);
@@ -39,6 +39,20 @@ export class Watchers {
     word.metaStart = message.metaStart;
     word.metaEnd = message.metaEnd;
     for (const { owner, node } of this.#audience.of(name, nameStart, nameEnd, step.monoUs)) {
+      word.owner = owner;
+      step.send(node, word);
+    }
+  }
+
+  /** A holder has renewed a bundle: each watcher hears of it once, and not of all that is in it. */
+  relayBundle(holder: Incarnation, remainingUs: number, step: QuorumStep): void {
+    const word = this.#word;
+    word.kind = BUNDLE_LEARNED;
+    word.holder = holder;
+    word.remainingUs = remainingUs;
+    word.flags = 0;
+    word.lease = 0;
+    for (const { owner, node } of this.#audience.all(step.monoUs)) {
       word.owner = owner;
       step.send(node, word);
     }

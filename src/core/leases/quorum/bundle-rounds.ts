@@ -1,0 +1,381 @@
+/**
+ * Rounds of renewal in bulk, of all that this node holds for one term: one message to each voter, and each answer is a vote for every lease that the
+ * voter has in the bundle. A round begins when a lease of it is due, and what it renews lasts from its start. Leases that are not in enough bundles
+ * are renewed by themselves, and brought into the bundles that they lack, a few at a time.
+ */
+import { monoAfter, monoUs, NEVER, spanUs, VoterSet, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
+import { voterSet } from '../snapshots.ts';
+import { renewAfterUs, renewalPatienceUs } from '../timing.ts';
+import { BundleDigest, type BundleDigestSnapshot } from './bundle-digest.ts';
+import { BundleRepair } from './bundle-repair.ts';
+import type { BundledRows } from './bundled-rows.ts';
+import type { QuorumStep } from './config.ts';
+import { NO_BUNDLE, RENEW, RENEWED, SAME, UNFOLDED, type QuorumMessage } from './messages.ts';
+import type { QuorumOutbox } from './outbox.ts';
+
+/** What a round looks like to the rows that it renews. */
+export interface BulkRound {
+  readonly startMono: MonoUs;
+  readonly startWall: WallUs;
+  readonly termUs: number;
+  /** Voters that have renewed the bundle they were asked for. */
+  readonly answered: VoterSet;
+}
+
+/** A bundle at one voter, as its holder knows it. */
+export interface BundleShare {
+  readonly voter: NodeId;
+  /** 0 if it has none there. */
+  number: number;
+  readonly digest: BundleDigest;
+  /** Rounds in a row in which the voter had something else in it. */
+  misses: number;
+}
+
+/** One of the two holders of a node. */
+export interface BulkHolder {
+  readonly bundled: BundledRows;
+  readonly renewals: {
+    extendInBulk(id: number, round: BulkRound, step: QuorumStep): void;
+    join(id: number, voters: readonly NodeId[], step: QuorumStep): void;
+  };
+}
+
+interface Group {
+  readonly termMs: number;
+  /** Leases that are in a bundle anywhere. */
+  leases: number;
+  readonly shares: BundleShare[];
+  round: number;
+  startMono: MonoUs;
+  startWall: WallUs;
+  asked: number;
+  readonly answered: VoterSet;
+  readonly heard: VoterSet;
+  isOpen: boolean;
+  until: MonoUs;
+  /** A lease of it is due. */
+  isWanted: boolean;
+  restUntil: MonoUs;
+  /** Who answered the last round, and who was heard of. */
+  last: { readonly answered: VoterSet; readonly heard: VoterSet } | null;
+  joinAt: MonoUs;
+  /** Where joining goes on: rows of one holder, then of the other. */
+  joinFrom: number;
+}
+
+interface GroupSnapshot extends Omit<Group, 'shares' | 'answered' | 'heard' | 'last'> {
+  readonly shares: readonly (readonly [NodeId, number, BundleDigestSnapshot, number])[];
+  readonly answered: number[];
+  readonly heard: number[];
+  readonly last: readonly [number[], number[]] | null;
+}
+
+/** Rounds in a row that find a difference before it is looked at: messages that are under way make some. */
+const MISSES_MAX = 3;
+/** Leases that are brought into bundles at a time, and rows that are looked at for them. */
+const JOINS_AT_ONCE = 128;
+const ROWS_AT_ONCE = 4096;
+
+export class BundleRounds {
+  readonly isOn: boolean;
+  readonly #out: QuorumOutbox;
+  readonly #repair: BundleRepair;
+  #holders: readonly BulkHolder[] = [];
+  /** In the order of their terms. */
+  #groups: Group[] = [];
+  #rounds = 0;
+  /** Renewals of leases in bulk, in this life; bundles that were looked at. */
+  renewed = 0;
+  repaired = 0;
+
+  constructor(out: QuorumOutbox, isOn: boolean) {
+    this.#out = out;
+    this.isOn = isOn;
+    this.#repair = new BundleRepair(out);
+  }
+
+  attend(holders: readonly BulkHolder[]): void {
+    this.#holders = holders;
+    this.#repair.attend(holders);
+  }
+
+  get wakeAt(): MonoUs {
+    let at: number = NEVER;
+    for (const { isOpen, until, isWanted, restUntil, joinAt } of this.#groups)
+      at = Math.min(at, joinAt, isOpen ? until : isWanted ? restUntil : NEVER);
+    return monoUs(at);
+  }
+
+  // ── What rows ask ──────────────────────────────────────────────────────────────────────────────────
+
+  shareOf(termMs: number, voter: NodeId): BundleShare | undefined {
+    return this.#of(termMs)?.shares.find((share) => share.voter === voter);
+  }
+
+  /** A vote is in this bundle. Another number than is known is of a later one, and what was in the one before is not in it; null if it is of an earlier one. */
+  shareFor(termMs: number, voter: NodeId, number: number): BundleShare | null {
+    const group = this.#of(termMs) ?? this.#open(termMs);
+    let share = group.shares.find((one) => one.voter === voter);
+    if (!share) group.shares.push((share = { voter, number, digest: new BundleDigest(), misses: 0 }));
+    if (share.number === number) return share;
+    if (number < share.number) return null;
+    if (this.#out.rules.bulkByNumber) this.#clear(group, share);
+    share.number = number;
+    return share;
+  }
+
+  count(termMs: number, leases: 1 | -1): void {
+    const group = this.#of(termMs);
+    if (!group) return;
+    group.leases += leases;
+    if (group.leases === 0 && !group.isOpen) this.#groups = this.#groups.filter((one) => one !== group);
+  }
+
+  lastOf(termMs: number): Group['last'] {
+    return this.#of(termMs)?.last ?? null;
+  }
+
+  /** A lease of the term is due. */
+  want(termMs: number, step: QuorumStep): void {
+    const group = this.#of(termMs);
+    if (!group) return;
+    group.isWanted = true;
+    if (!group.isOpen && step.monoUs >= group.restUntil) this.#begin(group, step);
+  }
+
+  #of(termMs: number): Group | undefined {
+    return this.#groups.find((group) => group.termMs === termMs);
+  }
+
+  #open(termMs: number): Group {
+    const group: Group = {
+      termMs,
+      leases: 0,
+      shares: [],
+      round: 0,
+      startMono: monoUs(0),
+      startWall: 0 as WallUs,
+      asked: 0,
+      answered: new VoterSet(),
+      heard: new VoterSet(),
+      isOpen: false,
+      until: NEVER,
+      isWanted: false,
+      restUntil: monoUs(0),
+      last: null,
+      joinAt: NEVER,
+      joinFrom: 0,
+    };
+    this.#groups.push(group);
+    this.#groups.sort((a, b) => a.termMs - b.termMs);
+    return group;
+  }
+
+  // ── Rounds ─────────────────────────────────────────────────────────────────────────────────────────
+
+  #begin(group: Group, step: QuorumStep): void {
+    const { timing, electorate } = this.#out;
+    group.round = ++this.#rounds;
+    group.startMono = step.monoUs;
+    group.startWall = step.wallUs;
+    group.answered.clear();
+    group.heard.clear();
+    group.isOpen = true;
+    group.isWanted = false;
+    group.until = monoAfter(step.monoUs, renewalPatienceUs(timing, this.#termUs(group)));
+    group.asked = 0;
+    for (const voter of electorate.members) {
+      if (this.#out.isSingle(voter)) continue;
+      group.asked++;
+      this.#ask(group, voter, step);
+    }
+  }
+
+  /** A voter where it has no bundle is asked, too: it says that it has none, and so that it votes. */
+  #ask(group: Group, voter: NodeId, step: QuorumStep): void {
+    const share = group.shares.find((one) => one.voter === voter);
+    const message = this.#out.composeBulk(RENEW);
+    message.bundle = share?.number ?? 0;
+    message.page = group.round;
+    message.termUs = this.#termUs(group);
+    message.count = share?.digest.count ?? 0;
+    message.sumLow = share?.digest.low ?? 0;
+    message.sumHigh = share?.digest.high ?? 0;
+    this.#out.inView(message);
+    step.send(voter, message);
+  }
+
+  #termUs({ termMs }: Group): number {
+    return this.#out.rules.bulkAsLongAsVotes ? termMs * 1000 : this.#out.timing.maxTermUs;
+  }
+
+  receive(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
+    if (message.kind === UNFOLDED) {
+      const group = this.#groups.find(({ shares }) => shares.some((one) => one.voter === from && one.number === message.bundle));
+      const share = group?.shares.find(({ voter }) => voter === from);
+      if (group && share) this.#repair.unfolded(group.termMs, share, message, step);
+      return;
+    }
+    const group = this.#groups.find(({ round }) => round === message.page);
+    if (!group?.isOpen || group.round === 0) return;
+    if (step.monoUs >= group.until) {
+      this.#finish(group, step);
+      return;
+    }
+    const share = group.shares.find(({ voter }) => voter === from);
+    const isThis = (share?.number ?? 0) === message.bundle || !this.#out.rules.bulkByNumber;
+    if (!isThis) return;
+    group.heard.add(from);
+    if (message.kind === RENEWED && share) this.#renewed(group, share, (message.flags & SAME) !== 0, step);
+    else if (message.kind === NO_BUNDLE && share) this.#lack(group, share);
+    if (group.heard.size >= group.asked) this.#finish(group, step);
+  }
+
+  /** A voter that is in another view was heard of, and renews nothing. */
+  refused(from: NodeId, step: QuorumStep): void {
+    for (const group of this.#groups.slice()) {
+      if (!group.isOpen) continue;
+      group.heard.add(from);
+      if (group.heard.size >= group.asked) this.#finish(group, step);
+    }
+  }
+
+  #renewed(group: Group, share: BundleShare, isSame: boolean, step: QuorumStep): void {
+    group.answered.add(share.voter);
+    share.misses = isSame ? 0 : share.misses + 1;
+    if (share.misses >= MISSES_MAX && this.#out.rules.bulkRepairs) {
+      share.misses = 0;
+      this.#repair.begin(share, step);
+      this.repaired++;
+    }
+    const { startMono, startWall, answered } = group;
+    const round: BulkRound = { startMono, startWall, answered, termUs: this.#termUs(group) };
+    for (const holder of this.#holders) {
+      holder.bundled.each(group.termMs, (id) => {
+        if (!holder.bundled.isDueIn(round, id)) return;
+        holder.renewals.extendInBulk(id, round, step);
+        this.renewed++;
+      });
+    }
+  }
+
+  /** The voter has no such bundle: nothing is in it. */
+  #lack(group: Group, share: BundleShare): void {
+    if (this.#out.rules.bulkByNumber) this.#clear(group, share);
+    share.number = 0;
+  }
+
+  #clear(group: Group, share: BundleShare): void {
+    share.misses = 0;
+    this.#repair.end(share);
+    for (const { bundled } of this.#holders) bundled.each(group.termMs, (id) => bundled.leaveAt(id, share.voter));
+    share.digest.clear();
+  }
+
+  /** All have answered that were asked, or the time is over. What was not renewed is looked at again: by another round, or by itself. */
+  #finish(group: Group, step: QuorumStep): void {
+    group.isOpen = false;
+    group.last = { answered: voterSet(group.answered.toArray()), heard: voterSet(group.heard.toArray()) };
+    group.restUntil = monoAfter(step.monoUs, this.#out.timing.retryUs);
+    if (group.leases === 0) {
+      this.#groups = this.#groups.filter((one) => one !== group);
+      return;
+    }
+    let isLacking = false;
+    const endUs = group.startMono + this.#termUs(group);
+    for (const holder of this.#holders) {
+      holder.bundled.each(group.termMs, (id) => {
+        if (holder.bundled.isBehind(id, endUs)) holder.bundled.lookAgain(id);
+        isLacking ||= holder.bundled.missing(id, group.heard).length > 0;
+      });
+    }
+    if (!isLacking || group.joinAt !== NEVER) return;
+    group.joinFrom = 0;
+    this.#planJoins(group, step);
+  }
+
+  // ── Joining ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** So that all of them are asked for once in the time between two rounds. */
+  #planJoins(group: Group, step: QuorumStep): void {
+    const slices = Math.ceil(group.leases / JOINS_AT_ONCE);
+    group.joinAt = monoAfter(step.monoUs, spanUs(Math.max(1000, Math.floor(renewAfterUs(group.termMs * 1000) / (slices + 1)))));
+  }
+
+  #join(group: Group, step: QuorumStep): void {
+    group.joinAt = NEVER;
+    const heard = group.last?.heard;
+    if (!heard) return;
+    let before = 0;
+    let [joins, rows] = [JOINS_AT_ONCE, ROWS_AT_ONCE];
+    for (const holder of this.#holders) {
+      const { idLimit } = holder.bundled;
+      for (; group.joinFrom < before + idLimit && joins > 0 && rows > 0; group.joinFrom++, rows--) {
+        const id = group.joinFrom - before;
+        if (!holder.bundled.isOf(group.termMs, id)) continue;
+        const voters = holder.bundled.missing(id, heard);
+        if (voters.length === 0) continue;
+        holder.renewals.join(id, voters, step);
+        joins--;
+      }
+      before += idLimit;
+    }
+    if (group.joinFrom < before) this.#planJoins(group, step);
+  }
+
+  wake(step: QuorumStep): void {
+    for (const group of this.#groups.slice()) {
+      if (group.isOpen && step.monoUs >= group.until) this.#finish(group, step);
+      if (!group.isOpen && group.isWanted && step.monoUs >= group.restUntil) this.#begin(group, step);
+      if (step.monoUs >= group.joinAt) this.#join(group, step);
+    }
+  }
+
+  // ── Voters ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The voter has begun another life, which has other bundles. */
+  uncount(voter: NodeId): void {
+    for (const group of this.#groups.slice()) {
+      group.answered.delete(voter);
+      const share = group.shares.find((one) => one.voter === voter);
+      if (share) this.#lack(group, share);
+    }
+  }
+
+  /** Other voters, or other quorums: all begins anew. */
+  viewChanged(): void {
+    this.#groups = [];
+    this.#repair.clear();
+    for (const { bundled } of this.#holders) bundled.forgetAll();
+  }
+
+  snapshot(): Snapshot {
+    const groups = this.#groups.map(({ shares, answered, heard, last, ...rest }) => ({
+      ...rest,
+      shares: shares.map(({ voter, number, digest, misses }) => [voter, number, digest.snapshot(), misses]),
+      answered: answered.toArray(),
+      heard: heard.toArray(),
+      last: last === null ? null : [last.answered.toArray(), last.heard.toArray()],
+    }));
+    return { groups, rounds: [this.#rounds, this.renewed, this.repaired], repair: this.#repair.snapshot() };
+  }
+
+  restore(snapshot: Snapshot): void {
+    const told = snapshot as unknown as { groups: readonly GroupSnapshot[]; rounds: [number, number, number]; repair: Snapshot };
+    [this.#rounds, this.renewed, this.repaired] = told.rounds;
+    this.#groups = told.groups.map(({ shares, answered, heard, last, ...rest }) => ({
+      ...rest,
+      shares: shares.map(([voter, number, digest, misses]) => {
+        const share = { voter, number, digest: new BundleDigest(), misses };
+        share.digest.restore(digest);
+        return share;
+      }),
+      answered: voterSet(answered),
+      heard: voterSet(heard),
+      last: last === null ? null : { answered: voterSet(last[0]), heard: voterSet(last[1]) },
+    }));
+    this.#repair.restore(told.repair);
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Applications that do what they do in other worlds, in processes that keep some leases of their own all the time: so there are bundles, which outlive
+ * the leases that come and go.
+ */
+import { encodeName } from '../../../kernel/index.ts';
+import type { QuorumCommand, QuorumCore, QuorumEvent } from '../../../core/index.ts';
+import type { Desk, User } from '../../protocol.ts';
+
+export interface KeeperHabits {
+  /** Leases that each process keeps. */
+  readonly kept: number;
+  readonly maxTermUs: number;
+  readonly waitUs: number;
+}
+
+/** Timers and leases of the applications have lower numbers. */
+const OWN_TAGS = 2_000_000_000;
+const OWN_LEASES = 2_000_000;
+
+export class BundlesUser implements User<QuorumEvent> {
+  readonly #habits: KeeperHabits;
+  readonly #applications: User<QuorumEvent>;
+  readonly #core: QuorumCore;
+  readonly #desk: Desk<QuorumCommand>;
+  /** Which of its own each lease is. */
+  readonly #kept = new Map<number, number>();
+  #nextLease = OWN_LEASES;
+
+  constructor(habits: KeeperHabits, applications: User<QuorumEvent>, core: QuorumCore, desk: Desk<QuorumCommand>) {
+    this.#habits = habits;
+    this.#applications = applications;
+    this.#core = core;
+    this.#desk = desk;
+  }
+
+  start(): void {
+    this.#applications.start();
+    for (let which = 0; which < this.#habits.kept; which++) this.#askLater(which);
+  }
+
+  #askLater(which: number): void {
+    this.#desk.after(1 + this.#desk.choose(this.#habits.maxTermUs), OWN_TAGS + which);
+  }
+
+  timer(tag: number): void {
+    if (tag < OWN_TAGS) {
+      this.#applications.timer(tag);
+      return;
+    }
+    const which = tag - OWN_TAGS;
+    const { maxTermUs, waitUs } = this.#habits;
+    const lease = ++this.#nextLease;
+    this.#kept.set(lease, which);
+    const name = encodeName(`own/${this.#desk.node}/${which}`);
+    const termUs = Math.ceil((maxTermUs * (4 - (which % 4))) / 4000) * 1000;
+    this.#desk.command({ kind: 'acquire', lease, name, termUs, waitUs, keep: true });
+  }
+
+  healed(): void {
+    this.#applications.healed();
+  }
+
+  waitingFor(): string {
+    return this.#applications.waitingFor();
+  }
+
+  event(event: QuorumEvent): void {
+    if (event.kind === 'renewed' && this.#core.renewedInBulk > 0) this.#desk.sometimes('renewed-in-bulk');
+    if (this.#core.bundlesRepaired > 0) this.#desk.sometimes('bundle-repaired');
+    const which = 'lease' in event ? this.#kept.get(event.lease) : undefined;
+    if (which === undefined) {
+      this.#applications.event(event);
+      return;
+    }
+    if (event.kind !== 'lost' && event.kind !== 'refused') return;
+    this.#kept.delete((event as { readonly lease: number }).lease);
+    this.#askLater(which);
+  }
+}
