@@ -120,10 +120,16 @@ export async function startCell({ maxTerm, rateError, profileDir }) {
   const members = Object.fromEntries(IDS.map((id, i) => [id, `127.0.0.1:${ports[i]}`]));
   const reach = { cell: 'bench', members, clientSecret: 'a secret of all clients' };
   const parts = IDS.map((id) => new Part('member.mjs', { profileDir, args: [id] }));
-  await Promise.all(
-    parts.map((part, i) => part.ask('join', { ...reach, self: IDS[i], secret: 'a secret of members only', maxTerm, rateError })),
-  );
-  return { reach, parts, stop: () => Promise.all(parts.map((part) => part.stop())) };
+  /** @param {number} i */
+  const join = (i) => parts[i]?.ask('join', { ...reach, self: IDS[i], secret: 'a secret of members only', maxTerm, rateError });
+  await Promise.all(parts.map((_, i) => join(i)));
+  /** As by `kill -9`; started again at once, and answered for when it votes. @param {number} i */
+  const restart = async (i) => {
+    await parts[i]?.kill();
+    parts[i] = new Part('member.mjs', { profileDir, args: [String(IDS[i])] });
+    await join(i);
+  };
+  return { reach, parts, restart, stop: () => Promise.all(parts.map((part) => part.stop())) };
 }
 
 /** @param {readonly number[]} values @param {number} part from 0 to 1 */

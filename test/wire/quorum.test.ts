@@ -7,6 +7,8 @@ import {
   ANSWER,
   BIND,
   BOUND,
+  BUNDLE,
+  BUNDLE_LEARNED,
   FREE,
   GO,
   GONE,
@@ -20,6 +22,7 @@ import {
   LINE_TOLD,
   LIST,
   LISTED,
+  NO_BUNDLE,
   NOTE,
   NOTED,
   OTHER_VIEW,
@@ -35,12 +38,17 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  RENEW,
+  RENEWED,
   STATUS,
   STATUS_TOLD,
   TELLS_LIVES,
+  UNFOLD,
+  UNFOLDED,
   UNWAIT,
   VIEW_TOLD,
   WAIT,
+  WANTED_TOLD,
   WATCH,
 } from '../../src/core/index.ts';
 import { BALLOT_TIME_MAX, ballotTime, incarnation, isValidNameBytes, LEASE_NUMBER_MAX } from '../../src/kernel/index.ts';
@@ -82,6 +90,13 @@ const FIELDS: Readonly<Record<number, readonly string[]>> = {
   [LINE]: ['name'],
   [LINE_TOLD]: ['page', 'count', 'clock', 'meta'],
   [VIEW_TOLD]: ['meta'],
+  [RENEW]: ['termUs', 'page', 'count', 'print', 'bundle', 'sums'],
+  [RENEWED]: ['page', 'count', 'life', 'bundle'],
+  [NO_BUNDLE]: ['page', 'count', 'bundle'],
+  [UNFOLD]: ['token', 'bundle'],
+  [UNFOLDED]: ['token', 'bundle', 'meta'],
+  [BUNDLE_LEARNED]: ['holder', 'remainingUs'],
+  [WANTED_TOLD]: ['name'],
 };
 const KINDS = Object.keys(FIELDS).map(Number);
 
@@ -100,6 +115,10 @@ interface Fields {
   readonly page: number;
   readonly count: number;
   readonly clock: number;
+  readonly bundle: number;
+  readonly row: number;
+  readonly sumLow: number;
+  readonly sumHigh: number;
   readonly print: number;
   readonly life: number;
   readonly roster: Uint8Array;
@@ -132,6 +151,10 @@ const messages: fc.Arbitrary<Fields> = fc.record({
   page: word,
   count: word,
   clock: ballot,
+  bundle: safe,
+  row: word,
+  sumLow: word,
+  sumHigh: word,
   print: safe,
   life: safe,
   roster: fc.uint8Array({ maxLength: 512 }),
@@ -203,9 +226,13 @@ function decode(bytes: Uint8Array): QuorumMessage | null {
 function said(message: QuorumMessage): Record<string, unknown> {
   const fields = FIELDS[message.kind] ?? [];
   const shown: Record<string, unknown> = { kind: message.kind, flags: message.flags, owner: message.owner, lease: message.lease };
-  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'page', 'count', 'clock', 'print', 'life'] as const) {
+  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'page', 'count', 'clock', 'print', 'life', 'holder', 'bundle'] as const) {
     if (fields.includes(field)) shown[field] = message[field];
   }
+  if (fields.includes('sums')) Object.assign(shown, { sumLow: message.sumLow, sumHigh: message.sumHigh });
+  const joins = (message.flags & BUNDLE) !== 0;
+  if (joins && (message.kind === PROPOSE || message.kind === ACCEPTED)) shown['row'] = message.row;
+  if (joins && message.kind === ACCEPTED) shown['bundle'] = message.bundle;
   if (fields.includes('told') && (message.flags & HAS_LEASE) !== 0) {
     for (const field of ['holder', 'holderLease', 'token', 'remainingUs'] as const) shown[field] = message[field];
   }

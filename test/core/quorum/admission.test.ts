@@ -4,6 +4,7 @@ import {
   ANSWER,
   BIND,
   BOUND,
+  BUNDLE_LEARNED,
   deriveTiming,
   FREE,
   GO,
@@ -17,6 +18,7 @@ import {
   LINE_TOLD,
   LIST,
   LISTED,
+  NO_BUNDLE,
   NOTE,
   NOTED,
   OFFER,
@@ -31,17 +33,22 @@ import {
   REFUSED,
   RELEASE,
   RELEASED,
+  RENEW,
+  RENEWED,
   STATUS,
   STATUS_TOLD,
+  UNFOLD,
+  UNFOLDED,
   UNWAIT,
   VIEW_TOLD,
   WAIT,
+  WANTED_TOLD,
   WATCH,
   type Sender,
 } from '../../../src/core/index.ts';
 import { incarnation, nodeId } from '../../../src/kernel/index.ts';
 
-const REQUESTS = [PREPARE, PROPOSE, RELEASE, QUERY, LIST, WAIT, UNWAIT, WATCH, LEARN, STATUS, OFFER, LINE];
+const REQUESTS = [PREPARE, PROPOSE, RELEASE, QUERY, LIST, WAIT, UNWAIT, WATCH, LEARN, STATUS, OFFER, LINE, RENEW, UNFOLD];
 const OF_MEMBERS = [BIND, GO];
 /** Not even whoever knows the members' secret says these. */
 const OF_MEMBERS_ALONE = [NOTE, VIEW_TOLD];
@@ -63,6 +70,11 @@ const ANSWERS = [
   INVITE,
   READY,
   LINE_TOLD,
+  RENEWED,
+  NO_BUNDLE,
+  UNFOLDED,
+  BUNDLE_LEARNED,
+  WANTED_TOLD,
 ];
 
 const MEMBER: Sender = { node: nodeId(1), incarnation: incarnation(11), isAdmin: false };

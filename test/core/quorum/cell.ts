@@ -53,6 +53,7 @@ export interface CellOptions {
   /** So many numbers that members may have, of which the first are members. */
   readonly numbers?: number;
   readonly rules?: QuorumRules;
+  readonly bundles?: boolean;
 }
 
 type Pick = (packet: Packet) => boolean;
@@ -250,6 +251,7 @@ export class Cell {
       succession,
       numbers = members,
       rules = ALL_RULES,
+      bundles = false,
     } = options;
     const memberKeys = Array.from({ length: members }, (_, member) => hashName(name(`m${member}`), 0, 2));
     this.config = {
@@ -257,6 +259,7 @@ export class Cell {
       memberNumbers: numbers,
       timing,
       limits,
+      bundles,
       floorBuckets: 16,
       changeBuckets: 64,
       ...(replication === undefined ? {} : { replication }),

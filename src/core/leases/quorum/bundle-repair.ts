@@ -20,15 +20,12 @@ interface Unfolding {
 
 export class BundleRepair {
   readonly #out: QuorumOutbox;
-  #holders: readonly BulkHolder[] = [];
+  readonly #holders: () => readonly BulkHolder[];
   /** By bundle: few are looked at, and seldom. */
   readonly #open = new Map<number, Unfolding>();
 
-  constructor(out: QuorumOutbox) {
+  constructor(out: QuorumOutbox, holders: () => readonly BulkHolder[]) {
     this.#out = out;
-  }
-
-  attend(holders: readonly BulkHolder[]): void {
     this.#holders = holders;
   }
 
@@ -59,7 +56,7 @@ export class BundleRepair {
     if (unfolding?.voter !== voter) return;
     readBundleEntries(message.meta, message.metaStart, message.metaEnd, (lease, ballot, mode, name) => {
       unfolding.seen.add(lease);
-      if (this.#holders.some(({ bundled }) => bundled.holds(lease, name))) return;
+      if (this.#holders().some(({ bundled }) => bundled.holds(lease, name))) return;
       this.#out.release([voter], lease, name, ballot as BallotTime, QUIET, step, mode);
     });
     if (message.token > unfolding.next) {
@@ -69,7 +66,7 @@ export class BundleRepair {
     }
     if (message.token > 0) return;
     this.#open.delete(number);
-    for (const { bundled } of this.#holders) {
+    for (const { bundled } of this.#holders()) {
       bundled.each(termMs, (id) => {
         if (!unfolding.seen.has(bundled.leaseOf(id))) bundled.leaveAt(id, voter);
       });

@@ -58,6 +58,8 @@ interface Group {
   /** A lease of it is due. */
   isWanted: boolean;
   restUntil: MonoUs;
+  /** Rounds in a row in which most were not heard of. */
+  failures: number;
   /** Who answered the last round, and who was heard of. */
   last: { readonly answered: VoterSet; readonly heard: VoterSet } | null;
   joinAt: MonoUs;
@@ -74,6 +76,8 @@ interface GroupSnapshot extends Omit<Group, 'shares' | 'answered' | 'heard' | 'l
 
 /** Rounds in a row that find a difference before it is looked at: messages that are under way make some. */
 const MISSES_MAX = 3;
+/** So many rounds that most did not answer are followed by renewals of each lease by itself. */
+const FAILURES_MAX = 2;
 /** Leases that are brought into bundles at a time, and rows that are looked at for them. */
 const JOINS_AT_ONCE = 128;
 const ROWS_AT_ONCE = 4096;
@@ -82,7 +86,7 @@ export class BundleRounds {
   readonly isOn: boolean;
   readonly #out: QuorumOutbox;
   readonly #repair: BundleRepair;
-  #holders: readonly BulkHolder[] = [];
+  readonly #holders: () => readonly BulkHolder[];
   /** In the order of their terms. */
   #groups: Group[] = [];
   #rounds = 0;
@@ -90,15 +94,11 @@ export class BundleRounds {
   renewed = 0;
   repaired = 0;
 
-  constructor(out: QuorumOutbox, isOn: boolean) {
+  constructor(out: QuorumOutbox, isOn: boolean, holders: () => readonly BulkHolder[]) {
     this.#out = out;
     this.isOn = isOn;
-    this.#repair = new BundleRepair(out);
-  }
-
-  attend(holders: readonly BulkHolder[]): void {
     this.#holders = holders;
-    this.#repair.attend(holders);
+    this.#repair = new BundleRepair(out, holders);
   }
 
   get wakeAt(): MonoUs {
@@ -137,12 +137,18 @@ export class BundleRounds {
     return this.#of(termMs)?.last ?? null;
   }
 
+  /** Nothing comes of rounds for now, and may of what is asked for each lease. */
+  isTiredOf(termMs: number): boolean {
+    return (this.#of(termMs)?.failures ?? 0) >= FAILURES_MAX;
+  }
+
   /** A lease of the term is due. */
   want(termMs: number, step: QuorumStep): void {
     const group = this.#of(termMs);
-    if (!group) return;
+    // What an open round does not renew is looked at when it is over.
+    if (!group || group.isOpen) return;
     group.isWanted = true;
-    if (!group.isOpen && step.monoUs >= group.restUntil) this.#begin(group, step);
+    if (step.monoUs >= group.restUntil) this.#begin(group, step);
   }
 
   #of(termMs: number): Group | undefined {
@@ -164,6 +170,7 @@ export class BundleRounds {
       until: NEVER,
       isWanted: false,
       restUntil: monoUs(0),
+      failures: 0,
       last: null,
       joinAt: NEVER,
       joinFrom: 0,
@@ -252,7 +259,7 @@ export class BundleRounds {
     }
     const { startMono, startWall, answered } = group;
     const round: BulkRound = { startMono, startWall, answered, termUs: this.#termUs(group) };
-    for (const holder of this.#holders) {
+    for (const holder of this.#holders()) {
       holder.bundled.each(group.termMs, (id) => {
         if (!holder.bundled.isDueIn(round, id)) return;
         holder.renewals.extendInBulk(id, round, step);
@@ -270,7 +277,7 @@ export class BundleRounds {
   #clear(group: Group, share: BundleShare): void {
     share.misses = 0;
     this.#repair.end(share);
-    for (const { bundled } of this.#holders) bundled.each(group.termMs, (id) => bundled.leaveAt(id, share.voter));
+    for (const { bundled } of this.#holders()) bundled.each(group.termMs, (id) => bundled.leaveAt(id, share.voter));
     share.digest.clear();
   }
 
@@ -278,6 +285,7 @@ export class BundleRounds {
   #finish(group: Group, step: QuorumStep): void {
     group.isOpen = false;
     group.last = { answered: voterSet(group.answered.toArray()), heard: voterSet(group.heard.toArray()) };
+    group.failures = group.heard.size * 2 > group.asked ? 0 : group.failures + 1;
     group.restUntil = monoAfter(step.monoUs, this.#out.timing.retryUs);
     if (group.leases === 0) {
       this.#groups = this.#groups.filter((one) => one !== group);
@@ -285,7 +293,7 @@ export class BundleRounds {
     }
     let isLacking = false;
     const endUs = group.startMono + this.#termUs(group);
-    for (const holder of this.#holders) {
+    for (const holder of this.#holders()) {
       holder.bundled.each(group.termMs, (id) => {
         if (holder.bundled.isBehind(id, endUs)) holder.bundled.lookAgain(id);
         isLacking ||= holder.bundled.missing(id, group.heard).length > 0;
@@ -310,7 +318,7 @@ export class BundleRounds {
     if (!heard) return;
     let before = 0;
     let [joins, rows] = [JOINS_AT_ONCE, ROWS_AT_ONCE];
-    for (const holder of this.#holders) {
+    for (const holder of this.#holders()) {
       const { idLimit } = holder.bundled;
       for (; group.joinFrom < before + idLimit && joins > 0 && rows > 0; group.joinFrom++, rows--) {
         const id = group.joinFrom - before;
@@ -348,7 +356,7 @@ export class BundleRounds {
   viewChanged(): void {
     this.#groups = [];
     this.#repair.clear();
-    for (const { bundled } of this.#holders) bundled.forgetAll();
+    for (const { bundled } of this.#holders()) bundled.forgetAll();
   }
 
   snapshot(): Snapshot {

@@ -67,7 +67,7 @@ export class BundledRows {
     const id = this.idOf(message.row);
     const { table } = rows;
     if (id < 0 || !table.has(id) || table.lease(id) !== message.lease || table.ballot(id) !== message.ballot) return;
-    const bit = this.#bitOf(from, id);
+    const bit = this.#ground.out.isSingle(from) ? 0 : this.#bitOf(from, id);
     if (bit === 0 || !this.canJoin(id) || rows.is(id, CHANGING)) return;
     const share = rounds.shareFor(table.termMs(id), from, message.bundle);
     if (share === null || (table.bundled(id) & bit) !== 0) return;
@@ -134,6 +134,7 @@ export class BundledRows {
     if (!this.isQuorum(id, null)) return false;
     const last = rounds.lastOf(table.termMs(id));
     if (last === null || this.isQuorum(id, last.answered)) return true;
+    if (rounds.isTiredOf(table.termMs(id))) return false;
     this.#some.clear();
     for (const voter of rows.voters(id)) if (last.heard.has(voter)) this.#some.add(voter);
     return !out.electorate.isQuorum(this.#some, keys.placementOf(id));

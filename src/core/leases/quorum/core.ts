@@ -388,6 +388,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case 'greet':
         this.#out.setPlain(command.member as NodeId, command.plain ?? false);
         this.#out.setSingle(command.member as NodeId, command.single ?? false);
+        if (command.single) this.#holder.rounds.uncount(command.member as NodeId);
         if (!this.#acceptor) return;
         this.#census.greet(command.member as NodeId, step);
         this.#acceptor.views.tell(command.member as NodeId, step);

@@ -43,7 +43,7 @@ export class Holders implements OfferedHolds {
 
   constructor(out: QuorumOutbox, names: NameTable, hasBundles: boolean) {
     this.#out = out;
-    this.rounds = new BundleRounds(out, hasBundles);
+    this.rounds = new BundleRounds(out, hasBundles, () => [this.#exclusive, this.#side]);
     this.#keys = new LeaseKeys((name) => hashName(name, 0, name.length));
     const shared = { out, limits: this.#limits, published: this.#published, rounds: this.rounds };
     this.#offers = new Offers(out, this);
@@ -56,7 +56,6 @@ export class Holders implements OfferedHolds {
       this.#ended(lease, step);
     };
     this.#side = new Holder({ ...shared, keys: this.#keys, ended }, 1);
-    this.rounds.attend([this.#exclusive, this.#side]);
   }
 
   onEnded(ended: (lease: number, step: QuorumStep) => void): void {
