@@ -101,7 +101,10 @@ const machine = {
   cores: availableParallelism(),
   loadBefore,
 };
-if (values.json) process.stdout.write(`${JSON.stringify({ ...machine, minutes, count, single, bulk, restarted, rounds, besides, share, isMet }, null, 2)}\n`);
+if (values.json)
+  process.stdout.write(
+    `${JSON.stringify({ ...machine, minutes, count, single, bulk, restarted, rounds, besides, share, isMet }, null, 2)}\n`,
+  );
 else {
   const ms = (/** @type {number} */ number) => number.toFixed(1);
   process.stdout.write(

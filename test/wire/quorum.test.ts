@@ -226,7 +226,20 @@ function decode(bytes: Uint8Array): QuorumMessage | null {
 function said(message: QuorumMessage): Record<string, unknown> {
   const fields = FIELDS[message.kind] ?? [];
   const shown: Record<string, unknown> = { kind: message.kind, flags: message.flags, owner: message.owner, lease: message.lease };
-  for (const field of ['ballot', 'token', 'termUs', 'reason', 'remainingUs', 'page', 'count', 'clock', 'print', 'life', 'holder', 'bundle'] as const) {
+  for (const field of [
+    'ballot',
+    'token',
+    'termUs',
+    'reason',
+    'remainingUs',
+    'page',
+    'count',
+    'clock',
+    'print',
+    'life',
+    'holder',
+    'bundle',
+  ] as const) {
     if (fields.includes(field)) shown[field] = message[field];
   }
   if (fields.includes('sums')) Object.assign(shown, { sumLow: message.sumLow, sumHigh: message.sumHigh });

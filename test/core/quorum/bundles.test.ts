@@ -138,10 +138,16 @@ describe('what is given back', () => {
     cell.drop(ofKind('RELEASE'));
     // Two of three have heard it, and it is not said again.
     const [lost] = cell.sent.filter(ofKind('RELEASE'));
-    cell.sent.filter(ofKind('RELEASE')).filter(not(to(0))).forEach((packet) => cell.hand(packet));
+    cell.sent
+      .filter(ofKind('RELEASE'))
+      .filter(not(to(0)))
+      .forEach((packet) => cell.hand(packet));
     cell.settle();
     expect(lost).toBeDefined();
-    cell.run(4 * TERM_US, not(({ kind, to: member }) => kind === 'RELEASE' && member === 0 && cell.tally()['UNFOLD'] === undefined));
+    cell.run(
+      4 * TERM_US,
+      not(({ kind, to: member }) => kind === 'RELEASE' && member === 0 && cell.tally()['UNFOLD'] === undefined),
+    );
     expect(cell.tally()['UNFOLD']).toBeGreaterThan(0);
     // The other two are not asked: the one that had missed it must have let it go.
     const other = cell.node(4).acquire({ name: NAMES[5] as Uint8Array });
