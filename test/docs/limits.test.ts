@@ -39,6 +39,7 @@ import { NameTable } from '../../src/core/tables/index.ts';
 import { LEASES_IN_ALL } from '../../src/core/leases/quorum/lease-room.ts';
 import { SYNC_BYTES_MAX } from '../../src/core/leases/storage/index.ts';
 import { internText } from '../../src/core/leases/snapshots.ts';
+import { BUNDLES_OF_CLIENT_MAX, VoteBundles } from '../../src/core/leases/quorum/vote-bundles.ts';
 import { Votes } from '../../src/core/leases/quorum/votes.ts';
 import { WaitingRoom } from '../../src/core/leases/quorum/waiting-room.ts';
 import { Watchers } from '../../src/core/leases/quorum/watchers.ts';
@@ -383,12 +384,25 @@ const LIMITS: Record<string, Limit> = {
       return Promise.resolve();
     },
   },
+  'bundles that a member keeps for a process, each for the leases of one term': {
+    value: String(BUNDLES_OF_CLIENT_MAX),
+    standard: '',
+    cross() {
+      const bundles = new VoteBundles(incarnation(1));
+      const open = (owner: number, termUs: number): boolean => bundles.open(incarnation(owner), nodeId(5), termUs, termUs, 0) !== null;
+      for (let termUs = 1; termUs <= BUNDLES_OF_CLIENT_MAX; termUs++) expect(open(7, termUs)).toBe(true);
+      expect(open(7, BUNDLES_OF_CLIENT_MAX + 1)).toBe(false);
+      expect(open(7, 1)).toBe(true);
+      expect(open(8, BUNDLES_OF_CLIENT_MAX + 1)).toBe(true);
+      return Promise.resolve();
+    },
+  },
   'leases that a member keeps for a process': {
     value: `${MEMBER_LIMITS.leases} divided by the processes that have some, and ${LEASES_IN_ALL * MEMBER_LIMITS.leases} in all`,
     standard: '',
     cross() {
       const names = new NameTable();
-      const votes = new Votes(names, ALL_RULES, 10);
+      const votes = new Votes(names, ALL_RULES, new VoteBundles(incarnation(1)), 10);
       const message = new QuorumMessage();
       const isTaken = (owner: number, name: string, metaBytes = 0): boolean => {
         message.owner = incarnation(owner);

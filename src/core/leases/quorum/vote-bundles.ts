@@ -8,7 +8,7 @@ import type { Snapshot } from '../../contract.ts';
 import { BundleDigest } from './bundle-digest.ts';
 
 /** So many one client may have: each is for another term. */
-const BUNDLES_OF_CLIENT_MAX = 16;
+export const BUNDLES_OF_CLIENT_MAX = 16;
 
 export interface VoteBundle {
   readonly number: number;
