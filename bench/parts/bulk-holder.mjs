@@ -22,6 +22,16 @@ async function take() {
   return cell.acquire(`bulk/${process.pid}/${which}`, { term: termOf(which), wait: 60_000 });
 }
 
+/** @param {import('../../dist/api/index.js').Lease} lease */
+async function change(lease) {
+  try {
+    await lease.release();
+    leases.push(await take());
+  } catch {
+    // It was lost before, which is counted.
+  }
+}
+
 /** Gives so many back a second, and takes others instead. @param {number} perSecond */
 async function churn(perSecond) {
   const share = (perSecond * TICK_MS) / 1000;
@@ -31,11 +41,7 @@ async function churn(perSecond) {
       const place = Math.floor(Math.random() * leases.length);
       const [lease] = leases.splice(place, 1);
       changes++;
-      void lease
-        ?.release()
-        .then(take)
-        .then((next) => leases.push(next))
-        .catch(() => {});
+      if (lease) void change(lease);
     }
   }
 }

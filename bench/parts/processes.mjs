@@ -126,7 +126,7 @@ export async function startCell({ maxTerm, rateError, profileDir }) {
   /** As by `kill -9`; started again at once, and answered for when it votes. @param {number} i */
   const restart = async (i) => {
     await parts[i]?.kill();
-    parts[i] = new Part('member.mjs', { profileDir, args: [String(IDS[i])] });
+    parts[i] = new Part('member.mjs', { profileDir, args: IDS.slice(i, i + 1) });
     await join(i);
   };
   return { reach, parts, restart, stop: () => Promise.all(parts.map((part) => part.stop())) };

@@ -221,10 +221,9 @@ describe('a bundle', () => {
 
   it('is not that of another process', () => {
     const { cell } = kept();
-    const asked = cell.sent.filter(ofKind('RENEW')).at(-1);
-    const mark = cell.sent.length;
-    if (asked) expect(cell.admits({ ...asked, from: 4 }, false)).toBe(false);
-    expect(cell.tally(mark)).toEqual({});
+    const asked = cell.sent.filter(ofKind('RENEW'));
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.filter((packet) => cell.admits({ ...packet, from: 4 }, false))).toEqual([]);
   });
 
   it('goes on in a core that was written down and read again', () => {

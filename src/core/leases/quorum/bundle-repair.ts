@@ -5,7 +5,7 @@
 import type { BallotTime, NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { readBundleEntries } from './bundle-entries.ts';
-import type { BulkHolder, BundleShare } from './bundle-rounds.ts';
+import type { BulkHolder, BundleShare } from './bundle-parts.ts';
 import type { QuorumStep } from './config.ts';
 import { QUIET, UNFOLD, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';

@@ -8,39 +8,11 @@ import type { Snapshot } from '../../contract.ts';
 import { voterSet } from '../snapshots.ts';
 import { renewAfterUs, renewalPatienceUs } from '../timing.ts';
 import { BundleDigest, type BundleDigestSnapshot } from './bundle-digest.ts';
+import type { BulkHolder, BulkRound, BundleShare, RoundEnd, RoundsView } from './bundle-parts.ts';
 import { BundleRepair } from './bundle-repair.ts';
-import type { BundledRows } from './bundled-rows.ts';
 import type { QuorumStep } from './config.ts';
 import { NO_BUNDLE, RENEW, RENEWED, SAME, UNFOLDED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
-
-/** What a round looks like to the rows that it renews. */
-export interface BulkRound {
-  readonly startMono: MonoUs;
-  readonly startWall: WallUs;
-  readonly termUs: number;
-  /** Voters that have renewed the bundle they were asked for. */
-  readonly answered: VoterSet;
-}
-
-/** A bundle at one voter, as its holder knows it. */
-export interface BundleShare {
-  readonly voter: NodeId;
-  /** 0 if it has none there. */
-  number: number;
-  readonly digest: BundleDigest;
-  /** Rounds in a row in which the voter had something else in it. */
-  misses: number;
-}
-
-/** One of the two holders of a node. */
-export interface BulkHolder {
-  readonly bundled: BundledRows;
-  readonly renewals: {
-    extendInBulk(id: number, round: BulkRound, step: QuorumStep): void;
-    join(id: number, voters: readonly NodeId[], step: QuorumStep): void;
-  };
-}
 
 interface Group {
   readonly termMs: number;
@@ -61,7 +33,7 @@ interface Group {
   /** Rounds in a row in which most were not heard of. */
   failures: number;
   /** Who answered the last round, and who was heard of. */
-  last: { readonly answered: VoterSet; readonly heard: VoterSet } | null;
+  last: RoundEnd | null;
   joinAt: MonoUs;
   /** Where joining goes on: rows of one holder, then of the other. */
   joinFrom: number;
@@ -82,7 +54,7 @@ const FAILURES_MAX = 2;
 const JOINS_AT_ONCE = 128;
 const ROWS_AT_ONCE = 4096;
 
-export class BundleRounds {
+export class BundleRounds implements RoundsView {
   readonly isOn: boolean;
   readonly #out: QuorumOutbox;
   readonly #repair: BundleRepair;
@@ -133,7 +105,7 @@ export class BundleRounds {
     if (group.leases === 0 && !group.isOpen) this.#groups = this.#groups.filter((one) => one !== group);
   }
 
-  lastOf(termMs: number): Group['last'] {
+  lastOf(termMs: number): RoundEnd | null {
     return this.#of(termMs)?.last ?? null;
   }
 

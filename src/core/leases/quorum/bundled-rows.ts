@@ -3,7 +3,7 @@
  * as it is now, with the last ballot that was sent for it, and by nothing else.
  */
 import { VoterSet, type NodeId } from '../../../kernel/index.ts';
-import type { BulkRound, BundleRounds } from './bundle-rounds.ts';
+import type { BulkRound, RoundsView } from './bundle-parts.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
 import { CHANGING, GATED, KEEP, LEAVING, RENEWING, type HoldAgenda } from './hold-agenda.ts';
@@ -21,7 +21,7 @@ interface BundledGround {
   readonly keys: HoldKeys;
   readonly rows: HeldRows;
   readonly agenda: HoldAgenda;
-  readonly rounds: BundleRounds;
+  readonly rounds: RoundsView;
 }
 
 export class BundledRows {

@@ -7,7 +7,7 @@ import { invariant, monoUs, NO_BALLOT, wallUs, type BallotTime, type MonoUs, typ
 import type { Snapshot } from '../../contract.ts';
 import type { HoldTable } from '../../tables/index.ts';
 import type { LeaseCommand } from '../contract.ts';
-import type { BulkHolder, BundleRounds } from './bundle-rounds.ts';
+import type { BulkHolder, RoundsView } from './bundle-parts.ts';
 import { BundledRows } from './bundled-rows.ts';
 import type { QuorumStep } from './config.ts';
 import { HeldRows } from './held-rows.ts';
@@ -34,7 +34,7 @@ export interface HolderGround {
   readonly keys: HoldKeys;
   readonly limits: HoldLimits;
   readonly published: Publications;
-  readonly rounds: BundleRounds;
+  readonly rounds: RoundsView;
   /** A lease is not held any more. */
   readonly ended: (lease: number, step: QuorumStep) => void;
 }

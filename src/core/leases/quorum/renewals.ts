@@ -13,7 +13,7 @@ import {
 import { DueHeap } from '../../tables/index.ts';
 import { textOf, voterSet } from '../snapshots.ts';
 import { renewalPatienceUs } from '../timing.ts';
-import type { BulkRound } from './bundle-rounds.ts';
+import type { BulkRound } from './bundle-parts.ts';
 import type { BundledRows } from './bundled-rows.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
