@@ -89,6 +89,9 @@ export class BundleRounds implements RoundsView {
   /** A vote is in this bundle. Another number than is known is of a later one, and what was in the one before is not in it; null if it is of an earlier one. */
   shareFor(termMs: number, voter: NodeId, number: number): BundleShare | null {
     const group = this.#of(termMs) ?? this.#open(termMs);
+    // It votes, whatever it did in the last round: what it has in a bundle is worth another.
+    group.last?.answered.add(voter);
+    group.last?.heard.add(voter);
     let share = group.shares.find((one) => one.voter === voter);
     if (!share) group.shares.push((share = { voter, number, digest: new BundleDigest(), misses: 0 }));
     if (share.number === number) return share;

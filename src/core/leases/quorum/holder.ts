@@ -243,7 +243,7 @@ export class Holder implements BulkHolder {
     if (this.#out.rules.laterBounded) {
       holds.setDeadlineMono(id, Math.min(holds.deadlineMono(id), step.monoUs + inUs));
       holds.setDeadlineWall(id, Math.min(holds.deadlineWall(id), step.wallUs + inUs));
-      holds.setTermMs(id, Math.min(holds.termMs(id), Math.ceil(inUs / 1000)));
+      if (this.#out.rules.bulkSkipsLeaving) holds.setTermMs(id, Math.min(holds.termMs(id), Math.ceil(inUs / 1000)));
     }
     this.#rows.clear(id, KEEP | RENEWING);
     this.#rows.set(id, LEAVING);

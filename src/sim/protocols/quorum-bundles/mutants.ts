@@ -3,11 +3,12 @@ import { ALL_RULES, type Keeps, type QuorumRules } from '../../../core/index.ts'
 import type { Mutant } from '../../protocol.ts';
 import type { Habit } from '../quorum-modes/mutants.ts';
 import type { Shape } from '../quorum/mutants.ts';
+import type { BundleShape } from './shapes.ts';
 
 interface BundleMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
   /** The world in which its rule matters most. `views`: the members change. */
-  readonly shape?: Shape | 'views';
+  readonly shape?: Shape | BundleShape | 'views';
   readonly habit?: Habit;
   readonly keeps?: Keeps;
 }
@@ -25,14 +26,14 @@ export const BUNDLE_MUTANTS: readonly BundleMutant[] = [
     rule: 'bundles',
     how: 'A voter that has lost a bundle renews the one it has now, which lacks most of what was in the other.',
     without: ['bulkByNumber'],
-    shape: 'curious',
+    shape: 'severed',
   },
   {
     name: 'bulk-revives',
     rule: 'bundles',
     how: 'A bundle that has run out is renewed, though others have had some of its names since.',
     without: ['bulkLapses', 'bulkRepairs'],
-    shape: 'curious',
+    shape: 'severed',
   },
   {
     name: 'bulk-mode-blind',
@@ -54,7 +55,7 @@ export const BUNDLE_MUTANTS: readonly BundleMutant[] = [
     rule: 'bundles',
     how: 'What is renewed in bulk lasts from when the answers came, and outlasts its votes.',
     without: ['bulkFromStart'],
-    shape: 'curious',
+    shape: 'stalled',
   },
   {
     name: 'bulk-longer-than-vote',
@@ -77,7 +78,7 @@ export const BUNDLE_MUTANTS: readonly BundleMutant[] = [
     how: 'A vote whose release was lost is renewed with its bundle for ever.',
     without: ['bulkRepairs'],
     breaksLiveness: true,
-    shape: 'curious',
+    shape: 'severed',
   },
   {
     name: 'gate-ignored-in-bulk',

@@ -2,6 +2,7 @@
 import type { Chooser } from '../../../kernel/index.ts';
 import {
   ACCEPTED,
+  deriveTiming,
   PROMISED,
   QuorumCore,
   RENEWED,
@@ -18,8 +19,10 @@ import { LEASE_WORDS } from '../leases/words.ts';
 import { modesProtocol } from '../quorum-modes/protocol.ts';
 import { viewsProtocol } from '../quorum-views/protocol.ts';
 import { describeQuorumMessage } from '../quorum/protocol.ts';
+import type { Shape } from '../quorum/mutants.ts';
 import { shapeFaults } from '../quorum/shapes.ts';
 import { BUNDLE_MUTANTS, bundleMutantNamed, bundleRulesOf } from './mutants.ts';
+import { bundleFaults, type BundleShape } from './shapes.ts';
 import { BundlesUser } from './user.ts';
 
 type ModesScenario = ReturnType<typeof modesProtocol.plan>;
@@ -78,40 +81,27 @@ export const bundlesProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEv
   smaller: () => [],
 };
 
+/** Patient enough for answers that come late. */
+const RTT_US = 40_000;
+
 function planBundles(chooser: Chooser, mutant: string | null): BundlesScenario {
   const asked = bundleMutantNamed(mutant);
   const isViews = asked?.shape === 'views' ? chooser.below(8) > 0 : chooser.below(asked === undefined ? 5 : 12) === 0;
   const kept = 1 + chooser.below(3);
   if (isViews) {
-    const views = viewsProtocol.plan(chooser, null);
+    const views = longer(viewsProtocol.plan(chooser, null));
     const { nodes, units, faults, termUs, safetyUs, livenessUs } = views;
-    return {
-      nodes,
-      units,
-      faults,
-      termUs,
-      safetyUs,
-      livenessUs,
-      config: { members: views.config.members, modes: null, views: longer(views), kept },
-    };
+    return { nodes, units, faults, termUs, safetyUs, livenessUs, config: { members: views.config.members, modes: null, views, kept } };
   }
-  const modes = longer(modesProtocol.plan(chooser, null));
-  const { nodes, units, termUs, safetyUs, livenessUs, config } = modes;
-  const { habits, core, members } = config;
-  const all = asked?.habit === undefined || habits.habits.includes(asked.habit) ? habits.habits : [...habits.habits, asked.habit];
-  const shape = asked?.shape;
-  let { faults } = modes;
-  const isMade = shape !== undefined && shape !== 'views' && chooser.below(4) > 0;
-  if (isMade) {
-    const { ratePpmMax, offsetUsMax } = faults;
-    const { latencyUsMin, latencyUsSpread } = faults;
-    faults = { ...shapeFaults(shape, chooser, { termUs, ratePpmMax, offsetUsMax }), latencyUsMin, latencyUsSpread };
-  }
-  const keeps = asked?.keeps === undefined ? config.keeps : Array.from({ length: members }, () => asked.keeps as Keeps);
-  if (keeps.length > 0) Object.assign(faults, { twinPpm: 0, keepDiskPpm: MILLION });
-  // A shape of its own keeps nobody in order, and sets wall clocks as it likes.
-  const own = isMade ? { orderly: false, fenced: keeps.length > 0 } : {};
-  const world = { ...config, keeps, ...own, core, habits: { ...habits, habits: all, ...(isMade ? { orderly: false } : {}) } };
+  const drawn = longer(modesProtocol.plan(chooser, null));
+  const modes = asked?.keeps === undefined ? drawn : withKept(drawn, asked.keeps);
+  const own = (['severed', 'stalled'] as const)[chooser.below(6)];
+  const shape = asked !== undefined && asked.shape !== 'views' && chooser.below(4) > 0 ? (asked.shape ?? own) : own;
+  const world = shape === undefined ? modes : inShape(modes, shape, chooser);
+  const { nodes, units, faults, termUs, safetyUs, livenessUs, config } = world;
+  const { habits } = config.habits;
+  const all = asked?.habit === undefined || habits.includes(asked.habit) ? habits : [...habits, asked.habit];
+  const applications = { ...world, config: { ...config, habits: { ...config.habits, habits: all } } };
   return {
     nodes,
     units,
@@ -119,7 +109,37 @@ function planBundles(chooser: Chooser, mutant: string | null): BundlesScenario {
     termUs,
     safetyUs,
     livenessUs,
-    config: { members, modes: { ...modes, faults, config: world }, views: null, kept },
+    config: { members: config.members, modes: applications, views: null, kept },
+  };
+}
+
+function withKept(scenario: ModesScenario, keeps: Keeps): ModesScenario {
+  const { config, faults } = scenario;
+  const all = Array.from({ length: config.members }, () => keeps);
+  return { ...scenario, faults: { ...faults, twinPpm: 0, keepDiskPpm: MILLION }, config: { ...config, keeps: all, fenced: true } };
+}
+
+/** The same cell with other faults. Nobody is kept in order there, and wall clocks are as the shape has them. */
+function inShape(scenario: ModesScenario, shape: Shape | BundleShape, chooser: Chooser): ModesScenario {
+  const { config, faults: before, termUs } = scenario;
+  const isKept = config.keeps.length > 0;
+  const habits = { ...config.habits, orderly: false };
+  if (shape !== 'severed' && shape !== 'stalled') {
+    const { latencyUsMin, latencyUsSpread, ratePpmMax, offsetUsMax } = before;
+    const faults = { ...shapeFaults(shape, chooser, { termUs, ratePpmMax, offsetUsMax }), latencyUsMin, latencyUsSpread };
+    if (isKept) Object.assign(faults, { twinPpm: 0, keepDiskPpm: MILLION });
+    return { ...scenario, faults, config: { ...config, habits, orderly: false, fenced: isKept } };
+  }
+  // Clocks are right, so that a moment too long is seen. Leases are held while many links fail, one after the other.
+  const core = { ...config.core, timing: deriveTiming({ maxTermUs: termUs, rateErrorPpm: 0, rttUs: RTT_US }) };
+  const handles = config.handles.reduce((sum, count) => sum + count, 0);
+  const livenessUs = (handles * 12 + 40) * termUs;
+  return {
+    ...scenario,
+    faults: bundleFaults(shape, chooser, termUs),
+    safetyUs: termUs * (10 + chooser.below(20)),
+    livenessUs,
+    config: { ...config, core, habits: { ...habits, livenessUs, usesMax: shape === 'severed' ? 60 : 20 }, orderly: false },
   };
 }
 
