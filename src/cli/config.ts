@@ -35,6 +35,8 @@ export interface FoundSettings {
   readonly origins: Partial<Record<SettingKey, string>>;
   /** Those that the command line says, itself or by the file it names; the others are what this process found around it. */
   readonly byCommandLine: ReadonlySet<SettingKey>;
+  /** The config file, if there is one. */
+  readonly file: string | undefined;
 }
 
 /** Settings with where they were said. */
@@ -92,7 +94,7 @@ export async function findSettings(flags: CellFlags, env: Environment = process.
     else byCommandLine.add(key);
   }
   if (problems.length > 0) throw new TenureError('TENURE_BAD_CONFIG', problems.join('\n'));
-  return { settings, origins, byCommandLine };
+  return { settings, origins, byCommandLine, file };
 }
 
 /**
@@ -142,12 +144,13 @@ export function asAdmin({ settings, origins }: Sourced): ConnectOptions {
 /** What a member needs to join. Throws `TENURE_BAD_CONFIG`. */
 export function asMember({ settings, origins }: Sourced, host: string = hostname()): JoinOptions {
   const { cell, members } = required(settings);
-  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, dataDir, keepVotes, succession, engine } = settings;
+  const { listen, secretFile, clientSecretFile, maxTerm, rateError, replication, view, dataDir, keepVotes, succession, engine } = settings;
   const self = settings.self ?? memberOnHost(members, host);
-  if (!Object.hasOwn(members, self)) {
+  // With an address of its own it may be a member that is to be added.
+  if (!Object.hasOwn(members, self) && listen === undefined) {
     throw new TenureError(
       'TENURE_BAD_CONFIG',
-      `${origins.self}: self: ${self} is not among the members ${Object.keys(members).join(', ')}`,
+      `${origins.self}: self: ${self} is not among the members ${Object.keys(members).join(', ')}; a member that is to be added needs --listen`,
     );
   }
   const options: JoinOptions = {
@@ -161,6 +164,7 @@ export function asMember({ settings, origins }: Sourced, host: string = hostname
     ...(rateError === undefined ? {} : { rateError }),
     ...(replication === undefined ? {} : { replication }),
     ...(engine === undefined ? {} : { engine: readEngine(engine, origins.engine) }),
+    ...(view === undefined ? {} : { view }),
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(keepVotes === undefined ? {} : { keepVotes }),
     ...(succession === undefined ? {} : { succession }),

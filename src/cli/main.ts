@@ -41,6 +41,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   tail: { summary: 'print the messages of a log, in their order', load: async () => (await import('./commands/tail.ts')).tailCommand },
   status: { summary: 'show the members of a cell', load: async () => (await import('./commands/status.ts')).statusCommand },
+  members: {
+    summary: 'show and change the members of a cell',
+    load: async () => (await import('./commands/members.ts')).membersCommand,
+  },
   bootstrap: {
     summary: 'begin a brand-new cell, its claims, or its logs',
     load: async () => (await import('./commands/bootstrap.ts')).bootstrapCommand,

@@ -87,6 +87,7 @@ export interface CliSettings {
   secretFile?: string;
   self?: string;
   listen?: string;
+  view?: string;
   dataDir?: string;
   keepVotes?: boolean;
   succession?: 'majority' | 'strict';
@@ -133,6 +134,13 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Cli
     placeholder: '<address>',
     meaning: 'where to listen; its own address unless told otherwise',
     schema: address,
+    usedBy: 'members',
+  },
+  view: {
+    placeholder: '<text>',
+    meaning:
+      'the view of the cell, once its members or terms have changed (tenure members ls --json); a member with --data-dir keeps it there',
+    schema: v.pipe(v.string('a text is needed'), v.regex(/^[\w-]+$/, 'no view: write it as tenure members ls --json tells it')),
     usedBy: 'members',
   },
   dataDir: {

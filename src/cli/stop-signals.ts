@@ -13,7 +13,7 @@ export interface StopSignals {
 const STOPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The first asks to stop; a second ends the process at once, for whoever has had enough. */
-export function stopSignals(): StopSignals {
+export function stopSignals(stops: readonly NodeJS.Signals[] = STOPS): StopSignals {
   const controller = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) {
@@ -23,9 +23,9 @@ export function stopSignals(): StopSignals {
     } else controller.abort(new StoppedBySignal(name));
   };
   const disarm = (): void => {
-    for (const name of STOPS) process.off(name, onSignal);
+    for (const name of stops) process.off(name, onSignal);
   };
-  for (const name of STOPS) process.on(name, onSignal);
+  for (const name of stops) process.on(name, onSignal);
   return { signal: controller.signal, stop: () => controller.abort(new StoppedBySignal('SIGPIPE')), disarm };
 }
 

@@ -3,7 +3,7 @@
  * between them, each whole, in order, at most once, some perhaps never. A transport knows who a peer is and
  * has proved it; what the bytes mean it does not know.
  *
- * Numbers: members are 0 to n-1 in the order of the view. A client that dials in gets a number from n on, a
+ * Numbers: members have those of their view, below 64. A client that dials in gets a number from 64 on, a
  * fresh one for each connection and none ever twice, so that an answer meant for one cannot reach another.
  * No transport carries messages to oneself: whoever drives a core steps it at once.
  */
@@ -50,6 +50,8 @@ export type DownReason =
 export interface Handlers {
   /** Asked of a client before a member comes up that has proved who it is. An error turns the member away: it is refused. */
   judge?(info: PeerInfo): TenureError | null;
+  /** A peer has proved who it is, and is about to come up: it may state a view in which there are other members than were known here. */
+  met?(info: PeerInfo): void;
   up(peer: NodeId, info: PeerInfo): void;
   down(peer: NodeId, why: DownReason, error: Error | null): void;
   /**
@@ -84,6 +86,20 @@ export interface PeerStats {
   readonly lastError: string | null;
 }
 
+/** A member as a transport knows it. */
+export interface MemberAddress {
+  readonly number: number;
+  readonly id: string;
+  readonly address: string;
+}
+
+/** Who belongs to the cell from now on. */
+export interface Company {
+  readonly members: readonly MemberAddress[];
+  /** What this side states from now on; the ids of the members are added. */
+  readonly viewBytes: Uint8Array | undefined;
+}
+
 export interface Transport {
   /** Resolves once peers can dial in. Rejects with what makes that impossible (`TENURE_INSECURE`, the port is taken …). */
   open(handlers: Handlers): Promise<void>;
@@ -104,6 +120,11 @@ export interface Transport {
   turnAway(member: NodeId, error: TenureError): void;
   /** Ends the connection of a client that sent what it may not send, and tells it so; it is refused. */
   expel(client: NodeId, error: TenureError): void;
+  /**
+   * Other members than before. Connections to those that stay are kept; whoever is a member no more is not dialled again, and its connection ends
+   * when either side ends it. A transport without this cannot reach members that are new.
+   */
+  regroup?(company: Company): void;
   /** Null for a number that is no peer, or no more. */
   peerStats(peer: NodeId): PeerStats | null;
 }

@@ -20,6 +20,7 @@ import {
   type StatedService,
 } from '../wire/index.ts';
 import type { DownReason, Handlers, PeerInfo, PeerStats, Transport } from './contract.ts';
+import { MEMBERS_MAX } from './tcp/options.ts';
 import { takenOver } from './tcp/refusals.ts';
 
 export interface MemoryHubOptions {
@@ -168,7 +169,7 @@ class MemoryTransport implements Transport {
     this.hub = hub;
     this.node = node;
     this.schedule = node.schedule ?? hub.schedule;
-    this.#nextClient = hub.members.length;
+    this.#nextClient = MEMBERS_MAX;
   }
 
   open(handlers: Handlers): Promise<void> {
@@ -309,7 +310,7 @@ class MemoryTransport implements Transport {
 
   expel(client: NodeId, error: TenureError): void {
     const target = this.#links.get(client)?.target;
-    if (target === undefined || client < this.hub.members.length) return;
+    if (target === undefined || client < MEMBERS_MAX) return;
     this.unlink((other) => other === target, 'refused', error);
     this.handlers?.refused(target.node.id, error);
   }

@@ -12,7 +12,7 @@ import { beginFrame, CHALLENGE, endFrame, HANDSHAKE_BYTES_MAX, HELLO, PROOF, REF
 import { readServices, VERSION_OF_SERVICES, writeServices, type StatedService } from './services.ts';
 import { readText, writeText } from './text.ts';
 
-/** The first version of the protocol that has more of leases than exclusive ones that are given back at once. */
+/** The first version of the protocol that has more of leases than exclusive ones that are given back at once, and knows of views. */
 export const VERSION_OF_MODES = 4;
 /** The first that renews leases in bundles. */
 export const VERSION_OF_BUNDLES = 5;
@@ -56,7 +56,10 @@ export interface CellConfig {
 }
 
 /** A client states what it has been told and takes the rest from the members. */
-export type StatedConfig = Partial<CellConfig>;
+export type StatedConfig = Partial<CellConfig> & {
+  /** The view that its side is in, as bytes, once that is another than the first: the other fields speak of the first one then. */
+  readonly viewBytes?: Uint8Array;
+};
 
 export const CONFIG_FIELDS: readonly (keyof CellConfig)[] = ['engine', 'maxTermUs', 'rateErrorPpm', 'replication', 'members', 'view'];
 
@@ -64,6 +67,14 @@ export interface Disagreement {
   readonly field: keyof CellConfig;
   readonly here: string;
   readonly there: string;
+}
+
+/** Sides of which one is in a later view need the same engine only: whoever is behind is told the view. */
+export function differenceOf(here: StatedConfig, there: StatedConfig, whole: boolean): Disagreement | null {
+  if (here.viewBytes === undefined && there.viewBytes === undefined) return disagreement(here, there, whole);
+  const [a, b] = [here.engine, there.engine];
+  if ((!whole && (a === undefined || b === undefined)) || a === b) return null;
+  return { field: 'engine', here: shown(a), there: shown(b) };
 }
 
 /**
@@ -246,10 +257,18 @@ function readOpening(input: ByteReader): Challenge | null {
   return nonce === null || versions.min > versions.max ? null : { versions, nonce };
 }
 
+const VIEW_BYTES = 'viewBytes';
+
 /** Each field has its name and its length, so that a reader can step over what it does not know. */
 function writeConfig(out: ByteWriter, config: StatedConfig): void {
   const stated = CONFIG_FIELDS.filter((field) => config[field] !== undefined);
-  out.u8(stated.length);
+  const { viewBytes } = config;
+  out.u8(stated.length + (viewBytes === undefined ? 0 : 1));
+  if (viewBytes !== undefined) {
+    writeText(out, VIEW_BYTES);
+    out.u16(viewBytes.length);
+    out.raw(viewBytes, 0, viewBytes.length);
+  }
   for (const field of stated) {
     writeText(out, field);
     const lengthAt = out.length;
@@ -265,7 +284,7 @@ function writeConfig(out: ByteWriter, config: StatedConfig): void {
 }
 
 function readConfig(input: ByteReader): StatedConfig | null {
-  const config: Record<string, string | number | string[]> = {};
+  const config: Record<string, string | number | string[] | Uint8Array> = {};
   for (let left = input.u8(); left > 0; left--) {
     const field = readText(input);
     const end = input.at + 2 + input.u16();
@@ -278,6 +297,10 @@ function readConfig(input: ByteReader): StatedConfig | null {
         members.push(id);
       }
       config[field] = members;
+    } else if (field === VIEW_BYTES) {
+      const bytes = readRaw(input, end - input.at);
+      if (bytes === null) return null;
+      config[field] = bytes;
     } else if (field === 'engine') {
       const text = readText(input);
       if (text === null) return null;

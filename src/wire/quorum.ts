@@ -124,7 +124,8 @@ function fieldTable(): number[] {
   fields[LISTED] = BALLOT | PAGE | SENDING | LEASE_TOLD | LIFE | STEADY | NAME | META | MODE;
   fields[PAGED] = TOKEN | PAGE | SENDING | CLOCK | LIFE | STEADY;
   fields[STATUS] = 0;
-  fields[STATUS_TOLD] = fields[BOUND] = fields[GONE] = TOKEN | REASON;
+  fields[STATUS_TOLD] = TOKEN | REASON | VIEW;
+  fields[BOUND] = fields[GONE] = TOKEN | REASON;
   fields[BIND] = fields[GO] = fields[VIEW_TOLD] = META;
   fields[IN_LINE] = CLOCK;
   fields[NOTE] = LIFE;

@@ -1,6 +1,7 @@
 /** A member whose disk fails: it says so wherever one may look, and nothing else of it ends. */
 import { expect, test } from 'vitest';
 import { Cell } from '../../src/api/cell/cell.ts';
+import { Membership } from '../../src/api/cell/membership.ts';
 import { CellNode } from '../../src/api/cell/node.ts';
 import { makeEngine } from '../../src/api/engines/index.ts';
 import { observe } from '../../src/api/index.ts';
@@ -26,7 +27,15 @@ test('a disk that fails is logged, published, told and thrown at whoever waits',
   const kept = { disk: BROKEN, keeps: 'votes', isKept: true } as const;
   const surroundings = { clocks: new SystemClocks(), chooser: new SeededChooser(1), hashKey: NO_KEY, restarted: true, kept };
   const observer = new Observer({ cell: 'x', node: 'a', incarnation: born, logger });
-  const node = new CellNode({ transport, memberIds: ['a'], self: 0, incarnation: born, surroundings, observer });
+  const node = new CellNode({
+    transport,
+    memberIds: ['a'],
+    membership: new Membership([{ number: 0, id: 'a', address: '' }]),
+    self: 0,
+    incarnation: born,
+    surroundings,
+    observer,
+  });
   const cell = new Cell(node);
   cell.on('failure', ({ code }) => errors.push(`event ${code}`));
   node.begin(makeEngine('quorum', { maxTermUs: 1_000_000, rateErrorPpm: 1000 }), 1);

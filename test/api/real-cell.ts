@@ -19,6 +19,7 @@ export async function realCell(
   size = 3,
   whenOver: (end: () => Promise<void>) => void = onTestFinished,
   maxTerm: number = MAX_TERM_MS,
+  optionsOf: (id: string) => Partial<JoinOptions> = () => ({}),
 ): Promise<RealCell> {
   const ids = Array.from({ length: size }, (_, i) => String.fromCodePoint(97 + i));
   const ports = await freePorts(size);
@@ -46,7 +47,7 @@ export async function realCell(
       return keep(await connect({ cell: name, members: at, clientSecret, ...more }, signal ? { signal } : {}));
     },
   };
-  await Promise.all(ids.map((id) => cell.join(id)));
+  await Promise.all(ids.map((id) => cell.join(id, optionsOf(id))));
   await Promise.all([...members.values()].map((member) => member.ready()));
   return cell;
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Cell, nodeOf } from '../../src/api/cell/cell.ts';
+import { Membership } from '../../src/api/cell/membership.ts';
 import { CellNode } from '../../src/api/cell/node.ts';
 import { makeEngine } from '../../src/api/engines/index.ts';
 import type { TenureError } from '../../src/api/index.ts';
@@ -244,7 +245,15 @@ async function memberWith({
   const transport = new MemoryHub({ members: ['a'] }).transport({ role: 'member', id: 'a', incarnation: born });
   const kept = { disk: ofLeases, keeps: 'votes', isKept: true, section: () => ({ disk: ofNotes, isKept: false }) } as const;
   const surroundings = { clocks: new SystemClocks(), chooser: new SeededChooser(1), hashKey: NO_KEY, restarted: true, kept };
-  const node = new CellNode({ transport, memberIds: ['a'], self: 0, incarnation: born, surroundings, services: [NOTES] });
+  const node = new CellNode({
+    transport,
+    memberIds: ['a'],
+    membership: new Membership([{ number: 0, id: 'a', address: '' }]),
+    self: 0,
+    incarnation: born,
+    surroundings,
+    services: [NOTES],
+  });
   const cell = new Cell(node);
   onTestFinished(() => cell.close());
   const failures: TenureError[] = [];

@@ -7,7 +7,10 @@ import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import { BROADCAST } from './kind.ts';
 import { BroadcastLog, MAIN_LOG } from './log.ts';
 
-export interface JoinBroadcastOptions extends Omit<JoinOptions, 'maxTerm' | 'rateError' | 'replication' | 'engine' | 'keepVotes'> {
+export interface JoinBroadcastOptions extends Omit<
+  JoinOptions,
+  'maxTerm' | 'rateError' | 'replication' | 'engine' | 'keepVotes' | 'onView' | 'view'
+> {
   /** The name of the log: main. */
   readonly log?: string;
 }

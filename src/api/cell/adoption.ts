@@ -4,10 +4,11 @@
  * majority is reached in time, the client begins with what most of those reached state; it has no majority then, and if
  * one turns out to state something else, the client is over: it cannot go on with other terms under the same incarnation.
  */
+import { decodeView } from '../../core/index.ts';
 import { quorumOf, TenureError } from '../../kernel/index.ts';
 import type { Clocks, Link } from '../../runtime/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
-import { disagreement, type Disagreement, type StatedConfig } from '../../wire/index.ts';
+import { differenceOf, type Disagreement, type StatedConfig } from '../../wire/index.ts';
 import type { Engine } from '../engines/engine.ts';
 import { knownEngine, makeEngine } from '../engines/index.ts';
 
@@ -64,8 +65,11 @@ export class Adoption {
   /** A member is up: adopts what a majority states, or gives the others a moment to state it. */
   reached(): void {
     if (this.#adopted) return;
+    // In a later view than the first, members themselves refuse whoever asks in another.
+    const later = [...this.#stated.values()].find(({ config }) => config.viewBytes !== undefined);
     const major = this.#most();
-    if (major && this.#isMajority(major)) this.#adopt(major);
+    if (later) this.#adopt(later);
+    else if (major && this.#isMajority(major)) this.#adopt(major);
     else this.#callOff ??= this.#ground.clocks.after(GRACE_US, this.#overdue);
   }
 
@@ -90,7 +94,7 @@ export class Adoption {
     const stated = this.#stated.get(id);
     const adopted = this.#adopted;
     if (!stated || !adopted) return null;
-    const difference = disagreement(adopted.config, stated.config, true);
+    const difference = differenceOf(adopted.config, stated.config, true);
     return difference && otherwise(id, difference, this.#alike(adopted), this.#alike(stated), this.#quorum);
   }
 
@@ -104,7 +108,8 @@ export class Adoption {
   }
 
   #confirm(): void {
-    if (this.#adopted && this.#isMajority(this.#adopted)) this.#isConfirmed = true;
+    const adopted = this.#adopted;
+    if (adopted && (adopted.config.viewBytes !== undefined || this.#isMajority(adopted))) this.#isConfirmed = true;
   }
 
   get #quorum(): number {
@@ -137,21 +142,28 @@ export class Adoption {
   #alike({ config }: Stated): string[] {
     return this.#ground.memberIds.filter((id) => {
       const other = this.#stated.get(id);
-      return other !== undefined && disagreement(config, other.config, true) === null;
+      return other !== undefined && differenceOf(config, other.config, true) === null;
     });
   }
 }
 
 /** What is stated may come from a newer version, which has engines that this one does not know. */
 function understood(id: string, config: StatedConfig, members: number): Stated | TenureError {
-  const { maxTermUs, rateErrorPpm, replication } = config;
-  const { engine = 'nothing' } = config;
+  const { engine = 'nothing', viewBytes } = config;
+  const view = viewBytes === undefined ? null : decodeView(viewBytes, 0, viewBytes.length);
+  const { maxTermUs, rateErrorPpm, replication } = view?.cur ?? config;
   const options = knownEngine(engine);
   if (options === null) {
     const message = `member ${id} has the engine '${engine}', which this version does not know: use the version of the members`;
     return new TenureError('TENURE_UNSUPPORTED', message, { engine });
   }
-  if (maxTermUs === undefined || rateErrorPpm === undefined || replication === undefined || replication < 1 || replication > members) {
+  if (
+    maxTermUs === undefined ||
+    rateErrorPpm === undefined ||
+    replication === undefined ||
+    replication < 1 ||
+    (view === null && replication > members)
+  ) {
     return new TenureError('TENURE_UNSUPPORTED', `member ${id} states terms that this version cannot keep: use the version of the members`);
   }
   try {

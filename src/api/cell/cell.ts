@@ -16,8 +16,10 @@ import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import type { WatchOptions } from '../watches/feed.ts';
 import type { Watch } from '../watches/watch.ts';
 import type { MemberReach } from './clock-skew.ts';
-import { closed } from './failures.ts';
+import { closed, countsOnMembers, tooOldToChange } from './failures.ts';
 import type { MemberStatus } from './member-calls.ts';
+import { CHANGE_OPTIONS, MEMBER_CHANGE, targetOf, type ChangeOptions, type MemberChange } from './member-change.ts';
+import { readViewText } from './membership.ts';
 import type { CellNode } from './node.ts';
 import {
   beginBroadcast,
@@ -29,6 +31,7 @@ import {
   type CellPart,
 } from './service-calls.ts';
 import type { CellEvents, CellState } from './state.ts';
+import { tellView, type CellView } from './told-view.ts';
 
 /** What does the work behind a cell, for services that are mounted on it, and for Tenure's own tests. */
 export let nodeOf: (cell: Cell) => CellNode;
@@ -171,6 +174,48 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
   /** How each member is reached: connection, round trip, clock offset, the pace of its clock. */
   members(): MemberReach[] {
     return this.#node.members();
+  }
+
+  /** Who belongs to the cell, and by which terms it goes, as this process knows it; null before it has reached a member, and where engines have no views. */
+  get view(): CellView | null {
+    const view = this.#node.run?.engine.can.views === false ? null : this.#node.view;
+    return view && tellView(view);
+  }
+
+  /**
+   * Changes the members of the cell, how many of them vote on a name, and its terms, while it runs; resolves with the view that it came to. Holders lose
+   * nothing over it. It can be given up, or die, anywhere: whoever asks for the same again finishes it. Needs the members' secret.
+   */
+  async changeMembers(change: MemberChange, options: ChangeOptions = {}): Promise<CellView> {
+    const target = targetOf(checkOptions('changeMembers', change, MEMBER_CHANGE));
+    checkOptions('changeMembers', options, CHANGE_OPTIONS);
+    const { engine } = this.#node.open();
+    if (!engine.can.views)
+      throw unsupportedByEngine(engine, 'changeMembers', 'keeps the members it has', 'stop the cell, and start it with others');
+    if (!this.#node.mayBootstrap) {
+      throw new TenureError('TENURE_MEMBERS_REFUSED', "a client needs the members' secret to change them: connect with it as `secret`");
+    }
+    const plain = this.#node.plainMembers();
+    if (plain.length > 0) throw tooOldToChange(plain);
+    if (!change.dropServices) await this.#checkServices(change);
+    return this.#node.alive.during(this.#node.changes.change(this.#node.open(), target, options));
+  }
+
+  /** What counts on the members that the cell was set up with keeps them. */
+  async #checkServices({ add, remove, replace }: MemberChange): Promise<void> {
+    if (add === undefined && remove === undefined && replace === undefined) return;
+    const { claims, broadcast } = await serviceStandings(this.#node);
+    const service = claims.some((disk) => disk !== null && disk.phase !== 'blank')
+      ? 'claims'
+      : broadcast.some((log) => log !== null)
+        ? 'broadcast'
+        : null;
+    if (service !== null) throw countsOnMembers(service);
+  }
+
+  /** Its configuration was read anew: the next start of this member begins in this view, or a later one. `text` is that of a view. */
+  takeView(text: string): void {
+    this.#node.told(readViewText(text));
   }
 
   /** What was counted so far: a plain object, cheap enough to be asked for every second. */

@@ -68,7 +68,7 @@ export class ClockRates {
   /** The members that are connected. */
   #read(): number[] {
     const present: number[] = [];
-    for (const [member, { self, stats }] of this.#ground.members().entries()) {
+    for (const { number: member, self, stats } of this.#ground.members()) {
       const life = this.#ground.lifeOf(member);
       if (self || life === undefined || !stats?.connected) continue;
       if (this.#lives.get(member) !== life) this.#watch.forget(member);
@@ -81,7 +81,7 @@ export class ClockRates {
 
   #ownClockOff(isSlow: boolean): TenureError {
     const members = this.#ground.members();
-    const others = members.filter((_, member) => this.paceOf(member) === (isSlow ? 'faster' : 'slower')).map(({ id }) => id);
+    const others = members.filter(({ number }) => this.paceOf(number) === (isSlow ? 'faster' : 'slower')).map(({ id }) => id);
     const ends = isSlow ? 'what it held is over, ' : '';
     const votes = members.some(({ self }) => self) ? 'it votes for nobody, ' : '';
     return new TenureError(
@@ -93,7 +93,7 @@ export class ClockRates {
   }
 
   #memberClockOff(member: number): TenureError {
-    const { id = String(member) } = this.#ground.members()[member] ?? {};
+    const { id = String(member) } = this.#ground.members().find(({ number }) => number === member) ?? {};
     const pace = this.paceOf(member);
     return new TenureError(
       'TENURE_CLOCK_RATE',

@@ -7,6 +7,12 @@ import type { Engine } from '../engines/engine.ts';
 /** How a member is reached; of this very process there is nothing to measure. */
 export interface MemberReach {
   readonly id: string;
+  /** It keeps it for as long as it is a member. */
+  readonly number: number;
+  readonly address: string;
+  /** Of a change that is under way: it was no member before, or will be none when that is over. */
+  readonly joins: boolean;
+  readonly leaves: boolean;
   readonly self: boolean;
   readonly stats: PeerStats | null;
   /** How fast its monotonic clock runs next to ours. */

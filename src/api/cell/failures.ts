@@ -1,6 +1,7 @@
 /** What a node says of itself and of others when something is wrong, and what to do about it. */
 import type { DiskFailure } from '../../core/index.ts';
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../../kernel/index.ts';
+import type { Membership } from './membership.ts';
 
 export function closed(): TenureError {
   return new TenureError('TENURE_CLOSED', 'this cell was closed; join or connect again');
@@ -40,6 +41,45 @@ export function memberReplaced(id: string): TenureError {
   );
 }
 
+/** To a process that is no member any more. */
+export function memberRemoved(id: string, epoch: number): TenureError {
+  return new TenureError(
+    'TENURE_REMOVED',
+    `this process is ${id}, which is no member of its cell any more (view ${epoch}): it votes no more. Stop it; to use it again, add it (tenure members add)`,
+    { id, epoch },
+  );
+}
+
+/** Of services beside leases. */
+export function membersMoved(): TenureError {
+  return new TenureError(
+    'TENURE_UNSUPPORTED',
+    'the members of this cell have changed since it was set up, and claims and broadcast are for the members of before: use a cell of their own for them',
+  );
+}
+
+/** A change of the members of a cell of which some are too old for it. */
+export function tooOldToChange(members: readonly string[]): TenureError {
+  const ids = members.join(', ');
+  const message = `the members of this cell cannot change while ${ids} is of a version that knows no such thing: upgrade ${ids} first`;
+  return new TenureError('TENURE_UNSUPPORTED', message, { members: ids });
+}
+
+/** A service beside leases that is in use, and would lose its members. */
+export function countsOnMembers(service: string): TenureError {
+  const message = `${service} has begun in this cell, and keeps the members that the cell was set up with: it would be over with others. Leave them, or say that it may end (dropServices, --drop-services)`;
+  return new TenureError('TENURE_UNSUPPORTED', message, { service });
+}
+
+/** A member that counts members otherwise than its cell does. */
+export function wrongNumber(id: string, here: number, there: number): TenureError {
+  return new TenureError(
+    'TENURE_CONFIG_MISMATCH',
+    `${id} is member ${there} of its cell and was started as member ${here}: give it the view of the cell (tenure members ls --json) or a data directory, or start it with members that it is not among`,
+    { field: 'members', here: String(here), there: String(there), id },
+  );
+}
+
 /** To whoever still talks to it. */
 export function talksToReplaced(id: string): TenureError {
   return new TenureError(
@@ -50,8 +90,8 @@ export function talksToReplaced(id: string): TenureError {
 }
 
 /** What a member waits for that is not noted yet, and what to do. */
-export function waitsToBeNoted(missing: readonly number[], memberIds: readonly string[]): string {
-  const ids = missing.map((member) => memberIds[member] ?? '').join(', ');
+export function waitsToBeNoted(missing: readonly number[], membership: Pick<Membership, 'idOf'>): string {
+  const ids = missing.map((member) => membership.idOf(member) ?? '').join(', ');
   return `waits for other members to note this start of it; not yet: ${ids}. Start those that are down, or see why they cannot be reached`;
 }
 

@@ -7,6 +7,7 @@ import { atCaller } from '../call-stacks.ts';
 import type { LeaseDriver } from '../leases/engine.ts';
 import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
 import { onAbort } from '../signals.ts';
+import type { Membership } from './membership.ts';
 
 export interface MemberStatus {
   readonly id: string;
@@ -23,6 +24,8 @@ export interface MemberStatus {
   readonly pace: PeerPace;
   /** Which start of the member it is; null if it was not reached. */
   readonly incarnation: number | null;
+  /** The epoch of the view that no later start of it is below; 0 for the first. Null if it was not reached or did not say. */
+  readonly storedView: number | null;
   /** How far the disk is that it answers claims from; null if it has none, or did not say. */
   readonly claims: DiskStanding | null;
   /** How far it is in broadcast; null if nobody has used that yet, or it did not say. */
@@ -37,6 +40,7 @@ interface Known {
   readonly incarnation: number | null;
   readonly silentForUs: number | null;
   readonly isNoting?: boolean;
+  readonly storedView?: number;
 }
 
 type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
@@ -59,7 +63,7 @@ const WHY: Record<NonNullable<MemberStanding['bar']>, string> = {
 interface CallGround {
   readonly driver: Pick<LeaseDriver, 'command'>;
   readonly transport: Pick<Transport, 'peerStats'>;
-  readonly memberIds: readonly string[];
+  readonly membership: Membership;
   readonly timing: Timing;
   readonly paceOf: (member: number) => PeerPace;
 }
@@ -84,16 +88,16 @@ export class MemberCalls {
     return this.connections((member) => {
       const standing = standings.find((one) => one.member === member);
       if (standing === undefined) return { incarnation: null, silentForUs: null };
-      const { incarnation, bar, silentForUs } = standing;
+      const { incarnation, bar, silentForUs, stored } = standing;
       const isOver = bar === 'failed' || bar === 'outlived';
-      return { incarnation, silentForUs: isOver ? Infinity : silentForUs, isNoting: bar === 'noting' };
+      return { incarnation, silentForUs: isOver ? Infinity : silentForUs, isNoting: bar === 'noting', storedView: stored.epoch };
     });
   }
 
   /** How each member is connected, with what else is known of it. One without an incarnation was not reached. */
   connections(known: (member: number) => Known): StatusOfLeases[] {
-    return this.#ground.memberIds.map((id, member) => {
-      const { incarnation, silentForUs, isNoting = false } = known(member);
+    return this.#ground.membership.places.map(({ id, number: member }) => {
+      const { incarnation, silentForUs, isNoting = false, storedView = null } = known(member);
       const stats = this.#ground.transport.peerStats(nodeId(member));
       return {
         id,
@@ -104,6 +108,7 @@ export class MemberCalls {
         offsetMs: toMs(stats?.offsetUs),
         pace: this.#ground.paceOf(member),
         incarnation,
+        storedView,
       };
     });
   }
@@ -111,8 +116,10 @@ export class MemberCalls {
   async bootstrap(signal: AbortSignal | undefined): Promise<void> {
     const answer = await this.#ask('bootstrap', BOOTSTRAP_US, signal);
     if (answer.kind !== 'bootstrapped') return;
-    const absent = answer.absent.map((member) => this.#ground.memberIds[member] ?? String(member)).join(', ');
-    const barred = answer.barred.map(({ member, bar }) => `${this.#ground.memberIds[member] ?? member} ${bar ? WHY[bar] : ''}`).join(', ');
+    const absent = answer.absent.map((member) => this.#ground.membership.idOf(member) ?? String(member)).join(', ');
+    const barred = answer.barred
+      .map(({ member, bar }) => `${this.#ground.membership.idOf(member) ?? member} ${bar ? WHY[bar] : ''}`)
+      .join(', ');
     if (absent === '' && barred === '') return;
     const why = [absent && `absent: ${absent}`, barred && `not silent, or not free: ${barred}`].filter(Boolean).join('; ');
     const next = answer.begun

@@ -4,12 +4,13 @@
  * only what they may use.
  */
 import { EventEmitter } from 'node:events';
-import type { DiskFailure, LeaseEvent } from '../../core/index.ts';
+import { isIn, type DiskFailure, type LeaseEvent, type View } from '../../core/index.ts';
 import { nodeId, quorumOf, type Incarnation, type NodeId, type TenureError } from '../../kernel/index.ts';
 import { KeepAlive } from '../../runtime/index.ts';
-import type { Handlers } from '../../transport/index.ts';
+import type { Handlers, PeerInfo } from '../../transport/index.ts';
 import { LEASE_SERVICE } from '../../wire/index.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { Engine, StartView } from '../engines/engine.ts';
+import { makeEngine } from '../engines/index.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { LeaveOptions } from '../leases/releases.ts';
 import type { CellCounters } from '../observing/counters.ts';
@@ -19,11 +20,15 @@ import { Services } from '../services/services.ts';
 import { nextEvent } from '../signals.ts';
 import { Adoption } from './adoption.ts';
 import type { MemberReach } from './clock-skew.ts';
-import { closed, diskFailureError, forged, memberReplaced, talksToReplaced, waitsToBeNoted } from './failures.ts';
+import { closed, diskFailureError, forged, memberReplaced, membersMoved, talksToReplaced, waitsToBeNoted } from './failures.ts';
+import { CLIENT_NUMBER, foundingView } from './membership.ts';
 import { Peers } from './peers.ts';
 import { Running } from './running.ts';
 import { announce, stateOf, type CellEvents, type CellState } from './state.ts';
 import type { NodeOptions } from './surroundings.ts';
+import { MemberChanges } from './member-change.ts';
+import { tellView } from './told-view.ts';
+import { ViewWatch } from './view-watch.ts';
 
 type Phase =
   /** A client that does not know yet which engine the cell has. */
@@ -45,12 +50,15 @@ const SILENT: Health = { kind: 'silent' };
 
 export class CellNode {
   readonly alive: KeepAlive = new KeepAlive();
+  /** Of the cell itself, that are under way here. */
+  readonly changes: MemberChanges;
   /** Beside leases. */
   readonly services: Services;
   readonly #options: NodeOptions;
   readonly #observer: Observer;
   readonly #peers: Peers;
   readonly #adoption: Adoption;
+  readonly #views: ViewWatch;
   /** Members that turned a client away that has not reached any yet. */
   readonly #refusals = new Map<string, TenureError>();
   /** For calls that wait; listeners of callers may throw. */
@@ -58,13 +66,36 @@ export class CellNode {
   #listeners = new EventEmitter<CellEvents>();
   #phase: Phase = { kind: 'reaching' };
   #health: Health;
+  #self: number;
+  /** The start view of a member that has heard of it. */
+  #start: StartView | undefined;
   #state: CellState = 'no-quorum';
 
   constructor(options: NodeOptions) {
-    const { memberIds, self, incarnation, surroundings } = options;
+    const { memberIds, self, incarnation, surroundings, membership } = options;
     this.#options = options;
+    this.changes = new MemberChanges({ clocks: surroundings.clocks, membership });
+    this.#self = self;
+    this.#start = options.start;
     this.#observer = options.observer ?? new Observer({ cell: '', node: memberIds[self] ?? `client-${incarnation}`, incarnation });
-    this.#peers = new Peers(memberIds, self);
+    this.#peers = new Peers(membership, self);
+    if (options.start) membership.follow(options.start.view);
+    this.#views = new ViewWatch({
+      membership,
+      transport: options.transport,
+      self: () => this.#self,
+      store: options.onView,
+      stored: ({ epoch, id }) => this.run?.driver.command({ kind: 'view-stored', epoch, id }),
+      moved: () => this.services.fail(membersMoved()),
+      removed: (error) => this.#removed(error),
+      misnumbered: (error) => this.#end(error),
+      changed: (view) => {
+        this.#news.emit('news');
+        announce(() => this.#listeners.emit('view', tellView(view)));
+        this.#updateState();
+      },
+      storing: (error) => announce(() => this.#listeners.emit('warning', error)),
+    });
     this.#health = this.isMember && surroundings.restarted ? SILENT : WELL;
     this.#observer.watchOver(() => ({
       state: this.#state,
@@ -90,8 +121,13 @@ export class CellNode {
     this.#adoption = new Adoption({
       memberIds,
       clocks: surroundings.clocks,
-      adopted: ({ engine, replication }) => {
+      adopted: ({ engine, replication, config }) => {
         for (const peer of this.#peers.members()) this.#turnAway(peer);
+        const view =
+          membership.view ??
+          foundingView(membership.places, { replication, maxTermUs: engine.timing.maxTermUs, rateErrorPpm: engine.timing.rateErrorPpm });
+        this.#start = engine.can.views ? { view, isStored: false } : undefined;
+        if (config.viewBytes === undefined) membership.follow(view);
         this.begin(engine, replication);
         this.#news.emit('news');
       },
@@ -110,7 +146,7 @@ export class CellNode {
   }
 
   get isMember(): boolean {
-    return this.#options.self < this.#options.memberIds.length;
+    return this.#options.self < CLIENT_NUMBER;
   }
 
   get incarnation(): Incarnation {
@@ -141,18 +177,27 @@ export class CellNode {
   }
 
   lifeOf(member: number): Incarnation | null {
-    return member === this.#options.self ? this.incarnation : (this.#peers.lifeOf(member) ?? null);
+    return member === this.#self ? this.incarnation : (this.#peers.lifeOf(member) ?? null);
   }
 
   isSelf(member: number): boolean {
-    return member === this.#options.self;
+    return member === this.#self;
   }
 
   members(): MemberReach[] {
-    const { memberIds, transport } = this.#options;
-    return memberIds.map((id, member) => {
-      const self = this.isSelf(member);
-      return { id, self, stats: self ? null : transport.peerStats(nodeId(member)), pace: this.run?.rates.paceOf(member) ?? 'unknown' };
+    const { membership, transport } = this.#options;
+    const { view } = membership;
+    return membership.places.map((place) => {
+      const { number } = place;
+      const self = this.isSelf(number);
+      return {
+        ...place,
+        joins: view !== null && view.old !== null && !isIn(view.old, number),
+        leaves: view !== null && !isIn(view.cur, number),
+        self,
+        stats: self ? null : transport.peerStats(nodeId(number)),
+        pace: this.run?.rates.paceOf(number) ?? 'unknown',
+      };
     });
   }
 
@@ -177,7 +222,7 @@ export class CellNode {
   async begun(signal: AbortSignal | undefined): Promise<void> {
     while (!this.run) {
       const [refusal] = this.#refusals.values();
-      if (refusal && this.#refusals.size >= quorumOf(this.#options.memberIds.length)) throw atCaller(refusal);
+      if (refusal && this.#refusals.size >= quorumOf(this.#options.membership.places.length)) throw atCaller(refusal);
       await this.alive.during(nextEvent(this.#news, 'news', signal));
     }
   }
@@ -191,6 +236,8 @@ export class CellNode {
     const { transport, surroundings } = this.#options;
     const run = new Running({
       ...this.#options,
+      self: this.#self,
+      start: this.#start,
       engine,
       replication,
       link: this.isMember ? transport : this.#adoption.guard(transport, replication),
@@ -215,6 +262,7 @@ export class CellNode {
 
   readonly #handlers: Handlers = {
     judge: (info) => this.#adoption.judge(info),
+    met: (info) => this.#met(info),
     up: (peer, info) => {
       const isMember = this.#peers.isMember(peer);
       this.#peers.add(peer, info);
@@ -243,7 +291,7 @@ export class CellNode {
       if (!isHeard && !this.#peers.isMember(peer)) this.#options.transport.expel(peer, forged(this.#peers.nameOf(peer)));
     },
     refused: (who, error) => {
-      if (this.#options.memberIds.includes(who)) this.#refusals.set(who, error);
+      if (this.#options.membership.ids.includes(who)) this.#refusals.set(who, error);
       this.#news.emit('news');
       this.#refused(who, error);
     },
@@ -269,9 +317,63 @@ export class CellNode {
   #heard(event: LeaseEvent): void {
     if (event.kind === 'ready') this.#silenceEnded();
     else if (event.kind === 'disk-failed') this.#diskFailed(event.why);
-    else if (event.kind === 'noting') this.#observer.noting(waitsToBeNoted(event.missing, this.#options.memberIds));
+    else if (event.kind === 'noting') this.#observer.noting(waitsToBeNoted(event.missing, this.#options.membership));
+    else if (event.kind === 'view') this.#views.follow(event.view);
+    else if (event.kind === 'view-adopted') this.#views.adopted(event.view, event.isKept);
     else if (event.kind === 'outlived') this.#outlived(event.member);
     this.run?.hear(event);
+    this.changes.hear(event);
+  }
+
+  // ── Views ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A member states the view it is in; whoever begins only when it knows one begins with it. */
+  #met(info: PeerInfo): void {
+    const view = this.#views.statedBy(info);
+    if (view === null) return;
+    if (this.#phase.kind === 'running') {
+      this.#views.heard(view);
+      this.#phase.run.driver.command({ kind: 'hear-view', view });
+    } else if (this.#phase.kind === 'reaching') this.#reachedIn(view);
+  }
+
+  #reachedIn(view: View): void {
+    const { membership, joining } = this.#options;
+    this.#views.heard(view);
+    const number = joining && membership.numberOf(joining.id);
+    if (joining === undefined || number === undefined) return;
+    this.#self = number;
+    this.#start = { view, isStored: false };
+    const { maxTermUs, rateErrorPpm, replication } = view.cur;
+    this.begin(makeEngine(joining.engine, { maxTermUs, rateErrorPpm }), replication);
+    // A disk of its own keeps it; otherwise whoever runs this member does.
+    this.#views.adopted(view, this.#options.surroundings.kept !== undefined);
+    this.#news.emit('news');
+  }
+
+  /** It votes no more, and says so. What it holds goes on as long as its connections do. */
+  #removed(error: TenureError): void {
+    if ('error' in this.#health) return;
+    this.#health = { kind: 'voteless', error };
+    this.#observer.partFailed(error);
+    this.#hasFailure(error);
+  }
+
+  /** Views that are told to this process otherwise than by a member: its configuration was read anew. */
+  told(view: View): void {
+    const { run } = this;
+    if (!run) return;
+    run.driver.command({ kind: 'hear-view', view });
+    run.driver.command({ kind: 'view-stored', epoch: view.epoch, id: view.id });
+  }
+
+  get view(): View | null {
+    return this.run?.views?.view ?? this.#options.membership.view;
+  }
+
+  /** Connected members that know of no view but the first. */
+  plainMembers(): string[] {
+    return this.#peers.plainMembers().map((member) => this.#peers.nameOf(member));
   }
 
   #silenceEnded(): void {
@@ -293,11 +395,15 @@ export class CellNode {
     const { transport } = this.#options;
     const id = this.#peers.nameOf(member);
     if (!this.isSelf(member)) return transport.turnAway(nodeId(member), talksToReplaced(id));
-    const error = memberReplaced(id);
+    this.#end(memberReplaced(id));
+  }
+
+  /** This process is not who it took itself for. */
+  #end(error: TenureError): void {
     this.run?.stop();
     this.services.fail(error);
     this.#fail(error);
-    void transport.close();
+    void this.#options.transport.close();
   }
 
   /** What it cannot keep it does not promise: others vote without it. */
@@ -312,6 +418,7 @@ export class CellNode {
 
   #fail(error: TenureError): void {
     this.run?.fail(error);
+    this.changes.fail(error);
     this.#health = { kind: 'failed', error };
     this.#observer.failed(error);
     this.#hasFailure(error);
@@ -329,8 +436,8 @@ export class CellNode {
     const state = stateOf({
       isWell: this.run !== null && kind !== 'failed' && this.run.rates.off === null,
       isSilent: kind === 'silent' || kind === 'voteless',
-      connected: this.#peers.members().length + (this.isMember ? 1 : 0),
-      members: this.#options.memberIds.length,
+      connected: this.#options.membership.current.filter(({ number }) => this.isSelf(number) || this.#peers.senderOf(number)).length,
+      members: this.#options.membership.current.length,
     });
     if (state !== this.#state) this.#enter(state);
   }
@@ -358,6 +465,7 @@ export class CellNode {
 
   async #leave(run: Running | null, how: LeaveOptions): Promise<void> {
     this.#adoption.stop();
+    this.changes.fail(closed());
     await Promise.all([run?.leases.close(closed(), how), this.services.close(closed())]);
     run?.calls.fail(closed());
     await this.#options.transport.close();
@@ -370,7 +478,7 @@ export class CellNode {
   // ── For the testing kit ────────────────────────────────────────────────────────────────────────────
 
   get isAsked(): boolean {
-    return this.services.isAsked || (this.run?.isAsked ?? false);
+    return this.services.isAsked || this.changes.isAsked || (this.run?.isAsked ?? false);
   }
 
   /** Takes a lease from its holder here; false if it is not held here. */

@@ -5,6 +5,7 @@ import type { Secret } from '../../transport/index.ts';
 import type { EngineOptions } from '../engines/index.ts';
 import type { HistoryOptions } from '../observing/history-file.ts';
 import type { Logger } from '../observing/logging.ts';
+import type { CellView } from './told-view.ts';
 
 export interface ConnectOptions {
   /** The name of the cell: members and clients of another are turned away. */
@@ -51,6 +52,13 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
   readonly succession?: SuccessionMode;
   /** Which consensus orders what is broadcast, the same for all members: 'fast-ct'. */
   readonly consensus?: BroadcastConsensus;
+  /**
+   * Stores a view: called whenever this member goes to another one, and a change of the cell waits until enough members have stored it. Once it resolves,
+   * every later start of this member must be given that view, or a later one, as `view`. A member with a `dataDir` keeps views there, and needs none of this.
+   */
+  readonly onView?: (view: CellView) => Promise<void> | void;
+  /** The last view that `onView` was told, as its `text`: where the cell has changed its members or terms since it was set up. */
+  readonly view?: string;
   /** A directory of this member alone. It keeps tokens rising across restarts; needs the package `lmdb`. */
   readonly dataDir?: string;
   /** Keeps every vote in `dataDir` as well, before it is given: a restart then need not be silent. Costs a disk write for each new lease. */
@@ -78,6 +86,8 @@ export const JOIN_OPTIONS: OptionTable<JoinOptions> = {
   replication: 'any',
   succession: 'any',
   consensus: 'any',
+  onView: 'any',
+  view: 'text',
   dataDir: 'any',
   keepVotes: 'boolean',
 };

@@ -3,9 +3,10 @@ import type { Sender } from '../../core/index.ts';
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
 import { VERSION_OF_BUNDLES, VERSION_OF_MODES } from '../../wire/index.ts';
+import { CLIENT_NUMBER, type Membership } from './membership.ts';
 
 export class Peers {
-  readonly #memberIds: readonly string[];
+  readonly #membership: Membership;
   /** Among members, each has proved the members' secret to the other. */
   readonly #isAmongMembers: boolean;
   readonly #senders = new Map<number, Sender>();
@@ -13,17 +14,17 @@ export class Peers {
   readonly #clientNames = new Map<number, string>();
   readonly #versions = new Map<number, number>();
 
-  constructor(memberIds: readonly string[], self: number) {
-    this.#memberIds = memberIds;
+  constructor(membership: Membership, self: number) {
+    this.#membership = membership;
     this.#isAmongMembers = this.isMember(self);
   }
 
   isMember(peer: number): boolean {
-    return peer < this.#memberIds.length;
+    return peer < CLIENT_NUMBER;
   }
 
   nameOf(peer: number): string {
-    return this.#memberIds[peer] ?? this.#clientNames.get(peer) ?? '';
+    return this.#membership.idOf(peer) ?? this.#clientNames.get(peer) ?? '';
   }
 
   senderOf(peer: number): Sender | undefined {
@@ -58,6 +59,11 @@ export class Peers {
 
   clear(): void {
     this.#senders.clear();
+  }
+
+  /** Those that are connected and know of no view but the first. */
+  plainMembers(): number[] {
+    return this.members().filter((peer) => this.isPlain(peer));
   }
 
   members(): number[] {

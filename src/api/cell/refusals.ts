@@ -86,7 +86,9 @@ export function explainRefusal(
   if (clockOff && (reason === 'no-quorum' || reason === 'timeout' || reason === 'silent')) return clockOff;
   // A waiter has heard a quorum, or not: that one of the others did not answer last time is nothing to tell.
   const isNothing = reason === 'timeout' && members.length - unreached.length >= quorumOf(members.length);
-  const missing = isNothing ? '' : unreached.map((member) => members[member]?.id ?? String(member)).join(', ');
+  const missing = isNothing
+    ? ''
+    : unreached.map((member) => members.find(({ number }) => number === member)?.id ?? String(member)).join(', ');
   const offsets = reason === 'skewed' || reason === 'ahead' ? offsetsText(members) : '';
   const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE, offsets);
   if (reason === 'skewed' || reason === 'ahead') return new TenureError(code, message, { offsets });

@@ -2,7 +2,7 @@
  * All that exists of a node once it is known which engine its cell has: the core on its driver, leases, calls to
  * members, and the watch over round trips and clocks.
  */
-import type { LeaseEvent } from '../../core/index.ts';
+import { longestTermUsOf, rateErrorPpmOf, type LeaseEvent, type Timing, type View } from '../../core/index.ts';
 import { hashText, nodeId, quorumOf, type TenureError } from '../../kernel/index.ts';
 import { Pacer, type KeepAlive, type Link } from '../../runtime/index.ts';
 import type { Engine, RunningEngine } from '../engines/engine.ts';
@@ -44,19 +44,27 @@ export class Running {
   readonly leases: LeaseService;
   readonly calls: MemberCalls;
   readonly rates: ClockRates;
+  /** Null where the engine knows one view only. */
+  readonly views: RunningEngine['views'];
   readonly #ground: RunningGround;
+  /** As the view has it that this node is in. */
+  readonly #timing: { -readonly [Field in keyof Timing]: Timing[Field] };
   readonly #pacer: Pacer;
   readonly #skew = new Onset();
   readonly #shortTerm = new Onset();
 
   constructor(ground: RunningGround) {
     this.#ground = ground;
-    const { engine, replication, surroundings, observer, members, alive, transport, memberIds } = ground;
+    const { replication, surroundings, observer, members, alive, transport, membership } = ground;
     const { clocks, firstNumber } = surroundings;
+    this.#timing = { ...ground.engine.timing };
+    const engine = { ...ground.engine, timing: this.#timing };
     this.engine = engine;
-    const { driver, core } = engine.run(engineGround(ground));
+    const { driver, core, views } = ground.engine.run(engineGround(ground));
     this.driver = driver;
     this.core = core;
+    this.views = views;
+    if (views) this.#follow(views.view);
     this.rates = new ClockRates({
       timing: engine.timing,
       members,
@@ -79,7 +87,7 @@ export class Running {
       explain: (name, refused) => this.#explain(name, refused),
       loss: () => (this.rates.off ? CLOCK_OFF : RAN_OUT),
     });
-    this.calls = new MemberCalls({ driver, transport, memberIds, timing: engine.timing, paceOf: (member) => this.rates.paceOf(member) });
+    this.calls = new MemberCalls({ driver, transport, membership, timing: engine.timing, paceOf: (member) => this.rates.paceOf(member) });
     this.#pacer = new Pacer({
       clocks,
       quorum: quorumOf(replication),
@@ -108,7 +116,14 @@ export class Running {
   }
 
   hear(event: LeaseEvent): void {
+    if (event.kind === 'view') this.#follow(event.view);
     if (!this.calls.answered(event)) this.leases.hear(event);
+  }
+
+  /** Terms may be as long as either side of the view has them; the core asks for what both have. */
+  #follow(view: View): void {
+    this.#timing.maxTermUs = longestTermUsOf(view);
+    this.#timing.rateErrorPpm = rateErrorPpmOf(view);
   }
 
   silentForUs(): number {
@@ -121,7 +136,8 @@ export class Running {
 
   /** A request that ran out of time though nobody is known to hold the lease may have met members that keep silent: they are asked. */
   #explain(name: string, refused: Refused): TenureError | Promise<TenureError> {
-    const { engine, members } = this.#ground;
+    const { engine } = this;
+    const { members } = this.#ground;
     const error = explainRefusal(name, refused, members(), this.rates.off);
     const isOpen = refused.reason === 'silent' || (refused.reason === 'timeout' && refused.holder === null);
     if (!isOpen || !engine.can.status || this.rates.off || this.driver.isStopped) return error;
@@ -141,7 +157,8 @@ export class Running {
    * them, and of clocks that are too far apart (rule 13); the core counts no votes across such a gap.
    */
   #pace(rttUs: number): void {
-    const { engine, members, observer, warn } = this.#ground;
+    const { engine } = this;
+    const { members, observer, warn } = this.#ground;
     if (this.driver.isStopped) return;
     this.driver.command({ kind: 'retime', rttUs });
     const trouble = clockTrouble(members(), engine);
@@ -166,12 +183,13 @@ class Onset {
 }
 
 function engineGround(ground: RunningGround): Parameters<Engine['run']>[0] {
-  const { surroundings, memberIds, self, incarnation, replication, peers, observer } = ground;
+  const { surroundings, memberIds, self, incarnation, replication, peers, observer, start } = ground;
   const { restarted, kept, succession = SUCCESSION } = surroundings;
   return {
     ...surroundings,
     memberKeys: memberIds.map(hashText),
     replication,
+    start,
     boot: { self: nodeId(self), incarnation, restarted, diskKept: kept?.isKept ?? false },
     keeps: kept?.keeps ?? 'nothing',
     succession,

@@ -1,5 +1,6 @@
 /** The states of a cell as one process sees it, what they follow from, and the events a cell emits. */
 import { quorumOf, type TenureError } from '../../kernel/index.ts';
+import type { CellView } from './told-view.ts';
 
 /**
  * `silent`: this member votes for nobody yet. `ready`: all members are connected. `degraded`:
@@ -11,6 +12,8 @@ export interface CellEvents {
   state: [state: CellState];
   /** A peer that could not be trusted or understood, or keeps to something else than the others. */
   refused: [who: string, error: TenureError];
+  /** The cell is in another view: other members, or other terms. */
+  view: [view: CellView];
   /** Something will go wrong unless it is changed; its code says what. */
   warning: [warning: TenureError];
   /**

@@ -2,8 +2,8 @@
  * What a cell needs of an engine: a core that runs, the timing it keeps, what members must agree on, and what it
  * can do. Everything that is particular to one engine is an `EngineKind`, in a file of its own; `index.ts` lists them.
  */
-import type { Boot, Core, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing } from '../../core/index.ts';
-import type { Chooser, HashKey, MonoUs, NodeId, TenureError } from '../../kernel/index.ts';
+import type { Boot, Core, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing, View } from '../../core/index.ts';
+import type { BallotTime, Chooser, HashKey, MonoUs, NodeId, TenureError } from '../../kernel/index.ts';
 import { Driver, type ClockNotice, type Clocks, type Disk, type Link } from '../../runtime/index.ts';
 import type { Codec } from '../../wire/index.ts';
 import type { LeaseAbilities, LeaseCore, LeaseEngine } from '../leases/engine.ts';
@@ -32,6 +32,8 @@ export interface CellAbilities extends LeaseAbilities {
   readonly status: boolean;
   readonly bootstrap: boolean;
   readonly dataDir: boolean;
+  /** Members, voters and terms change while it runs. */
+  readonly views: boolean;
 }
 
 /** An engine as it was chosen, with its timing. */
@@ -45,11 +47,20 @@ export interface Engine extends LeaseEngine {
   run(ground: EngineGround): RunningEngine;
 }
 
+/** The view that a node begins in. */
+export interface StartView {
+  readonly view: View;
+  /** Its next start begins there, too, or higher. */
+  readonly isStored: boolean;
+}
+
 /** Where a core runs. */
 export interface EngineGround {
   readonly memberKeys: readonly number[];
   readonly replication: number;
   readonly boot: Boot;
+  /** The view to begin in, where the engine has any. */
+  readonly start: StartView | undefined;
   readonly keeps: Keeps;
   readonly succession: SuccessionMode;
   readonly link: Link;
@@ -71,6 +82,13 @@ type CellDriver = Pick<
   'command' | 'receive' | 'start' | 'stop' | 'isStopped' | 'monoUs' | 'clockCounts'
 >;
 
+/** What an engine whose members change tells and needs to be told. */
+export interface CellViews {
+  /** In which view this node asks. */
+  readonly view: View;
+  readonly highestBallot: BallotTime;
+}
+
 export interface CellCore extends LeaseCore {
   /** How long this member still votes for nobody. */
   silentForUs(mono: MonoUs): number;
@@ -79,6 +97,8 @@ export interface CellCore extends LeaseCore {
 export interface RunningEngine {
   readonly driver: CellDriver;
   readonly core: CellCore;
+  /** Null where the members of a cell cannot change. */
+  readonly views: CellViews | null;
 }
 
 /** `codec` is called once for each side: messages to oneself are decoded while others may be in use. */
@@ -86,6 +106,7 @@ export function drive<Message>(
   ground: EngineGround,
   core: Core<Message, LeaseCommand, LeaseEvent> & CellCore,
   codec: () => Codec<Message>,
+  views: CellViews | null = null,
 ): RunningEngine {
-  return { core, driver: new Driver({ ...ground, core, codec: codec(), ownCodec: codec(), self: ground.boot.self }) };
+  return { core, views, driver: new Driver({ ...ground, core, codec: codec(), ownCodec: codec(), self: ground.boot.self }) };
 }

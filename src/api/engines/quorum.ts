@@ -1,5 +1,5 @@
 /** The quorum engine, Tenure's own: relative terms, one round trip, queues, lists and watches. */
-import { deriveTiming, QuorumCore } from '../../core/index.ts';
+import { deriveTiming, MEMBER_NUMBERS, QuorumCore } from '../../core/index.ts';
 import { quorumCodec } from '../../wire/index.ts';
 import { drive, type CellAbilities, type EngineKind } from './engine.ts';
 import { RTT_US } from './terms.ts';
@@ -18,6 +18,7 @@ const ABILITIES: CellAbilities = {
   status: true,
   bootstrap: true,
   dataDir: true,
+  views: true,
 };
 
 export const quorum: EngineKind<object> = {
@@ -36,9 +37,10 @@ export const quorum: EngineKind<object> = {
       skewUs: 0,
       can: ABILITIES,
       run(ground) {
-        const { memberKeys, replication, keeps, hashKey, limits, succession, boot } = ground;
-        const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: true }, boot);
-        return drive(ground, core, quorumCodec);
+        const { memberKeys, replication, keeps, hashKey, limits, succession, boot, start } = ground;
+        const views = { view: start?.view, isViewStored: start?.isStored, memberNumbers: MEMBER_NUMBERS };
+        const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: true, ...views }, boot);
+        return drive(ground, core, quorumCodec, core);
       },
     };
   },

@@ -21,6 +21,7 @@ export const ROUND_ABILITIES: CellAbilities = {
   status: false,
   bootstrap: false,
   dataDir: false,
+  views: false,
 };
 
 interface RoundParts extends Pick<Engine, 'can'>, Pick<RoundConfig, 'algorithm' | 'timing'> {

@@ -57,6 +57,7 @@ type Missing =
   | 'watch'
   | 'watch of a prefix'
   | 'bootstrap'
+  | 'changeMembers'
   | 'dataDir'
   | 'renew'
   | 'releaseLater'

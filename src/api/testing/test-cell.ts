@@ -17,6 +17,7 @@ import {
 import { MemoryHub, type Transport } from '../../transport/index.ts';
 import { Cell } from '../cell/cell.ts';
 import { CellNode } from '../cell/node.ts';
+import { CLIENT_NUMBER, foundingView, Membership } from '../cell/membership.ts';
 import { VIEW } from '../cell/options.ts';
 import type { Kept, CellSurroundings, NodeOptions } from '../cell/surroundings.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -142,7 +143,7 @@ export class TestCell {
 
   /** A client, as `connect` gives. Any number. */
   async client(): Promise<Cell> {
-    return this.#enter(`client-${++this.#clients}`, this.memberIds.length, true);
+    return this.#enter(`client-${++this.#clients}`, CLIENT_NUMBER, true);
   }
 
   /**
@@ -233,7 +234,21 @@ export class TestCell {
     const transport = this.#hub.transport({ role, id, incarnation: born, services: stated, schedule, monoUs: () => clocks.mono() });
     const surroundings = { ...internals, clocks, chooser: this.#chooser, hashKey: NO_KEY, restarted, kept };
     const observer = new Observer({ cell: '', node: id, incarnation: born });
-    const node = new CellNode({ transport, memberIds: this.memberIds, self, incarnation: born, surroundings, observer, services });
+    const places = this.memberIds.map((name, number) => ({ number, id: name, address: '' }));
+    const membership = new Membership(places);
+    const terms = { replication: places.length, maxTermUs: this.#engine.timing.maxTermUs, rateErrorPpm: this.#engine.timing.rateErrorPpm };
+    const start = this.#engine.can.views ? { view: foundingView(places, terms), isStored: true } : undefined;
+    const node = new CellNode({
+      transport,
+      memberIds: this.memberIds,
+      membership,
+      start,
+      self,
+      incarnation: born,
+      surroundings,
+      observer,
+      services,
+    });
     const cell = new Cell(node);
     this.#nodes.set(id, { id, node, cell, transport, actor, clocks });
     node.begin(this.#engine, this.memberIds.length);

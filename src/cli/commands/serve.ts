@@ -33,7 +33,7 @@ export function serveCommand(setExit: (code: number) => void): Command {
     new Command('serve')
       .summary('be a member of a cell')
       .description(
-        'Runs one member of a cell until SIGTERM, SIGINT or SIGHUP. A member that starts keeps silent for about the longest term (--max-term): it\n' +
+        'Runs one member of a cell until SIGTERM or SIGINT; SIGHUP reads the view in the config file anew, and stops one without such a file. A member that starts keeps silent for about the longest term (--max-term): it\n' +
           'cannot know what it voted before. Restart one member at a time, and wait until it says that it is ready.',
       ),
   )
@@ -54,7 +54,7 @@ Examples:
 Files for systemd, Kubernetes and Docker are in deploy/.
 
 Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 71 the disk is full or a name does not resolve yet, 77 not allowed,
-78 bad configuration or the port is taken.`,
+78 bad configuration, the port is taken, or it is no member any more.`,
     )
     .action(async (flags: ServeFlags) => {
       setExit(await serve(flags));
@@ -71,12 +71,14 @@ async function serve(flags: ServeFlags): Promise<number> {
   const log = openLog(format, flags.logLevel, () => line.clear());
   const own = log.child({ cell: options.cell, node: options.self });
   const ready = new ReadyFile(flags.readyFile);
-  const stop = stopSignals();
+  // A configuration file is read anew.
+  const stop = stopSignals(found.file === undefined ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM']);
   try {
     const silenceMs = tellOptions(options, own);
     const cell = await joinCell({ ...options, logger: log, ...(flags.history === undefined ? {} : { history: flags.history }) });
     const failed = new AbortController();
     follow(cell, ready, failed, own);
+    const reread = rereadOn(flags, cell, own);
     const { secretFile, clientSecretFile } = found.settings;
     for (const path of [secretFile, clientSecretFile, options.dataDir]) {
       const loose = path === undefined ? null : looseMode(path);
@@ -87,7 +89,8 @@ async function serve(flags: ServeFlags): Promise<number> {
     await aborted(AbortSignal.any([stop.signal, failed.signal]));
     silence.end();
     ready.remove();
-    if (failed.signal.aborted) return EXIT.internal;
+    reread.end();
+    if (failed.signal.aborted) return exitOf(failed.signal.reason);
     own.info({ signal: (stop.signal.reason as StoppedBySignal).signal }, 'stopping: giving back what is held');
     await Promise.race([cell.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
     own.info('stopped');
@@ -101,6 +104,28 @@ async function serve(flags: ServeFlags): Promise<number> {
     ready.remove();
     stop.disarm();
   }
+}
+
+/** A member that was removed says so with the code for that; whatever else ends it is its own doing. */
+function exitOf(reason: unknown): number {
+  return reason instanceof TenureError && reason.code === 'TENURE_REMOVED' ? exitCodeOf(reason) : EXIT.internal;
+}
+
+/** SIGHUP: the view in the configuration file is what the next start begins with, so the cell need not wait for this member any more. */
+function rereadOn(flags: ServeFlags, cell: Cell, log: Logger): { end: () => void } {
+  const reread = async (): Promise<void> => {
+    try {
+      const { settings } = await findSettings(flags);
+      if (settings.view === undefined) return log.info('the configuration was read anew: it has no view');
+      cell.takeView(settings.view);
+      log.info({ view: settings.view }, 'the configuration was read anew, with the view in it');
+    } catch (error) {
+      log.error({}, error instanceof Error ? error.message : String(error));
+    }
+  };
+  const onSignal = (): void => void reread();
+  process.on('SIGHUP', onSignal);
+  return { end: () => void process.off('SIGHUP', onSignal) };
 }
 
 /** All timing follows from a few settings; it is logged once, so that nobody has to guess it later. Answers with the silence in milliseconds. */
@@ -139,8 +164,8 @@ function follow(cell: Cell, ready: ReadyFile, failed: AbortController, log: Logg
   observe('tenure:broadcast:standing', look);
   observe('tenure:broadcast:stopped', look);
   // A service beside leases that has failed is logged; leases go on.
-  cell.on('failure', ({ details }) => {
-    if (details['service'] === undefined) failed.abort();
+  cell.on('failure', (error) => {
+    if (error.details['service'] === undefined) failed.abort(error);
   });
   cell.on('warning', ({ code, message }) => {
     if (code === 'TENURE_CLOCK_SKEW' || code === 'TENURE_CLOCK_AHEAD') log.warn({ code }, message);

@@ -6,6 +6,7 @@ import { addCellOptions, clientConfig, type CellFlags } from '../config.ts';
 import { inWords, openCell } from '../connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { glance, paletteFor, printJson, table } from '../terminal.ts';
+import { viewLine } from './members-ls.ts';
 
 interface StatusFlags extends CellFlags {
   readonly json?: boolean;
@@ -38,9 +39,10 @@ Exit codes: 0 leases can be granted, 69 they cannot: no majority of the members 
       const cell = await openCell(flags, { needs: 'member' });
       await measured(cell);
       const standings = await cell.status();
-      const members = cell.members().map(({ id, stats, pace }, member) => ({
+      const { view } = cell;
+      const members = cell.members().map(({ id, number, address, joins, leaves, stats, pace }, member) => ({
         id,
-        address: addresses[id] ?? '',
+        address: addresses[id] ?? address,
         connected: stats?.connected ?? false,
         silentForMs: finite(standings[member]?.silentForMs),
         votes: mayVote(standings[member]),
@@ -50,14 +52,19 @@ Exit codes: 0 leases can be granted, 69 they cannot: no majority of the members 
         pace,
         claims: standings[member]?.claims ?? null,
         broadcast: standings[member]?.broadcast ?? null,
+        number,
+        joins,
+        leaves,
+        storedView: standings[member]?.storedView ?? null,
         error: stats?.connected ? null : inWords(stats?.lastError ?? 'no answer yet'),
       }));
       const { engine } = cell;
       await cell.close();
       const reached = members.filter(({ connected }) => connected).length;
       const majority = quorumOf(members.length);
-      if (flags.json) printJson({ cell: name, engine, majority, reached, members });
+      if (flags.json) printJson({ cell: name, engine, majority, reached, view, members });
       else print(name, engine, members, reached, majority, standings);
+      if (!flags.json && view && view.epoch > 0) process.stdout.write(`${viewLine(view)}\n`);
       setExit(canGrant(members, majority) ? EXIT.ok : EXIT.noQuorum);
     });
 }

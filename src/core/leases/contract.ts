@@ -76,6 +76,8 @@ export type LeaseCommand =
   | { readonly kind: 'rate'; readonly own: OwnPace; readonly off: readonly number[] }
   /** Whoever holds the lease of views has made this one: what is asked from here on is asked in it. */
   | { readonly kind: 'enter-view'; readonly view: View }
+  /** A member that proved itself states this view, before it says anything else: this node goes there, unless it is to hear of views from another. */
+  | { readonly kind: 'hear-view'; readonly view: View }
   /** A view that was adopted is where the next start of this member finds it. */
   | { readonly kind: 'view-stored'; readonly epoch: number; readonly id: number }
   /** `exact`: the watcher wants to hear of this very name only. */
@@ -152,6 +154,8 @@ export interface MemberStanding {
   readonly silentForUs: number;
   /** Why it could take no part in a bootstrap. */
   readonly bar: BootstrapBar | null;
+  /** The view that no later start of it is below, as it says itself. */
+  readonly stored: Pick<View, 'epoch' | 'id'>;
 }
 
 export type LeaseEvent =

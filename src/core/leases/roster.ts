@@ -104,16 +104,22 @@ export class Roster {
   /** All of it, for a message. */
   get bytes(): Uint8Array {
     if (this.#bytes !== null) return this.#bytes;
-    const view = new DataView(new ArrayBuffer(this.#lives.length * BYTES));
-    for (const [member, life] of this.#lives.entries()) view.setFloat64(member * BYTES, life, true);
+    const known = this.#known;
+    const view = new DataView(new ArrayBuffer(known.length * BYTES));
+    for (const [member, life] of known.entries()) view.setFloat64(member * BYTES, life, true);
     this.#bytes = new Uint8Array(view.buffer);
     return this.#bytes;
+  }
+
+  /** Up to the last member of which something is known: nodes that leave room for more members than others say the same. */
+  get #known(): Float64Array {
+    return this.#lives.subarray(0, this.#lives.findLastIndex((life) => life > 0) + 1);
   }
 
   #changed(): void {
     this.#bytes = null;
     let [high, low] = [0x9e3779b9, 0x85ebca6b];
-    for (const life of this.#lives) {
+    for (const life of this.#known) {
       high = Math.imul(high ^ Math.floor(life / 2 ** 32), 0xc2b2ae35);
       low = Math.imul(low ^ (life >>> 0) ^ (high >>> 15), 0x27d4eb2f);
       high ^= low >>> 13;

@@ -36,6 +36,8 @@ export interface View {
   readonly old: ViewConfig | null;
   /** Tokens were as high as this before it began. */
   readonly floor: BallotTime;
+  /** There were other members before: what counts on those that the cell was set up with is over. */
+  readonly isMoved: boolean;
 }
 
 /** Whoever holds this lease makes the next view. All members vote on it. */
@@ -67,6 +69,11 @@ export function isIn({ members }: ViewConfig, member: number): boolean {
   return members.some(({ number }) => number === member);
 }
 
+/** Whether both have the same members. */
+export function haveSameMembers(a: ViewConfig, b: ViewConfig): boolean {
+  return a.members.length === b.members.length && a.members.every(({ number }) => isIn(b, number));
+}
+
 /** The longest term that is voted for: what either side's silences cover. */
 export function termUsMaxOf(view: View): number {
   return Math.min(...configsOf(view).map(({ maxTermUs }) => maxTermUs));
@@ -89,6 +96,9 @@ export function nameQuorumOf({ members, replication }: ViewConfig): number {
 // ── As bytes ─────────────────────────────────────────────────────────────────────────────────────────
 
 const FORMAT = 1;
+/** Of the first byte, beside the format. */
+const JOINT = 128;
+const MOVED = 64;
 const IN_CUR = 1;
 const IN_OLD = 2;
 const HEAD_BYTES = 1 + 3 * 8 + 1;
@@ -97,7 +107,7 @@ const MEMBER_BYTES_MIN = 1 + 1 + 4 + 1;
 
 /** Each member is written once, with the sides it is on. Null if that is more than fits the metadata of a lease. */
 export function encodeView(view: View): Uint8Array | null {
-  const { epoch, id, cur, old, floor } = view;
+  const { epoch, id, cur, old, floor, isMoved } = view;
   const texts = new Map(configsOf(view).flatMap(({ members }) => members.map((member) => [member.number, member] as const)));
   const members = membersOf(view).map((number) => texts.get(number) as ViewMember);
   const written = members.map(({ text }) => Uint8Array.from(text, (character) => character.charCodeAt(0)));
@@ -106,7 +116,7 @@ export function encodeView(view: View): Uint8Array | null {
   if (length > META_BYTES_MAX || written.some(({ length: text }) => text > 255)) return null;
   const bytes = new Uint8Array(length);
   const out = new DataView(bytes.buffer);
-  out.setUint8(0, FORMAT + (old === null ? 0 : 128));
+  out.setUint8(0, FORMAT + (old === null ? 0 : JOINT) + (isMoved ? MOVED : 0));
   [epoch, id, floor].forEach((number, i) => out.setFloat64(1 + 8 * i, number, true));
   let at = HEAD_BYTES - 1;
   for (const { replication, maxTermUs, rateErrorPpm } of configs) {
@@ -133,8 +143,8 @@ export function decodeView(bytes: Uint8Array, start: number, end: number): View 
   if (end - start < HEAD_BYTES + CONFIG_BYTES) return null;
   const input = new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
   const first = input.getUint8(0);
-  if ((first & 127) !== FORMAT) return null;
-  const sides = first >= 128 ? 2 : 1;
+  if ((first & (MOVED - 1)) !== FORMAT) return null;
+  const sides = first >= JOINT ? 2 : 1;
   const [epoch, id, floor] = [0, 1, 2].map((i) => input.getFloat64(1 + 8 * i, true)) as [number, number, number];
   let at = HEAD_BYTES - 1;
   if (input.byteLength < at + sides * CONFIG_BYTES + 1) return null;
@@ -155,7 +165,7 @@ export function decodeView(bytes: Uint8Array, start: number, end: number): View 
   }));
   const [cur, old = null] = configs as [ViewConfig, ViewConfig?];
   const isSound = [epoch, id, floor].every((number) => Number.isSafeInteger(number) && number >= 0) && configs.every(isConfig);
-  return isSound ? { epoch, id, cur, old, floor: floor as BallotTime } : null;
+  return isSound ? { epoch, id, cur, old, floor: floor as BallotTime, isMoved: (first & MOVED) !== 0 } : null;
 }
 
 function readMembers(input: DataView, start: number): { member: ViewMember; sides: number }[] | null {

@@ -17,6 +17,7 @@ import type { Rota } from './rota.ts';
 export interface DiallerEvents {
   /** A socket that has to be closed before the transport is. */
   opened(socket: Socket): void;
+  met: GreetingHandlers['met'];
   judge: GreetingHandlers['judge'];
   greeted(connection: Connection, info: PeerInfo): void;
   /** `refusal` is null when the member could not be reached at all. */
@@ -46,6 +47,10 @@ export class Dialler {
   /** Connected, and in the middle of a handshake. */
   get isGreeting(): boolean {
     return this.#begun;
+  }
+
+  get address(): Address {
+    return this.#address;
   }
 
   start(): void {
@@ -113,6 +118,7 @@ export class Dialler {
       lingerMs: limits.lingerMs,
     });
     const greeting = new Dialling(this.#settings, connection, this.#id, {
+      met: this.#events.met,
       judge: this.#events.judge,
       greeted: (greeted, info) => {
         this.#greeting = null;

@@ -10,7 +10,7 @@ import {
   ByteReader,
   ByteWriter,
   CHALLENGE,
-  disagreement,
+  differenceOf,
   GOODBYE,
   HELLO,
   NONCE_BYTES,
@@ -22,6 +22,7 @@ import {
   readRefusal,
   readWelcome,
   REFUSAL,
+  VERSION_OF_MODES,
   VERSIONS,
   WELCOME,
   writeChallenge,
@@ -44,6 +45,7 @@ import type { RefusalVerdict } from './refusals.ts';
 
 export interface GreetingHandlers {
   /** 'redundant' when both sides have dialled and the other connection is to stay. */
+  met(info: PeerInfo): void;
   judge(info: PeerInfo): 'welcome' | 'redundant' | RefusalVerdict;
   /** The connection's owner is to be changed in this call. */
   greeted(connection: Connection, info: PeerInfo): void;
@@ -130,6 +132,11 @@ abstract class Greeting implements Owner {
     return false;
   }
 
+  /** A side that is in another view than the first is not understood by versions that know none. */
+  protected isBeforeViews({ version }: PeerInfo): boolean {
+    return version < VERSION_OF_MODES && this.settings.config.viewBytes !== undefined;
+  }
+
   protected judged(info: PeerInfo): boolean {
     const verdict = this.outcome.judge(info);
     if (verdict === 'welcome') return true;
@@ -207,9 +214,13 @@ export class Dialling extends Greeting {
     if (welcome.id !== this.#to) {
       return this.refuse(refusals.otherAddressee(connection.remote, welcome.id, { ...this.#asHello(welcome), id: settings.id }));
     }
-    const difference = disagreement(settings.config, welcome.config, settings.role === 'member');
-    if (difference) return this.refuse(refusals.otherConfig(connection.remote, welcome.id, difference));
     const info: PeerInfo = { ...welcome, role: 'member', version: this.#version };
+    if (this.isBeforeViews(info)) return this.refuse(refusals.beforeViews(connection.remote, info));
+    const difference = differenceOf(settings.config, welcome.config, settings.role === 'member');
+    if (difference) return this.refuse(refusals.otherConfig(connection.remote, welcome.id, difference));
+    this.outcome.met(info);
+    const isOut = settings.role === 'member' && !settings.members.some(({ id }) => id === settings.id);
+    if (isOut) return this.refuse({ error: refusals.noMember(settings.id, welcome.id), told: null });
     return this.judged(info) && this.done(info);
   }
 
@@ -268,20 +279,31 @@ export class Accepting extends Greeting {
       return this.refuse(refusals.otherSecret(remote, hello, why));
     }
     if (!this.isProved(hello, proved, 'dial')) return this.refuse(refusals.otherKey(remote, hello));
-    if (hello.role === 'member') {
-      const ids = settings.members.map(({ id }) => id);
-      if (!ids.includes(hello.id)) return this.refuse(refusals.unknownMember(remote, hello, ids));
-      if (hello.id === settings.id) return this.refuse(refusals.myOwnId(remote, hello));
-    }
-    const difference = disagreement(settings.config, hello.config, hello.role === 'member');
-    if (difference) return this.refuse(refusals.otherConfig(remote, hello.id, difference));
     const version = agreeVersion(VERSIONS, hello.versions) ?? VERSIONS.max;
     const { role, id, incarnation, config, services } = hello;
     const info: PeerInfo = { role, id, incarnation, version, config, services, isAdmin };
+    if (this.isBeforeViews(info)) return this.refuse(refusals.beforeViews(remote, info));
+    this.outcome.met(info);
+    const welcome = (): void => {
+      this.transcript.addReceived(PROOF, bytes, start, end);
+      this.say((out) => writeWelcome(out, settings));
+      this.sayProof(secret, 'accept');
+    };
+    if (role === 'member') {
+      const ids = settings.members.map((one) => one.id);
+      if (id === settings.id) return this.refuse(refusals.myOwnId(remote, hello));
+      if (!ids.includes(id) && settings.config.viewBytes === undefined) return this.refuse(refusals.unknownMember(remote, hello, ids));
+      // It hears of the view in which it is none.
+      if (!ids.includes(id)) {
+        welcome();
+        this.isWelcomed = true;
+        return this.refuse({ error: refusals.takenOut(remote, id), told: null });
+      }
+    }
+    const difference = differenceOf(settings.config, config, role === 'member');
+    if (difference) return this.refuse(refusals.otherConfig(remote, id, difference));
     if (!this.judged(info)) return false;
-    this.transcript.addReceived(PROOF, bytes, start, end);
-    this.say((out) => writeWelcome(out, settings));
-    this.sayProof(secret, 'accept');
+    welcome();
     this.connection.flush();
     return this.done(info);
   }

@@ -77,7 +77,9 @@ export interface TcpOptions {
   /** Made at the start of the process, and never used by another. */
   readonly identity: Identity;
   /** In the order of the view. Addresses are looked up at every attempt. */
-  readonly members: readonly { readonly id: string; readonly address: string }[];
+  readonly members: readonly { readonly id: string; readonly address: string; readonly number?: number }[];
+  /** A member that is none yet: it waits until one dials it that knows the view in which it is. */
+  readonly joins?: boolean;
   /** Where a member listens; its own address unless told otherwise. */
   readonly listen?: string;
   /** Of a member the whole; of a client what it knows. The ids of the members are added. */
@@ -89,6 +91,12 @@ export interface TcpOptions {
   readonly limits?: Partial<TcpLimits>;
 }
 
+export interface TcpMember {
+  readonly number: number;
+  readonly id: string;
+  readonly address: Address;
+}
+
 /** The same, checked and ready for use. */
 export interface TcpSettings {
   readonly cell: string;
@@ -97,11 +105,11 @@ export interface TcpSettings {
   readonly identity: Identity;
   readonly incarnation: Incarnation;
   readonly key: Uint8Array;
-  readonly members: readonly { readonly id: string; readonly address: Address }[];
-  /** This member's number; -1 for a client. */
-  readonly self: number;
+  members: readonly TcpMember[];
+  /** This member's number; -1 for a client, and for a member that is none yet. */
+  self: number;
   readonly listen: Address | null;
-  readonly config: StatedConfig;
+  config: StatedConfig;
   readonly services: readonly StatedService[];
   readonly secrets: Readonly<Partial<Record<Role, Uint8Array>>>;
   /** Neither secret nor TLS: nothing may leave this machine. */
@@ -138,15 +146,16 @@ export function checkTcpOptions(options: TcpOptions): TcpSettings {
   if (role === 'member' && config.engine === undefined) throw bad('a member states its config.engine');
   checkServices(services);
 
-  const known = members.map((member) => ({ id: member.id, address: parseAddress(member.address) }));
-  const self = role === 'member' ? ids.indexOf(id) : -1;
-  if (role === 'member' && self < 0) {
+  const known = members.map((member, index) => ({ number: member.number ?? index, id: member.id, address: parseAddress(member.address) }));
+  const own = role === 'member' ? known.find((member) => member.id === id) : undefined;
+  const self = own?.number ?? -1;
+  if (role === 'member' && self < 0 && !(options.joins && options.listen !== undefined)) {
     throw new TenureError('TENURE_UNKNOWN_MEMBER', `${id} is not among the members ${ids.join(', ')}: add it there, or correct its id`, {
       id,
       members: ids.join(', '),
     });
   }
-  const listen = role === 'member' ? (options.listen === undefined ? known[self]?.address : parseAddress(options.listen)) : null;
+  const listen = role === 'member' ? (options.listen === undefined ? own?.address : parseAddress(options.listen)) : null;
 
   const secrets: Partial<Record<Role, Uint8Array>> = {};
   for (const whose of ['member', 'client'] as const) {

@@ -74,6 +74,30 @@ export function otherConfig(remote: string, id: string, { field, here, there }: 
   return verdict('TENURE_CONFIG_MISMATCH', message, { field, here, there, id });
 }
 
+/** A peer of a version that knows of no view but the first, in a cell that is in another. */
+export function beforeViews(remote: string, { id, role }: Pick<PeerInfo, 'id' | 'role'>): RefusalVerdict {
+  const message = `${role} ${id} at ${remote} is of a version that knows no changes of members, and this cell has changed them: upgrade ${id}`;
+  return verdict('TENURE_VERSION_MISMATCH', message, { id });
+}
+
+/** A member that was taken out of the cell: it is told the view in which it is none. */
+export function takenOut(remote: string, id: string): TenureError {
+  const message = `${id} at ${remote} is no member of this cell, or not any more, and was told so: stop it, or add it (tenure members add)`;
+  return new TenureError('TENURE_REMOVED', message, { id });
+}
+
+/** The view of another member says that this side is none. */
+export function noMember(self: string, by: string): TenureError {
+  return new TenureError(
+    'TENURE_REMOVED',
+    `${by} says that ${self} is no member of this cell, or not any more: stop ${self}, or add it (tenure members add)`,
+    {
+      id: self,
+      by,
+    },
+  );
+}
+
 export function tooSlow(remote: string, ms: number): RefusalVerdict {
   const message = `${remote} did not finish the handshake in ${ms} ms: look whether that process hangs, or what else connects to this port`;
   return { error: new TenureError('TENURE_HANDSHAKE_TIMEOUT', message, { remote, ms }), told: null };
@@ -155,6 +179,7 @@ function advice(code: ErrorCode, facts: Facts): string {
     case 'TENURE_UNKNOWN_MEMBER':
       return `its members are ${facts['members']}; give all members the same list, or connect as a client`;
     case 'TENURE_VERSION_MISMATCH':
+      if (facts['id'] !== undefined) return 'the cell has changed its members, and this version knows no such thing; upgrade this side';
       return `it speaks versions ${facts['there']} of the protocol and this side ${facts['here']}; upgrade the older one`;
     case 'TENURE_CONFIG_MISMATCH':
       return `it has ${facts['field']} = ${facts['there']}, this side has ${facts['here']}; give all members the same`;

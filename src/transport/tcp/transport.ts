@@ -10,24 +10,25 @@ import { lookup } from 'node:dns/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { nodeId, TenureError, type NodeId } from '../../kernel/index.ts';
 import { HANDSHAKE_BYTES_MAX, kindOfService, LEASE_SERVICE, type ByteWriter, type Farewell } from '../../wire/index.ts';
-import type { DownReason, Handlers, PeerInfo, PeerStats, Transport } from '../contract.ts';
-import { isLoopback, type Address } from './address.ts';
+import type { Company, DownReason, Handlers, PeerInfo, PeerStats, Transport } from '../contract.ts';
+import { isLoopback, parseAddress, type Address } from './address.ts';
 import { Connection } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { Accepting, type GreetingHandlers } from './greeting.ts';
-import { checkTcpOptions, type TcpSettings, type TcpOptions } from './options.ts';
+import { checkTcpOptions, MEMBERS_MAX, type TcpMember, type TcpOptions, type TcpSettings } from './options.ts';
 import { Peer, type PeerEvents } from './peer.ts';
 import { cannotListen, crowdedOut, expelled, insecureListen, othersIncarnation, pushedOut, takenOver, tooMany } from './refusals.ts';
 import { Rota } from './rota.ts';
 
 export class TcpTransport implements Transport {
   readonly #settings: TcpSettings;
-  /** By number; a member has no peer at its own. */
-  readonly #members: (Peer | null)[];
-  readonly #diallers: (Dialler | null)[];
+  /** By number; a member has no peer at its own. Those that are members no more stay until their connections end. */
+  readonly #members = new Map<number, Peer>();
+  /** By id: only of members. */
+  readonly #diallers = new Map<string, Dialler>();
   readonly #clients = new Map<number, Peer>();
   readonly #clientsByIncarnation = new Map<number, Peer>();
-  #nextClient: number;
+  #nextClient = MEMBERS_MAX;
   readonly #strangers = new Map<Connection, Accepting>();
   readonly #sockets = new Set<Socket>();
   readonly #server: Server | null;
@@ -39,19 +40,13 @@ export class TcpTransport implements Transport {
   #dirty: Connection[] = [];
   #flushing: Connection[] = [];
   #emptied: (() => void) | null = null;
+  #isDialling = false;
 
   /** Throws what is wrong with the options: `TENURE_BAD_ARGUMENT`, `TENURE_UNKNOWN_MEMBER`. */
   constructor(options: TcpOptions) {
     const settings = checkTcpOptions(options);
     this.#settings = settings;
-    this.#nextClient = settings.members.length;
-    this.#members = settings.members.map(({ id }, index) =>
-      index === settings.self ? null : new Peer(nodeId(index), id, this.#peerEvents),
-    );
-    this.#diallers = this.#members.map((peer, index) => {
-      const member = settings.members[index];
-      return peer === null || member === undefined ? null : this.#dialler(peer, member);
-    });
+    for (const member of settings.members) this.#admit(member);
     this.#server = settings.role === 'member' ? createServer((socket) => this.#accept(socket)) : null;
     if (this.#server) {
       const { connectionsMax } = settings.limits;
@@ -102,7 +97,7 @@ export class TcpTransport implements Transport {
 
   #queueBytesMax(to: NodeId, service: number): number {
     const { queueBytesMax, clientQueuesBytesMax } = this.#settings.limits;
-    const bytesMax = to < this.#members.length ? queueBytesMax : Math.min(queueBytesMax, clientQueuesBytesMax / this.#clients.size);
+    const bytesMax = to < MEMBERS_MAX ? queueBytesMax : Math.min(queueBytesMax, clientQueuesBytesMax / this.#clients.size);
     return service === LEASE_SERVICE ? bytesMax : bytesMax / 2;
   }
 
@@ -118,7 +113,7 @@ export class TcpTransport implements Transport {
   }
 
   turnAway(member: NodeId, error: TenureError): void {
-    const peer = this.#members[member];
+    const peer = this.#members.get(member);
     if (!peer?.connection) return;
     peer.part('closing', 'refused', error);
     this.#refused(peer.id, error);
@@ -137,7 +132,7 @@ export class TcpTransport implements Transport {
   }
 
   #peer(number: NodeId): Peer | undefined {
-    return number < this.#members.length ? (this.#members[number] ?? undefined) : this.#clients.get(number);
+    return number < MEMBERS_MAX ? this.#members.get(number) : this.#clients.get(number);
   }
 
   readonly #flush = (): void => {
@@ -158,7 +153,8 @@ export class TcpTransport implements Transport {
     if (this.#closing) return;
     this.#tick = setInterval(() => this.#keepAlive(), limits.pingMs);
     this.#tick.unref();
-    for (const dialler of this.#diallers) dialler?.start();
+    this.#isDialling = true;
+    for (const dialler of this.#diallers.values()) dialler.start();
   }
 
   async #listen(server: Server, { host, port }: Address): Promise<void> {
@@ -187,10 +183,10 @@ export class TcpTransport implements Transport {
 
   async #close(): Promise<void> {
     if (this.#tick) clearInterval(this.#tick);
-    for (const dialler of this.#diallers) dialler?.stop();
+    for (const dialler of this.#diallers.values()) dialler.stop();
     for (const stranger of this.#strangers.values()) stranger.abandon();
     this.#strangers.clear();
-    for (const peer of [...this.#members, ...this.#clients.values()]) peer?.part('closing', 'goodbye', null);
+    for (const peer of [...this.#members.values(), ...this.#clients.values()]) peer.part('closing', 'goodbye', null);
     // An open that failed has told its caller.
     await this.#opening?.catch(() => {});
     const ended = new Promise<void>((resolve) => {
@@ -248,10 +244,11 @@ export class TcpTransport implements Transport {
   }
 
   readonly #outcome: GreetingHandlers = {
+    met: (info) => this.#handlers?.met?.(info),
     judge: (info) => this.#judge(info),
     greeted: (connection, info) => {
       this.#strangers.delete(connection);
-      const peer = info.role === 'member' ? this.#members.find((one) => one?.id === info.id) : this.#newClient(info);
+      const peer = info.role === 'member' ? this.#memberNamed(info.id) : this.#newClient(info);
       if (peer) this.#adopt(peer, connection, info);
     },
     failed: (connection, error) => {
@@ -263,12 +260,12 @@ export class TcpTransport implements Transport {
   #judge(info: PeerInfo): ReturnType<GreetingHandlers['judge']> {
     const { self, id, incarnation } = this.#settings;
     if (info.role === 'client') {
-      const double = this.#members.find((peer) => peer?.connection && peer.info?.incarnation === info.incarnation);
+      const double = [...this.#members.values()].find((peer) => peer.connection && peer.info?.incarnation === info.incarnation);
       if (double) return othersIncarnation(info, double.id);
       return info.incarnation === incarnation ? othersIncarnation(info, id) : 'welcome';
     }
-    const index = this.#settings.members.findIndex((member) => member.id === info.id);
-    return self < index && this.#diallers[index]?.isGreeting ? 'redundant' : 'welcome';
+    const number = this.#memberNamed(info.id)?.number ?? -1;
+    return self < number && this.#diallers.get(info.id)?.isGreeting ? 'redundant' : 'welcome';
   }
 
   #newClient(info: PeerInfo): Peer {
@@ -289,7 +286,7 @@ export class TcpTransport implements Transport {
     }
     if (info.role === 'member') this.#clientsByIncarnation.get(info.incarnation)?.part('duplicate', 'replaced', null);
     peer.attach(connection, info);
-    this.#diallers[peer.number]?.rest();
+    if (info.role === 'member') this.#diallers.get(peer.id)?.rest();
     if (this.#closing) {
       peer.part('closing', 'goodbye', null);
       return;
@@ -299,18 +296,68 @@ export class TcpTransport implements Transport {
     this.#handlers?.up(peer.number, info);
   }
 
-  #dialler(peer: Peer, member: { readonly id: string; readonly address: Address }): Dialler {
+  // ── Who the members are ────────────────────────────────────────────────────────────────────────────
+
+  regroup({ members, viewBytes }: Company): void {
+    const settings = this.#settings;
+    const { viewBytes: _before, ...config } = settings.config;
+    settings.members = members.map(({ number, id, address }) => ({ number, id, address: parseAddress(address) }));
+    settings.self = settings.members.find(({ id }) => settings.role === 'member' && id === settings.id)?.number ?? settings.self;
+    settings.config = viewBytes === undefined ? config : { ...config, viewBytes };
+    for (const [id, dialler] of this.#diallers) {
+      const member = settings.members.find((one) => one.id === id);
+      const isSame = member && member.address.host === dialler.address.host && member.address.port === dialler.address.port;
+      if (isSame && this.#memberNamed(id)?.number === member.number) continue;
+      dialler.stop();
+      this.#diallers.delete(id);
+    }
+    for (const member of settings.members) this.#admit(member);
+  }
+
+  /** A member that is known already keeps its connection, unless it has another number now. */
+  #admit(member: TcpMember): void {
+    const { number, id } = member;
+    if (number === this.#settings.self || (this.#settings.role === 'member' && id === this.#settings.id)) return;
+    for (const other of this.#members.values()) {
+      if ((other.id === id) === (other.number === number)) continue;
+      this.#members.delete(other.number);
+      other.part('closing', 'replaced', null);
+    }
+    if (!this.#members.has(number)) this.#members.set(number, new Peer(nodeId(number), id, this.#peerEvents));
+    // A member that is none yet waits to be dialled: nobody else knows of it.
+    if (this.#diallers.has(id) || this.#isWaiting) return;
+    const dialler = this.#dialler(member);
+    this.#diallers.set(id, dialler);
+    if (this.#isDialling && !this.#closing && !this.#members.get(number)?.connection) dialler.start();
+  }
+
+  get #isWaiting(): boolean {
+    return this.#settings.role === 'member' && this.#settings.self < 0;
+  }
+
+  #memberNamed(id: string): Peer | undefined {
+    return [...this.#members.values()].find((peer) => peer.id === id);
+  }
+
+  #dialler(member: TcpMember): Dialler {
+    const { id } = member;
     return new Dialler(this.#settings, this.#rota, member, {
       opened: this.#track,
+      met: (info) => this.#handlers?.met?.(info),
       judge: (info) => {
-        if (peer.connection !== null) return 'redundant';
+        if (this.#memberNamed(id)?.connection) return 'redundant';
         const error = (this.#settings.role === 'client' && this.#handlers?.judge?.(info)) || null;
         return error ? { error, told: null } : 'welcome';
       },
-      greeted: (connection, info) => this.#adopt(peer, connection, info),
+      greeted: (connection, info) => {
+        const peer = this.#memberNamed(id);
+        if (peer) this.#adopt(peer, connection, info);
+        else connection.leave('closing');
+      },
       failed: (refusal, detail) => {
-        peer.lastError = detail;
-        if (refusal) this.#refused(peer.id, refusal);
+        const peer = this.#memberNamed(id);
+        if (peer) peer.lastError = detail;
+        if (refusal) this.#refused(id, refusal);
       },
     });
   }
@@ -325,7 +372,7 @@ export class TcpTransport implements Transport {
     if (this.#clients.delete(peer.number) && this.#clientsByIncarnation.get(peer.info?.incarnation ?? 0) === peer) {
       this.#clientsByIncarnation.delete(peer.info?.incarnation ?? 0);
     }
-    this.#diallers[peer.number]?.resume(performance.now() - peer.upSinceMs, error instanceof TenureError);
+    if (peer.number < MEMBERS_MAX) this.#diallers.get(peer.id)?.resume(performance.now() - peer.upSinceMs, error instanceof TenureError);
     this.#guard(() => this.#handlers?.down(peer.number, why, error));
   }
 
@@ -344,8 +391,8 @@ export class TcpTransport implements Transport {
   #keepAlive(): void {
     const { pingMs, silentMs } = this.#settings.limits;
     const ticks = Math.max(2, Math.ceil(silentMs / pingMs));
-    for (const peer of [...this.#members, ...this.#clients.values()]) {
-      if (!peer?.connection) continue;
+    for (const peer of [...this.#members.values(), ...this.#clients.values()]) {
+      if (!peer.connection) continue;
       if (peer.isSilent(ticks)) peer.part('silent', 'silent', null);
       else peer.ping();
     }

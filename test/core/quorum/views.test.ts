@@ -79,6 +79,7 @@ const viewOf = (epoch: number, cur: ViewConfig, old: ViewConfig | null = null, i
   cur,
   old,
   floor: ballotTime(0),
+  isMoved: false,
 });
 
 describe('a view', () => {

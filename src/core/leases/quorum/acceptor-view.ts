@@ -32,7 +32,7 @@ import type { VotingState } from './voting-state.ts';
 export type ViewVote = 'none' | 'own' | 'others';
 
 interface AcceptorViewGround {
-  readonly config: Pick<QuorumConfig, 'memberKeys' | 'replication' | 'timing' | 'view' | 'viewsKeptBy'>;
+  readonly config: Pick<QuorumConfig, 'memberKeys' | 'replication' | 'timing' | 'view' | 'isViewStored' | 'viewsKeptBy'>;
   readonly boot: Pick<Boot, 'self' | 'incarnation'>;
   readonly rules: QuorumRules;
   readonly ledger: Ledger | null;
@@ -52,7 +52,7 @@ export function firstView({ memberKeys, replication, timing, view }: AcceptorVie
   const { maxTermUs, rateErrorPpm } = timing;
   const members = memberKeys.map((key, number) => ({ number, key, text: '' }));
   const cur = { members, replication: replication ?? memberKeys.length, maxTermUs, rateErrorPpm };
-  return view ?? { epoch: 0, id: 0, cur, old: null, floor: NO_BALLOT };
+  return view ?? { epoch: 0, id: 0, cur, old: null, floor: NO_BALLOT, isMoved: false };
 }
 
 /** Who must note a life in the view. */
@@ -86,12 +86,15 @@ export class AcceptorView {
   #stored: Pick<View, 'epoch' | 'id'>;
   #bytes: Uint8Array | null = null;
   #tellAt: MonoUs = NEVER;
+  /** It was started with a view that nobody has stored: its disk keeps it as soon as it has been read. */
+  #isToBeKept: boolean;
 
   constructor(ground: AcceptorViewGround) {
     this.#ground = ground;
     this.#timing = ground.config.timing;
     this.view = firstView(ground.config);
-    this.#stored = this.view;
+    this.#stored = ground.config.isViewStored === false ? { epoch: 0, id: 0 } : this.view;
+    this.#isToBeKept = ground.config.isViewStored === false && this.view.epoch > 0;
     this.termUsMax = termUsMaxOf(this.view);
     this.rateErrorPpm = rateErrorPpmOf(this.view);
   }
@@ -137,6 +140,7 @@ export class AcceptorView {
     if (!rules.rowsStay) dropVotes(step);
     const isKept = ledger !== null && config.viewsKeptBy !== 'caller';
     if (isKept) ledger.keepView(this.bytes, this.#silenceUs, step);
+    this.#isToBeKept = false;
     if (!rules.sealStored) this.#stored = view;
     step.emit({ kind: 'view-adopted', view, isKept });
     for (const member of new Set([...membersOf(before), ...membersOf(view)])) this.tell(member as NodeId, step);
@@ -179,9 +183,10 @@ export class AcceptorView {
     this.#ground.adopted(view, step);
   }
 
-  /** What its disk says of it is on the disk. */
-  viewKept(): void {
-    if (this.#ground.config.viewsKeptBy !== 'caller') this.#stored = this.view;
+  /** The view that is on its disk; none while that is the first. */
+  viewKept(bytes: readonly number[]): void {
+    const view = decodeView(Uint8Array.from(bytes), 0, bytes.length);
+    if (view !== null) this.viewStored(view);
   }
 
   /** Its caller has stored a view. */
@@ -194,6 +199,11 @@ export class AcceptorView {
     const { succession, horizon } = this.#ground;
     vote.setView(succession === null || succession.hasEnough ? this.#stored : { epoch: 0, id: 0 });
     vote.clock = horizon.highest;
+  }
+
+  /** What no later start of this member is below. */
+  get stored(): Pick<View, 'epoch' | 'id'> {
+    return this.#stored;
   }
 
   // ── Telling the others ─────────────────────────────────────────────────────────────────────────────
@@ -213,16 +223,25 @@ export class AcceptorView {
 
   wake(step: QuorumStep): void {
     if (step.monoUs < this.#tellAt) return;
+    this.#keepStart(step);
     for (const member of membersOf(this.view)) this.tell(member as NodeId, step);
     this.#tellAt = monoAfter(step.monoUs, this.#timing.refreshUs);
   }
 
+  #keepStart(step: QuorumStep): void {
+    const { ledger, config, voting } = this.#ground;
+    if (!this.#isToBeKept || voting.isLoading) return;
+    this.#isToBeKept = false;
+    if (ledger !== null && config.viewsKeptBy !== 'caller') ledger.keepView(this.bytes, this.#silenceUs, step);
+  }
+
   snapshot(): Snapshot {
-    return [[...this.bytes], this.#stored.epoch, this.#stored.id, this.#tellAt];
+    return [[...this.bytes], this.#stored.epoch, this.#stored.id, this.#tellAt, this.#isToBeKept];
   }
 
   restore(snapshot: Snapshot): void {
-    const [bytes, epoch, id, tellAt] = snapshot as unknown as [number[], number, number, MonoUs];
+    const [bytes, epoch, id, tellAt, isToBeKept] = snapshot as unknown as [number[], number, number, MonoUs, boolean];
+    this.#isToBeKept = isToBeKept;
     const view = decodeView(Uint8Array.from(bytes), 0, bytes.length);
     if (view !== null) {
       this.view = view;

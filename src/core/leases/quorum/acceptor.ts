@@ -90,7 +90,7 @@ export class Acceptor {
       restoreFloor: (floor, step) => this.#kept.restoreFloor(floor, step),
       sendVote: (answer, step) => this.#answers.sendVote(answer, step),
       restoreView: (kept, step) => this.views.restoreView(kept, step),
-      viewKept: () => this.views.viewKept(),
+      viewKept: (bytes) => this.views.viewKept(bytes),
     };
     this.#ledger = (config.keeps ?? 'nothing') === 'nothing' ? null : new Ledger(view, config, boot.incarnation, rules);
     this.voting = new VotingState(

@@ -13,6 +13,8 @@ export interface QuorumConfig {
   readonly memberKeys: readonly number[];
   /** The view that whoever starts this node knows of; the first one, of all these members, unless told otherwise. */
   readonly view?: View | undefined;
+  /** False: nobody has stored that view; the next start of this node may know of none. */
+  readonly isViewStored?: boolean | undefined;
   /** Members have numbers below this, whichever there are; those of `memberKeys` unless told otherwise. */
   readonly memberNumbers?: number | undefined;
   /** Where a view is stored that a member adopts: on its own disk if it has one, unless told otherwise; or by its caller. */

@@ -238,7 +238,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case STATUS:
       case BIND:
       case GO:
-        this.#acceptor?.voting.answerStatus(from, message, this.#life, step);
+        this.#acceptor?.voting.answerStatus(from, message, { life: this.#life, stored: this.#acceptor.views.stored }, step);
         return;
       case NOTE:
         if (!this.#acceptor) return;
@@ -394,7 +394,8 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#acceptor.views.tell(command.member as NodeId, step);
         return;
       case 'enter-view':
-        this.#views.follow(command.view, step);
+      case 'hear-view':
+        this.#views.heard(command, step);
         return;
       case 'view-stored':
         this.#acceptor?.views.viewStored(command);

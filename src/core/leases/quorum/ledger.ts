@@ -12,7 +12,17 @@ import { LowestSet } from '../../tables/index.ts';
 import { WriteQueue, type Places } from '../../write-queue.ts';
 import { PLACES_MIN, type QuorumConfig, type QuorumStep } from './config.ts';
 import type { QuorumMessage } from './messages.ts';
-import { decodeFloor, decodeHead, decodeVote, encodeFloor, encodeHead, encodeVote, type Head, type VoteRecord } from './records.ts';
+import {
+  decodeFloor,
+  decodeHead,
+  decodeVote,
+  encodeFloor,
+  encodeHead,
+  encodeVote,
+  type Head,
+  type VoteRecord,
+  HEAD_KEY,
+} from './records.ts';
 import type { QuorumRules } from './rules.ts';
 import { decodeView, type View } from '../views.ts';
 
@@ -39,8 +49,8 @@ export interface LedgerView {
   restoreFloor(floor: BallotTime, step: QuorumStep): boolean;
   sendVote(answer: HeldAnswer, step: QuorumStep): void;
   restoreView(view: View, step: QuorumStep): void;
-  /** The last view that was to be kept is on the disk. */
-  viewKept(step: QuorumStep): void;
+  /** This view is on the disk. */
+  viewKept(bytes: readonly number[]): void;
 }
 
 /** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither; or it is a copy of the proposal that has the vote. */
@@ -140,7 +150,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     if (!ok) return 'failed';
     if (op < 0) return this.#found(~op, value, step);
     const isWritten = this.#queue.written(op, step);
-    if (op === HEAD && isWritten) this.#view.viewKept(step);
+    if (op === HEAD && isWritten) this.#view.viewKept(this.#head.view);
     return op === HEAD && isWritten && this.#head.settled ? 'settled' : null;
   }
 
@@ -301,7 +311,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
   // ── For the write queue ────────────────────────────────────────────────────────────────────────────
 
   keyOf(place: number): string {
-    return place === HEAD ? 'head' : place === FLOOR ? 'floor' : `vote/${place - FIRST_VOTE}`;
+    return place === HEAD ? HEAD_KEY : place === FLOOR ? 'floor' : `vote/${place - FIRST_VOTE}`;
   }
 
   bytesOf(place: number): Uint8Array {

@@ -3,6 +3,7 @@
  * (floor), and its votes. Each record begins with a hash of the rest: a disk that gives back something else
  * is noticed, not believed.
  */
+import { decodeView, type View } from '../views.ts';
 import { hashName, isValidNameBytes, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
 
 /** How a member has been keeping its state. */
@@ -63,6 +64,14 @@ export function decodeHead(bytes: Uint8Array): Head | null {
   if (format !== (isOld ? 1 : bytes.length > HEAD_BYTES ? FORMAT_OF_VIEWS : FORMAT)) return null;
   const view = Array.from(bytes.slice(HEAD_BYTES));
   return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1, life, view };
+}
+
+/** Where a member keeps its head, and the view in it: whoever starts the member reads it first, because its number may be of that view. */
+export const HEAD_KEY = 'head';
+
+export function viewInHead(bytes: Uint8Array): View | null {
+  const head = decodeHead(bytes);
+  return head === null || head.view.length === 0 ? null : decodeView(Uint8Array.from(head.view), 0, head.view.length);
 }
 
 export function encodeFloor(floor: BallotTime): Uint8Array {

@@ -59,7 +59,8 @@ export class RollCall {
     const bar = BARS[message.reason] ?? null;
     // It will stand otherwise in a moment: it is asked again.
     if (call.purpose === 'bootstrap' && bar === 'noting') return;
-    call.told[at] = { member: from, incarnation: message.token as Incarnation, silentForUs: message.remainingUs, bar };
+    const stored = { epoch: message.viewEpoch, id: message.viewId };
+    call.told[at] = { member: from, incarnation: message.token as Incarnation, silentForUs: message.remainingUs, bar, stored };
     if (call.purpose === 'bootstrap' && bar !== null) {
       this.#conclude(message.lease, call, step);
       return;

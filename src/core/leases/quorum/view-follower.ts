@@ -4,6 +4,7 @@
  */
 import { monoAfter, monoUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
+import type { LeaseCommand } from '../contract.ts';
 import { retime, timingFor, type Timing } from '../timing.ts';
 import { compareViews, decodeView, encodeView, rateErrorPpmOf, termUsMaxOf, longestTermUsOf, type View } from '../views.ts';
 import type { Acceptor } from './acceptor.ts';
@@ -56,6 +57,12 @@ export class ViewFollower {
     if (compareViews(view, this.#ground.out.view) <= 0) return;
     if (step.monoUs < this.#leftUntil && compareViews(view, this.#left) <= 0) return;
     this.#enter(view, step);
+  }
+
+  /** Whoever runs this node has made it, or has heard of it. One that it has made its member hears of by a vote. */
+  heard({ kind, view }: Extract<LeaseCommand, { kind: 'enter-view' | 'hear-view' }>, step: QuorumStep): void {
+    if (kind === 'hear-view') this.#ground.acceptor?.views.consider(view, step);
+    this.follow(view, step);
   }
 
   /** A member says which view it is in. */

@@ -9,6 +9,7 @@ import { stretch } from '../timing.ts';
 import {
   compareViews,
   encodeView,
+  haveSameMembers,
   isIn,
   longestTermUsOf,
   nameQuorumOf,
@@ -54,8 +55,8 @@ const PACE_PARTS = 2;
 export class ViewInitiator {
   readonly #host: InitiatorHost;
   readonly #rules: QuorumRules;
-  /** What the cell is to become. */
-  readonly #target: ViewConfig;
+  /** What the cell is to become, from what it is: others may change it meanwhile. */
+  readonly #target: (cur: ViewConfig) => ViewConfig;
   #lease = 0;
   #token = 0;
   #proclaims = 0;
@@ -71,9 +72,9 @@ export class ViewInitiator {
   #state: InitiatorState = { kind: 'lease' };
   #wakeAt: MonoUs = NEVER;
 
-  constructor(host: InitiatorHost, target: ViewConfig, rules: QuorumRules = ALL_RULES) {
+  constructor(host: InitiatorHost, target: ViewConfig | ((cur: ViewConfig) => ViewConfig), rules: QuorumRules = ALL_RULES) {
     this.#host = host;
-    this.#target = target;
+    this.#target = typeof target === 'function' ? target : () => target;
     this.#rules = rules;
     this.#view = host.view;
   }
@@ -171,7 +172,7 @@ export class ViewInitiator {
       this.#finish(view, view.old, paceAt, now);
       return;
     }
-    const next = nextConfig(view.cur, this.#target);
+    const next = nextConfig(view.cur, this.#target(view.cur));
     if (next === null) {
       this.#end();
       return;
@@ -215,7 +216,8 @@ export class ViewInitiator {
   #make(next: Pick<View, 'cur' | 'old' | 'floor'>, now: MonoUs): void {
     const host = this.#host;
     const id = Math.max(this.#token, host.highestBallot + 1);
-    const view: View = { ...next, epoch: host.view.epoch + 1, id };
+    const isMoved = host.view.isMoved || !haveSameMembers(next.cur, host.view.cur);
+    const view: View = { ...next, epoch: host.view.epoch + 1, id, isMoved };
     invariant(compareViews(view, host.view) > 0, 'a view was made that is not above the last');
     this.#view = view;
     this.#lastViewAt = now;
@@ -240,6 +242,13 @@ export class ViewInitiator {
   #pause(state: InitiatorState, at: MonoUs): void {
     this.#state = state;
     this.#wakeAt = at;
+  }
+
+  /** It goes away, and lets others go on at once. What it has begun is theirs to finish. */
+  giveUp(): void {
+    if (this.#state.kind === 'done' || this.#lease === 0) return;
+    if (this.#token === 0) this.#host.command({ kind: 'cancel', lease: this.#lease });
+    else this.#end();
   }
 
   #end(): void {

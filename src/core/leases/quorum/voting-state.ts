@@ -24,6 +24,7 @@ import { BIND, QuorumMessage, STATUS, STATUS_TOLD } from './messages.ts';
 import { decodeLives } from './lives.ts';
 import type { QuorumRules } from './rules.ts';
 import type { Timing } from '../timing.ts';
+import type { View } from '../views.ts';
 
 /**
  * `loading`: reading what its disk kept. `noting`: too few members have noted its life. `settling`: the silence is over,
@@ -81,7 +82,12 @@ export class VotingState {
   }
 
   /** STATUS, BIND and GO: how this member stands. */
-  answerStatus(from: NodeId, message: QuorumMessage, self: Incarnation, step: QuorumStep): void {
+  answerStatus(
+    from: NodeId,
+    message: QuorumMessage,
+    self: { readonly life: Incarnation; readonly stored: Pick<View, 'epoch' | 'id'> },
+    step: QuorumStep,
+  ): void {
     const bar = this.answer(message, step);
     if (bar === 'wait') return;
     const reply = this.#reply;
@@ -89,8 +95,9 @@ export class VotingState {
     reply.kind = message.kind + (STATUS_TOLD - STATUS);
     reply.owner = message.owner;
     reply.lease = message.lease;
-    reply.token = self;
+    reply.token = self.life;
     reply.reason = BARS.indexOf(bar);
+    reply.setView(self.stored);
     reply.remainingUs = Math.min(this.silentForUs(step.monoUs), SILENT_US_MAX);
     step.send(from, reply);
   }

@@ -221,6 +221,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
       case 'line':
         throw this.#unsupported('hands no lease over: release it');
       case 'enter-view':
+      case 'hear-view':
       case 'view-stored':
         throw this.#unsupported('has the members and terms that it is set up with');
       case 'list':

@@ -160,6 +160,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       case 'status':
       case 'bootstrap':
       case 'enter-view':
+      case 'hear-view':
       case 'view-stored':
         throw unsupported('has no members');
       // There are no members whose answers, round trips or clocks would matter.

@@ -457,6 +457,7 @@ export function sayLease(command: LeaseCommand): Said | null {
     case 'status':
     case 'greet':
     case 'enter-view':
+    case 'hear-view':
     case 'view-stored':
       break;
   }

@@ -20,6 +20,8 @@ export interface ModeHabits {
   readonly handles: number;
   readonly resources: readonly ModeResource[];
   readonly maxTermUs: number;
+  /** The longest term by now, where that changes; terms are asked for as long. */
+  readonly termUsNow?: () => number;
   readonly livenessUs: number;
   readonly habits: readonly Habit[];
   readonly nodes: number;
@@ -236,7 +238,8 @@ export class ModesUser implements User<QuorumEvent> {
     handle.lineAsked = 0;
     handle.isWanted = false;
     handle.offersLeft = 2;
-    handle.termUs = desk.healed ? maxTermUs : Math.ceil((maxTermUs * (1 + desk.choose(4))) / 4000) * 1000;
+    const longUs = this.#habits.termUsNow?.() ?? maxTermUs;
+    handle.termUs = desk.healed ? longUs : Math.ceil((longUs * (1 + desk.choose(4))) / 4000) * 1000;
     handle.keep = desk.healed || desk.choose(2) > 0;
     handle.gated = handle.keep && this.#does('ends', 3);
     handle.bound = UNBOUND;
@@ -244,7 +247,7 @@ export class ModesUser implements User<QuorumEvent> {
     handle.limited = maxHoldUs !== undefined;
     handle.quarantineUs = takesSlot && desk.choose(2) === 0 ? 1000 * (1 + desk.choose(Math.floor(maxTermUs / 2000))) : 0;
     // Members remember it for as long as it is used and rests.
-    handle.termUs = Math.min(handle.termUs, maxTermUs - handle.quarantineUs);
+    handle.termUs = Math.min(handle.termUs, longUs - handle.quarantineUs);
     const waitUs = desk.healed ? livenessUs : desk.choose(2) * (1 + desk.choose(maxTermUs * 4));
     const { lease, resource, termUs, keep, gated } = handle;
     if (maxHoldUs !== undefined) handle.bound = { monoUs: monoUs(maxHoldUs), wallUs: wallUs(maxHoldUs) };

@@ -2,8 +2,12 @@
 import { ALL_RULES, type QuorumRules } from '../../../core/index.ts';
 import type { Mutant } from '../../protocol.ts';
 
-/** What a world is made for. `steady`: nothing fails, and nothing may be lost. `split`: few of many members vote on a name. */
-export type ViewShape = 'storm' | 'steady' | 'split' | 'forgetful';
+/**
+ * What a world is made for. `steady`: nothing fails, and nothing may be lost. `split`: few of many members vote on a name. `forgetful`: members are
+ * started again and again. `sundered`: so are they, on two sides that do not hear of each other. `lagging`: there, too, and some never store a view. `rivals`: many change the cell at once and leave their work half
+ * done. `floors`: clocks are far apart, and disks keep how high tokens were. `longer`: the cell begins with short terms.
+ */
+export type ViewShape = 'storm' | 'steady' | 'split' | 'forgetful' | 'sundered' | 'lagging' | 'rivals' | 'floors' | 'longer';
 
 interface ViewMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -45,6 +49,21 @@ export const VIEW_MUTANTS: readonly ViewMutant[] = [
     how: 'A member that goes to another view forgets its votes, though their holders still act.',
     without: ['rowsStay'],
     shape: 'storm',
+  },
+  {
+    name: 'silence-by-start-config',
+    rule: 'views',
+    how: 'A started member is silent for as long as terms were in the view that it starts with, though it voted for longer ones.',
+    without: ['silenceOfView'],
+    shape: 'longer',
+  },
+  {
+    name: 'never-back',
+    rule: 'views',
+    how: 'A process stays in a view that its voters do not know any more: they refuse it for ever.',
+    breaksLiveness: true,
+    without: ['wayBack'],
+    shape: 'forgetful',
   },
 ];
 

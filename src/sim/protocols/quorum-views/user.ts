@@ -5,6 +5,7 @@
 import { monoUs } from '../../../kernel/index.ts';
 import {
   isIn,
+  longestTermUsOf,
   VIEW_NAME,
   ViewInitiator,
   type QuorumCommand,
@@ -32,6 +33,8 @@ export interface ViewHabits {
   readonly numbers: number;
   readonly keyOf: (number: number) => number;
   readonly termsUs: readonly number[];
+  /** Most changes are of the longest term, and leases are asked for as long as the view allows. */
+  readonly termOften: boolean;
   readonly splits: boolean;
 }
 
@@ -58,7 +61,7 @@ export class ViewsUser implements User<QuorumEvent> {
     this.#desk = desk;
     // The applications are done when they are; this process is when its changes are, too.
     this.#applications = new ModesUser(
-      habits.modes,
+      habits.termOften ? { ...habits.modes, termUsNow: () => longestTermUsOf(core.view) } : habits.modes,
       core,
       deskOf(desk, () => this.#served()),
     );
@@ -187,12 +190,12 @@ export class ViewsUser implements User<QuorumEvent> {
   /** One thing or two that could be otherwise. */
   #draw(cur: ViewConfig): ViewConfig {
     const desk = this.#desk;
-    const { numbers, keyOf, termsUs, splits } = this.#habits;
+    const { numbers, keyOf, termsUs, termOften, splits } = this.#habits;
     let members = [...cur.members];
     let { replication, maxTermUs } = cur;
     const isWhole = replication === members.length;
     const out = Array.from({ length: numbers }, (_, number) => number).filter((number) => !isIn(cur, number));
-    const choice = desk.choose(8);
+    const choice = termOften && desk.choose(3) > 0 ? 5 : desk.choose(8);
     if (choice < 5) {
       const adds = out.length > 0 && (members.length <= 2 || choice > 1);
       const removes = members.length > 3 ? choice < 4 : choice === 3 || choice === 4;

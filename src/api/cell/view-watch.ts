@@ -1,0 +1,101 @@
+/**
+ * The views that a node hears of, and what follows: whom its transport reaches, what is stored, and what its caller is told. The core decides
+ * which view it is in; a view that was only heard of changes nothing but whom this node can reach.
+ */
+import { compareViews, decodeView, encodeView, type View } from '../../core/index.ts';
+import { TenureError } from '../../kernel/index.ts';
+import type { PeerInfo, Transport } from '../../transport/index.ts';
+import { memberRemoved, wrongNumber } from './failures.ts';
+import { CLIENT_NUMBER, type Membership } from './membership.ts';
+
+interface ViewWatchGround {
+  readonly membership: Membership;
+  readonly transport: Pick<Transport, 'regroup'>;
+  /** This node's number. */
+  readonly self: () => number;
+  readonly store: ((view: View) => Promise<void>) | undefined;
+  /** No later start of this member is told an older view. */
+  readonly stored: (view: View) => void;
+  /** There are other members than those that the cell was set up with. */
+  readonly moved: () => void;
+  /** This process is no member any more. */
+  readonly removed: (error: TenureError) => void;
+  /** It took itself for another number than it has: it must not count on anything it did. */
+  readonly misnumbered: (error: TenureError) => void;
+  readonly changed: (view: View) => void;
+  /** A view could not be stored. */
+  readonly storing: (error: TenureError) => void;
+}
+
+export class ViewWatch {
+  readonly #ground: ViewWatchGround;
+  /** What a member votes in is what it states. */
+  #adopted: View | null = null;
+  #id: string | undefined;
+
+  constructor(ground: ViewWatchGround) {
+    this.#ground = ground;
+    this.#id = ground.membership.idOf(ground.self());
+  }
+
+  /** The view in a member's greeting; null if it is in the first one. */
+  statedBy({ role, config: { viewBytes } }: PeerInfo): View | null {
+    return role !== 'member' || viewBytes === undefined ? null : decodeView(viewBytes, 0, viewBytes.length);
+  }
+
+  /** Somebody is in this view: its members can be reached from here on. */
+  heard(view: View): void {
+    const { membership } = this.#ground;
+    if (membership.view === null || compareViews(view, membership.view) > 0) this.#reach(view);
+  }
+
+  /** This node asks in it. */
+  follow(view: View): void {
+    this.#reach(view);
+    this.#ground.changed(view);
+  }
+
+  /** This member votes in it. */
+  adopted(view: View, isKept: boolean): void {
+    const { store, stored, storing } = this.#ground;
+    this.#adopted = view;
+    this.#reach(view);
+    if (store === undefined) return;
+    store(view).then(
+      () => !isKept && stored(view),
+      (thrown: unknown) => {
+        const error = new TenureError(
+          'TENURE_DATA_DIR',
+          `view ${view.epoch} was not stored: ${String(thrown)}. The change waits until it is`,
+        );
+        error.cause = thrown;
+        storing(error);
+      },
+    );
+  }
+
+  #reach(view: View): void {
+    const { membership, self, moved, removed, misnumbered } = this.#ground;
+    const number = self();
+    if (!membership.follow(view)) {
+      this.#state();
+      return;
+    }
+    this.#state();
+    if (view.isMoved) moved();
+    if (number < 0 || number >= CLIENT_NUMBER) return;
+    this.#id ??= membership.idOf(number);
+    const id = this.#id ?? '';
+    const there = membership.numberOf(id);
+    if (there === undefined) removed(memberRemoved(id, view.epoch));
+    else if (there !== number) misnumbered(wrongNumber(id, number, there));
+  }
+
+  /** Tells the transport whom to reach, and what to state. */
+  #state(): void {
+    const { membership, transport } = this.#ground;
+    const stated = this.#adopted ?? membership.view;
+    const viewBytes = stated === null || stated.epoch === 0 ? undefined : (encodeView(stated) ?? undefined);
+    transport.regroup?.({ members: membership.places, viewBytes });
+  }
+}
