@@ -11,8 +11,8 @@ const SHAPES: Record<BundleShape, (chooser: Chooser, termUs: number) => Partial<
     latencyUsSpread: 1 + chooser.below(6_000),
     lossPpm: chooser.below(60_000),
     duplicatePpm: chooser.below(2) * 100_000,
-    cutEveryUs: Math.floor(termUs / 8) + chooser.below(Math.floor(termUs / 2)),
-    cutUsMax: termUs + chooser.below(termUs * 2),
+    cutEveryUs: Math.floor(termUs / 16) + chooser.below(Math.floor(termUs / 4)),
+    cutUsMax: termUs + chooser.below(termUs),
     oneWayPpm: 300_000,
   }),
   /** Answers are looked at late, and holders stand still until others have what they held. */
