@@ -48,6 +48,8 @@ interface GroupSnapshot extends Omit<Group, 'shares' | 'answered' | 'heard' | 'l
 
 /** Rounds in a row that find a difference before it is looked at: messages that are under way make some. */
 const MISSES_MAX = 3;
+/** A round waits for so much of the term: one that fails too early makes a renewal of every lease, and a busy machine busier. */
+const PATIENCE_PARTS = 12;
 /** So many rounds that most did not answer are followed by renewals of each lease by itself. */
 const FAILURES_MAX = 2;
 /** Leases that are brought into bundles at a time, and rows that are looked at for them. */
@@ -159,6 +161,7 @@ export class BundleRounds implements RoundsView {
 
   #begin(group: Group, step: QuorumStep): void {
     const { timing, electorate } = this.#out;
+    const termUs = this.#termUs(group);
     group.round = ++this.#rounds;
     group.startMono = step.monoUs;
     group.startWall = step.wallUs;
@@ -166,7 +169,7 @@ export class BundleRounds implements RoundsView {
     group.heard.clear();
     group.isOpen = true;
     group.isWanted = false;
-    group.until = monoAfter(step.monoUs, renewalPatienceUs(timing, this.#termUs(group)));
+    group.until = monoAfter(step.monoUs, spanUs(Math.max(renewalPatienceUs(timing, termUs), Math.floor(termUs / PATIENCE_PARTS))));
     group.asked = 0;
     for (const voter of electorate.members) {
       if (this.#out.isSingle(voter)) continue;

@@ -24,8 +24,8 @@ export const BUNDLE_MUTANTS: readonly BundleMutant[] = [
   {
     name: 'bulk-any-bundle',
     rule: 'bundles',
-    how: 'A voter that has lost a bundle renews the one it has now, which lacks most of what was in the other.',
-    without: ['bulkByNumber'],
+    how: 'A voter that has lost a bundle renews the one it has now, which lacks most of what was in the other. The repair would find out in a while, so it is out, too.',
+    without: ['bulkByNumber', 'bulkRepairs'],
     shape: 'severed',
   },
   {
