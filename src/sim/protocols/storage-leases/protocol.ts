@@ -122,8 +122,8 @@ export function planStorageWorld(variant: StorageVariant, chooser: Chooser, muta
         compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0 && shape !== 'repeated',
         calmAfterUs,
         clings: isBroken,
-        // Readers on plain registers stand in each other's way.
-        keepsLast: kind === 'swap' || TERM_US >= RENEWAL_DELTAS * (shares ? 4 : 1) * deltaUs,
+        // Readers stand in each other's way: on plain registers by their names, elsewhere since each changes the one record that all change.
+        keepsLast: (kind === 'swap' && !shares) || TERM_US >= RENEWAL_DELTAS * (shares ? 4 : 1) * deltaUs,
         // Where something else is taken out, that is what is judged.
         namesAreCertain: !isRestored && shape !== 'repeated',
         losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
