@@ -34,7 +34,7 @@ if (![held, clients, maxTerm].every((number) => Number.isInteger(number) && numb
   process.stderr.write(`bench:members: --clients from ${PROCESSES} on, --held from as many on, --max-term in milliseconds\n`);
   process.exit(64);
 }
-const tell = (/** @type {string} */ text) => values.verbose && process.stderr.write(`${Math.round(performance.now())} ${text}\n`);
+const tell = (/** @type {string} */ text) => values.verbose && process.stderr.write(`${new Date().toISOString().slice(11, 23)} ${text}\n`);
 
 const loadBefore = load();
 const folder = mkdtempSync(join(tmpdir(), 'tenure-members-'));
@@ -133,7 +133,7 @@ const told = await new Promise((resolve) => {
 });
 await old.close();
 
-/** @type {{ lost: string[], turns: number, failures: number }[]} */
+/** @type {{ lost: string[], turns: number, failures: string[] }[]} */
 const ends = await Promise.all(holders.map(({ part }) => part.ask('end')));
 await Promise.all([...holders.map(({ part }) => part.stop()), ...[...members.values()].map((part) => part.stop())]);
 
@@ -142,6 +142,7 @@ const referee = new WallClockReferee(CLOCK_BOUND_US);
 const violations = [...records.flatMap((record) => referee.observe(record) ?? []), ...referee.finish()];
 rmSync(folder, { recursive: true, force: true });
 const lost = ends.flatMap((end) => end.lost);
+const failures = ends.flatMap((end) => end.failures);
 const turns = ends.reduce((sum, end) => sum + end.turns, 0);
 const isRight = last.members.join('') === 'cfg' && last.replication === 3 && last.maxTermMs === maxTerm * 2;
 const result = {
@@ -154,7 +155,7 @@ const result = {
   views: last.epoch,
   lost: lost.length,
   turns,
-  turnsFailed: ends.reduce((sum, end) => sum + end.failures, 0),
+  turnsFailed: failures.length,
   changersKilled: kills,
   membersRestarted: restarts,
   violations: violations.length,
@@ -171,7 +172,7 @@ else {
       `turns meanwhile  ${turns}, failed ${result.turnsFailed}`,
       ...(values.chaos ? [`killed           ${kills} times whoever changed the cell, ${restarts} times a member`] : []),
       `a removed member is told ${told}`,
-      ...[...violations.map(({ message }) => message), ...lost].slice(0, 6),
+      ...[...violations.map(({ message }) => message), ...lost, ...failures].slice(0, 8),
       result.isMet ? 'met' : 'MISSED',
       '',
     ].join('\n'),

@@ -9,7 +9,8 @@ const lost = [];
 /** What was held until the end. */
 let isOver = false;
 let turns = 0;
-let failures = 0;
+/** @type {string[]} */
+const failures = [];
 
 serve({
   /** @param {{ count: number, first: number, held: number, reach: import('../../dist/api/index.js').ConnectOptions, folder: string }} details */
@@ -22,7 +23,8 @@ serve({
       await Promise.all(
         names.map(async (name) => {
           const lease = await cell.acquire(name);
-          lease.signal.addEventListener('abort', () => isOver || lost.push(`${name}: ${lease.signal.reason?.message ?? ''}`));
+          const tell = () => `${new Date().toISOString().slice(11, 23)} in view ${cell.view?.epoch}: ${lease.signal.reason?.message ?? ''}`;
+          lease.signal.addEventListener('abort', () => isOver || lost.push(tell()));
         }),
       );
     }
@@ -36,8 +38,8 @@ serve({
           try {
             await cell.using(`turn/${(i + turns) % names}`, { wait: '30s' }, () => new Promise((resolve) => setTimeout(resolve, 20)));
             turns++;
-          } catch {
-            failures++;
+          } catch (error) {
+            if (!isOver) failures.push(error instanceof Error ? error.message : String(error));
           }
         }
       };
