@@ -106,7 +106,7 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
     case 'publish':
       return writeBytes(message.group, out);
     case 'published':
-      return writeNumbers([message.origin, message.first, message.count, message.position], out);
+      return writeNumbers([message.origin, message.first, message.count, message.position, message.epoch], out);
     case 'look':
     case 'survey':
       return;
@@ -115,7 +115,7 @@ function writeBody(message: BroadcastOwnMessage, out: ByteWriter): void {
       writeNumbers([message.epoch, message.first, message.last], out);
       return writeMembers(message.without, out);
     case 'end':
-      return writeNumbers([message.first, message.last], out);
+      return writeNumbers([message.first, message.last, message.epoch], out);
     case 'read':
       writeNumbers([message.reader, message.after, message.bytesMax], out);
       out.u8(Number(message.name !== null));
@@ -170,6 +170,7 @@ const READERS: { readonly [K in Kind]: (input: ByteReader) => Of<K> } = {
     first: input.u53(),
     count: input.u53(),
     position: input.u53(),
+    epoch: readAdded(input),
   }),
   look: () => ({ kind: 'look' }),
   survey: () => ({ kind: 'survey' }),
@@ -179,7 +180,7 @@ const READERS: { readonly [K in Kind]: (input: ByteReader) => Of<K> } = {
     const [epoch, first, last] = [input.u53(), input.u53(), input.u53()];
     return { kind: 'surveyed', standing: standing ?? 'failed', epoch, first, last, without: readMembers(input) };
   },
-  end: (input) => ({ kind: 'end', first: input.u53(), last: input.u53() }),
+  end: (input) => ({ kind: 'end', first: input.u53(), last: input.u53(), epoch: readAdded(input) }),
   read: (input) => {
     const [reader, after, bytesMax] = [input.u53(), input.u53(), input.u53()];
     return { kind: 'read', reader, after, bytesMax, name: input.u8() === 1 ? readBytes(input) : null };
@@ -238,6 +239,11 @@ const READERS: { readonly [K in Kind]: (input: ByteReader) => Of<K> } = {
 
 function writeNumbers(numbers: readonly number[], out: ByteWriter): void {
   for (const number of numbers) out.u53(number);
+}
+
+/** A number at the end of a message that earlier versions do not write. */
+function readAdded(input: ByteReader): number {
+  return input.at < input.end ? input.u53() : 0;
 }
 
 function writeBytes(bytes: Uint8Array, out: ByteWriter): void {

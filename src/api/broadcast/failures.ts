@@ -13,8 +13,8 @@ export function tooManyWait(bytesMax: number): TenureError {
 
 export function uncertain(): TenureError {
   const message =
-    'it is not known whether this message was published: no answer came for so long that the log has dropped the place where it would be. ' +
-    'It may have been delivered, once, and will not be from now on';
+    'it is not known whether this message was published: no answer came for so long that the log has dropped the place where it would be, or the ' +
+    'members have begun the log anew meanwhile. It is not sent again, and it is delivered once at most';
   return new TenureError('TENURE_UNCERTAIN', message);
 }
 

@@ -15,6 +15,7 @@ import { StateCopies } from './state-copies.ts';
 
 type ClientStep = Step<BroadcastMessage, BroadcastEvent>;
 type Page = Extract<BroadcastOwnMessage, { readonly kind: 'page' }>;
+type End = Extract<BroadcastOwnMessage, { readonly kind: 'end' }>;
 type Published = Extract<BroadcastOwnMessage, { readonly kind: 'published' }>;
 
 interface Asking {
@@ -46,6 +47,8 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   readonly #readers = new Map<number, Asking>();
   readonly #envelope: { readonly lane: typeof BROADCAST_OWN_LANE; message: BroadcastOwnMessage };
   #member: number;
+  /** The epoch of the log, as far as it has heard; 0 before. */
+  #epoch = 0;
   /** The highest position it knows of, and when it last heard of the end of the log. */
   #position = 0;
   #positionAt: MonoUs = -Infinity as MonoUs;
@@ -54,6 +57,9 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   #heldBytes = 0;
   #looks = 0;
   #hasHeard = false;
+  /** What it has heard was of a lower epoch; and so many times in a row it turned to another member for that. */
+  #hasHeardLower = false;
+  #lowerTicks = 0;
   #firstThen = 0;
   #stuckTicks = 0;
   #retryAt: MonoUs = NEVER;
@@ -145,12 +151,16 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
 
   receive(from: NodeId, { lane, message }: BroadcastMessage, step: ClientStep): void {
     if (lane !== BROADCAST_OWN_LANE) return;
+    if (this.#isOfLowerEpoch(message)) {
+      this.#hasHeardLower = true;
+      return;
+    }
     if (from === this.#member) this.#hasHeard = true;
     switch (message.kind) {
       case 'published':
         return this.#published(message, step);
       case 'end':
-        return this.#end(message.first, message.last, step);
+        return this.#end(message, step);
       case 'page':
         return this.#page(message, step);
       case 'gone': {
@@ -203,8 +213,8 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     for (const group of groups) this.#send({ kind: 'publish', group }, step);
   }
 
-  #end(first: number, last: number, step: ClientStep): void {
-    this.#noteEnd(last, step);
+  #end({ first, last, epoch }: End, step: ClientStep): void {
+    this.#noteEnd(last, epoch, step);
     for (; this.#looks > 0; this.#looks--) step.emit({ kind: 'end', first, last });
     const held = this.#held;
     if (held.length === 0) return;
@@ -213,12 +223,28 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     this.#sendGroups(this.#own.publish(held, this.#position), step);
   }
 
-  #noteEnd(position: number, step: ClientStep): void {
-    this.#position = Math.max(this.#position, position);
-    this.#positionAt = step.monoUs;
+  /** A member that has not heard of the epoch yet is no help: another is asked. */
+  #isOfLowerEpoch(message: BroadcastOwnMessage): boolean {
+    return (message.kind === 'end' || message.kind === 'published') && message.epoch > 0 && message.epoch < this.#epoch;
   }
 
-  #published({ origin, first, count, position }: Published, step: ClientStep): void {
+  #noteEnd(position: number, epoch: number, step: ClientStep): void {
+    const isAnother = epoch > this.#epoch && this.#epoch > 0;
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#position = isAnother ? position : Math.max(this.#position, position);
+    this.#positionAt = step.monoUs;
+    if (isAnother) this.#giveUp(step);
+  }
+
+  /** The group was begun anew: messages that these follow may be lost, and a log that lacks them would never take these. Nor does `since` mean anything in the new log. */
+  #giveUp(step: ClientStep): void {
+    const own = this.#own;
+    const lost = own.isIdle ? null : own.settle(own.first, own.first + own.size - 1);
+    if (lost) step.emit({ kind: 'uncertain', ...lost });
+    if (own.hasRoomAgain()) step.emit({ kind: 'room' });
+  }
+
+  #published({ origin, first, count, position, epoch }: Published, step: ClientStep): void {
     const own = this.#own;
     // Meant for an earlier process with the same number.
     if (origin !== this.#life) return;
@@ -227,8 +253,8 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     if (position === 0) {
       step.emit({ kind: 'uncertain', ...settled });
     } else {
-      this.#noteEnd(position + count - 1, step);
       step.emit({ kind: 'published', ...settled, position: position + settled.first - first });
+      this.#noteEnd(position + count - 1, epoch, step);
     }
     if (own.hasRoomAgain()) step.emit({ kind: 'room' });
   }
@@ -248,7 +274,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     // It waits at the member.
     if (this.#readers.get(reader)?.question.after !== after || pieces.length === 0) return;
     this.#readers.delete(reader);
-    this.#noteEnd(upTo, step);
+    if (epoch >= this.#epoch) this.#noteEnd(upTo, epoch, step);
     const kept = pieces.map((piece) => ({ ...piece, groups: piece.groups.slice() }));
     step.emit({ kind: 'page', reader, entries: entriesOf(kept), upTo, epoch });
   }
@@ -267,6 +293,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     this.#stuckTicks = isStuck ? this.#stuckTicks + 1 : 0;
     const isSilent = !this.#hasHeard;
     this.#hasHeard = false;
+    this.#noteLower(isSilent, step);
     if (isSilent || this.#stuckTicks >= STUCK_TICKS) {
       this.#stuckTicks = 0;
       this.#member = (this.#member + 1) % this.#config.members;
@@ -284,11 +311,24 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     if (asked === 0) this.#send({ kind: 'look' }, step);
   }
 
+  /** All members have lost their memory, and count epochs anew, if each of them answers and none is in the epoch that it knows. */
+  #noteLower(isSilent: boolean, step: ClientStep): void {
+    if (!isSilent) this.#lowerTicks = 0;
+    else if (this.#hasHeardLower) this.#lowerTicks++;
+    this.#hasHeardLower = false;
+    if (this.#lowerTicks <= this.#config.members) return;
+    this.#lowerTicks = 0;
+    this.#epoch = 0;
+    this.#position = 0;
+    this.#giveUp(step);
+  }
+
   #sayAll(step: ClientStep): void {
     this.#sayOwn(step);
     // The member that was asked may never have heard it; one that has takes it for the same act.
     if (this.#isRenewing) this.#send({ kind: 'renew', waitUs: this.#renewWaitUs }, step);
-    if (this.#looks > 0 || this.#held.length > 0) this.#send({ kind: 'look' }, step);
+    // It answers nothing to a group that it cannot place: it may be in another epoch.
+    if (this.#looks > 0 || this.undecided > 0) this.#send({ kind: 'look' }, step);
     for (const [reader, asking] of this.#readers) {
       asking.ticks = 0;
       this.#ask(reader, asking.question, step);
@@ -314,11 +354,14 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
       states: this.#states.snapshot(),
       readers: [...this.#readers].map(([reader, { question, ticks }]) => [reader, question.after, ticks] as const),
       member: this.#member,
+      epoch: this.#epoch,
       position: this.#position,
       positionAt: this.#positionAt,
       held: this.#held.length,
       looks: this.#looks,
       hasHeard: this.#hasHeard,
+      hasHeardLower: this.#hasHeardLower,
+      lowerTicks: this.#lowerTicks,
       firstThen: this.#firstThen,
       stuckTicks: this.#stuckTicks,
       retryAt: this.#retryAt,

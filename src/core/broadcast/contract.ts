@@ -94,8 +94,8 @@ export type BroadcastEvent =
   /** This process's messages `first` to `last` are decided: they are at `position` and the positions after it. */
   | { readonly kind: 'published'; readonly first: number; readonly last: number; readonly position: number }
   /**
-   * It is not known any more whether these messages of this process are in the log, or where: they were under way while so much was published that the log has dropped the place where they would be.
-   * They are not sent again.
+   * It is not known any more whether these messages of this process are in the log, or where: they were under way while so much was published that the log has dropped the place where they would be,
+   * or while the group was begun anew. They are not sent again.
    */
   | { readonly kind: 'uncertain'; readonly first: number; readonly last: number }
   /** Publishing was refused for want of room, and there is room again. */

@@ -71,6 +71,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
       self: boot.self,
       life: boot.incarnation,
       log: this.#log,
+      epoch: () => this.epoch,
       deciding: () => this.#deciding,
       send,
       proposed: (instance, batch) => {
@@ -318,6 +319,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
   /** Others are in a higher epoch: this member has no memory of it. What it has of the log may be of an epoch that was given up. */
   #join(epoch: number, step: BroadcastStep): void {
     this.#forgetLog(0, 0);
+    this.#publishing.giveUp(step);
     this.#life.join(epoch, step);
   }
 

@@ -102,7 +102,7 @@ export class MessageLog {
 
   /**
    * The next instance is decided. Of its batch those messages are delivered that follow the last one of their process: none twice, none before an earlier one. Of a process that the log does not
-   * know, those are that the process sent when it had nothing under way, if the log has dropped nothing since.
+   * know, those are that the process sent when it had nothing under way, if the log has dropped nothing since. Such messages may also leave a gap: what is missing was lost with an epoch, or given up.
    */
   append(batch: Uint8Array, placed: (placement: Placement) => void): LogPiece {
     const instance = this.instance + 1;
@@ -135,7 +135,7 @@ export class MessageLog {
     const { origin, first, base, since, last } = cursor;
     if (!this.#rules.deliversOnce) return first;
     const known = this.#publishers.get(origin);
-    if (known) return first <= known.last + 1 && last > known.last ? known.last + 1 : null;
+    if (known) return last > known.last && (first <= known.last + 1 || first === base) ? Math.max(first, known.last + 1) : null;
     const isNew = first === base && (since >= this.#droppedPosition || !this.#rules.forgottenIsNotNew);
     return isNew ? first : null;
   }

@@ -58,20 +58,24 @@ export type BroadcastOwnMessage =
   | EpochMessage
   /** Publish this group: from its process to a member, and from a member to the leader. */
   | { readonly kind: 'publish'; readonly group: Uint8Array }
-  /** To a client, in this life of it: its messages from number `first` on, so many, are at `position` and after. Position 0: it is not known any more whether they were delivered. */
+  /**
+   * To a client, in this life of it: its messages from number `first` on, so many, are at `position` and after, in the log of this epoch. Position 0: it is not known any more whether they were
+   * delivered. Epoch 0, here and in `end`: the member is in none, or does not tell.
+   */
   | {
       readonly kind: 'published';
       readonly origin: Incarnation;
       readonly first: number;
       readonly count: number;
       readonly position: number;
+      readonly epoch: number;
     }
   /** How do you stand? And the answer. */
   | { readonly kind: 'survey' }
   | ({ readonly kind: 'surveyed' } & MemberSurvey)
   /** From a client: where does the log end? */
   | { readonly kind: 'look' }
-  | { readonly kind: 'end'; readonly first: number; readonly last: number }
+  | { readonly kind: 'end'; readonly first: number; readonly last: number; readonly epoch: number }
   /** From a client: as the command. The member remembers the last such question of each reader. */
   | {
       readonly kind: 'read';

@@ -57,12 +57,12 @@ export class Pool {
     this.#waitingBytes += bytes.length;
   }
 
-  /** Whether it has messages that come right after those of its process that are here, or in the log. */
+  /** Whether it has messages that come right after those of its process that are here, or in the log; or was sent when nothing else was under way. */
   #follows({ origin, since, base, first, last }: PooledGroup): boolean {
     const here = this.#lasts.get(origin);
     if (here === undefined && this.#log.hasForgotten(origin, since)) return false;
     const known = here ?? this.#log.lastOf(origin) ?? base - 1;
-    return last > known && first <= known + 1;
+    return last > known && (first <= known + 1 || first === base);
   }
 
   /** A batch of what waits, for this instance; null if nothing does. It has at least one group, and otherwise no more than so many bytes. */

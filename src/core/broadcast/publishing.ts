@@ -18,6 +18,8 @@ export interface PublishingGround {
   readonly self: number;
   readonly life: Incarnation;
   readonly log: MessageLog;
+  /** In which the log is; 0 is none. */
+  epoch(): number;
   /** The consensus in which this member may propose now; null if it may not. */
   deciding(): EpochConsensus | null;
   send(to: number, message: BroadcastOwnMessage, step: BroadcastStep): void;
@@ -85,7 +87,7 @@ export class Publishing {
     if (isClient && known !== null && known >= first) this.#repeat(origin, first, step);
     if (known !== null && known >= last) return;
     if (log.hasForgotten(origin, since)) {
-      if (isClient) this.#ground.send(from, { kind: 'published', origin, first, count, position: 0 }, step);
+      if (isClient) this.#tellClient(from, { origin, first, count, position: 0 }, step);
       return;
     }
     if (this.#leads) this.#pool.add(bytes.slice());
@@ -103,9 +105,13 @@ export class Publishing {
     this.#ground.log.find(origin, first, (placement) => this.#answer(placement, step));
   }
 
-  #answer({ origin, first, count, position }: Placement, step: BroadcastStep): void {
-    const node = this.#clients.get(origin);
-    if (node !== undefined) this.#ground.send(node, { kind: 'published', origin, first, count, position }, step);
+  #answer(placement: Placement, step: BroadcastStep): void {
+    const node = this.#clients.get(placement.origin);
+    if (node !== undefined) this.#tellClient(node, placement, step);
+  }
+
+  #tellClient(node: NodeId, { origin, first, count, position }: Placement, step: BroadcastStep): void {
+    this.#ground.send(node, { kind: 'published', origin, first, count, position, epoch: this.#ground.epoch() }, step);
   }
 
   // ── What is delivered ──────────────────────────────────────────────────────────────────────────────
@@ -136,21 +142,26 @@ export class Publishing {
       log.find(life, this.#own.first, (placement) => this.placed(placement, step));
   }
 
-  /** The epoch of what was proposed is over. */
+  /** The epoch of what was proposed is over. Clients publish in the next one what they know of it. */
   withdraw(): void {
     this.#proposed.clear();
     this.#pool.settle(Infinity);
+    this.#pool.dropOthers(this.#ground.life);
+  }
+
+  /** The log of this member was given up with its epoch: what it had of this process may be lost, and what follows would wait for it for ever. */
+  giveUp(step: BroadcastStep): void {
+    const own = this.#own;
+    this.#pool.drop(this.#ground.life);
+    const lost = own.isIdle ? null : own.settle(own.first, own.first + own.size - 1);
+    if (lost) step.emit({ kind: 'uncertain', ...lost });
   }
 
   /** What must be said after a step: of room, and of messages that the log cannot tell of any more. */
   tell(step: BroadcastStep): void {
     const { life, log } = this.#ground;
     const own = this.#own;
-    if (!own.isIdle && log.hasForgotten(life, own.since)) {
-      const lost = own.settle(own.first, own.first + own.size - 1);
-      this.#pool.drop(life);
-      if (lost) step.emit({ kind: 'uncertain', ...lost });
-    }
+    if (!own.isIdle && log.hasForgotten(life, own.since)) this.giveUp(step);
     if (own.hasRoomAgain()) step.emit({ kind: 'room' });
   }
 

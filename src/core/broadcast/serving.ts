@@ -95,7 +95,11 @@ export class Serving {
       case 'forget':
         return this.#readers.forget(from, message.reader);
       case 'look':
-        return this.#ground.send(from, { kind: 'end', first: log.firstPosition, last: log.position }, step);
+        return this.#ground.send(
+          from,
+          { kind: 'end', first: log.firstPosition, last: log.position, epoch: this.#ground.member.epoch },
+          step,
+        );
       case 'survey':
         return this.#ground.send(from, { kind: 'surveyed', ...this.#surveyed }, step);
       case 'surveyed':
