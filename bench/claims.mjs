@@ -1,6 +1,6 @@
 /**
  * What claims cost: unique ids a second of one process, and durable claims a second of three member processes, next to what one flush of a data directory takes and
- * to a PostgreSQL sequence with the same block size, measured in the same run by turns. With `--leases` also what leases lose beside claims on one cell.
+ * to a PostgreSQL sequence with the same block size, measured in the same run by turns.
  * `--json` prints figures, `--reps N` other repetitions than 3 (the median counts), `--seconds S` per measurement, `--size N` integers a claim other than 1000.
  * Exit 1 if a target is missed.
  */
@@ -16,14 +16,11 @@ import { load, median, Part, quantile } from './parts/processes.mjs';
 import { program, startPostgres } from './parts/servers.mjs';
 
 const IDS_TARGET = 1_000_000;
-const LEASES_LOST_TARGET = 0.05;
 const CROWDS = [1, 64];
-const LEASES_AT_ONCE = 64;
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    leases: { type: 'boolean', default: false },
     reps: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     size: { type: 'string', default: '1000' },
@@ -138,34 +135,16 @@ for (const atOnce of CROWDS) {
   rows.push({ atOnce, claims, flush, flushPart, sequence: sequence ? medians(runs.sequence) : null });
 }
 
-/** Leases of one client, by turns without and with a process that claims blocks one after the other beside them. */
-async function leasesBeside() {
-  const leaser = new Part('client.mjs');
-  await leaser.ask('connect', cell.reach);
-  await leaser.ask('run', { atOnce: LEASES_AT_ONCE, seconds });
-  const [alone, beside] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
-  for (let rep = 0; rep < reps; rep++) {
-    alone.push((await leaser.ask('run', { atOnce: LEASES_AT_ONCE, seconds })).perSecond);
-    const claiming = claimer.ask('ranges', { space: 'beside', atOnce: 1, size, seconds });
-    beside.push((await leaser.ask('run', { atOnce: LEASES_AT_ONCE, seconds })).perSecond);
-    await claiming;
-  }
-  await leaser.stop();
-  const [without, withClaims] = [Math.round(median(alone)), Math.round(median(beside))];
-  return { without, withClaims, lost: Math.round((1 - withClaims / without) * 1000) / 1000 };
-}
-const leases = values.leases ? await leasesBeside() : null;
-
 await claimer.stop();
 await flushing.close();
 await sequence?.close();
 await cell.stop();
 
-const isMet = ids.forAwait >= IDS_TARGET && (leases === null || leases.lost < LEASES_LOST_TARGET);
+const isMet = ids.forAwait >= IDS_TARGET;
 if (values.json) {
   const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), loadBefore };
-  const targets = { idsPerSecond: IDS_TARGET, leasesLost: LEASES_LOST_TARGET };
-  process.stdout.write(`${JSON.stringify({ ...machine, reps, seconds, size, targets, isMet, ids, rows, leases }, null, 2)}\n`);
+  const targets = { idsPerSecond: IDS_TARGET };
+  process.stdout.write(`${JSON.stringify({ ...machine, reps, seconds, size, targets, isMet, ids, rows }, null, 2)}\n`);
 } else {
   const number = new Intl.NumberFormat('en-US');
   process.stdout.write(
@@ -188,13 +167,6 @@ if (values.json) {
       ].join(' ') + '\n',
     );
   }
-  if (leases) {
-    process.stdout.write(
-      `acquire and release, ${LEASES_AT_ONCE} at once: ${number.format(leases.without)} a second, and ${number.format(leases.withClaims)} beside claims (${Math.round(leases.lost * 1000) / 10} % less)\n`,
-    );
-  }
-  process.stdout.write(
-    `targets: ${number.format(IDS_TARGET)} ids a second${leases ? `; leases lose less than ${LEASES_LOST_TARGET * 100} %` : ''}: ${isMet ? 'met' : 'MISSED'}\n`,
-  );
+  process.stdout.write(`targets: ${number.format(IDS_TARGET)} ids a second: ${isMet ? 'met' : 'MISSED'}\n`);
 }
 process.exitCode = isMet ? 0 : 1;

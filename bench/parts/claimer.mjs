@@ -1,5 +1,6 @@
 /** A process that claims: everything through the public API. */
 import { performance } from 'node:perf_hooks';
+import { setTimeout as rest } from 'node:timers/promises';
 import { connect, observe } from '../../dist/api/index.js';
 import { paceOf, serve } from './processes.mjs';
 
@@ -10,6 +11,22 @@ const attempts = [];
 /** From here on this process has claimed no range of its own. */
 let unclaimed = 1;
 observe('tenure:claim:granted', (granted) => attempts.push(granted.attempts));
+
+/** A range that no other claims. @param {import('../../dist/api/index.js').Claims} claims @param {number} size */
+async function claimOwn(claims, size) {
+  const from = unclaimed;
+  unclaimed += size;
+  const { ok } = await claims.claim(from, from + size - 1);
+  if (!ok) throw new Error('a range of its own was refused');
+}
+
+/** What this process takes of one core meanwhile. @template T @param {() => Promise<T>} act @returns {Promise<T & { cpuShare: number }>} */
+async function withCpuShare(act) {
+  const [began, before] = [performance.now(), process.cpuUsage()];
+  const answer = await act();
+  const { user, system } = process.cpuUsage(before);
+  return { ...answer, cpuShare: (user + system) / 1000 / (performance.now() - began) };
+}
 
 serve({
   async connect(options) {
@@ -72,11 +89,21 @@ serve({
   /** `atOnce` workers, each claims ranges of its own, one after the other. @param {{ space: string, atOnce: number, size: number, seconds: number }} details */
   ranges({ space, atOnce, size, seconds }) {
     const claims = cell.claims(space);
-    return paceOf({ atOnce, seconds }, async () => {
-      const from = unclaimed;
-      unclaimed += size;
-      const { ok } = await claims.claim(from, from + size - 1);
-      if (!ok) throw new Error('a range of its own was refused');
+    return withCpuShare(() => paceOf({ atOnce, seconds }, () => claimOwn(claims, size)));
+  },
+
+  /** So many ranges of its own a second, whether or not those before are answered. @param {{ space: string, perSecond: number, size: number, seconds: number }} details */
+  paced({ space, perSecond, size, seconds }) {
+    const claims = cell.claims(space);
+    return withCpuShare(async () => {
+      const began = performance.now();
+      const asked = [];
+      for (let elapsed = 0; elapsed < seconds * 1000; elapsed = performance.now() - began) {
+        while (asked.length < (elapsed / 1000) * perSecond) asked.push(claimOwn(claims, size));
+        await rest(1000 / perSecond);
+      }
+      await Promise.all(asked);
+      return { perSecond: (asked.length / (performance.now() - began)) * 1000 };
     });
   },
 

@@ -210,7 +210,7 @@ export class DiskLife {
 
   #noted(from: NodeId, { generation, generations }: Extract<DiskMessage, { kind: 'noted' }>, step: IntervalStep): void {
     const source = this.#sources[from];
-    if (this.isReady) this.#notedInUse(from, generation, step);
+    if (this.isReady) this.#notedInUse(from, generation, generations, step);
     if (this.#phase !== 'joining' || this.#becomes !== null || !source || generation !== this.generation) return;
     const its = generations[from] ?? 0;
     if (source.generation === its) return;
@@ -221,8 +221,8 @@ export class DiskLife {
   }
 
   /** Its number changes only when the next disk of this member would hear of it: votes of this one do not count beside that. */
-  #notedInUse(from: NodeId, generation: number, step: IntervalStep): void {
-    if (this.#notice.noted(from, generation) < this.#needed || generation === this.generation) return;
+  #notedInUse(from: NodeId, generation: number, told: readonly number[], step: IntervalStep): void {
+    if (this.#notice.noted(from, generation, told, this.generations) < this.#needed || generation === this.generation) return;
     const generations = this.generations.map((one, member) => (member === this.#options.self ? generation : one));
     this.#acceptor.ledger.putHead({ generations }, null, step);
     this.#tell(step);
@@ -258,6 +258,9 @@ export class DiskLife {
     const { ledger } = this.#acceptor;
     const merged = this.generations.map((one, member) => (member === this.#options.self ? one : Math.max(one, generations[member] ?? 0)));
     ledger.restateHead({ generations: merged });
+    // One that has lost its disk since it helped no longer knows what it noted, and has to help again.
+    for (const [member, { generation }] of this.#sources.entries())
+      if (generation > 0 && generation < (merged[member] ?? 0)) this.#sources[member] = { generation: 0, cursor: null, isCopied: false };
   }
 
   #forgetSources(): void {

@@ -1,9 +1,9 @@
 /**
  * A disk in use that took the place of a lost one is made known to all other members, also to those that did not help it to join: one of them may have noted a number that a disk took which
  * was lost again before it was used. Whoever heard of that disk would count this one no more. Then this disk takes a number above it, once so many others have noted
- * that number that the next disk of this member hears of it.
+ * that number that the next disk of this member hears of it. What a member noted on a disk that it has lost since does not count: it may not know it any more.
  */
-import { NEVER, nodeId, VoterSet, type MonoUs } from '../../kernel/index.ts';
+import { NEVER, nodeId, type MonoUs } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
 import type { IntervalStep } from './config.ts';
 
@@ -15,13 +15,18 @@ export class DiskNotice {
   readonly #members: number;
   /** The number that others are to note; 0 if they need not. */
   #generation = 0;
-  #noted = new VoterSet();
+  /** The generation of the disk on which each has noted it; 0 if none. */
+  readonly #noted: number[];
+  /** The newest generation of each member's disk that was heard of. */
+  readonly #newest: number[];
   #againAt: MonoUs = NEVER;
   #sends = 0;
 
   constructor(self: number, members: number) {
     this.#self = self;
     this.#members = members;
+    this.#noted = Array.from({ length: members }, () => 0);
+    this.#newest = [...this.#noted];
   }
 
   /** Nobody is left to be told. */
@@ -35,18 +40,25 @@ export class DiskNotice {
 
   begin(generation: number, rttUs: number, step: IntervalStep): void {
     this.#generation = generation;
-    this.#noted = new VoterSet();
+    this.#noted.fill(0);
     this.#sends = 0;
     this.#send(rttUs, step);
   }
 
-  /** A member has noted a number. How many have noted the one at hand; 0 if it is another. */
-  noted(from: number, generation: number): number {
+  /** A member that knows of these disks has noted a number; this one knows of `known`. How many have noted the one at hand; 0 if it is another. */
+  noted(from: number, generation: number, told: readonly number[], known: readonly number[]): number {
     if (this.#generation === 0 || generation !== this.#generation) return 0;
-    this.#noted.add(from);
-    const count = this.#noted.size;
+    for (let member = 0; member < this.#members; member++)
+      this.#newest[member] = Math.max(this.#newest[member] as number, told[member] ?? 0, known[member] ?? 0);
+    this.#noted[from] = Math.max(this.#noted[from] as number, told[from] ?? 0);
+    const count = this.#noted.filter((_, member) => this.#hasNoted(member)).length;
     if (count === this.#members - 1) this.end();
     return count;
+  }
+
+  #hasNoted(member: number): boolean {
+    const disk = this.#noted[member] as number;
+    return disk > 0 && disk >= (this.#newest[member] as number);
   }
 
   /** A member knows of a disk with this number: above it, if the one at hand is not. */
@@ -56,7 +68,7 @@ export class DiskNotice {
 
   /** A member can be reached again. */
   reached(member: number, step: IntervalStep): void {
-    if (this.#generation > 0 && member !== this.#self && !this.#noted.has(member)) this.#sendTo(member, step);
+    if (this.#generation > 0 && member !== this.#self && !this.#hasNoted(member)) this.#sendTo(member, step);
   }
 
   wake(rttUs: number, step: IntervalStep): void {
@@ -78,7 +90,7 @@ export class DiskNotice {
   }
 
   snapshot(): Snapshot {
-    return { generation: this.#generation, noted: this.#noted.toArray(), againAt: this.#againAt, sends: this.#sends };
+    return { generation: this.#generation, noted: [...this.#noted], newest: [...this.#newest], againAt: this.#againAt, sends: this.#sends };
   }
 
   restore(snapshot: Snapshot): void {
@@ -86,13 +98,15 @@ export class DiskNotice {
     this.#generation = told.generation;
     this.#againAt = told.againAt;
     this.#sends = told.sends;
-    for (const member of told.noted) this.#noted.add(member);
+    for (const [member, disk] of told.noted.entries()) this.#noted[member] = disk;
+    for (const [member, disk] of told.newest.entries()) this.#newest[member] = disk;
   }
 }
 
 interface NoticeSnapshot {
   readonly generation: number;
   readonly noted: readonly number[];
+  readonly newest: readonly number[];
   readonly againAt: MonoUs;
   readonly sends: number;
 }

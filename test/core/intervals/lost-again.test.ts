@@ -1,6 +1,6 @@
 /** A disk that is lost again while it joins: some members have noted a number that the disk in use does not have. */
 import { describe, expect, it } from 'vitest';
-import { IntervalCell } from './cell.ts';
+import { IntervalCell, type Flight } from './cell.ts';
 
 const RTT_US = 1000;
 const LOST = 4;
@@ -8,7 +8,7 @@ const CLIENT = 5;
 
 /** Member 0 of five has noted generation 3 of member 4, whose disk in use is of a lower one: it was lost twice, and joined without a word of member 0. */
 function outnumbered(): IntervalCell {
-  const cell = new IntervalCell({ members: 5, rttUs: RTT_US }, 6);
+  const cell = new IntervalCell({ members: 5, rttUs: RTT_US }, 7);
   cell.bootstrap();
   for (let life = 0; life < 2; life++) {
     cell.start(LOST, false);
@@ -71,6 +71,49 @@ describe('a member whose disk was lost again while it joined', () => {
     cell.command(LOST, { kind: 'reached', member: 0 });
     cell.deliver();
     expect(cell.cores[LOST]?.generation).toBeGreaterThan(3);
+  });
+});
+
+describe('a member that gives its disk a higher number', () => {
+  const OLD_CLIENT = 5;
+  const NEW_CLIENT = 6;
+  const only =
+    (...nodes: readonly number[]) =>
+    ({ from, to }: Flight): boolean =>
+      !nodes.includes(from) || !nodes.includes(to);
+
+  it('does not count those that noted it on disks that are lost since', () => {
+    const cell = outnumbered();
+    const held: Flight[] = [];
+    // Members 0 and 1 note the higher number, and what they say of it is late.
+    cell.pass(10_000 * RTT_US, (flight) => {
+      if (flight.message.kind === 'noted' && flight.from < 2 && flight.to === LOST) held.push(flight);
+      return only(0, 1, LOST)(flight) || flight.message.kind === 'noted';
+    });
+    for (const helper of [0, 1]) {
+      cell.start(helper, false);
+      cell.flights.length = 0;
+      cell.pass(50 * RTT_US, (flight) => only(helper, 2, 3, LOST)(flight) || (flight.from === LOST && flight.message.kind === 'note'));
+      expect(cell.cores[helper]?.diskPhase).toBe('ready');
+    }
+    cell.pass(600 * RTT_US, only(2, LOST));
+    for (const flight of held) {
+      cell.flights.push(flight);
+      cell.deliver(only(0, 1, LOST));
+    }
+    // What it acknowledges from here on is late as well, and its disk is lost.
+    cell.command(OLD_CLIENT, { kind: 'claim', claim: 1, space: 's', from: 0, to: 9 });
+    const late: Flight[] = [];
+    cell.deliver((flight) => (flight.from === LOST ? (late.push(flight), true) : flight.to !== LOST));
+    cell.start(LOST, false);
+    cell.pass(50 * RTT_US, only(0, 1, 3, LOST));
+    expect(cell.cores[LOST]?.diskPhase).toBe('ready');
+    cell.command(NEW_CLIENT, { kind: 'claim', claim: 1, space: 's', from: 5, to: 14 });
+    cell.deliver(only(1, 3, LOST, NEW_CLIENT));
+    expect(cell.last(NEW_CLIENT, 'granted')).toMatchObject({ claim: 1 });
+    for (const flight of late) if (flight.to === OLD_CLIENT) cell.flights.push(flight);
+    cell.pass(500 * RTT_US, (flight) => only(0, 2, OLD_CLIENT)(flight) && !late.includes(flight));
+    expect(cell.last(OLD_CLIENT, 'granted')).toBe(undefined);
   });
 });
 
