@@ -3,8 +3,9 @@
  * - the service of claims, which nobody uses: members without data directories, and with them;
  * - a process that claims at a stated rate (`--rate`, 100 a second);
  * - a process that claims as fast as it goes, one claim after the other;
- * - in its place, a process that knows nothing of the cell and takes as much CPU as that one did: what remains between the two is what members do for claims.
- * The median of the ratios counts. `--json` prints figures, `--reps N` other pairs than 9, `--seconds S` per turn. Exit 1 if the idle service or claims at the
+ * - in its place, a process that knows nothing of the cell and takes as much CPU as that one did: what remains between the two is what members do for claims;
+ * - a process that takes as much CPU as that one and, for its claims, the members did: what remains is what claims cost besides CPU.
+ * The median of the ratios counts. `--json` prints figures, `--reps N` other pairs than 7, `--seconds S` per turn. Exit 1 if the idle service or claims at the
  * stated rate cost more than the target.
  */
 import { availableParallelism, cpus } from 'node:os';
@@ -24,7 +25,7 @@ const MARGIN_SECONDS = 0.1;
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    reps: { type: 'string', default: '9' },
+    reps: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '1' },
     rate: { type: 'string', default: '100' },
   },
@@ -79,10 +80,16 @@ const withoutService = async () => ({
   besideShare: 0,
   memberUs: 0,
 });
-const alone = () => turn();
+/** CPU of all members a lease, beside nothing. @type {number[]} */
+const aloneUs = [];
+const alone = async () => {
+  const one = await turn();
+  aloneUs.push(one.memberUs);
+  return one;
+};
 const ownRanges = { space: 'beside', size: CLAIM_SIZE };
-/** What the process that claims as fast as it goes took of one core in each turn. @type {number[]} */
-const claimerShares = [];
+/** What claims as fast as they go took of one core in each turn: their process, and it with what members did for them. */
+const shares = { claimer: /** @type {number[]} */ ([]), all: /** @type {number[]} */ ([]) };
 
 /** @type {{ name: string, without: () => Promise<Turn>, beside: () => Promise<Turn> }[]} */
 const pairs = [
@@ -93,11 +100,13 @@ const pairs = [
     without: alone,
     async beside() {
       const one = await turn(claimer, 'ranges', { ...ownRanges, atOnce: 1 });
-      claimerShares.push(one.besideShare);
+      shares.claimer.push(one.besideShare);
+      shares.all.push(one.besideShare + ((one.memberUs - median(aloneUs)) * one.perSecond) / 1e6);
       return one;
     },
   },
-  { name: 'as much CPU, no claims', without: alone, beside: () => turn(burner, 'burn', { share: median(claimerShares) }) },
+  { name: 'as much CPU as their process', without: alone, beside: () => turn(burner, 'burn', { share: median(shares.claimer) }) },
+  { name: 'as much CPU as all of it', without: alone, beside: () => turn(burner, 'burn', { share: median(shares.all) }) },
 ];
 
 for (const one of [plainLeaser, leaser]) await one.ask('run', { atOnce: LEASES_AT_ONCE, seconds: WARM_UP_SECONDS });

@@ -59,13 +59,14 @@ function writeBody(message: IntervalMessage, out: ByteWriter): void {
       out.u8(REASONS.indexOf(message.why) + REASONS.length * Number(message.next >= 0));
       return writeGenerations(message.generations, out);
     case 'hello':
+      return out.u53(message.asker);
     case 'look':
       return;
     case 'standing':
       out.u8(PHASES.indexOf(message.phase));
       return writeNumbers([message.generation, message.noted, message.copied, message.needed], out);
     case 'known':
-      writeNumbers([message.founding, message.start], out);
+      writeNumbers([message.asker, message.founding, message.start], out);
       writeGenerations(message.disks, out);
       return writeGenerations(message.generations, out);
     case 'note':
@@ -105,9 +106,10 @@ const READERS: { readonly [Kind in IntervalMessage['kind']]: (input: ByteReader)
     if (why === undefined || flags >= 2 * REASONS.length) return null;
     return { kind: 'nack', ...key, why, overlapFrom, overlapTo, next: flags < REASONS.length ? -1 : next, generations };
   },
-  hello: () => ({ kind: 'hello' }),
+  hello: (input) => ({ kind: 'hello', asker: input.u53() }),
   known: (input) => ({
     kind: 'known',
+    asker: input.u53(),
     founding: input.u53(),
     start: input.u53(),
     disks: readGenerations(input),

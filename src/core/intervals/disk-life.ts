@@ -174,7 +174,7 @@ export class DiskLife {
   #ask(member: number, step: IntervalStep): void {
     const generation = this.generation;
     const source = this.#sources[member] as CopySource;
-    if (this.#phase !== 'joining') step.send(nodeId(member), { kind: 'hello' });
+    if (this.#phase !== 'joining') step.send(nodeId(member), { kind: 'hello', asker: this.#options.incarnation });
     else if (source.generation === 0) step.send(nodeId(member), { kind: 'note', generation });
     else if (!source.isCopied) step.send(nodeId(member), { kind: 'copy', generation, ...(source.cursor ?? FIRST_PAGE) });
   }
@@ -195,6 +195,8 @@ export class DiskLife {
     const told = generations[this.#options.self] ?? 0;
     const own = this.generations[this.#options.self] ?? 0;
     if (this.#phase === 'joining' && told <= own) return;
+    // What an earlier life was told may be from before the disk that was lost: this one would take the same number.
+    if (this.#phase !== 'joining' && known.asker !== this.#options.incarnation) return;
     this.#known[from] = told;
     const heard = this.#known.filter((one) => one >= 0);
     // While joining, one that knows a newer disk of this member makes it take a newer number still.
@@ -322,7 +324,7 @@ export class DiskLife {
       case 'look':
         return step.send(from, { kind: 'standing', ...this.#standing });
       case 'hello':
-        if (this.isReady) this.#sayKnown(from, step);
+        if (this.isReady) this.#sayKnown(from, message.asker, step);
         return;
       case 'note':
         if (this.isReady) this.#note(from, message.generation, step);
@@ -337,16 +339,16 @@ export class DiskLife {
     }
   }
 
-  #sayKnown(to: NodeId, step: IntervalStep): void {
+  #sayKnown(to: NodeId, asker: number, step: IntervalStep): void {
     const { generations, founding, start, disks } = this.#acceptor.ledger.head;
-    step.send(to, { kind: 'known', generations, founding, start, disks });
+    step.send(to, { kind: 'known', asker, generations, founding, start, disks });
   }
 
   #note(from: NodeId, generation: number, step: IntervalStep): void {
     const { ledger } = this.#acceptor;
     const known = this.generations[from] ?? 0;
     if (generation < known) {
-      this.#sayKnown(from, step);
+      this.#sayKnown(from, 0, step);
       return;
     }
     ledger.answer({ to: from, message: { kind: 'noted', generation } }, step, (number) => {

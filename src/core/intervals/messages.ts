@@ -73,10 +73,16 @@ export type DiskStanding = {
 
 /** What members say about their disks. */
 export type DiskMessage =
-  /** From a member whose disk is not in use yet: what is known of it? */
-  | { readonly kind: 'hello' }
-  /** From a member whose disk is: what it knows, and by which act its disk began, with which disks (none: it was copied). */
-  | ({ readonly kind: 'known'; readonly founding: number; readonly start: number; readonly disks: readonly number[] } & GenerationsTold)
+  /** From a member whose disk is not in use yet, by its process: what is known of it? */
+  | { readonly kind: 'hello'; readonly asker: number }
+  /** From a member whose disk is: what it knows, and by which act its disk began, with which disks (none: it was copied). `asker` is 0 if it was not asked. */
+  | ({
+      readonly kind: 'known';
+      readonly asker: number;
+      readonly founding: number;
+      readonly start: number;
+      readonly disks: readonly number[];
+    } & GenerationsTold)
   /** The sender's disk is of this generation. */
   | { readonly kind: 'note'; readonly generation: number }
   | ({ readonly kind: 'noted'; readonly generation: number } & GenerationsTold)

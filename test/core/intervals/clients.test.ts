@@ -83,7 +83,7 @@ describe('a client', () => {
       expect(admits(message, true)).toBe(true);
     }
     for (const message of [
-      { kind: 'hello' },
+      { kind: 'hello', asker: 1 },
       { kind: 'note', generation: 9 },
       { kind: 'copy', generation: 9, space: '', from: 0 },
     ] as const)

@@ -48,3 +48,32 @@ describe('a disk that joins, whose helper loses its own disk meanwhile', () => {
     expect(cell.cores[LOST]?.diskPhase).toBe('ready');
   });
 });
+
+describe('what was said to an earlier life of a blank member', () => {
+  const [LOST, OLD_CLIENT, NEW_CLIENT] = [2, 3, 4] as const;
+
+  it('does not make its next disk take the number of the one before', () => {
+    const cell = new IntervalCell({ members: 3, rttUs: RTT_US }, 5);
+    cell.bootstrap();
+    const early: Flight[] = [];
+    cell.start(LOST, false);
+    cell.deliver((flight) => {
+      if (flight.message.kind === 'known') early.push(flight);
+      return false;
+    });
+    expect(cell.cores[LOST]).toMatchObject({ diskPhase: 'ready', generation: 2 });
+    const late: Flight[] = [];
+    cell.command(OLD_CLIENT, { kind: 'claim', claim: 1, space: 's', from: 0, to: 9 });
+    cell.deliver((flight) => (flight.from === LOST ? (late.push(flight), true) : flight.to !== LOST));
+    cell.start(LOST, false);
+    cell.flights.splice(0, Infinity, ...early);
+    cell.deliver(only(0, 1, LOST));
+    cell.pass(50 * RTT_US, only(0, 1, LOST));
+    expect(cell.cores[LOST]).toMatchObject({ diskPhase: 'ready', generation: 3 });
+    cell.command(NEW_CLIENT, { kind: 'claim', claim: 1, space: 's', from: 5, to: 14 });
+    cell.deliver(only(1, LOST, NEW_CLIENT));
+    cell.flights.push(...late);
+    cell.pass(500 * RTT_US, (flight) => only(0, OLD_CLIENT)(flight) && !late.includes(flight));
+    expect([cell.last(OLD_CLIENT, 'granted'), cell.last(NEW_CLIENT, 'granted')].filter((granted) => granted)).toHaveLength(1);
+  });
+});
