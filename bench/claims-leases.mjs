@@ -2,10 +2,11 @@
  * What leases lose beside claims on one cell: the client of `bench:cell` acquires and releases, in pairs of turns that follow each other, without and with
  * - the service of claims, which nobody uses: members without data directories, and with them;
  * - a process that claims at a stated rate (`--rate`, 100 a second);
+ * - in its place, three processes that know nothing of the cell and write to data directories as often as members do for these claims;
  * - a process that claims as fast as it goes, one claim after the other;
  * - in its place, a process that knows nothing of the cell and takes as much CPU as that one did: what remains between the two is what members do for claims;
  * - a process that takes as much CPU as that one and, for its claims, the members did: what remains is what claims cost besides CPU.
- * The median of the ratios counts. `--json` prints figures, `--reps N` other pairs than 7, `--seconds S` per turn. Exit 1 if the idle service or claims at the
+ * The median of the ratios counts. `--json` prints figures, `--reps N` other pairs than 5, `--seconds S` per turn. Exit 1 if the idle service or claims at the
  * stated rate cost more than the target.
  */
 import { availableParallelism, cpus } from 'node:os';
@@ -25,7 +26,7 @@ const MARGIN_SECONDS = 0.1;
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    reps: { type: 'string', default: '7' },
+    reps: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '1' },
     rate: { type: 'string', default: '100' },
   },
@@ -45,6 +46,8 @@ await begun.close();
 const claimer = new Part('claimer.mjs');
 await claimer.ask('connect', cell.reach);
 const burner = new Part('burner.mjs');
+const flushers = cell.ids.map(() => new Part('flusher.mjs'));
+await Promise.all(flushers.map((part) => part.ask('open')));
 const [plainLeaser, leaser] = [new Part('client.mjs'), new Part('client.mjs')];
 await plainLeaser.ask('connect', plain.reach);
 await leaser.ask('connect', cell.reach);
@@ -57,19 +60,20 @@ async function membersUs() {
   return spent.reduce((sum, us) => sum + us, 0);
 }
 
-/** Leases of one client, beside what `part` is asked to do meanwhile. @param {Part} [part] @param {string} [question] @param {object} [details] @returns {Promise<Turn>} */
-async function turn(part, question = '', details = {}) {
-  const working = part?.ask(question, { ...details, seconds: seconds + 2 * MARGIN_SECONDS });
+/** Leases of one client, beside what `parts` are asked to do meanwhile. @param {readonly Part[]} [parts] @param {string} [question] @param {object} [details] @returns {Promise<Turn>} */
+async function turn(parts = [], question = '', details = {}) {
+  const working = Promise.all(parts.map((part) => part.ask(question, { ...details, seconds: seconds + 2 * MARGIN_SECONDS })));
   await new Promise((resolve) => setTimeout(resolve, MARGIN_SECONDS * 1000));
   const memberBefore = await membersUs();
   const run = await leaser.ask('run', { atOnce: LEASES_AT_ONCE, seconds });
   const memberUs = (await membersUs()) - memberBefore;
   const done = await working;
+  const besideShare = done.reduce((sum, { cpuShare }) => sum + cpuShare, 0);
   return {
     perSecond: run.perSecond,
     memberUs: memberUs / run.done,
-    claimsPerSecond: done?.perSecond ?? 0,
-    besideShare: done?.cpuShare ?? 0,
+    claimsPerSecond: done[0]?.perSecond ?? 0,
+    besideShare,
   };
 }
 
@@ -94,19 +98,20 @@ const shares = { claimer: /** @type {number[]} */ ([]), all: /** @type {number[]
 /** @type {{ name: string, without: () => Promise<Turn>, beside: () => Promise<Turn> }[]} */
 const pairs = [
   { name: 'the service, unused', without: withoutService, beside: alone },
-  { name: `claims, ${rate} a second`, without: alone, beside: () => turn(claimer, 'paced', { ...ownRanges, perSecond: rate }) },
+  { name: `claims, ${rate} a second`, without: alone, beside: () => turn([claimer], 'paced', { ...ownRanges, perSecond: rate }) },
+  { name: 'as many writes, no claims', without: alone, beside: () => turn(flushers, 'flush', { perSecond: rate }) },
   {
     name: 'claims, as fast as they go',
     without: alone,
     async beside() {
-      const one = await turn(claimer, 'ranges', { ...ownRanges, atOnce: 1 });
+      const one = await turn([claimer], 'ranges', { ...ownRanges, atOnce: 1 });
       shares.claimer.push(one.besideShare);
       shares.all.push(one.besideShare + ((one.memberUs - median(aloneUs)) * one.perSecond) / 1e6);
       return one;
     },
   },
-  { name: 'as much CPU as their process', without: alone, beside: () => turn(burner, 'burn', { share: median(shares.claimer) }) },
-  { name: 'as much CPU as all of it', without: alone, beside: () => turn(burner, 'burn', { share: median(shares.all) }) },
+  { name: 'as much CPU as their process', without: alone, beside: () => turn([burner], 'burn', { share: median(shares.claimer) }) },
+  { name: 'as much CPU as all of it', without: alone, beside: () => turn([burner], 'burn', { share: median(shares.all) }) },
 ];
 
 for (const one of [plainLeaser, leaser]) await one.ask('run', { atOnce: LEASES_AT_ONCE, seconds: WARM_UP_SECONDS });
@@ -123,7 +128,8 @@ for (let rep = 0; rep < reps; rep++) {
   }
 }
 const tookSeconds = Math.round((performance.now() - began) / 1000);
-await Promise.all([claimer, burner, plainLeaser, leaser].map((part) => part.stop()));
+await Promise.all(flushers.map((part) => part.ask('close')));
+await Promise.all([claimer, burner, plainLeaser, leaser, ...flushers].map((part) => part.stop()));
 await Promise.all([plain.stop(), cell.stop()]);
 
 /** @param {readonly Turn[]} turns @param {keyof Turn} what */
