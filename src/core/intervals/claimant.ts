@@ -309,7 +309,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
       claim.full = hopeless.toArray();
       if (isHopelessForAll) return true;
     }
-    if (hopeless.toArray().some((member) => !claim.full.includes(member))) {
+    if (hopeless.size > this.#members - quorum || hopeless.toArray().some((member) => !claim.full.includes(member))) {
       claim.nextFree = -1;
       // Where there is little room, spreading leads out of it.
       claim.spread = 0;

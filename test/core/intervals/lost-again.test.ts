@@ -90,11 +90,11 @@ describe('a member that gives its disk a higher number', () => {
       if (flight.message.kind === 'noted' && flight.from < 2 && flight.to === LOST) held.push(flight);
       return only(0, 1, LOST)(flight) || flight.message.kind === 'noted';
     });
-    for (const helper of [0, 1]) {
-      cell.start(helper, false);
+    for (const noter of [0, 1]) {
+      cell.start(noter, false);
       cell.flights.length = 0;
-      cell.pass(50 * RTT_US, (flight) => only(helper, 2, 3, LOST)(flight) || (flight.from === LOST && flight.message.kind === 'note'));
-      expect(cell.cores[helper]?.diskPhase).toBe('ready');
+      cell.pass(50 * RTT_US, (flight) => only(noter, 2, 3, LOST)(flight) || (flight.from === LOST && flight.message.kind === 'note'));
+      expect(cell.cores[noter]?.diskPhase).toBe('ready');
     }
     cell.pass(600 * RTT_US, only(2, LOST));
     for (const flight of held) {

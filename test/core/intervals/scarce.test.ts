@@ -77,4 +77,23 @@ describe('a block of which no majority has room', () => {
     cell.pass(200_000 * RTT_US);
     expect(cell.last(CLIENT, 'granted')).toMatchObject({ claim: 1 });
   });
+
+  it('is refused in the end, though a withdrawal was not answered when all were last asked from 0 on', () => {
+    const cell = new IntervalCell({ members: 3, rttUs: RTT_US }, 5);
+    cell.bootstrap();
+    cell.command(4, { kind: 'claim', claim: 1, space: 's', from: 0, to: 9 });
+    cell.deliver();
+    cell.command(4, { kind: 'claim', claim: 2, space: 's', from: 10, to: INTEGER_MAX });
+    cell.deliver(({ to }) => to === 1);
+    expect(cell.last(4, 'granted')).toMatchObject({ claim: 2 });
+    cell.command(CLIENT, { kind: 'next', claim: 1, space: 's', size: 10 });
+    const fromZero = new Set<number>();
+    cell.pass(2000 * RTT_US, ({ to, message }) => {
+      if (message.kind === 'lease' && message.from === 0) fromZero.add(message.counter);
+      return to === 0 && message.kind === 'withdraw' && fromZero.size < 2;
+    });
+    expect(fromZero.size).toBeGreaterThan(1);
+    cell.pass(200_000 * RTT_US);
+    expect(cell.last(CLIENT, 'refused')).toMatchObject({ claim: 1, why: 'exhausted' });
+  });
 });

@@ -10,11 +10,11 @@ const only =
   ({ from, to }: Flight): boolean =>
     !nodes.includes(from) || !nodes.includes(to);
 
-describe('a disk that joins, whose helper loses its own disk meanwhile', () => {
+describe('a disk that joins, whose source loses its own disk meanwhile', () => {
   const [LOST, OLD_CLIENT, NEW_CLIENT] = [4, 5, 6] as const;
 
   /** Member 0 has helped member 4 to join, and has lost its disk and joined again without a word of that. */
-  function helperLost(): { readonly cell: IntervalCell; readonly oldAck: Flight } {
+  function sourceLost(): { readonly cell: IntervalCell; readonly oldAck: Flight } {
     const cell = new IntervalCell({ members: 5, rttUs: RTT_US }, 7);
     cell.bootstrap();
     const kept: Flight[] = [];
@@ -31,7 +31,7 @@ describe('a disk that joins, whose helper loses its own disk meanwhile', () => {
   }
 
   it('is not in use before as many others have noted its number on disks that they still have', () => {
-    const { cell, oldAck } = helperLost();
+    const { cell, oldAck } = sourceLost();
     cell.pass(50 * RTT_US, only(1, 2, LOST));
     expect(cell.last(LOST, 'disk')).toMatchObject({ phase: 'joining', copied: 2 });
     cell.command(NEW_CLIENT, { kind: 'claim', claim: 1, space: 's', from: 5, to: 14 });
@@ -41,8 +41,8 @@ describe('a disk that joins, whose helper loses its own disk meanwhile', () => {
     expect([cell.last(OLD_CLIENT, 'granted'), cell.last(NEW_CLIENT, 'granted')].filter((granted) => granted)).toHaveLength(1);
   });
 
-  it('is in use once its helper has noted its number again', () => {
-    const { cell } = helperLost();
+  it('is in use once its source has noted its number again', () => {
+    const { cell } = sourceLost();
     cell.pass(50 * RTT_US, only(1, 2, LOST));
     cell.pass(50 * RTT_US, only(0, 1, 2, LOST));
     expect(cell.cores[LOST]?.diskPhase).toBe('ready');
