@@ -52,7 +52,8 @@ export class BundlesUser implements User<QuorumEvent> {
     const lease = ++this.#nextLease;
     this.#kept.set(lease, which);
     const name = encodeName(`own/${this.#desk.node}/${which}`);
-    const termUs = Math.ceil((maxTermUs * (4 - (which % 4))) / 4000) * 1000;
+    // The view may have shorter terms than the cell began with.
+    const termUs = Math.min(Math.ceil((maxTermUs * (4 - (which % 4))) / 4000) * 1000, this.#core.view.cur.maxTermUs);
     this.#desk.command({ kind: 'acquire', lease, name, termUs, waitUs, keep: true });
   }
 
