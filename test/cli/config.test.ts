@@ -227,7 +227,9 @@ describe('which member this is', () => {
     expect(await messageOf(() => asMember(found(), 'laptop'))).toMatch(
       /^which member is this\? .*one of tenure-0, tenure-1\. The host name, laptop/,
     );
-    expect(await messageOf(() => asMember(found('x'), 'laptop'))).toBe('--self: self: x is not among the members tenure-0, tenure-1');
+    expect(await messageOf(() => asMember(found('x'), 'laptop'))).toBe(
+      '--self: self: x is not among the members tenure-0, tenure-1; a member that is to be added needs --listen',
+    );
   });
 });
 

@@ -44,7 +44,10 @@ export const quorum: EngineKind<object> = {
       run(ground) {
         const { memberKeys, replication, keeps, hashKey, limits, succession, boot, start } = ground;
         const views = { view: start?.view, isViewStored: start?.isStored, memberNumbers: MEMBER_NUMBERS };
-        const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: triesBundles(), ...views }, boot);
+        const core = new QuorumCore(
+          { memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: triesBundles(), ...views },
+          boot,
+        );
         return drive(ground, core, quorumCodec, core);
       },
     };

@@ -40,10 +40,7 @@ export const deltaLeaseReplicated: ReplicatedLeaseSim = {
   name: 'delta-lease-replicated',
   summary: 'Δ-leases on a register out of several units, of which a minority is dead, hangs, is wiped or set back',
   mutants: LEASE_MUTANTS,
-  sometimes: [
-    ...INTERESTS,
-    ...UNITS_INTERESTS.filter(({ name }) => !INTERESTS.some((other) => other.name === name)),
-  ],
+  sometimes: [...INTERESTS, ...UNITS_INTERESTS.filter(({ name }) => !INTERESTS.some((other) => other.name === name))],
   codec: registerCodec,
 
   plan(chooser: Chooser, name: string | null): StackedScenario {
