@@ -57,8 +57,8 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   #heldBytes = 0;
   #looks = 0;
   #hasHeard = false;
-  /** What it has heard was of a lower epoch; and so many times in a row it turned to another member for that. */
-  #hasHeardLower = false;
+  /** What it has heard of a lower epoch, if it has lately; and so many times in a row it turned to another member for that. */
+  #lower: End | null = null;
   #lowerTicks = 0;
   #firstThen = 0;
   #stuckTicks = 0;
@@ -152,7 +152,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   receive(from: NodeId, { lane, message }: BroadcastMessage, step: ClientStep): void {
     if (lane !== BROADCAST_OWN_LANE) return;
     if (this.#isOfLowerEpoch(message)) {
-      this.#hasHeardLower = true;
+      if (message.kind === 'end') this.#lower = { ...message };
       return;
     }
     if (from === this.#member) this.#hasHeard = true;
@@ -229,15 +229,22 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   }
 
   #noteEnd(position: number, epoch: number, step: ClientStep): void {
-    const isAnother = epoch > this.#epoch && this.#epoch > 0;
-    this.#epoch = Math.max(this.#epoch, epoch);
-    this.#position = isAnother ? position : Math.max(this.#position, position);
     this.#positionAt = step.monoUs;
-    if (isAnother) this.#giveUp(step);
+    if (epoch > this.#epoch && this.#epoch > 0) return this.#turnTo(epoch, position, step);
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#position = Math.max(this.#position, position);
   }
 
-  /** The group was begun anew: messages that these follow may be lost, and a log that lacks them would never take these. Nor does `since` mean anything in the new log. */
-  #giveUp(step: ClientStep): void {
+  /**
+   * The group was begun anew. Messages that those under way follow may be lost, and a log that lacks them would never take these; nor does `since` mean anything in the new log. A reader may wait for positions
+   * that the new log reaches late, or never.
+   */
+  #turnTo(epoch: number, position: number, step: ClientStep): void {
+    this.#epoch = epoch;
+    this.#position = position;
+    const readers = [...this.#readers];
+    this.#readers.clear();
+    for (const [reader, { question }] of readers) step.emit({ kind: 'page', reader, entries: [], upTo: question.after, epoch });
     const own = this.#own;
     const lost = own.isIdle ? null : own.settle(own.first, own.first + own.size - 1);
     if (lost) step.emit({ kind: 'uncertain', ...lost });
@@ -314,13 +321,12 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   /** All members have lost their memory, and count epochs anew, if each of them answers and none is in the epoch that it knows. */
   #noteLower(isSilent: boolean, step: ClientStep): void {
     if (!isSilent) this.#lowerTicks = 0;
-    else if (this.#hasHeardLower) this.#lowerTicks++;
-    this.#hasHeardLower = false;
-    if (this.#lowerTicks <= this.#config.members) return;
-    this.#lowerTicks = 0;
-    this.#epoch = 0;
-    this.#position = 0;
-    this.#giveUp(step);
+    else if (this.#lower) this.#lowerTicks++;
+    if (this.#lower && this.#lowerTicks > this.#config.members) {
+      this.#lowerTicks = 0;
+      this.#turnTo(this.#lower.epoch, this.#lower.last, step);
+    }
+    this.#lower = null;
   }
 
   #sayAll(step: ClientStep): void {
@@ -360,7 +366,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
       held: this.#held.length,
       looks: this.#looks,
       hasHeard: this.#hasHeard,
-      hasHeardLower: this.#hasHeardLower,
+      lower: this.#lower && { ...this.#lower },
       lowerTicks: this.#lowerTicks,
       firstThen: this.#firstThen,
       stuckTicks: this.#stuckTicks,

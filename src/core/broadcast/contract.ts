@@ -100,7 +100,10 @@ export type BroadcastEvent =
   | { readonly kind: 'uncertain'; readonly first: number; readonly last: number }
   /** Publishing was refused for want of room, and there is room again. */
   | { readonly kind: 'room' }
-  /** The answer to `read`: these messages, in order. All positions up to `upTo` are looked at; the next question asks after that. */
+  /**
+   * The answer to `read`: these messages, in order. All positions up to `upTo` are looked at; the next question asks after that. Without messages: the group was begun anew since it was asked, and the new
+   * log may end before that position.
+   */
   | { readonly kind: 'page'; readonly reader: number; readonly entries: readonly LogEntry[]; readonly upTo: number; readonly epoch: number }
   /** The answer to `read`: the message after that position is kept no more. `first` is the first position that is. */
   | { readonly kind: 'gone'; readonly reader: number; readonly first: number }

@@ -65,6 +65,20 @@ it('a client of which the new epoch knows only the first messages publishes on',
   expect(cluster.node(1).texts()).toEqual(['kept', 'after']);
 });
 
+it('a reader that waits beyond the end of the new log hears of the new epoch', () => {
+  const cluster = new Cluster({ clients: 1 });
+  cluster.run(SETTLED_US);
+  const client = cluster.node(CLIENT);
+  client.publish('one', 'two');
+  cluster.run(SETTLED_US);
+  client.command({ kind: 'read', reader: 7, after: 2, name: null, bytesMax: 1000 });
+  cluster.run(SETTLED_US);
+  loseMemory(cluster, [0, 1, 2]);
+  beginAnew(cluster);
+  const { epoch } = cluster.node(0).member;
+  expect(client.of('page')).toEqual([{ kind: 'page', reader: 7, entries: [], upTo: 2, epoch }]);
+});
+
 it('a client goes on in a lower epoch when no member knows the one that it has heard of', () => {
   const cluster = new Cluster({ clients: 1 });
   cluster.run(SETTLED_US);

@@ -47,6 +47,8 @@ export class BroadcastUser implements User<BroadcastEvent> {
   #acknowledged = 0;
   #readUpTo = 0;
   #isGap = false;
+  /** It has read the log of a lost epoch further than the new one may ever go: its own messages need not come. */
+  #isReadLost = false;
   /** Of the messages that it has read; null before the first. */
   #epochRead: number | null = null;
   #wasAbstaining = false;
@@ -112,7 +114,10 @@ export class BroadcastUser implements User<BroadcastEvent> {
         break;
       case 'page':
         // The group was begun anew: positions do not mean the same, and the library ends such a reader (`TENURE_POSITION_GONE`).
-        if (this.#epochRead !== null && this.#epochRead !== event.epoch) this.#isGap = true;
+        if (this.#epochRead !== null && this.#epochRead !== event.epoch) {
+          this.#isGap = true;
+          if (event.entries.length === 0) this.#isReadLost = true;
+        }
         this.#epochRead = event.epoch;
         this.#page(event.entries, event.upTo);
         break;
@@ -195,7 +200,7 @@ export class BroadcastUser implements User<BroadcastEvent> {
 
   #look(): void {
     const { standing = 'ready' } = this.#core;
-    if (standing === 'ready' && this.#acknowledged >= this.#goal && this.#ownRead >= this.#goal) this.#desk.done();
+    if (standing === 'ready' && this.#acknowledged >= this.#goal && (this.#ownRead >= this.#goal || this.#isReadLost)) this.#desk.done();
   }
 
   /** The group cannot go on by itself, and the world has been well for long: too few remember, or no member is in any epoch. */
