@@ -78,7 +78,7 @@ export interface Step<Message, Event> {
   send(to: NodeId, message: Message): void;
 
   read(unit: UnitId, key: string, op: number): void;
-  /** `value` is copied when this returns. */
+  /** `value` is copied when this returns, but for the own disk: nobody changes those bytes before the write is answered. */
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void;
   /**
    * Of a shared unit: takes effect only if the record has this version at that instant. On null it creates, to null it erases. Both are copied when

@@ -35,6 +35,8 @@ const SERVICES = 'service/';
 /** Followed by the name of a service: it has a part of this directory. */
 const SECTION = '_section/';
 const INSTALL = 'npm install lmdb';
+/** Copies of fewer bytes share a buffer, and the library asks for the address of a buffer once: that costs less than a buffer for each. */
+const COPIED_BELOW_BYTES = 4096;
 const MEGABYTE = 1024 * 1024;
 /** What members have voted for is nobody else's business, and nobody else's to change. */
 const DIR_MODE = 0o700;
@@ -140,7 +142,8 @@ export class DataDir implements Disk {
   }
 
   #write(key: string, value: Uint8Array, done: DiskAnswer): void {
-    this.#change(() => this.#db.put(key, Buffer.from(value)), done);
+    const kept = value.length < COPIED_BELOW_BYTES ? Buffer.from(value) : value;
+    this.#change(() => this.#db.put(key, kept), done);
   }
 
   #erase(key: string, done: DiskAnswer): void {

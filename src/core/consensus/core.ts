@@ -356,7 +356,10 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const { number, round, ts, estimate } = instance;
     const waits = answer.kind === 'ack' ? this.#rules.storesBeforeAck : this.#rules.storesBeforeEstimate;
     const isKept = this.#config.keeps === 'disk';
-    if (isKept) this.#ledger.write({ instance: number, round, ts, isDecided: false, value: estimate }, waits ? answer : null, step);
+    if (isKept) {
+      const record = { instance: number, round, ts, isDecided: false, value: estimate };
+      instance.estimate = this.#ledger.write(record, waits ? answer : null, step);
+    }
     if (!isKept || !waits) this.#rounds.stored(instance, answer, step);
   }
 

@@ -5,7 +5,7 @@
 import { invariant } from '../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot, type Step } from '../contract.ts';
 import { WriteQueue } from '../write-queue.ts';
-import { instanceBytes, instanceRecord, memberBytes, memberRecord, type InstanceRecord } from './records.ts';
+import { instanceBytes, instanceRecord, instanceValue, memberBytes, memberRecord, type InstanceRecord } from './records.ts';
 import type { StoredAnswer } from './rounds.ts';
 import { valueBytes, valueText } from './values.ts';
 
@@ -50,9 +50,11 @@ export class ConsensusLedger<S extends LedgerStep> {
     for (let place = 0; place <= this.#places; place++) step.read(OWN_DISK, this.#keyOf(place), this.#places + 1 + place);
   }
 
-  /** The record of an instance has changed; the answer waits until it is stored. */
-  write(record: InstanceRecord, answer: StoredAnswer | null, step: S): void {
-    this.#write(record.instance % this.#places, instanceBytes(record), answer, step);
+  /** The record of an instance has changed; the answer waits until it is stored. The value, as the record has it: whoever keeps that needs no copy of its own. */
+  write(record: InstanceRecord, answer: StoredAnswer | null, step: S): Uint8Array {
+    const bytes = instanceBytes(record);
+    this.#write(record.instance % this.#places, bytes, answer, step);
+    return instanceValue(bytes);
   }
 
   writeMember(bound: number, step: S): void {

@@ -26,6 +26,11 @@ export function instanceBytes({ instance, round, ts, isDecided, value }: Instanc
   return sealed([instance, round, ts, Number(isDecided)], value);
 }
 
+/** The value in the bytes of a record: no copy. */
+export function instanceValue(record: Uint8Array): Uint8Array {
+  return record.subarray(HASH_BYTES + 8 * INSTANCE_NUMBERS);
+}
+
 /** Null if these bytes are no such record. */
 export function instanceRecord(bytes: Uint8Array): InstanceRecord | null {
   const opened = unsealed(bytes, INSTANCE_NUMBERS);

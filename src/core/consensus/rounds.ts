@@ -19,7 +19,7 @@ export interface RoundsGround<S> {
   readonly rules: ConsensusRules;
   /** What is for this member itself comes back in the same step. */
   send(to: number, message: ConsensusMessage, step: S): void;
-  /** Stores what the instance is now, then calls `stored` with the answer. */
+  /** Stores what the instance is now, then calls `stored` with the answer. With a disk, the estimate is the record's from then on. */
   store(instance: Instance, answer: StoredAnswer, step: S): void;
   suspects(member: number): boolean;
   decide(instance: Instance, value: Uint8Array, step: S): void;
@@ -238,11 +238,12 @@ export class Rounds<S> {
       if (instance.isAckStored) this.#sendAck(instance, step);
       return;
     }
-    // What this member proposed itself is its own already; what others sent is the driver's.
-    this.#adopt(instance, from === this.#ground.self ? value : value.slice(), step);
+    // What this member proposed itself is its own already; what others sent is the driver's, and a disk's record is a copy of it.
+    const isKept = from === this.#ground.self || this.#ground.config.keeps === 'disk';
+    this.#adopt(instance, isKept ? value : value.slice(), step);
   }
 
-  /** The value is this member's own. */
+  /** The value is this member's own, or is once it is stored. */
   #adopt(instance: Instance, value: Uint8Array, step: S): void {
     const { rules } = this.#ground;
     const { round, number } = instance;
