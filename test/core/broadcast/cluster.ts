@@ -131,8 +131,8 @@ export class ClusterNode {
       send: (to, message) => cluster.send(this.self, to, message),
       read: (_unit, key, op) => answer({ op, value: this.disk.get(key) ?? null }, () => undefined),
       write: (_unit, key, value, op) => {
-        const kept = value.slice();
-        answer({ op }, () => void this.disk.set(key, kept));
+        // As they are when the write is done: nobody may change them before.
+        answer({ op }, () => void this.disk.set(key, value.slice()));
       },
       swap: () => undefined,
       erase: () => undefined,
@@ -200,9 +200,12 @@ export class Cluster {
     this.plan(from === to ? 0 : LATENCY_US, () => {
       const node = this.nodes[to];
       if (!node?.isUp) return;
-      const received = this.#decoded(bytes);
+      const frame = bytes.slice();
+      const received = this.#decoded(frame);
       if (!node.core.admits({ node: from, incarnation: incarnation(life), isAdmin: true }, received)) return;
       node.do((step) => node.core.receive(from, received, step));
+      // The bytes are the driver's, which reads the next frame into them.
+      frame.fill(0xee);
     });
   }
 
