@@ -62,9 +62,10 @@ export class EpochLife {
 
   /** The first epoch of a brand-new group. */
   found(step: BroadcastStep): void {
-    this.#beginning = { epoch: FIRST_EPOCH, start: 0, position: 0, act: null, isStored: true };
-    this.#mayBegin(step);
+    // Whoever votes before its epoch is on the disk has forgotten its votes after a crash.
+    this.#beginning = { epoch: FIRST_EPOCH, start: 0, position: 0, act: null, isStored: this.#ground.ledger === null };
     this.#write(FIRST_EPOCH, 0, step);
+    this.#mayBegin(step);
   }
 
   /** Others are in this epoch: this member has no memory of it. */

@@ -64,7 +64,10 @@ export class ConsensusLedger<S extends LedgerStep> {
   #write(place: number, bytes: Uint8Array, answer: LedgerAnswer | null, step: S): void {
     if (this.#hasFailed) return;
     this.#latest.set(place, bytes);
-    this.#queue.write(place, answer && this.#queue.enter(answer), step);
+    const number = answer && this.#queue.enter(answer);
+    this.#queue.write(place, number, step);
+    // A disk without the member's record has forgotten its votes as well.
+    if (number !== null && place !== this.#places) this.#queue.await(this.#places, number);
   }
 
   /** What was on the disk, once all of it is read. */

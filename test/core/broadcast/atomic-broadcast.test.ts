@@ -53,6 +53,17 @@ describe.each(['fast-ct', 'chandra-toueg'] as const)('over %s', (consensus) => {
   });
 });
 
+it.each(['epoch', 'consensus/member'])(
+  'a brand-new member does not vote before %s is on its disk: its votes would be forgotten after a crash',
+  (record) => {
+    const cluster = new Cluster({ keeps: 'disk', hangs: (node, key) => node > 0 && key.endsWith(record) });
+    cluster.run(SETTLED_US);
+    cluster.node(0).publish('too early');
+    cluster.run(LONG_US / 4);
+    expect(cluster.node(0).of('published')).toEqual([]);
+  },
+);
+
 it('many messages share an instance, and the bytes of a batch travel once to each member', () => {
   const cluster = new Cluster();
   cluster.run(SETTLED_US);

@@ -131,6 +131,7 @@ export class ClusterNode {
       send: (to, message) => cluster.send(this.self, to, message),
       read: (_unit, key, op) => answer({ op, value: this.disk.get(key) ?? null }, () => undefined),
       write: (_unit, key, value, op) => {
+        if (cluster.hangs(this.self, key)) return;
         // As they are when the write is done: nobody may change them before.
         answer({ op }, () => void this.disk.set(key, value.slice()));
       },
@@ -146,6 +147,8 @@ export interface ClusterOptions extends Partial<BroadcastConfig> {
   readonly clients?: number;
   /** Members are not brand-new: they have nothing, and do not know whether they ever had. */
   readonly isBlank?: boolean;
+  /** As {@link Cluster.hangs}, from the start. */
+  readonly hangs?: (node: number, key: string) => boolean;
 }
 
 export class Cluster {
@@ -155,12 +158,15 @@ export class Cluster {
   lives = 0;
   /** Says which messages are lost. */
   loses: (from: number, to: number, message: BroadcastMessage) => boolean = () => false;
+  /** Says which writes are never answered, and not on the disk after a crash. */
+  hangs: (node: number, key: string) => boolean;
   readonly sent: { readonly from: number; readonly to: number; readonly message: BroadcastMessage; readonly bytes: number }[] = [];
   /** In the order of time. */
   readonly #planned: Planned[] = [];
   readonly #codec = broadcastCodec();
 
-  constructor({ clients = 0, isBlank = false, ...config }: ClusterOptions = {}) {
+  constructor({ clients = 0, isBlank = false, hangs = () => false, ...config }: ClusterOptions = {}) {
+    this.hangs = hangs;
     this.config = { ...CONFIG, limits: BROADCAST_LIMITS, ...config };
     this.nodes = Array.from({ length: this.config.members + clients }, (_, self) => new ClusterNode(this, self, isBlank));
     for (const node of this.nodes) node.do((step) => node.core.start(step));
