@@ -60,16 +60,10 @@ export const BROADCAST_MUTANTS: readonly BroadcastMutant[] = [
   {
     name: 'old-epoch-heard',
     rule: 'epochs',
-    how: 'The group was begun anew; a decision of the last epoch comes late, and is delivered in this one.',
+    how: 'The group was begun anew; a decision of the last epoch comes late and counts in this one, whose log waits for ever.',
     without: { own: 'hearsOwnEpoch' },
     needs: 'act',
-  },
-  {
-    name: 'begun-in-another-life',
-    rule: 'epochs',
-    how: 'A member begins an epoch, votes in it and loses its memory; the same act reaches its next life late, which begins the epoch again and votes again.',
-    without: { own: 'beginsOnce' },
-    needs: 'act',
+    breaksLiveness: true,
   },
   {
     name: 'clients-as-others',
