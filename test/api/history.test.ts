@@ -54,7 +54,8 @@ describe('a history', () => {
       const file = files.find((path) => path.includes(`/${name}-`)) ?? '';
       return parseHistory(readFileSync(file, 'utf8')).records.map(({ kind }) => kind);
     };
-    const [first, ...rest] = kindsOf('one');
+    // An attempt that a busy machine keeps from a majority stands in line for a moment, also for a free name.
+    const [first, ...rest] = kindsOf('one').filter((kind) => kind !== 'queued');
     expect([first, ...new Set(rest)]).toEqual(['requested', 'granted', 'renewed', 'ended']);
     // On a busy machine it may have been renewed before it was given back.
     expect(kindsOf('two').filter((kind) => kind !== 'renewed')).toEqual(['requested', 'queued', 'granted', 'ended']);

@@ -1,9 +1,10 @@
 /** Where users stumble: errors under --json, outputs that take no more, values at the edge, members that cannot be. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { BIN, ServedCell } from './served-cell.ts';
+import { BIN, freePorts, ServedCell } from './served-cell.ts';
 import { tenure } from './tenure.ts';
 
 const cell = new ServedCell();
@@ -87,15 +88,27 @@ describe('a member that is served', () => {
     expect(ended).toMatchObject({ code: 78, stderr: expect.stringMatching(/--ready-file: .*no-such-folder/) });
   });
 
-  it('stops on SIGHUP as on SIGTERM, and takes its ready file along', async () => {
+  it('stops on SIGTERM, and takes its ready file along; SIGHUP reads its configuration anew', async () => {
     const ready = join(cell.folder, 'ready-c');
     cell.members.get('c')?.child.kill('SIGTERM');
     await cell.members.get('c')?.ended;
     const c = cell.serve('c', ['--ready-file', ready]);
     await c.says(/all members are connected/);
     c.child.kill('SIGHUP');
+    await c.says(/the configuration was read anew: it has no view/);
+    expect(existsSync(ready)).toBe(true);
+    c.child.kill('SIGTERM');
     expect(await c.ended).toBe(0);
     expect(existsSync(ready)).toBe(false);
+  });
+
+  it('stops on SIGHUP if there is no configuration to read anew', async () => {
+    const [port = 0] = await freePorts(1);
+    const child = spawn(process.execPath, [BIN, 'serve', '--self', 'a', ...alone(port)], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const ended = once(child, 'exit');
+    await once(child.stdout, 'data');
+    child.kill('SIGHUP');
+    expect(await ended).toEqual([0, null]);
   });
 
   it('votes on when nobody reads its log any more', async () => {

@@ -13,7 +13,7 @@ import {
   type SuccessionMode,
   type View,
 } from '../../core/index.ts';
-import { checkOptions, compareNames, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
+import { checkOptions, compareNames, encodeName, parseDuration, SeededChooser, TenureError, type Incarnation } from '../../kernel/index.ts';
 import { DataDir, SystemClocks } from '../../runtime/index.ts';
 import { Identity, TcpTransport, type Secret } from '../../transport/index.ts';
 import type { Engine, StartView } from '../engines/engine.ts';
@@ -244,7 +244,18 @@ function idsOf(members: Readonly<Record<string, string>> | undefined): string[] 
   if (typeof members !== 'object' || members === null) {
     throw new TenureError('TENURE_BAD_ARGUMENT', "members is an object of ids and addresses, like { a: 'host:4600' }");
   }
-  return Object.keys(members).sort(compareNames);
+  const ids = Object.keys(members).sort(compareNames);
+  for (const id of ids) checkId(id);
+  return ids;
+}
+
+function checkId(id: string): void {
+  try {
+    encodeName(id);
+  } catch (error) {
+    const why = error instanceof TenureError ? String(error.details['why']) : String(error);
+    throw new TenureError('TENURE_BAD_ARGUMENT', `${JSON.stringify(id)} cannot be the id of a member: ${why}`, { id });
+  }
 }
 
 function secretsOf(member: Secret | undefined, client: Secret | undefined): { member?: Secret; client?: Secret } {
