@@ -30,8 +30,8 @@ const projects: TestProjectInlineConfiguration[] = [
       name: 'real',
       include: ['test/**/*.test.ts'],
       exclude: [...exclude, ...PURE],
-      // Much of its time a test of real processes, stores and clocks waits. More files than cores wait at the same time.
-      ...atOnce(cores + 2),
+      // Much of its time a short test of real processes, stores and clocks waits: more files than cores wait at the same time. Long ones keep the cores busy.
+      ...atOnce(isWhole ? cores + 2 : cores),
       sequence: { groupOrder: 0 },
     },
   },

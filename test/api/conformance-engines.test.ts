@@ -1,11 +1,8 @@
 /** Flease and PaxosLease keep what every lease service has to, as far as they can: on virtual time, over TCP, and between processes. */
-import { afterAll, beforeAll, describe, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { leaseServiceConformance } from '../../src/api/conformance.ts';
 import type { EngineOptions } from '../../src/api/index.ts';
 import { membersApart, membersHere, virtualPlace, type StandingCell } from './places.ts';
-
-// What runs side by side here waits most of the time.
-vi.setConfig({ maxConcurrency: 6 });
 
 const FLEASE = { ordered: false };
 const PAXOSLEASE = { ordered: false, watch: true };
@@ -35,11 +32,10 @@ function standing(start: () => Promise<StandingCell>): StandingCell['open'] {
   return () => (cell ? cell.open() : Promise.reject(new Error('the cell did not start')));
 }
 
-/** Cells wait side by side. In one of them a test comes after the other: some stop all its members for a while. */
-describe.concurrent.each(ENGINES)('three members with %s in this process, over TCP', (_, engine, can) => {
-  leaseServiceConformance({ test: it.sequential, open: standing(() => membersHere(3, engine)), can });
+describe.each(ENGINES)('three members with %s in this process, over TCP', (_, engine, can) => {
+  leaseServiceConformance({ test: it, open: standing(() => membersHere(3, engine)), can });
 });
 
-describe.concurrent.each(ENGINES)('three processes with %s over TCP', (_, engine, can) => {
-  leaseServiceConformance({ test: it.sequential, open: standing(() => membersApart(3, engine)), can: { ...can, cut: true, crash: true } });
+describe.each(ENGINES)('three processes with %s over TCP', (_, engine, can) => {
+  leaseServiceConformance({ test: it, open: standing(() => membersApart(3, engine)), can: { ...can, cut: true, crash: true } });
 });

@@ -1,15 +1,12 @@
 /** Leases on real stores keep what every lease service has to: in memory, in directories, in PostgreSQL and in Redis. */
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaseServiceConformance } from '../../src/api/conformance.ts';
 import { program, startEtcd, startPostgres, startRedis, type Server } from '../store/servers.ts';
 import { runProcess } from './run-process.ts';
 import { setUpStore, storeDirectory, storePlace } from './storage-places.ts';
 
-// What runs side by side here waits most of the time.
-vi.setConfig({ maxConcurrency: 16 });
-
-/** Tests wait for terms to end; side by side they wait at the same time, and so do stores, which have nothing in common. */
+/** Tests wait for each other's terms to end; side by side they wait at the same time. */
 const STORAGE = { ordered: false, watch: true, list: true, cut: true };
 
 /** Neither a lease that is held nor the store's connections keep it from its end. */
@@ -22,27 +19,7 @@ function claimLeaving(url: () => string): void {
   });
 }
 
-interface StoreServer {
-  readonly isThere: boolean;
-  readonly url: () => string;
-}
-
-/** A server that all tests of this file find running: one that starts later would keep them waiting. */
-function served(name: string, start: () => Promise<Server>, urlOf: (port: number) => string): StoreServer {
-  const isThere = program(name) !== null;
-  let server: Server | undefined;
-  let url = '';
-  beforeAll(async () => {
-    if (!isThere) return;
-    server = await start();
-    url = urlOf(server.port);
-    await setUpStore(url);
-  }, 60_000);
-  afterAll(() => server?.stop());
-  return { isThere, url: () => url };
-}
-
-describe.concurrent.each(['compare-and-set', 'plain'] as const)('a store in memory, with %s', (engine) => {
+describe.each(['compare-and-set', 'plain'] as const)('a store in memory, with %s', (engine) => {
   const url = `memory:conformance-${engine}`;
   beforeAll(() => setUpStore(url, engine));
   leaseServiceConformance({
@@ -52,7 +29,7 @@ describe.concurrent.each(['compare-and-set', 'plain'] as const)('a store in memo
   });
 });
 
-describe.concurrent.each([
+describe.each([
   ['compare-and-set', ''],
   ['compare-and-set, not synced', '?sync=off'],
   ['plain registers', '?swap=off'],
@@ -69,7 +46,7 @@ describe.concurrent.each([
   });
 });
 
-describe.concurrent('a file of sectors', () => {
+describe('a file of sectors', () => {
   const { path, remove } = storeDirectory();
   // One machine reads its own caches.
   const url = `block://${path}/leases?bytes=${2 ** 40}&direct=off`;
@@ -83,27 +60,45 @@ describe.concurrent('a file of sectors', () => {
   });
 });
 
-/** Each test has several clients, and each client several connections. */
-const CONNECTIONS = 'max_connections=500';
+/** The URL of a server that is there for all tests of this block. */
+function served(start: () => Promise<Server>, urlOf: (port: number) => string): () => string {
+  let server: Server | undefined;
+  let url = '';
+  beforeAll(async () => {
+    server = await start();
+    url = urlOf(server.port);
+    await setUpStore(url);
+  }, 60_000);
+  afterAll(() => server?.stop());
+  return () => url;
+}
 
-describe.concurrent.each([
-  {
-    name: 'PostgreSQL',
-    ...served(
-      'postgres',
-      () => startPostgres([CONNECTIONS]),
-      (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
-    ),
-  },
-  { name: 'etcd', ...served('etcd', startEtcd, (port) => `etcd://127.0.0.1:${port}/leases`) },
-  { name: 'Redis', ...served('redis-server', startRedis, (port) => `redis://127.0.0.1:${port}/0`) },
-])('$name', ({ isThere, url }) => {
-  describe.skipIf(!isThere)('leases on it', () => {
-    claimLeaving(url);
-    leaseServiceConformance({
-      test: it.concurrent,
-      open: async () => storePlace(url(), { processes: true }),
-      can: { ...STORAGE, crash: true },
-    });
+describe.skipIf(program('postgres') === null)('PostgreSQL', () => {
+  const url = served(startPostgres, (port) => `postgres://postgres@127.0.0.1:${port}/postgres`);
+  claimLeaving(url);
+  leaseServiceConformance({
+    test: it.concurrent,
+    open: async () => storePlace(url(), { processes: true }),
+    can: { ...STORAGE, crash: true },
+  });
+});
+
+describe.skipIf(program('etcd') === null)('etcd', () => {
+  const url = served(startEtcd, (port) => `etcd://127.0.0.1:${port}/leases`);
+  claimLeaving(url);
+  leaseServiceConformance({
+    test: it.concurrent,
+    open: async () => storePlace(url(), { processes: true }),
+    can: { ...STORAGE, crash: true },
+  });
+});
+
+describe.skipIf(program('redis-server') === null)('Redis', () => {
+  const url = served(startRedis, (port) => `redis://127.0.0.1:${port}/0`);
+  claimLeaving(url);
+  leaseServiceConformance({
+    test: it.concurrent,
+    open: async () => storePlace(url(), { processes: true }),
+    can: { ...STORAGE, crash: true },
   });
 });

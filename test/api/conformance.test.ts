@@ -18,11 +18,10 @@ function standing(start: () => Promise<StandingCell>): StandingCell['open'] {
   return () => (cell ? cell.open() : Promise.reject(new Error('the cell did not start')));
 }
 
-/** Cells wait side by side. In one of them a test comes after the other: some stop all its members for a while. */
-describe.concurrent('three members in this process, over TCP', () => {
-  leaseServiceConformance({ test: it.sequential, open: standing(() => membersHere(3)), can: ALL });
+describe('three members in this process, over TCP', () => {
+  leaseServiceConformance({ test: it, open: standing(() => membersHere(3)), can: ALL });
 });
 
-describe.concurrent.each([3, 5])('%i processes over TCP', (members) => {
-  leaseServiceConformance({ test: it.sequential, open: standing(() => membersApart(members)), can: { ...ALL, cut: true, crash: true } });
+describe.each([3, 5])('%i processes over TCP', (members) => {
+  leaseServiceConformance({ test: it, open: standing(() => membersApart(members)), can: { ...ALL, cut: true, crash: true } });
 });

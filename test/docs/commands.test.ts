@@ -19,7 +19,7 @@ function patternOf(output: string): RegExp {
 
 type Surroundings = 'nothing' | 'a cell' | 'a cell with disks' | 'free ports';
 
-/** What a page's commands find around them. Its own cell a page starts on free ports, with short terms; so the pages can be run side by side. */
+/** What a page's commands find around them. Its own cell a page starts on free ports, with short terms. */
 const PAGES: Readonly<Record<string, Surroundings>> = {
   'README.md': 'nothing',
   'docs/cli.md': 'a cell with disks',
@@ -32,7 +32,7 @@ const PAGES: Readonly<Record<string, Surroundings>> = {
   'docs/research/simulator.md': 'nothing',
 };
 
-describe.concurrent.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
+describe.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
   const blocks = blocksOf(readPage(page))
     .filter(({ language }) => language === 'console')
     .map(({ text, line }) => ({ line, shown: shownIn(text) }));
