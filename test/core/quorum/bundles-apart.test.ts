@@ -1,0 +1,196 @@
+/** What each rule of bundles keeps apart, scripted with every packet in hand: without it two hold one lease, or nobody ever does again. */
+import { describe, expect, it } from 'vitest';
+import { monoUs } from '../../../src/kernel/index.ts';
+import { ALL_RULES, ViewInitiator, type QuorumRules, type View } from '../../../src/core/index.ts';
+import { Cell, name, not, ofKind, TERM_US, TIMING, type CellOptions, type Node, type Packet } from './cell.ts';
+
+type Filter = (packet: Packet) => boolean;
+
+const OWN = name('own');
+
+const between =
+  (one: number, other: number): Filter =>
+  ({ from, to: target }) =>
+    (from === one && target === other) || (from === other && target === one);
+
+const without = (...rules: readonly (keyof QuorumRules)[]): QuorumRules => ({
+  ...ALL_RULES,
+  ...Object.fromEntries(rules.map((rule) => [rule, false])),
+});
+
+interface Scene {
+  readonly cell: Cell;
+  readonly holder: Node;
+  readonly other: Node;
+  /** Of the name that both want. */
+  readonly lease: number;
+}
+
+/** One process keeps the name that both want, and another, in bundles; another has nothing yet. */
+function scene(rules: QuorumRules, options: CellOptions = {}): Scene {
+  const cell = new Cell({ clients: 2, bundles: true, rules, ...options });
+  const [holder, other] = [cell.node(cell.nodes.length - 2), cell.node(cell.nodes.length - 1)];
+  cell.run(2 * TERM_US);
+  const lease = holder.acquire({ keep: true });
+  holder.acquire({ name: OWN, keep: true });
+  cell.run(2 * TERM_US);
+  expect(cell.tally()['RENEWED']).toBeGreaterThan(0);
+  return { cell, holder, other, lease };
+}
+
+describe('a lease that is renewed in bulk has one holder', () => {
+  it.each([
+    [ALL_RULES, 1],
+    [without('bulkByNumber', 'bulkRepairs'), 2],
+  ])('though its voters are started again, and have other bundles since', (rules, holders) => {
+    const { cell, holder, other, lease } = scene(rules);
+    for (const member of [0, 1]) {
+      cell.node(member).restart();
+      cell.run(2 * TERM_US);
+      holder.acquire({ name: name(`later-${member}`), keep: true });
+      cell.run(3 * TERM_US);
+    }
+    const second = other.acquire();
+    cell.settle();
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, second],
+      ]),
+    ).toHaveLength(holders);
+  });
+
+  it.each([
+    [ALL_RULES, 1],
+    [without('bulkLapses', 'bulkRepairs'), 2],
+  ])('though a bundle ran out, and another had the vote meanwhile', (rules, holders) => {
+    const { cell, holder, other, lease } = scene(rules);
+    for (const member of [0, 1]) {
+      const isCut = between(holder.id, member);
+      cell.run(TIMING.silenceUs + 1000, not(isCut));
+      cell.drop(isCut);
+      // It gets no quorum, and lets go again.
+      const tried = other.acquire();
+      const isHeard = between(other.id, member);
+      cell.settle(isHeard);
+      other.cancel(tried);
+      cell.settle(isHeard);
+      cell.drop();
+      cell.run(TERM_US);
+    }
+    const second = other.acquire();
+    cell.settle();
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, second],
+      ]),
+    ).toHaveLength(holders);
+  });
+
+  it.each([
+    [ALL_RULES, 1],
+    [without('bulkFromStart'), 2],
+  ])('though the answers of a round came late', (rules, holders) => {
+    const { cell, holder, other, lease } = scene(rules);
+    const marked = cell.sent.length;
+    while (cell.tally(marked)['RENEW'] === undefined) cell.run(1000, not(ofKind('RENEW')));
+    cell.settle(ofKind('RENEW'));
+    cell.run(TERM_US / 16, not(ofKind('RENEWED')));
+    cell.settle(ofKind('RENEWED'));
+    const isOfOther: Filter = ({ from, to: target }) => from !== holder.id && target !== holder.id;
+    const second = other.acquire({ waitUs: 2 * TERM_US });
+    cell.run(TERM_US + TERM_US / 24 - TERM_US / 16, isOfOther);
+    expect(other.holds(second)).toBe(true);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, second],
+      ]),
+    ).toHaveLength(holders);
+  });
+
+  it.each([
+    [ALL_RULES, 1],
+    [without('bulkInView'), 2],
+  ])('though its holder has not heard that the cell has more members', (rules, holders) => {
+    const { cell, holder, other, lease } = scene(rules, { members: 3, numbers: 5, clients: 2 });
+    // Of all that it is told nothing arrives but answers of two voters to its rounds.
+    const isHeard: Filter = (packet) => !between(holder.id, 0)(packet) && (packet.to !== holder.id || packet.kind === 'RENEWED');
+    grow(other, 5, isHeard);
+    expect(other.core.view.cur.members).toHaveLength(5);
+    cell.drop();
+    const second = other.acquire({ waitUs: 2 * TERM_US, keep: true });
+    cell.run(2 * TERM_US, (packet) => isHeard(packet) && !between(other.id, 1)(packet) && !between(other.id, 2)(packet));
+    expect(other.holds(second)).toBe(true);
+    expect(
+      cell.holders([
+        [holder, lease],
+        [other, second],
+      ]),
+    ).toHaveLength(holders);
+  });
+});
+
+/** Changes the cell to so many members, all of which store what they adopt. */
+function grow(node: Node, members: number, pick: Filter): void {
+  let leases = 10_000;
+  const host = {
+    get view(): View {
+      return node.core.view;
+    },
+    get highestBallot() {
+      return node.core.highestBallot;
+    },
+    nextLease: () => ++leases,
+    command: node.command.bind(node),
+  };
+  const target = Array.from({ length: members }, (_, number) => number);
+  const initiator = new ViewInitiator(
+    host,
+    (cur) => ({
+      ...cur,
+      members: target.map((number) => cur.members.find((one) => one.number === number) ?? { number, key: 1000 + number, text: '' }),
+      replication: members,
+    }),
+    node.cell.rules,
+  );
+  let heard = node.events.length;
+  initiator.start(monoUs(node.mono));
+  for (let part = 0; part < 600 && initiator.state.kind !== 'done'; part++) {
+    node.cell.run(TERM_US / 20, pick);
+    for (const member of node.cell.nodes)
+      for (const { view } of member.said('view-adopted')) member.command({ kind: 'view-stored', epoch: view.epoch, id: view.id });
+    for (const event of node.events.slice(heard)) initiator.event(event, monoUs(node.mono));
+    heard = node.events.length;
+    initiator.wake(monoUs(node.mono));
+  }
+  expect(initiator.state.kind).toBe('done');
+}
+
+describe('what was given back can be had', () => {
+  it.each([
+    [ALL_RULES, true],
+    [without('bulkRepairs'), false],
+  ])('though releases were lost of two that had it, one after the other, and keep other leases', (rules, isHad) => {
+    const { cell, holder, other, lease } = scene(rules, { clients: 3 });
+    const first = cell.node(3);
+    const rival = first.acquire({ waitUs: 4 * TERM_US, keep: true });
+    first.acquire({ name: name('own-too'), keep: true });
+    const isLost =
+      (node: Node, member: number): Filter =>
+      ({ kind, from, to: target }) =>
+        kind === 'RELEASE' && from === node.id && target === member;
+    holder.release(lease);
+    cell.settle(not(isLost(holder, 0)));
+    cell.drop();
+    cell.run(2 * TERM_US);
+    expect(first.holds(rival)).toBe(true);
+    first.release(rival);
+    cell.settle(not(isLost(first, 1)));
+    cell.drop();
+    const third = other.acquire({ waitUs: 9 * TERM_US, keep: true });
+    cell.run(8 * TERM_US);
+    expect(other.holds(third)).toBe(isHad);
+  });
+});
