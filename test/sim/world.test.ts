@@ -172,14 +172,15 @@ describe('every kind of fault happens', () => {
     ['toy', 400],
     ['register', 150],
     ['quorum', 200],
-  ] as const)('in %s', (name, runs) => {
+  ] as const)('in %s', (name, runsMax) => {
     const counts = new Map<string, number>();
     const candidate = named(name);
-    for (let seed = 0; seed < runs; seed++) {
+    const never = (): string[] => [...counts].flatMap(([what, count]) => (count === 0 ? [what] : []));
+    for (let seed = 0; seed === 0 || (seed < runsMax && never().length > 0); seed++) {
       for (const [what, count] of Object.entries(candidate.run(seed, null).sometimes)) counts.set(what, (counts.get(what) ?? 0) + count);
     }
-    const never = [...counts].flatMap(([what, count]) => (count === 0 ? [what] : []));
-    expect(never).toEqual([]);
+    expect(counts.size).toBeGreaterThan(0);
+    expect(never()).toEqual([]);
   });
 });
 
