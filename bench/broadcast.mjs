@@ -2,7 +2,7 @@
  * What a log costs: messages a second and latency of one client process, for 3 and 5 member processes, 100 bytes and 1 KiB a message, members in memory and with data directories; next
  * to puts into three etcd servers (their files in memory, or on the same disk), measured in the same run by turns. `--json` prints figures, `--reps N` other repetitions than 3 (the median
  * counts), `--seconds S` per measurement, `--at-once N` publishers other than 1024, `--only SUBSTRING` takes the rows whose name has it, `--profile DIR` leaves CPU profiles of all
- * processes there. Exit 1 if a log of three members takes fewer than ten times as many messages a second as etcd takes puts.
+ * processes there, `--node-args='--FLAG …'` gives flags of Node to members and to the client processes of both sides. Exit 1 if a log of three members takes fewer than ten times as many messages a second as etcd takes puts.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -24,6 +24,7 @@ const { values } = parseArgs({
     'at-once': { type: 'string', default: '1024' },
     only: { type: 'string', default: '' },
     profile: { type: 'string' },
+    'node-args': { type: 'string', default: '' },
   },
 });
 const [reps, seconds, atOnce] = [Number(values.reps), Number(values.seconds), Number(values['at-once'])];
@@ -31,6 +32,8 @@ if (![reps, atOnce].every((number) => Number.isInteger(number) && number > 0) ||
   process.stderr.write('bench:broadcast: --reps and --at-once take positive whole numbers, --seconds a positive number\n');
   process.exit(64);
 }
+
+const nodeArgs = values['node-args'].split(' ').filter((word) => word !== '');
 
 /** @typedef {{ perSecond: number, p50Us: number, p99Us: number }} Figures */
 /** @param {readonly Figures[]} runs @returns {Figures} */
@@ -76,11 +79,11 @@ class Subject {
 /** @param {number} count @param {boolean} inMemory */
 async function logOf(count, inMemory) {
   const name = `log, ${count} members`;
-  const cell = await DurableCell.start({ maxTerm: 2000, count, inMemory, profileDir: values.profile });
+  const cell = await DurableCell.start({ maxTerm: 2000, count, inMemory, profileDir: values.profile, nodeArgs });
   const begun = await connect({ ...cell.reach, secret: cell.secret });
   await begun.bootstrap({ only: 'broadcast' });
   await begun.close();
-  const part = new Part('publisher.mjs', { args: [String(count), String(inMemory)], profileDir: values.profile });
+  const part = new Part('publisher.mjs', { args: [String(count), String(inMemory)], profileDir: values.profile, nodeArgs });
   await part.ask('connect', cell.reach);
   return new Subject(name, inMemory, part, async () => {
     await part.stop();
@@ -92,7 +95,7 @@ async function logOf(count, inMemory) {
 async function etcd(inMemory) {
   const servers = await startEtcd({ inMemory });
   if (servers === null) return null;
-  const part = new Part('etcd-putter.mjs');
+  const part = new Part('etcd-putter.mjs', { nodeArgs });
   await part.ask('connect', servers);
   return new Subject('etcd, 3 servers', inMemory, part, async () => {
     await part.stop();

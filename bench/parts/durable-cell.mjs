@@ -7,8 +7,8 @@ import { freePorts, Part } from './processes.mjs';
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 
 /**
- * @typedef {{ maxTerm: number, keepVotes?: boolean, count?: number, inMemory?: boolean, history?: string, profileDir?: string | undefined }} Settings `count`: so many members, 3;
- * `inMemory`: they have no data directories; `history`: where their histories are to be, below the folder of the cell; `profileDir`: where CPU profiles of the members go
+ * @typedef {{ maxTerm: number, keepVotes?: boolean, count?: number, inMemory?: boolean, history?: string, profileDir?: string | undefined, nodeArgs?: readonly string[] }} Settings `count`: so many members, 3;
+ * `inMemory`: they have no data directories; `history`: where their histories are to be, below the folder of the cell; `profileDir`: where CPU profiles of the members go; `nodeArgs`: flags of Node
  */
 
 export class DurableCell {
@@ -40,8 +40,8 @@ export class DurableCell {
   /** Starts a member, or starts it again. @param {string} id */
   async up(id) {
     const { folder, secret, reach } = this;
-    const { maxTerm, keepVotes = false, inMemory = false, history, profileDir } = this.#settings;
-    const part = new Part('durable-member.mjs', { args: [id], profileDir });
+    const { maxTerm, keepVotes = false, inMemory = false, history, profileDir, nodeArgs = [] } = this.#settings;
+    const part = new Part('durable-member.mjs', { args: [id], profileDir, nodeArgs });
     this.parts.set(id, part);
     const kept = inMemory ? {} : { dataDir: join(folder, id), keepVotes };
     await part.ask('join', {

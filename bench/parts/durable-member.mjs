@@ -1,5 +1,6 @@
 /** A member with a data directory, which does not wait until it votes: it may be killed before. */
 import { joinCell } from '../../dist/api/index.js';
+import { costs } from './costs.mjs';
 import { serve } from './processes.mjs';
 
 /** @type {import('../../dist/api/index.js').Cell} */
@@ -13,6 +14,7 @@ serve({
   /** This member takes its full part in broadcast. */
   logReady: () => cell.broadcast().ready(),
   close: () => cell.close(),
+  costs,
   /** How far its disk for claims is, and those of the others. */
   disks: async () => (await cell.status()).map(({ id, claims }) => ({ id, claims })),
   cpuUs() {

@@ -19,15 +19,15 @@ export class Part {
 
   /**
    * @param {string} script its name in this folder
-   * @param {{ profileDir?: string | undefined, args?: readonly string[], onNotice?: (notice: string) => void }} [options] `profileDir`: where its
-   * CPU profile goes when it ends; `onNotice`: is told what it says by itself
+   * @param {{ profileDir?: string | undefined, args?: readonly string[], nodeArgs?: readonly string[], onNotice?: (notice: string) => void }} [options] `profileDir`: where its
+   * CPU profile goes when it ends; `nodeArgs`: flags of Node; `onNotice`: is told what it says by itself
    */
-  constructor(script, { profileDir, args = [], onNotice = () => {} } = {}) {
+  constructor(script, { profileDir, args = [], nodeArgs = [], onNotice = () => {} } = {}) {
     const execArgv =
       profileDir === undefined
         ? []
         : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`, `--cpu-prof-name=${script}-${args.join('-')}.cpuprofile`];
-    this.#child = fork(fileURLToPath(new URL(script, import.meta.url)), [...args], { execArgv });
+    this.#child = fork(fileURLToPath(new URL(script, import.meta.url)), [...args], { execArgv: [...nodeArgs, ...execArgv] });
     this.#child.on('message', (/** @type {{ answer?: any, error?: string, notice?: string }} */ { answer, error, notice }) => {
       if (notice !== undefined) {
         onNotice(notice);

@@ -1,6 +1,7 @@
 /** A process that publishes to a log and reads it: everything through the public API. */
 import { performance } from 'node:perf_hooks';
 import { connect } from '../../dist/api/index.js';
+import { costs } from './costs.mjs';
 import { paceOf, serve } from './processes.mjs';
 
 /** @type {import('../../dist/api/index.js').Cell} */
@@ -70,4 +71,5 @@ serve({
 
   last: () => Math.max(0, ...acknowledged.keys()),
   close: () => cell.close(),
+  costs,
 });
