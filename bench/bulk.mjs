@@ -9,9 +9,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { load, Part, startCell } from './parts/processes.mjs';
 
-// The members and the holder are started with it.
-process.env['TENURE_EXPERIMENTAL_BUNDLES'] = '1';
-
 const TERM_MS = 30_000;
 /** Renewals of each by itself: so many terms, around the same. */
 const SPREAD_MS = 2000;

@@ -135,8 +135,8 @@ function fieldTable(): number[] {
   fields[READY] = PAGE | LEASE_TOLD | CLOCK;
   fields[LINE] = NAME;
   fields[LINE_TOLD] = PAGE | CLOCK | META;
-  fields[RENEW] = TERM | PAGE | PRINT | BUNDLE_NUMBER | SUMS | VIEW;
-  fields[RENEWED] = PAGE | LIFE | BUNDLE_NUMBER;
+  fields[RENEW] = TERM | PAGE | PRINT | BUNDLE_NUMBER | VIEW;
+  fields[RENEWED] = PAGE | LIFE | BUNDLE_NUMBER | SUMS;
   fields[NO_BUNDLE] = PAGE | BUNDLE_NUMBER;
   fields[UNFOLD] = TOKEN | BUNDLE_NUMBER;
   fields[UNFOLDED] = TOKEN | BUNDLE_NUMBER | META;

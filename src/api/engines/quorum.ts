@@ -21,11 +21,6 @@ const ABILITIES: CellAbilities = {
   views: true,
 };
 
-/** Renewal in bundles is off until every mutant of it dies in the simulator; whoever measures it switches it on. */
-function triesBundles(): boolean {
-  return process.env['TENURE_EXPERIMENTAL_BUNDLES'] === '1';
-}
-
 export const quorum: EngineKind<object> = {
   name: 'quorum',
   options: [],
@@ -44,10 +39,7 @@ export const quorum: EngineKind<object> = {
       run(ground) {
         const { memberKeys, replication, keeps, hashKey, limits, succession, boot, start } = ground;
         const views = { view: start?.view, isViewStored: start?.isStored, memberNumbers: MEMBER_NUMBERS };
-        const core = new QuorumCore(
-          { memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: triesBundles(), ...views },
-          boot,
-        );
+        const core = new QuorumCore({ memberKeys, replication, timing, keeps, hashKey, limits, succession, bundles: true, ...views }, boot);
         return drive(ground, core, quorumCodec, core);
       },
     };

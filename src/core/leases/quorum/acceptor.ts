@@ -203,7 +203,7 @@ export class Acceptor {
     const isLive = this.isLive(id, step);
     const isSame = isLive && this.#votes.isSameLease(id, message);
     if (this.#ledger?.isFull) return;
-    if (message.termUs > this.views.termUsMax) {
+    if (message.termUs > this.views.termUsMax && this.#rules.quarantineFits) {
       this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
     } else if (!this.#hasRoom(id, message)) {
       this.#answers.refuse(from, NO_ROOM, id, hash, message, step);

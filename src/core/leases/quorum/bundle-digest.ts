@@ -24,8 +24,12 @@ export class BundleDigest {
     this.high = (this.high + sign * mix(hash ^ 0x5bd1e995, lease ^ token)) >>> 0;
   }
 
-  isSame({ count, sumLow, sumHigh }: { readonly count: number; readonly sumLow: number; readonly sumHigh: number }): boolean {
-    return this.count === count && this.low === sumLow && this.high === sumHigh;
+  /** Whether this and those are what a voter told. */
+  isWith(
+    those: BundleDigest,
+    { count, sumLow, sumHigh }: { readonly count: number; readonly sumLow: number; readonly sumHigh: number },
+  ): boolean {
+    return this.count + those.count === count && (this.low + those.low) >>> 0 === sumLow && (this.high + those.high) >>> 0 === sumHigh;
   }
 
   clear(): void {

@@ -18,6 +18,8 @@ export interface BundleShare {
   /** 0 if it has none there. */
   number: number;
   readonly digest: BundleDigest;
+  /** What this node took out since it asked: the voter's answer tells what was in the bundle before. */
+  readonly taken: BundleDigest;
   /** Rounds in a row in which the voter had something else in it. */
   misses: number;
 }

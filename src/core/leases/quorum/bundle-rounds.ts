@@ -11,7 +11,7 @@ import { BundleDigest, type BundleDigestSnapshot } from './bundle-digest.ts';
 import type { BulkHolder, BulkRound, BundleShare, RoundEnd, RoundsView } from './bundle-parts.ts';
 import { BundleRepair } from './bundle-repair.ts';
 import type { QuorumStep } from './config.ts';
-import { NO_BUNDLE, RENEW, RENEWED, SAME, UNFOLDED, type QuorumMessage } from './messages.ts';
+import { NO_BUNDLE, RENEW, RENEWED, UNFOLDED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
 
 interface Group {
@@ -40,7 +40,7 @@ interface Group {
 }
 
 interface GroupSnapshot extends Omit<Group, 'shares' | 'answered' | 'heard' | 'last'> {
-  readonly shares: readonly (readonly [NodeId, number, BundleDigestSnapshot, number])[];
+  readonly shares: readonly (readonly [NodeId, number, BundleDigestSnapshot, BundleDigestSnapshot, number])[];
   readonly answered: number[];
   readonly heard: number[];
   readonly last: readonly [number[], number[]] | null;
@@ -50,8 +50,8 @@ interface GroupSnapshot extends Omit<Group, 'shares' | 'answered' | 'heard' | 'l
 const MISSES_MAX = 3;
 /** A round waits for so much of the term: one that fails too early makes a renewal of every lease, and a busy machine busier. */
 const PATIENCE_PARTS = 12;
-/** So many rounds that most did not answer are followed by renewals of each lease by itself. */
-const FAILURES_MAX = 2;
+/** So many rounds that most did not answer are followed by renewals of each lease by itself. They fit the first two thirds of a term; earlier, a busy machine would only become busier. */
+const FAILURES_MAX = 4;
 /** Leases that are brought into bundles at a time, and rows that are looked at for them. */
 const JOINS_AT_ONCE = 128;
 const ROWS_AT_ONCE = 4096;
@@ -95,7 +95,7 @@ export class BundleRounds implements RoundsView {
     group.last?.answered.add(voter);
     group.last?.heard.add(voter);
     let share = group.shares.find((one) => one.voter === voter);
-    if (!share) group.shares.push((share = { voter, number, digest: new BundleDigest(), misses: 0 }));
+    if (!share) group.shares.push((share = { voter, number, digest: new BundleDigest(), taken: new BundleDigest(), misses: 0 }));
     if (share.number === number) return share;
     if (number < share.number) return null;
     if (this.#out.rules.bulkByNumber) this.#clear(group, share);
@@ -185,9 +185,7 @@ export class BundleRounds implements RoundsView {
     message.bundle = share?.number ?? 0;
     message.page = group.round;
     message.termUs = this.#termUs(group);
-    message.count = share?.digest.count ?? 0;
-    message.sumLow = share?.digest.low ?? 0;
-    message.sumHigh = share?.digest.high ?? 0;
+    share?.taken.clear();
     this.#out.inView(message);
     step.send(voter, message);
   }
@@ -213,7 +211,7 @@ export class BundleRounds implements RoundsView {
     const isThis = (share?.number ?? 0) === message.bundle || !this.#out.rules.bulkByNumber;
     if (!isThis) return;
     group.heard.add(from);
-    if (message.kind === RENEWED && share) this.#renewed(group, share, (message.flags & SAME) !== 0, step);
+    if (message.kind === RENEWED && share) this.#renewed(group, share, share.digest.isWith(share.taken, message), step);
     else if (message.kind === NO_BUNDLE && share) this.#lack(group, share);
     if (group.heard.size >= group.asked) this.#finish(group, step);
   }
@@ -257,6 +255,7 @@ export class BundleRounds implements RoundsView {
     this.#repair.end(share);
     for (const { bundled } of this.#holders()) bundled.each(group.termMs, (id) => bundled.leaveAt(id, share.voter));
     share.digest.clear();
+    share.taken.clear();
   }
 
   /** All have answered that were asked, or the time is over. What was not renewed is looked at again: by another round, or by itself. */
@@ -340,7 +339,7 @@ export class BundleRounds implements RoundsView {
   snapshot(): Snapshot {
     const groups = this.#groups.map(({ shares, answered, heard, last, ...rest }) => ({
       ...rest,
-      shares: shares.map(({ voter, number, digest, misses }) => [voter, number, digest.snapshot(), misses]),
+      shares: shares.map(({ voter, number, digest, taken, misses }) => [voter, number, digest.snapshot(), taken.snapshot(), misses]),
       answered: answered.toArray(),
       heard: heard.toArray(),
       last: last === null ? null : [last.answered.toArray(), last.heard.toArray()],
@@ -353,9 +352,10 @@ export class BundleRounds implements RoundsView {
     [this.#rounds, this.renewed, this.repaired] = told.rounds;
     this.#groups = told.groups.map(({ shares, answered, heard, last, ...rest }) => ({
       ...rest,
-      shares: shares.map(([voter, number, digest, misses]) => {
-        const share = { voter, number, digest: new BundleDigest(), misses };
+      shares: shares.map(([voter, number, digest, taken, misses]) => {
+        const share = { voter, number, digest: new BundleDigest(), taken: new BundleDigest(), misses };
         share.digest.restore(digest);
+        share.taken.restore(taken);
         return share;
       }),
       answered: voterSet(answered),

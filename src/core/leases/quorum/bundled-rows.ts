@@ -95,7 +95,9 @@ export class BundledRows {
     if ((table.bundled(id) & bit) === 0) return;
     const termMs = table.termMs(id);
     table.setBundled(id, table.bundled(id) & ~bit);
-    rounds.shareOf(termMs, voter)?.digest.take(table.lease(id), table.token(id), keys.modeOf(id));
+    const share = rounds.shareOf(termMs, voter);
+    share?.digest.take(table.lease(id), table.token(id), keys.modeOf(id));
+    share?.taken.add(table.lease(id), table.token(id), keys.modeOf(id));
     if (table.bundled(id) > 0) return;
     rounds.count(termMs, -1);
     // It may have been waiting for a round.

@@ -173,7 +173,6 @@ export class Holder implements BulkHolder {
     const id = this.#rows.find(lease, name);
     if (id < 0) return;
     this.renewals.drop(lease);
-    this.bundled.leave(id);
     this.#rows.clear(id, KEEP | RENEWING);
     this.#agenda.schedule(id);
   }

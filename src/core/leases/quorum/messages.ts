@@ -145,8 +145,6 @@ export const LATER = 1;
 export const VIEWED = 16;
 /** Of a renewal: the vote may join a bundle; what its asker knows the lease by comes at the end. Of a vote: it has, and which. Of a word to learners: its holder renews it in one. */
 export const BUNDLE = 32;
-/** Of a RENEWED: what is in the bundle is what the holder takes to be in it. */
-export const SAME = 1;
 /** Of a vote that is told to whoever asks: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
 export const READ_BACK = 128;
 

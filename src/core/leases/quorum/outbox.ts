@@ -82,7 +82,7 @@ export class QuorumOutbox {
 
   /** The longest term that is voted for, with so much to rest after it. */
   termUsWithin(termUs: number, restUs: number): number {
-    return Math.min(termUs, Math.max(1000, this.timing.maxTermUs - restUs));
+    return Math.min(termUs, Math.max(1000, this.timing.maxTermUs - (this.rules.quarantineFits ? restUs : 0)));
   }
 
   /** The message asks voters for what counts in one view only. */

@@ -191,7 +191,7 @@ export class Renewals {
 
   /** Enough voters have renewed the bundles that it is in. */
   extendInBulk(id: number, { startMono, startWall, termUs }: BulkRound, step: QuorumStep): void {
-    const { agenda, bundled, out, lose } = this.#ground;
+    const { agenda, out, lose } = this.#ground;
     const { rules } = out;
     const holds = this.#rows.table;
     if (rules.endIsFinal && this.#rows.isOver(id, step)) {
@@ -203,10 +203,7 @@ export class Renewals {
     else this.#rows.setDeadline(id, step.monoUs, step.wallUs, termUs);
     invariant(holds.deadlineMono(id) > step.monoUs || !rules.endIsFinal, 'a lease was renewed in bulk that is over');
     this.#rows.clear(id, WAS_WANTED);
-    if (this.#rows.isAtLimit(id)) {
-      bundled.leave(id);
-      this.#rows.clear(id, KEEP);
-    }
+    if (this.#rows.isAtLimit(id)) this.#rows.clear(id, KEEP);
     if (!this.#rows.is(id, RENEWING)) agenda.schedule(id);
     step.emit({ kind: 'renewed', lease: holds.lease(id), ...this.#rows.deadline(id) });
   }
@@ -234,7 +231,6 @@ export class Renewals {
       this.#ground.bundled.leave(id);
       holds.setTermMs(id, Math.ceil(termUs / 1000));
     }
-    if (this.#rows.isAtLimit(id)) this.#ground.bundled.leave(id);
     this.#rows.clear(id, this.#rows.isAtLimit(id) ? RENEWING | KEEP : RENEWING);
     this.#open.delete(lease);
     this.#ground.agenda.schedule(id);

@@ -2,7 +2,6 @@
 import type { Chooser } from '../../../kernel/index.ts';
 import {
   ACCEPTED,
-  deriveTiming,
   PROMISED,
   QuorumCore,
   RENEWED,
@@ -22,7 +21,8 @@ import { describeQuorumMessage } from '../quorum/protocol.ts';
 import type { Shape } from '../quorum/mutants.ts';
 import { shapeFaults } from '../quorum/shapes.ts';
 import { BUNDLE_MUTANTS, bundleMutantNamed, bundleRulesOf } from './mutants.ts';
-import { bundleFaults, type BundleShape } from './shapes.ts';
+import { BUNDLE_SHAPES, planSteadfast, type BundleShape } from './shapes.ts';
+import { planUnaware } from './unaware.ts';
 import { BundlesUser } from './user.ts';
 
 type ModesScenario = ReturnType<typeof modesProtocol.plan>;
@@ -34,6 +34,8 @@ interface BundlesWorld {
   readonly modes: ModesScenario | null;
   readonly views: ViewsScenario | null;
   readonly kept: number;
+  readonly alike: boolean;
+  readonly churns: boolean;
 }
 
 type BundlesScenario = Scenario<BundlesWorld>;
@@ -64,12 +66,12 @@ export const bundlesProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEv
   },
 
   user(
-    { config: { modes, views, kept }, termUs, livenessUs }: BundlesScenario,
+    { config: { modes, views, kept, alike, churns }, termUs, livenessUs }: BundlesScenario,
     core: QuorumCore,
     desk: Desk<QuorumCommand>,
   ): User<QuorumEvent> {
     const applications = modes ? modesProtocol.user(modes, core, desk) : viewsProtocol.user(views as ViewsScenario, core, desk);
-    return new BundlesUser({ kept, maxTermUs: termUs, waitUs: livenessUs }, applications, core, desk);
+    return new BundlesUser({ kept, alike, churns, maxTermUs: termUs, waitUs: livenessUs }, applications, core, desk);
   },
 
   referees: ({ config: { modes, views } }: BundlesScenario, sometimes: (name: string) => void): Referee[] =>
@@ -81,36 +83,42 @@ export const bundlesProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEv
   smaller: () => [],
 };
 
-/** Patient enough for answers that come late. */
-const RTT_US = 40_000;
-
 function planBundles(chooser: Chooser, mutant: string | null): BundlesScenario {
   const asked = bundleMutantNamed(mutant);
-  const isViews = asked?.shape === 'views' ? chooser.below(8) > 0 : chooser.below(asked === undefined ? 5 : 12) === 0;
+  const shape = asked?.shape;
+  const isViews = shape === 'views' ? chooser.below(8) > 0 : chooser.below(asked === undefined ? 5 : 12) === 0;
   const kept = 1 + chooser.below(3);
   if (isViews) {
-    const views = longer(viewsProtocol.plan(chooser, null));
-    const { nodes, units, faults, termUs, safetyUs, livenessUs } = views;
-    return { nodes, units, faults, termUs, safetyUs, livenessUs, config: { members: views.config.members, modes: null, views, kept } };
+    const isUnaware = chooser.below(6) < (shape === 'views' ? 5 : 1);
+    const views = isUnaware ? planUnaware(chooser) : longer(viewsProtocol.plan(chooser, null));
+    const keeps = { kept: isUnaware ? 0 : kept, alike: false, churns: false };
+    return { ...worldOf(views), config: { members: views.config.members, modes: null, views, ...keeps } };
   }
+  const own = BUNDLE_SHAPES[chooser.below(12)];
+  const drawn = shape !== undefined && shape !== 'views' && chooser.below(4) > 0 ? shape : own;
+  const alike = isOfBundles(drawn);
+  const modes = alike ? planSteadfast(drawn, chooser) : planMixed(drawn, asked, chooser);
+  const churns = drawn === 'renumbered';
+  return { ...worldOf(modes), config: { members: modes.config.members, modes, views: null, kept, alike, churns } };
+}
+
+function isOfBundles(shape: Shape | BundleShape | undefined): shape is BundleShape {
+  return BUNDLE_SHAPES.some((one) => one === shape);
+}
+
+function worldOf({ nodes, units, faults, termUs, safetyUs, livenessUs }: ModesScenario | ViewsScenario): Omit<BundlesScenario, 'config'> {
+  return { nodes, units, faults, termUs, safetyUs, livenessUs };
+}
+
+/** Everything that leases can do, in the swarm or in worlds of one kind of trouble. */
+function planMixed(shape: Shape | undefined, asked: ReturnType<typeof bundleMutantNamed>, chooser: Chooser): ModesScenario {
   const drawn = longer(modesProtocol.plan(chooser, null));
   const modes = asked?.keeps === undefined ? drawn : withKept(drawn, asked.keeps);
-  const own = (['severed', 'stalled'] as const)[chooser.below(6)];
-  const shape = asked !== undefined && asked.shape !== 'views' && chooser.below(4) > 0 ? (asked.shape ?? own) : own;
   const world = shape === undefined ? modes : inShape(modes, shape, chooser);
-  const { nodes, units, faults, termUs, safetyUs, livenessUs, config } = world;
+  const { config } = world;
   const { habits } = config.habits;
   const all = asked?.habit === undefined || habits.includes(asked.habit) ? habits : [...habits, asked.habit];
-  const applications = { ...world, config: { ...config, habits: { ...config.habits, habits: all } } };
-  return {
-    nodes,
-    units,
-    faults,
-    termUs,
-    safetyUs,
-    livenessUs,
-    config: { members: config.members, modes: applications, views: null, kept },
-  };
+  return { ...world, config: { ...config, habits: { ...config.habits, habits: all } } };
 }
 
 function withKept(scenario: ModesScenario, keeps: Keeps): ModesScenario {
@@ -120,27 +128,13 @@ function withKept(scenario: ModesScenario, keeps: Keeps): ModesScenario {
 }
 
 /** The same cell with other faults. Nobody is kept in order there, and wall clocks are as the shape has them. */
-function inShape(scenario: ModesScenario, shape: Shape | BundleShape, chooser: Chooser): ModesScenario {
+function inShape(scenario: ModesScenario, shape: Shape, chooser: Chooser): ModesScenario {
   const { config, faults: before, termUs } = scenario;
   const isKept = config.keeps.length > 0;
-  const habits = { ...config.habits, orderly: false };
-  if (shape !== 'severed' && shape !== 'stalled') {
-    const { latencyUsMin, latencyUsSpread, ratePpmMax, offsetUsMax } = before;
-    const faults = { ...shapeFaults(shape, chooser, { termUs, ratePpmMax, offsetUsMax }), latencyUsMin, latencyUsSpread };
-    if (isKept) Object.assign(faults, { twinPpm: 0, keepDiskPpm: MILLION });
-    return { ...scenario, faults, config: { ...config, habits, orderly: false, fenced: isKept } };
-  }
-  // Clocks are right, so that a moment too long is seen. Leases are held while many links fail, one after the other.
-  const core = { ...config.core, timing: deriveTiming({ maxTermUs: termUs, rateErrorPpm: 0, rttUs: RTT_US }) };
-  const handles = config.handles.reduce((sum, count) => sum + count, 0);
-  const livenessUs = (handles * 12 + 40) * termUs;
-  return {
-    ...scenario,
-    faults: bundleFaults(shape, chooser, termUs),
-    safetyUs: termUs * (10 + chooser.below(20)),
-    livenessUs,
-    config: { ...config, core, habits: { ...habits, livenessUs, usesMax: shape === 'severed' ? 60 : 20 }, orderly: false },
-  };
+  const { latencyUsMin, latencyUsSpread, ratePpmMax, offsetUsMax } = before;
+  const faults = { ...shapeFaults(shape, chooser, { termUs, ratePpmMax, offsetUsMax }), latencyUsMin, latencyUsSpread };
+  if (isKept) Object.assign(faults, { twinPpm: 0, keepDiskPpm: MILLION });
+  return { ...scenario, faults, config: { ...config, habits: { ...config.habits, orderly: false }, orderly: false, fenced: isKept } };
 }
 
 /** Leases are kept for longer than in other worlds: they are to be renewed more than once. */

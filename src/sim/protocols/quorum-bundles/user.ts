@@ -9,6 +9,10 @@ import type { Desk, User } from '../../protocol.ts';
 export interface KeeperHabits {
   /** Leases that each process keeps. */
   readonly kept: number;
+  /** All of them for the same term. */
+  readonly alike: boolean;
+  /** All but one are given back and taken again. */
+  readonly churns: boolean;
   readonly maxTermUs: number;
   readonly waitUs: number;
 }
@@ -16,6 +20,10 @@ export interface KeeperHabits {
 /** Timers and leases of the applications have lower numbers. */
 const OWN_TAGS = 2_000_000_000;
 const OWN_LEASES = 2_000_000;
+/** What is to be given back has its number above that of what is to be taken. */
+const GIVE_BACK = 1000;
+/** A lease that is given back is held for so many terms at most. */
+const CHURN_TERMS = 3;
 
 export class BundlesUser implements User<QuorumEvent> {
   readonly #habits: KeeperHabits;
@@ -47,14 +55,28 @@ export class BundlesUser implements User<QuorumEvent> {
       this.#applications.timer(tag);
       return;
     }
-    const which = tag - OWN_TAGS;
-    const { maxTermUs, waitUs } = this.#habits;
+    const number = tag - OWN_TAGS;
+    if (number < GIVE_BACK) this.#take(number);
+    else this.#giveBack(number - GIVE_BACK);
+  }
+
+  #take(which: number): void {
+    const { maxTermUs, waitUs, alike } = this.#habits;
     const lease = ++this.#nextLease;
     this.#kept.set(lease, which);
-    const name = encodeName(`own/${this.#desk.node}/${which}`);
+    const name = this.#nameOf(which);
+    const parts = alike ? 4 : 4 - (which % 4);
     // The view may have shorter terms than the cell began with.
-    const termUs = Math.min(Math.ceil((maxTermUs * (4 - (which % 4))) / 4000) * 1000, this.#core.view.cur.maxTermUs);
+    const termUs = Math.min(Math.ceil((maxTermUs * parts) / 4000) * 1000, this.#core.view.cur.maxTermUs);
     this.#desk.command({ kind: 'acquire', lease, name, termUs, waitUs, keep: true });
+  }
+
+  #giveBack(which: number): void {
+    for (const [lease, one] of this.#kept) if (one === which) this.#desk.command({ kind: 'release', lease, name: this.#nameOf(which) });
+  }
+
+  #nameOf(which: number): Uint8Array {
+    return encodeName(`own/${this.#desk.node}/${which}`);
   }
 
   healed(): void {
@@ -73,7 +95,9 @@ export class BundlesUser implements User<QuorumEvent> {
       this.#applications.event(event);
       return;
     }
-    if (event.kind !== 'lost' && event.kind !== 'refused') return;
+    if (event.kind === 'granted' && this.#habits.churns && which > 0)
+      this.#desk.after(1 + this.#desk.choose(this.#habits.maxTermUs * CHURN_TERMS), OWN_TAGS + GIVE_BACK + which);
+    if (event.kind !== 'lost' && event.kind !== 'refused' && event.kind !== 'released') return;
     this.#kept.delete((event as { readonly lease: number }).lease);
     this.#askLater(which);
   }

@@ -136,6 +136,14 @@ export const MODE_MUTANTS: readonly ModeMutant[] = [
     habit: 'slots',
   },
   {
+    name: 'quarantine-over-max',
+    rule: 'modes',
+    how: 'Use and rest of a slot are longer together than the longest term: a member that is started again has forgotten it while it still rests.',
+    without: ['quarantineFits'],
+    shape: 'refits',
+    habit: 'slots',
+  },
+  {
     name: 'release-skips-quarantine',
     rule: 'modes',
     how: 'A slot that is given back is the next one’s at once.',

@@ -29,6 +29,10 @@ export interface ModeHabits {
   readonly orderly: boolean;
   /** How often a lease is used before it is given back, at most. */
   readonly usesMax?: number;
+  /** All leases are kept, for the longest term: those of a process are in one bundle. Rivals ask often, and seldom wait. */
+  readonly steadfast?: boolean;
+  /** Use and rest of a slot may be longer than the longest term. */
+  readonly overlong?: boolean;
   /** Voters may still be silent that a lease did not need when it was granted, and needs now. */
   readonly mayLose?: boolean;
 }
@@ -239,16 +243,18 @@ export class ModesUser implements User<QuorumEvent> {
     handle.isWanted = false;
     handle.offersLeft = 2;
     const longUs = this.#habits.termUsNow?.() ?? maxTermUs;
-    handle.termUs = desk.healed ? longUs : Math.ceil((longUs * (1 + desk.choose(4))) / 4000) * 1000;
-    handle.keep = desk.healed || desk.choose(2) > 0;
+    const { steadfast = false, overlong = false } = this.#habits;
+    handle.termUs = desk.healed || steadfast ? longUs : Math.ceil((longUs * (1 + desk.choose(4))) / 4000) * 1000;
+    handle.keep = desk.healed || steadfast || desk.choose(2) > 0;
     handle.gated = handle.keep && this.#does('ends', 3);
     handle.bound = UNBOUND;
     const maxHoldUs = this.#does('ends', 4) ? Math.floor(maxTermUs / 8) + 1000 * desk.choose(Math.floor(maxTermUs / 400)) : undefined;
     handle.limited = maxHoldUs !== undefined;
-    handle.quarantineUs = takesSlot && desk.choose(2) === 0 ? 1000 * (1 + desk.choose(Math.floor(maxTermUs / 2000))) : 0;
+    handle.quarantineUs =
+      takesSlot && desk.choose(2) === 0 ? 1000 * (1 + desk.choose(Math.floor(maxTermUs / (overlong ? 1000 : 2000)))) : 0;
     // Members remember it for as long as it is used and rests.
-    handle.termUs = Math.min(handle.termUs, longUs - handle.quarantineUs);
-    const waitUs = desk.healed ? livenessUs : desk.choose(2) * (1 + desk.choose(maxTermUs * 4));
+    handle.termUs = overlong ? longUs : Math.min(handle.termUs, longUs - handle.quarantineUs);
+    const waitUs = desk.healed ? livenessUs : Number(desk.choose(steadfast ? 4 : 2) === 1) * (1 + desk.choose(maxTermUs * 4));
     const { lease, resource, termUs, keep, gated } = handle;
     if (maxHoldUs !== undefined) handle.bound = { monoUs: monoUs(maxHoldUs), wallUs: wallUs(maxHoldUs) };
     desk.requested(resource.text, lease, handle.mode);
