@@ -33,8 +33,10 @@ interface ActedLease {
   before?: boolean;
   /** What it said of itself when it asked. */
   readonly saying?: string;
-  /** It wants to share the name with other readers. */
-  readonly shared?: boolean;
+  /** It wants to share the name with other readers, or does. */
+  shared?: boolean;
+  /** How often it wanted to be the only one. */
+  upgrades?: number;
   /** How often it was offered. */
   offers?: number;
   /** It has said something of itself since: to whoever asks for that, it is a register. */
@@ -47,6 +49,9 @@ export interface LeaseActorSnapshot {
   readonly reads: readonly (readonly [number, { readonly register: string; readonly token: number }])[];
   readonly questions: readonly (readonly [number, string])[];
 }
+
+/** Requests to be the only one are numbered beside those that began with nothing. */
+const UPGRADE_NUMBERS = 1_000_000;
 
 /** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
 const WORDS_MAX: Readonly<Record<string, number>> = { renew: 2, release: 3, proclaim: 2, paces: Infinity };
@@ -109,6 +114,13 @@ export class LeaseActor implements Actor<LeaseEvent> {
         const lease = this.#find(verb, words);
         lease.offers = (lease.offers ?? 0) + 1;
         this.#desk.command({ kind: 'hand-over', lease: lease.lease, name: encodeName(lease.name), to: null });
+        return;
+      }
+      case 'upgrade': {
+        const lease = this.#find(verb, words);
+        lease.upgrades = (lease.upgrades ?? 0) + 1;
+        this.#desk.requested(lease.name, upgradeOf(lease), 'exclusive');
+        this.#desk.command({ kind: 'upgrade', lease: lease.lease, name: encodeName(lease.name), waitUs: 0 });
         return;
       }
       case 'cancel':
@@ -333,6 +345,15 @@ export class LeaseActor implements Actor<LeaseEvent> {
         if (desk.healed && lease.before === true) this.#askAgainLater(lease);
         this.#forget(lease);
         return;
+      case 'upgraded':
+        desk.ended(lease.name, lease.token, 'released');
+        delete lease.shared;
+        lease.token = event.token;
+        desk.granted(lease.name, upgradeOf(lease), event.token, endsOf(event), 'exclusive');
+        return;
+      case 'upgrade-refused':
+        desk.abandoned(lease.name, upgradeOf(lease));
+        return;
       case 'handed-over':
         lease.state = 'letting-go';
         return;
@@ -391,6 +412,10 @@ export class LeaseActor implements Actor<LeaseEvent> {
   }
 }
 
+function upgradeOf({ lease, upgrades = 0 }: ActedLease): number {
+  return UPGRADE_NUMBERS * upgrades + lease;
+}
+
 /** Without `lease N`. */
 function plainWords(words: readonly string[]): readonly string[] {
   const at = words.indexOf('lease', 1);
@@ -402,7 +427,10 @@ function registerOf({ name, token }: ActedLease, { incarnation }: { readonly inc
   return `${name} ${token} of #${incarnation}`;
 }
 
-function endsOf({ deadlineMonoUs, deadlineWallUs }: Extract<LeaseEvent, { kind: 'granted' | 'renewed' | 'shortened' }>): HoldDeadline {
+function endsOf({
+  deadlineMonoUs,
+  deadlineWallUs,
+}: Extract<LeaseEvent, { kind: 'granted' | 'renewed' | 'shortened' | 'upgraded' }>): HoldDeadline {
   return { monoUs: deadlineMonoUs, wallUs: deadlineWallUs };
 }
 

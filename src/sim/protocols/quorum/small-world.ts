@@ -27,12 +27,17 @@ const WAIT = '100s';
 interface QuorumBounds extends LeaseBounds {
   /** How often each holder would hand over. Where this is not 0, those who ask wait in line. */
   readonly handOvers: number;
+  /** How many of those who ask would share the name, and how often each of them would be the only one. */
+  readonly readers: number;
+  readonly upgrades: number;
 }
 
 export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
   bounds: {
     ...leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
     handOvers: countBound('hand-overs', [0, 2], 0, 'how often each holder hands over; where it does, those who ask wait'),
+    readers: countBound('readers', [0, 5], 0, 'how many of those who ask share the name'),
+    upgrades: countBound('upgrades', [0, 2], 0, 'how often each reader wants to be the only one'),
   },
   judgedBy: withoutAnswers,
   tickUs: TICK_US,
@@ -43,23 +48,22 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
   clocks: () => AGREEING_CLOCKS,
 
   offers(bounds: QuorumBounds, seen: NodeView): readonly Offer[] {
-    const { holder } = seen.core as unknown as QuorumCoreSnapshot;
-    const offers = leaseOffers(bounds, seen, (lease) =>
-      holder.rows.some(([, , , , deadlineMono]) => seen.monoUs + lease.termUs > deadlineMono),
-    );
-    return bounds.handOvers === 0 ? offers : withHandOvers(bounds, seen, offers);
+    const rows = heldRows(seen.core);
+    const offers = leaseOffers(bounds, seen, (lease) => rows.some(([, , , , deadlineMono]) => seen.monoUs + lease.termUs > deadlineMono));
+    const inLine = bounds.handOvers === 0 ? offers : withHandOvers(bounds, seen, offers);
+    return bounds.readers === 0 ? inLine : withReaders(bounds, seen, inLine);
   },
 
   mayCrash({ acceptors, attempts }: QuorumBounds, { node, life, core }: NodeView): boolean {
     const { acceptor } = core as unknown as QuorumCoreSnapshot;
     // A proposer that asks for nothing after it is no different from one that is not heard of again.
     if (node >= acceptors || acceptor === null) return life + 1 < attempts;
-    return acceptor.rows.length > 0 || acceptor.promises.length > 0;
+    return acceptor.rows.length > 0 || acceptor.promises.length > 0 || acceptor.moded[0].length > 0;
   },
 
   mayWake({ acceptors, tries }: QuorumBounds, node: number, core: Snapshot): boolean {
-    const { proposer, holder } = core as unknown as QuorumCoreSnapshot;
-    return node < acceptors || holder.rows.length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
+    const { proposer } = core as unknown as QuorumCoreSnapshot;
+    return node < acceptors || heldRows(core).length > 0 || proposer.some((pursuit) => !isGivenUp(pursuit, tries));
   },
 
   asksNothing(bounds: QuorumBounds, seen: NodeView): boolean {
@@ -67,7 +71,9 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
     if (bounds.handOvers > 0) return false;
     if (seen.node < bounds.acceptors) return true;
     const { proposer, holder } = seen.core as unknown as QuorumCoreSnapshot;
-    return !mayAskAgain(bounds, seen) && holder.renewals.length === 0 && proposer.every((pursuit) => isGivenUp(pursuit, bounds.tries));
+    const isRenewing = holder.renewals.length + holder.side.renewals.length > 0;
+    if (isRenewing || mayUpgrade(bounds, seen).length > 0) return false;
+    return !mayAskAgain(bounds, seen) && proposer.every((pursuit) => isGivenUp(pursuit, bounds.tries));
   },
 
   alike: ({ acceptors }: QuorumBounds): number => acceptors,
@@ -94,8 +100,8 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
  * Proposers are alike where nothing but equality is asked of their incarnations. Only a PREPARE compares them, where ballots are equal, and the first
  * try sends none. An owner that is a node and not a life is not renamed with it.
  */
-function areAlike({ tries, handOvers }: QuorumBounds, mutant: string | null): boolean {
-  return tries === 1 && handOvers === 0 && mutant !== 'owner-is-node';
+function areAlike({ tries, handOvers, readers }: QuorumBounds, mutant: string | null): boolean {
+  return tries === 1 && handOvers === 0 && readers === 0 && mutant !== 'owner-is-node';
 }
 
 /** What this file reads of a core's snapshot. */
@@ -108,15 +114,37 @@ interface QuorumCoreSnapshot {
     readonly sets: readonly (readonly number[])[];
     readonly refusals: readonly { readonly voter: number; readonly holder: number | null }[];
   }[];
-  readonly holder: {
-    readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
-    readonly renewals: readonly { readonly ballot: number; readonly accepted: readonly number[]; readonly refused: readonly number[] }[];
-    readonly releases: readonly { readonly ballot: number; readonly answered: readonly number[] }[];
+  readonly holder: HeldSnapshot & {
+    /** What is held in other modes. */
+    readonly side: HeldSnapshot;
     readonly offers: readonly [
       number: number,
       open: readonly { readonly ready: readonly { readonly at: readonly number[] }[]; readonly without: readonly number[] }[],
     ];
   };
+}
+
+interface HeldSnapshot {
+  readonly rows: readonly (readonly [name: string, lease: number, token: number, ballot: number, deadlineMono: number])[];
+  readonly renewals: readonly { readonly ballot: number; readonly accepted: readonly number[]; readonly refused: readonly number[] }[];
+  readonly releases: readonly { readonly ballot: number; readonly answered: readonly number[] }[];
+}
+
+function heldRows(core: Snapshot): HeldSnapshot['rows'] {
+  const { holder } = core as unknown as QuorumCoreSnapshot;
+  return [...holder.rows, ...holder.side.rows];
+}
+
+/** The first of those who ask share the name, and would be the only one so often. */
+function withReaders(bounds: QuorumBounds, seen: NodeView, offers: readonly Offer[]): readonly Offer[] {
+  if (seen.node - bounds.acceptors >= bounds.readers) return offers;
+  const asked = offers.map((offer): Offer => (offer[0] === 'acquire' ? [...offer, 'shared'] : offer));
+  return [...asked, ...mayUpgrade(bounds, seen).map(({ name }): Offer => ['upgrade', name])];
+}
+
+function mayUpgrade({ upgrades }: QuorumBounds, { actor }: NodeView): LeaseActorSnapshot['leases'] {
+  const { leases } = actor as unknown as LeaseActorSnapshot;
+  return leases.filter(({ state, shared, upgrades: made = 0 }) => state === 'holding' && shared === true && made < upgrades);
 }
 
 /** Whoever asks waits in line, and a holder may hand over so often. */
@@ -145,6 +173,7 @@ interface AcceptorSnapshot {
   readonly floors: readonly number[];
   readonly sweepAt: number;
   readonly changes: Snapshot;
+  readonly moded: readonly [rows: readonly Snapshot[], ...floors: Snapshot[]];
 }
 
 /** It rests, and this world lets it try no more. */
@@ -160,9 +189,9 @@ function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapsho
   if (core === null || message.owner !== self) return true;
   if (WORDS_IN_LINE.includes(message.kind)) return false;
   const { proposer, holder, ballots } = core;
-  const isAwaited = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases].some(
-    ({ ballot }) => ballot === message.ballot,
-  );
+  const { side } = holder;
+  const underWay = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases, ...side.renewals, ...side.releases];
+  const isAwaited = underWay.some(({ ballot }) => ballot === message.ballot);
   return !isAwaited && message.clock <= ballots;
 }
 
@@ -172,7 +201,8 @@ const NO_CHANGES: Snapshot = [[], [], null];
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
-  if (told.acceptor === null || told.acceptor.queues.length > 0) return core;
+  // What readers leave behind is more than a floor.
+  if (told.acceptor === null || told.acceptor.queues.length > 0 || told.acceptor.moded[0].length > 0) return core;
   const { acceptor } = told;
   const live = acceptor.rows.filter(([, , , , , expiresAt]) => mono < expiresAt);
   let { floors } = acceptor;
@@ -182,14 +212,15 @@ function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
     floors = [base, Math.max(first, ballot)];
   }
   const promises = acceptor.promises.filter(([, , , until]) => mono < until);
-  return { ...told, acceptor: { ...acceptor, rows: live, promises, floors, sweepAt: Infinity, changes: NO_CHANGES } };
+  const tidied = { ...acceptor, rows: live, promises, floors, sweepAt: Infinity, changes: NO_CHANGES };
+  return { ...told, acceptor: tidied } as unknown as Snapshot;
 }
 
 /** Proposers are named in the votes and promises of acceptors, and in the refusals a proposer remembers. */
 function renameOwners(core: Snapshot, life: (one: number) => number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
   const { acceptor } = told;
-  return {
+  const renamed = {
     ...told,
     acceptor: acceptor && {
       ...acceptor,
@@ -201,12 +232,17 @@ function renameOwners(core: Snapshot, life: (one: number) => number): Snapshot {
       refusals: pursuit.refusals.map((refusal) => ({ ...refusal, holder: refusal.holder === null ? null : life(refusal.holder) })),
     })),
   };
+  return renamed as unknown as Snapshot;
 }
 
 /** Acceptors are named only in the sets of voters a proposer counts. In which order refusals came makes no difference to what comes of them. */
 function renameCore(core: Snapshot, numbered: (node: number) => number): Snapshot {
   const told = core as unknown as QuorumCoreSnapshot;
   const set = (voters: readonly number[]): number[] => voters.map(numbered).sort((a, b) => a - b);
+  const held = ({ renewals, releases }: HeldSnapshot): Partial<HeldSnapshot> => ({
+    renewals: renewals.map((renewal) => ({ ...renewal, accepted: set(renewal.accepted), refused: set(renewal.refused) })),
+    releases: releases.map((release) => ({ ...release, answered: set(release.answered) })),
+  });
   const renamed = {
     ...told,
     proposer: told.proposer.map((pursuit) => ({
@@ -216,8 +252,8 @@ function renameCore(core: Snapshot, numbered: (node: number) => number): Snapsho
     })),
     holder: {
       ...told.holder,
-      renewals: told.holder.renewals.map((renewal) => ({ ...renewal, accepted: set(renewal.accepted), refused: set(renewal.refused) })),
-      releases: told.holder.releases.map((release) => ({ ...release, answered: set(release.answered) })),
+      ...held(told.holder),
+      side: { ...told.holder.side, ...held(told.holder.side) },
       offers: [
         told.holder.offers[0],
         told.holder.offers[1].map((offer) => ({

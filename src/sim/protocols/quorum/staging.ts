@@ -11,7 +11,7 @@ import { QUORUM_DEFAULTS, quorumScenario, quorumSettings } from './settings.ts';
 
 const VERBS = leaseVerbs({
   release: 'release NODE NAME [in SPAN]',
-  more: ['hand-over NODE NAME', 'watch NODE [PREFIX]', 'bootstrap NODE [SPAN]'],
+  more: ['upgrade NODE NAME', 'hand-over NODE NAME', 'watch NODE [PREFIX]', 'bootstrap NODE [SPAN]'],
 });
 
 export const quorumStaging: Staging<QuorumCommand, QuorumEvent, QuorumWorld, QuorumCore> = {
@@ -21,7 +21,7 @@ export const quorumStaging: Staging<QuorumCommand, QuorumEvent, QuorumWorld, Quo
   nodeName: ({ config }: Scenario<QuorumWorld>, node: number): string => shortName(config.members, node),
   latencyUs,
   actor: (_scenario: Scenario<QuorumWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): LeaseActor =>
-    new LeaseActor(core, desk, { verbs: VERBS, releasesLater: true }),
+    new LeaseActor(core, desk, { verbs: VERBS, releasesLater: true, shares: true }),
 };
 
 export const quorumTapeToScript: TapeToScript<QuorumCommand, QuorumWorld> = { ...leaseTapeToScript, settings: quorumSettings };
