@@ -24,7 +24,7 @@ import { StorageCore } from './core.ts';
 import type { DeltaConfig, DeltaDoing, DoingOf, WhenRead } from './delta-config.ts';
 import { DeltaData } from './delta-data.ts';
 import { DeltaQuestions } from './delta-questions.ts';
-import { isOpenToReaders, isReleased, readBackOf } from './delta-readers.ts';
+import { isOpenToReaders, isReleased, readBackOf, tokenOf } from './delta-readers.ts';
 import { nameKeyOf, statementKeyOf } from './keys.ts';
 import type { Answer, Ends, StorageLeases, StorageProtocol } from './leases.ts';
 import { ALL_DELTA_RULES, LITERAL_DELTA_RULES, type DeltaRules } from './rules.ts';
@@ -234,7 +234,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       this.#void(claim, { seq }, step);
     } else {
       claim.confirmed = seq;
-      this.#leases.grant(claim, token, ends, step);
+      this.#leases.grant(claim, tokenOf(found, token, x, this.#leases.ground.desk), ends, step);
       if (found === 'mine') this.#invite(claim, seq, step);
     }
   }

@@ -2,7 +2,7 @@
  * Readers on plain registers (rule 16): when a reader may write its name beside others, and what its read-back means. The newest name in x may be a void write that
  * landed late over a writer's name, so nobody joins on a name alone: a reader that read its own name back says so in y, and others go by that.
  */
-import type { LeaseMode } from '../../../kernel/index.ts';
+import { ballotTime, type BallotTime, type LeaseMode } from '../../../kernel/index.ts';
 import { isSameUid, isUnreadable, type Found, type NameRecord, type Statement, type Uid } from './contents.ts';
 
 /** What a contender finds after its write. */
@@ -17,6 +17,10 @@ export type ReadBack =
 
 interface ReaderRules {
   readonly joinsOnStatement: boolean;
+}
+
+interface ReaderTokens {
+  readersToken(least: number): number;
 }
 
 /** Whether a reader may join whoever wrote this name. */
@@ -35,6 +39,12 @@ export function readBackOf(
   if (isSameUid(x, mine)) return 'mine';
   if (mode !== 'shared' || x.mode !== 'shared') return 'lost';
   return isOpenToReaders(x, y, rules) ? 'joined' : 'again';
+}
+
+/** The token of whoever was found to hold. Writers may have held between a reader's write and the name that it joins: that name's token is above theirs. */
+export function tokenOf(found: ReadBack, drawn: BallotTime, x: Found<NameRecord>, desk: ReaderTokens): BallotTime {
+  const isOld = found === 'joined' && x !== null && !isUnreadable(x) && x.token > drawn;
+  return isOld ? ballotTime(desk.readersToken(x.token)) : drawn;
 }
 
 /** Whether the writer of this name has stated that it stopped. */
