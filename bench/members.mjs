@@ -2,7 +2,8 @@
  * A cell of three members whose members and terms change under load: to five, two replaced, the longest term halved and doubled, three voters for a name,
  * back to three. Clients hold leases meanwhile and take turns with others. With `--chaos` the process that changes the cell is killed -9 again and again, and members
  * are killed and started anew at random. Referees judge the clients' histories; at the end a removed member is started with its old configuration, and must be
- * told. `--held N` leases by `--clients N` clients, `--max-term MS`, `--json`, `--verbose`; exit 1 if any of it does not hold.
+ * told. Before all that comes the same load without a change, for `--control SECONDS`: leases that are lost there, or while a process stood still for most of a term, tell of the machine.
+ * `--held N` leases by `--clients N` clients, `--max-term MS`, `--json`, `--verbose`; exit 1 if any of it does not hold.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,10 +28,17 @@ const { values } = parseArgs({
     held: { type: 'string', default: '1000' },
     clients: { type: 'string', default: '50' },
     'max-term': { type: 'string', default: '3000' },
+    control: { type: 'string', default: '30' },
   },
 });
 const [held, clients, maxTerm] = [Number(values.held), Number(values.clients), Number(values['max-term'])];
-if (![held, clients, maxTerm].every((number) => Number.isInteger(number) && number > 0) || clients < PROCESSES || held < clients) {
+const controlMs = Number(values.control) * 1000;
+if (
+  ![held, clients, maxTerm].every((number) => Number.isInteger(number) && number > 0) ||
+  !(controlMs >= 0) ||
+  clients < PROCESSES ||
+  held < clients
+) {
   process.stderr.write(`bench:members: --clients from ${PROCESSES} on, --held from as many on, --max-term in milliseconds\n`);
   process.exit(64);
 }
@@ -66,6 +74,21 @@ await Promise.all(
   ),
 );
 await Promise.all(holders.map(({ part }) => part.ask('contend', { names: TURN_NAMES })));
+
+/** The longest that any process stood still since this was last asked. */
+async function longestStall(/** @type {readonly number[]} */ ofHolders) {
+  const ofMembers = await Promise.all([...members.values()].map((part) => part.ask('stalled').catch(() => 0)));
+  return Math.max(...ofHolders, ...ofMembers);
+}
+
+const before = await Promise.all(holders.map(({ part }) => part.ask('mark')));
+await longestStall(before.map(({ stallMs }) => stallMs));
+await new Promise((resolve) => setTimeout(resolve, controlMs));
+/** @type {{ lost: string[], stallMs: number }[]} */
+const control = await Promise.all(holders.map(({ part }) => part.ask('mark')));
+const lostBefore = control.reduce((sum, { lost: some }) => sum + some.length, 0);
+const stallBeforeMs = await longestStall(control.map(({ stallMs }) => stallMs));
+tell(`without a change: ${lostBefore} lost in ${values.control} s, no process stood still for more than ${stallBeforeMs} ms`);
 
 let kills = 0;
 let restarts = 0;
@@ -133,8 +156,9 @@ const told = await new Promise((resolve) => {
 });
 await old.close();
 
-/** @type {{ lost: string[], turns: number, failures: string[] }[]} */
+/** @type {{ lost: string[], turns: number, failures: string[], stallMs: number }[]} */
 const ends = await Promise.all(holders.map(({ part }) => part.ask('end')));
+const stallMs = await longestStall(ends.map((end) => end.stallMs));
 await Promise.all([...holders.map(({ part }) => part.stop()), ...[...members.values()].map((part) => part.stop())]);
 
 const { records } = gatherHistories(readdirSync(histories).map((file) => parseHistory(readFileSync(join(histories, file), 'utf8'))));
@@ -154,6 +178,8 @@ const result = {
   seconds: Math.round(tookMs / 1000),
   views: last.epoch,
   lost: lost.length,
+  longestStallMs: stallMs,
+  control: { seconds: controlMs / 1000, lost: lostBefore, longestStallMs: stallBeforeMs },
   turns,
   turnsFailed: failures.length,
   changersKilled: kills,
@@ -167,7 +193,8 @@ else {
   process.stdout.write(
     [
       `${held} leases held by ${clients} clients through ${result.views} views in ${result.seconds} s${values.chaos ? ', with kills' : ''} (load before ${loadBefore}, Node ${process.version})`,
-      `leases lost      ${result.lost}`,
+      `leases lost      ${result.lost}; ${lostBefore} in ${values.control} s of the same load without a change`,
+      `stood still      ${stallMs} ms at most, any process; ${stallBeforeMs} ms without a change; the shortest term is ${Math.round(maxTerm / 2)} ms`,
       `held twice       ${result.violations}, or a token that did not rise, in ${records.length} records`,
       `turns meanwhile  ${turns}, failed ${result.turnsFailed}`,
       ...(values.chaos ? [`killed           ${kills} times whoever changed the cell, ${restarts} times a member`] : []),

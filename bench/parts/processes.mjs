@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process';
 import { createServer } from 'node:net';
 import { loadavg } from 'node:os';
-import { performance } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 /** One started process; questions are answered in the order they were put. */
@@ -168,4 +168,24 @@ export async function paceOf({ atOnce, seconds }, act) {
 /** How busy the machine was besides: figures of a busy machine are worth less. */
 export function load() {
   return Math.round((loadavg()[0] ?? 0) * 10) / 10;
+}
+
+/** For how long this process stood still at most: a machine that is too busy, or that stopped it, is no failure of what is measured. */
+export class Stalls {
+  #delay = monitorEventLoopDelay({ resolution: 10 });
+
+  constructor() {
+    this.#delay.enable();
+  }
+
+  get longestMs() {
+    return Math.round(this.#delay.max / 1e6);
+  }
+
+  /** Begins anew. */
+  take() {
+    const { longestMs } = this;
+    this.#delay.reset();
+    return longestMs;
+  }
 }

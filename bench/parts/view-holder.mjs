@@ -1,16 +1,30 @@
 /** Clients that hold leases, and take others, while the members of their cell change; each writes its history to a folder. */
 import { connect } from '../../dist/api/index.js';
-import { serve } from './processes.mjs';
+import { serve, Stalls } from './processes.mjs';
 
 /** @type {import('../../dist/api/index.js').Cell[]} */
 const cells = [];
 /** @type {string[]} */
-const lost = [];
+let lost = [];
+/** What is to be taken again. @type {(() => Promise<void>)[]} */
+const missing = [];
+const stalls = new Stalls();
 /** What was held until the end. */
 let isOver = false;
 let turns = 0;
 /** @type {string[]} */
 const failures = [];
+
+/** @param {import('../../dist/api/index.js').Cell} cell @param {string} name */
+async function take(cell, name) {
+  const lease = await cell.acquire(name);
+  lease.signal.addEventListener('abort', () => {
+    if (isOver) return;
+    const at = new Date().toISOString().slice(11, 23);
+    lost.push(`${at} in view ${cell.view?.epoch}, stood still for ${stalls.longestMs} ms: ${lease.signal.reason?.message ?? ''}`);
+    missing.push(() => take(cell, name));
+  });
+}
 
 serve({
   /** @param {{ count: number, first: number, held: number, reach: import('../../dist/api/index.js').ConnectOptions, folder: string }} details */
@@ -20,14 +34,16 @@ serve({
       cells.push(cell);
       await cell.ready();
       const names = Array.from({ length: held }, (_, j) => `held/${first + i}/${j}`);
-      await Promise.all(
-        names.map(async (name) => {
-          const lease = await cell.acquire(name);
-          const tell = () => `${new Date().toISOString().slice(11, 23)} in view ${cell.view?.epoch}: ${lease.signal.reason?.message ?? ''}`;
-          lease.signal.addEventListener('abort', () => isOver || lost.push(tell()));
-        }),
-      );
+      await Promise.all(names.map((name) => take(cell, name)));
     }
+  },
+
+  /** What was lost since, and for how long this process stood still at most. What was lost is taken again. */
+  async mark() {
+    const told = { lost, stallMs: stalls.take() };
+    lost = [];
+    await Promise.all(missing.splice(0).map((again) => again()));
+    return told;
   },
 
   /** Everyone takes turns with a few names that all want, until it is over. @param {{ names: number }} details */
@@ -50,6 +66,6 @@ serve({
   async end() {
     isOver = true;
     await Promise.all(cells.map((cell) => cell.close({ timeout: '2s' })));
-    return { lost, turns, failures };
+    return { lost, turns, failures, stallMs: stalls.take() };
   },
 });

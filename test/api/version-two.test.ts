@@ -76,3 +76,23 @@ test('one member of version 2: the others are enough for readers, and it is told
   await a.using('old/and/new', (lease) => expect(lease.mode).toBe('exclusive'));
   expect(old.unknownKinds).toEqual([]);
 });
+
+test('one member of version 2: a change of members or terms is refused by a code that names it, and exclusive leases go on', async () => {
+  const cell = await ServiceCell.of(['a', 'b', 'c'], []);
+  const [a, b] = await Promise.all([cell.join('a'), cell.join('b')]);
+  const member = await VersionTwo.enter(cell, 'c', ['a', 'b']);
+  const client = await VersionTwo.enter(cell, 'an old client', ['a', 'b']);
+  onTestFinished(() => void [member, client].map((old) => old.leave()));
+  await Promise.all([a.ready(), b.ready()]);
+  const refusal = expect.objectContaining({ code: 'TENURE_UNSUPPORTED', details: { members: 'c' } }) as unknown;
+  for (const change of [{ maxTerm: '2s' }, { add: { d: '127.0.0.1:4600' } }, { remove: ['c'] }, { replication: 2 }]) {
+    await expect(a.changeMembers(change)).rejects.toEqual(refusal);
+  }
+  expect(a.view).toMatchObject({ epoch: 0 });
+  client.driver.command(ACQUIRE);
+  const { token } = (await client.event('granted')) as { token: number };
+  expect(await b.tryAcquire('old/and/new')).toMatchObject({ ok: false });
+  client.driver.command({ kind: 'release', lease: 1, name: ACQUIRE.name });
+  await b.using('old/and/new', (lease) => expect(lease.token).toBeGreaterThan(token));
+  expect([member, client].flatMap(({ unknownKinds }) => unknownKinds)).toEqual([]);
+});

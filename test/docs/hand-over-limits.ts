@@ -1,8 +1,9 @@
-/** The limits of hand-over, for docs/limits.md, beside those of logs: what the constants say, and what crossing each answers. */
+/** The limits of hand-over, for docs/limits.md, beside those of logs and views: what the constants say, and what crossing each answers. */
 import { expect } from 'vitest';
 import { testCell } from '../../src/api/testing.ts';
 import { WAITERS_TOLD_MAX } from '../../src/core/leases/quorum/line-told.ts';
 import { LOG_LIMITS } from './log-limits.ts';
+import { VIEW_LIMITS } from './view-limits.ts';
 
 interface HandOverLimit {
   readonly value: string;
@@ -12,6 +13,7 @@ interface HandOverLimit {
 
 export const LOG_AND_HAND_OVER_LIMITS: Readonly<Record<string, HandOverLimit>> = {
   ...LOG_LIMITS,
+  ...VIEW_LIMITS,
   'waiters that waiters tells of': {
     value: String(WAITERS_TOLD_MAX),
     standard: '',
