@@ -41,9 +41,6 @@ class Change {
       get view(): View {
         return node.core.view;
       },
-      get highestBallot() {
-        return node.core.highestBallot;
-      },
       nextLease: () => ++leases,
       command: node.command.bind(node),
     };
