@@ -24,8 +24,15 @@ function cellOf(rules: QuorumRules, options: CellOptions = {}): Cell {
   return cell;
 }
 
-/** Changes the cell from a node; members other than `negligent` store what they adopt. Says whether that came to its end. */
-function change(node: Node, target: (cur: ViewConfig) => ViewConfig, pick: Filter, negligent: readonly number[] = [], terms = 30): boolean {
+/** Changes the cell from a node; members other than `negligent` store what they adopt. `before`: called before each of its wakes. Says whether that came to its end. */
+function change(
+  node: Node,
+  target: (cur: ViewConfig) => ViewConfig,
+  pick: Filter,
+  negligent: readonly number[] = [],
+  terms = 30,
+  before?: (initiator: ViewInitiator) => void,
+): boolean {
   let leases = 10_000;
   const host = {
     get view(): View {
@@ -44,6 +51,7 @@ function change(node: Node, target: (cur: ViewConfig) => ViewConfig, pick: Filte
     }
     for (const event of node.events.slice(heard)) initiator.event(event, monoUs(node.mono));
     heard = node.events.length;
+    before?.(initiator);
     initiator.wake(monoUs(node.mono));
   }
   return initiator.state.kind === 'done';
@@ -56,6 +64,11 @@ const membersOf =
     members: numbers.map((number) => cur.members.find((member) => member.number === number) ?? { number, key: 1000 + number, text: '' }),
     replication,
   });
+
+const joint = (cell: Cell, id: number, numbers: readonly number[]): View => {
+  const { cur: old } = cell.node(0).core.view;
+  return { epoch: 1, id, cur: membersOf(numbers)(old), old, floor: ballotTime(0), isMoved: true };
+};
 
 const without = (rule: keyof QuorumRules): QuorumRules => ({ ...ALL_RULES, [rule]: false });
 const RULES: [QuorumRules, number][] = [[ALL_RULES, 1]];
@@ -124,11 +137,6 @@ describe('two sides of a cell that falls apart have one holder between them', ()
 });
 
 describe('of two joint views of one epoch', () => {
-  const joint = (cell: Cell, id: number, numbers: readonly number[]): View => {
-    const { cur: old } = cell.node(0).core.view;
-    return { epoch: 1, id, cur: membersOf(numbers)(old), old, floor: ballotTime(0), isMoved: true };
-  };
-
   it('the higher is that of whoever held the lease of views later, though a clock was ahead', () => {
     const cell = cellOf(ALL_RULES, { clients: 4 });
     const [second, first, one, other] = [5, 6, 7, 8].map((id) => cell.node(id)) as [Node, Node, Node, Node];
@@ -209,6 +217,33 @@ describe('of two joint views of one epoch', () => {
     expect(cell.holders(leases)).toEqual(['7/1']);
   });
 });
+
+it.each([...RULES, [without('gossipYields'), 2] as const])(
+  'members that have voted for whoever changes the cell take no rival view from others, though its id is higher',
+  (rules, holders) => {
+    const cell = cellOf(rules, { clients: 4 });
+    const [administrator, one, other] = [5, 6, 7].map((id) => cell.node(id)) as [Node, Node, Node];
+    // The view of a process that died: its clock was far ahead, and only one member remembers.
+    const rival = joint(cell, 9e15, [0, 1, 4]);
+    cell.tell(1, 2, rival);
+    one.command({ kind: 'enter-view', view: rival });
+    const leases: [Node, number][] = [];
+    const pick: Filter = (packet) => (administrator.core.view.epoch < 2 ? among(0, 1, 3, 5) : among(3, 5))(packet);
+    change(administrator, membersOf([1, 2, 3]), pick, [], 2, ({ state }) => {
+      if (leases.length > 0 || state.kind !== 'terms' || administrator.mono < state.until) return;
+      for (const member of [0, 1]) cell.tell(2, member, rival);
+      leases.push([one, one.acquire()]);
+      cell.run(1000, among(0, 1, 6));
+    });
+    expect(administrator.core.view.epoch).toBe(2);
+    cell.drop();
+    cell.tell(3, 2, administrator.core.view);
+    other.command({ kind: 'enter-view', view: administrator.core.view });
+    leases.push([other, other.acquire({ waitUs: TERM_US })]);
+    cell.run(1000, among(2, 3, 7));
+    expect(cell.holders(leases)).toHaveLength(holders);
+  },
+);
 
 function pairsBelow(count: number): [number, number][] {
   return Array.from({ length: count }, (_, x) => Array.from({ length: x }, (_unused, y): [number, number] => [y, x])).flat();
