@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { monoUs, wallUs } from '../../src/kernel/index.ts';
 import { Pacer, type Clocks } from '../../src/runtime/index.ts';
 
-function stage(roundTripsUs: readonly (number | null)[], needed: number | (() => number)): { told: number[]; planned: (() => void)[]; pacer: Pacer } {
+function stage(
+  roundTripsUs: readonly (number | null)[],
+  needed: number | (() => number),
+): { told: number[]; planned: (() => void)[]; pacer: Pacer } {
   const told: number[] = [];
   const quorum = typeof needed === 'number' ? () => needed : needed;
   const planned: (() => void)[] = [];
