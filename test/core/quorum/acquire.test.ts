@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { PROPOSE, QuorumMessage, renewalPatienceUs } from '../../../src/core/index.ts';
 import { ballotTime, incarnation, nodeId } from '../../../src/kernel/index.ts';
-import { Cell, name, not, ofKind, R, RTT_US, TERM_US, TIMING, to, type Packet } from './cell.ts';
+import { Cell, not, ofKind, R, RTT_US, TERM_US, TIMING, to, type Packet } from './cell.ts';
 
 describe.each([1, 2, 3, 4, 5])('with %i members', (members) => {
   it('an uncontended acquire takes one round trip', () => {
@@ -565,51 +565,5 @@ describe('cancel', () => {
     const cell = new Cell();
     cell.node(0).cancel(9);
     expect(cell.node(0).events).toEqual([]);
-  });
-});
-
-describe('handles of one process', () => {
-  it('exclude each other', () => {
-    const cell = new Cell({ clients: 1 });
-    const client = cell.node(3);
-    const first = client.acquire();
-    cell.settle();
-    const second = client.acquire();
-    cell.settle();
-    expect(client.last('refused')).toMatchObject({ lease: second, reason: 'held', holder: { owner: client.incarnation } });
-    expect(
-      cell.holders([
-        [client, first],
-        [client, second],
-      ]),
-    ).toEqual([`3/${first}`]);
-  });
-
-  it('follow each other: the second gets it when the first lets go', () => {
-    const cell = new Cell({ clients: 1 });
-    const client = cell.node(3);
-    const first = client.acquire({ keep: true });
-    cell.settle();
-    const second = client.acquire({ waitUs: 10 * TERM_US, keep: true });
-    cell.run(TERM_US);
-    client.release(first);
-    cell.settle();
-    expect(
-      cell.holders([
-        [client, first],
-        [client, second],
-      ]),
-    ).toEqual([`3/${second}`]);
-  });
-
-  it('hold different names side by side', () => {
-    const cell = new Cell({ clients: 1 });
-    const client = cell.node(3);
-    const first = client.acquire({ name: name('a') });
-    const second = client.acquire({ name: name('b') });
-    cell.settle();
-    expect(client.holds(first, name('a')) && client.holds(second, name('b'))).toBe(true);
-    expect(client.holds(first, name('b'))).toBe(false);
-    expect(client.holds(first, R)).toBe(false);
   });
 });
