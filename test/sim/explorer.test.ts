@@ -265,7 +265,7 @@ test('a proposer that may crash, and then ask again, is not done with asking', (
   const seen = {
     node: 1,
     life: 0,
-    core: { proposer: [], holder: { renewals: [] } },
+    core: { proposer: [], holder: { renewals: [], side: { renewals: [] } } },
     actor: { asked: 2, leases: [], reads: [] },
     monoUs: 0 as MonoUs,
   };
