@@ -1,8 +1,8 @@
 /** What each rule of bundles keeps apart, scripted with every packet in hand: without it two hold one lease, or nobody ever does again. */
 import { describe, expect, it } from 'vitest';
 import { monoUs } from '../../../src/kernel/index.ts';
-import { ALL_RULES, ViewInitiator, type QuorumRules, type View } from '../../../src/core/index.ts';
-import { Cell, name, not, ofKind, TERM_US, TIMING, type CellOptions, type Node, type Packet } from './cell.ts';
+import { ALL_RULES, ViewInitiator, type QuorumRules } from '../../../src/core/index.ts';
+import { Cell, name, not, ofKind, TERM_US, TIMING, viewHost, type CellOptions, type Node, type Packet } from './cell.ts';
 
 type Filter = (packet: Packet) => boolean;
 
@@ -134,20 +134,9 @@ describe('a lease that is renewed in bulk has one holder', () => {
 
 /** Changes the cell to so many members, all of which store what they adopt. */
 function grow(node: Node, members: number, pick: Filter): void {
-  let leases = 10_000;
-  const host = {
-    get view(): View {
-      return node.core.view;
-    },
-    get highestBallot() {
-      return node.core.highestBallot;
-    },
-    nextLease: () => ++leases,
-    command: node.command.bind(node),
-  };
   const target = Array.from({ length: members }, (_, number) => number);
   const initiator = new ViewInitiator(
-    host,
+    viewHost(node),
     (cur) => ({
       ...cur,
       members: target.map((number) => cur.members.find((one) => one.number === number) ?? { number, key: 1000 + number, text: '' }),

@@ -21,6 +21,7 @@ import {
   type SuccessionMode,
   type Timing,
   type View,
+  type ViewInitiator,
 } from '../../../src/core/index.ts';
 import { ByteReader, ByteWriter, quorumCodec } from '../../../src/wire/index.ts';
 import { diskCompletion, NO_STORAGE } from '../../support/storage.ts';
@@ -409,3 +410,18 @@ export const not =
   (pick: Pick): Pick =>
   (packet) =>
     !pick(packet);
+
+/** What whoever changes a cell needs of the node that it runs on. */
+export function viewHost(node: Node): ConstructorParameters<typeof ViewInitiator>[0] {
+  let leases = 10_000;
+  return {
+    get view(): View {
+      return node.core.view;
+    },
+    get highestBallot() {
+      return node.core.highestBallot;
+    },
+    nextLease: () => ++leases,
+    command: node.command.bind(node),
+  };
+}

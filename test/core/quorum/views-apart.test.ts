@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { monoUs } from '../../../src/kernel/index.ts';
-import { ALL_RULES, ViewInitiator, type QuorumRules, type View, type ViewConfig } from '../../../src/core/index.ts';
-import { Cell, TERM_US, type CellOptions, type Node, type Packet } from './cell.ts';
+import { ALL_RULES, ViewInitiator, type QuorumRules, type ViewConfig } from '../../../src/core/index.ts';
+import { Cell, TERM_US, viewHost, type CellOptions, type Node, type Packet } from './cell.ts';
 
 type Filter = (packet: Packet) => boolean;
 
@@ -26,18 +26,7 @@ function cellOf(rules: QuorumRules, options: CellOptions = {}): Cell {
 
 /** Changes the cell from a node; members other than `negligent` store what they adopt. Says whether that came to its end. */
 function change(node: Node, target: (cur: ViewConfig) => ViewConfig, pick: Filter, negligent: readonly number[] = [], terms = 30): boolean {
-  let leases = 10_000;
-  const host = {
-    get view(): View {
-      return node.core.view;
-    },
-    get highestBallot() {
-      return node.core.highestBallot;
-    },
-    nextLease: () => ++leases,
-    command: node.command.bind(node),
-  };
-  const initiator = new ViewInitiator(host, target, node.cell.rules);
+  const initiator = new ViewInitiator(viewHost(node), target, node.cell.rules);
   let heard = node.events.length;
   initiator.start(monoUs(node.mono));
   for (let part = 0; part < terms * 20 && initiator.state.kind !== 'done'; part++) {

@@ -13,7 +13,7 @@ import {
   type View,
   type ViewConfig,
 } from '../../../src/core/index.ts';
-import { Cell, R, TERM_US, type CellOptions, type Node } from './cell.ts';
+import { Cell, R, TERM_US, viewHost, type CellOptions, type Node } from './cell.ts';
 
 const keys = (numbers: readonly number[]): ViewConfig['members'] => numbers.map((number) => ({ number, key: 1000 + number, text: '' }));
 
@@ -36,18 +36,7 @@ class Change {
   constructor(node: Node, target: (cur: ViewConfig) => ViewConfig, rules: QuorumRules = ALL_RULES) {
     this.#node = node;
     this.#heard = node.events.length;
-    let leases = 10_000;
-    const host = {
-      get view(): View {
-        return node.core.view;
-      },
-      get highestBallot() {
-        return node.core.highestBallot;
-      },
-      nextLease: () => ++leases,
-      command: node.command.bind(node),
-    };
-    this.initiator = new ViewInitiator(host, target(node.core.view.cur), rules);
+    this.initiator = new ViewInitiator(viewHost(node), target(node.core.view.cur), rules);
     this.initiator.start(monoUs(node.mono));
   }
 
