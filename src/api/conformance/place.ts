@@ -92,6 +92,19 @@ export class LeaseTestKit {
     }
   }
 
+  /**
+   * Nobody holds what was released, by who is asked. A place that is sure of others says so at once. On plain registers a busy machine may state a
+   * release too late: the name that is left there runs out.
+   */
+  async isFreed(nobodyHolds: () => Promise<boolean>): Promise<boolean> {
+    const runsOutMs = this.isUnsureOfOthers ? (this.place.takeOverMs ?? 3 * this.place.maxTermMs) : 0;
+    for (let passedMs = 0; ; passedMs += MOMENT_MS) {
+      if (await nobodyHolds()) return true;
+      if (passedMs >= runsOutMs) return false;
+      await this.place.pass(MOMENT_MS);
+    }
+  }
+
   get isUnsureOfOthers(): boolean {
     return this.place.isUnsureOfOthers ?? false;
   }
