@@ -22,6 +22,7 @@ async function inCell(flags: CellFlags, found: FoundSettings, options: LeaseOpti
     maxTermMs: cell.maxTermMs,
     place: 'cell',
     unsure: 'not enough members answered to be sure',
+    viewEpoch: () => cell.view?.epoch ?? null,
     waiters: async (name) => await cell.waiters(name).catch(() => null),
     cutOff: async (name) =>
       cell.state === 'no-quorum'

@@ -10,6 +10,8 @@ export interface OpenedLeases {
   readonly place: 'cell' | 'store';
   /** Why an answer about a lease may not be certain. */
   readonly unsure: string;
+  /** The number of the view that the cell is in, as far as was heard; null where there is none. */
+  readonly viewEpoch: () => number | null;
   /** Who waits for a name, where that can be told; null where it cannot. */
   readonly waiters: (name: string) => Promise<readonly LeaseWaiter[] | null>;
   /** What is to be said where a request timed out because nothing could be reached; null if something could. */

@@ -24,6 +24,7 @@ export async function inStore(url: string, flags: CellFlags, options: LeaseOptio
         storage.engine === 'plain'
           ? 'plain registers do not tell for certain who holds a lease, only that nobody does'
           : 'the store did not answer in time to be sure',
+      viewEpoch: () => null,
       waiters: async () => await Promise.resolve(null),
       cutOff: async (name) => await cutOff(storage, name),
       settled: async () => {},

@@ -37,10 +37,10 @@ another holds the lease, 77 not allowed, 78 bad configuration.`,
     )
     .action(async (name: string, flags: HolderFlags) => {
       const leases = await openLeases(flags);
-      const { answer, waiters } = await asked(leases, name, flags.quiet === true);
-      const line = waiters === null ? {} : { waiters };
+      const { answer, waiters, viewEpoch } = await asked(leases, name, flags.quiet === true);
+      const more = { ...(waiters === null ? {} : { waiters }), ...(viewEpoch === null ? {} : { viewEpoch }) };
       if (flags.json)
-        printJson({ name, state: stateOf(answer), holder: answer.holder && { ...answer.holder, meta: metaText(answer.meta) }, ...line });
+        printJson({ name, state: stateOf(answer), holder: answer.holder && { ...answer.holder, meta: metaText(answer.meta) }, ...more });
       else if (!flags.quiet) process.stdout.write(`${inWords(name, answer, leases.unsure)}${waitersText(waiters)}\n`);
       setExit({ held: EXIT.ok, free: EXIT.free, unknown: EXIT.noQuorum }[stateOf(answer)]);
     });
@@ -49,12 +49,13 @@ another holds the lease, 77 not allowed, 78 bad configuration.`,
 interface Asked {
   readonly answer: HolderAnswer;
   readonly waiters: readonly LeaseWaiter[] | null;
+  readonly viewEpoch: number | null;
 }
 
-async function asked({ client, waiters }: OpenedLeases, name: string, isQuiet: boolean): Promise<Asked> {
+async function asked({ client, waiters, viewEpoch }: OpenedLeases, name: string, isQuiet: boolean): Promise<Asked> {
   try {
     const [answer, line] = await Promise.all([client.holder(name), isQuiet ? null : waiters(name)]);
-    return { answer, waiters: line };
+    return { answer, waiters: line, viewEpoch: viewEpoch() };
   } finally {
     await client.close();
   }

@@ -1,6 +1,6 @@
 /** `tenure ls`: which leases are held, by whom. */
 import { Command } from 'commander';
-import type { LeaseClient, Listing } from '../../api/index.ts';
+import type { Listing } from '../../api/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openLeases } from '../leases.ts';
@@ -34,23 +34,23 @@ Exit codes: 0 listed, 69 not enough members answered, or the store did not: leas
 78 bad configuration.`,
     )
     .action(async (prefix: string, flags: ListFlags) => {
-      const { client, place } = await openLeases(flags);
-      const { leases, certain } = await listed(client, prefix);
+      const opened = await openLeases(flags);
+      const { leases, certain, viewEpoch } = await listed(opened, prefix);
       if (flags.json) {
         const told = leases.map(({ name, holder, certain: isSure, meta }) => ({
           name,
           certain: isSure,
           holder: { ...holder, meta: metaText(meta) },
         }));
-        printJson({ prefix, certain, leases: told });
-      } else print(prefix, { leases, certain }, place);
+        printJson({ prefix, certain, leases: told, ...(viewEpoch === null ? {} : { viewEpoch }) });
+      } else print(prefix, { leases, certain }, opened.place);
       setExit(certain ? EXIT.ok : EXIT.noQuorum);
     });
 }
 
-async function listed(client: LeaseClient, prefix: string): Promise<Listing> {
+async function listed({ client, viewEpoch }: OpenedLeases, prefix: string): Promise<Listing & { readonly viewEpoch: number | null }> {
   try {
-    return await client.list(prefix);
+    return { ...(await client.list(prefix)), viewEpoch: viewEpoch() };
   } finally {
     await client.close();
   }
