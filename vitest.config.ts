@@ -30,8 +30,8 @@ const projects: TestProjectInlineConfiguration[] = [
       name: 'real',
       include: ['test/**/*.test.ts'],
       exclude: [...exclude, ...PURE],
-      // Much of its time a test of real processes, stores and clocks waits: more files than cores wait at the same time. Long ones wait less.
-      ...atOnce(isWhole ? cores + 2 : cores + 1),
+      // Much of its time a test of real processes, stores and clocks waits: more files than cores wait at the same time. In long ones, tests wait at the same time.
+      ...atOnce(isWhole ? cores + 2 : cores),
       sequence: { groupOrder: 0 },
     },
   },

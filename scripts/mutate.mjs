@@ -152,7 +152,9 @@ async function builds(tree) {
 /** Whether the command ends well, and in time. @param {string} tree @param {string[]} args @returns {Promise<boolean>} */
 function run(tree, args) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: tree, stdio: 'ignore', detached: true });
+    // At full size: a test that plays less may miss a mutation.
+    const env = { ...process.env, TENURE_TEST_SIZE: 'full' };
+    const child = spawn(process.execPath, args, { cwd: tree, env, stdio: 'ignore', detached: true });
     const timer = setTimeout(() => {
       // Its workers are of its group.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');

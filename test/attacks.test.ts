@@ -1,10 +1,11 @@
 /** The attacks of `npm run attack` at a size that tests can afford: the honest client beside them loses nothing, and the attacker is told. */
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { ROOT } from './support/tree.ts';
+import { expect, it, vi } from 'vitest';
+import { bench } from './support/bench.ts';
 
-it.each([
+// Most of the time cells keep silent, or wait for terms to end.
+vi.setConfig({ maxConcurrency: 4 });
+
+it.concurrent.each([
   'too-many-watches',
   'flood',
   'colliding-names',
@@ -13,11 +14,9 @@ it.each([
   'forged-answers',
   'anothers-name',
   'taken-over-incarnation',
-])('%s harms nobody else', { timeout: 120_000 }, (attack) => {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [join(ROOT, 'bench/attack.mjs'), '--short', '--json', attack], {
-    encoding: 'utf8',
-  });
+])('%s harms nobody else', { timeout: 120_000 }, async (attack) => {
+  const { said, stderr, code } = await bench('attack.mjs', '--short', attack);
   expect(stderr).toBe('');
-  expect(JSON.parse(stdout)).toMatchObject({ name: attack, lost: 0, isMet: true });
-  expect(status).toBe(0);
+  expect(said).toMatchObject({ name: attack, lost: 0, isMet: true });
+  expect(code).toBe(0);
 });

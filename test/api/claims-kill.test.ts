@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test, type TestContext } from 'vitest';
 import { connect, type Cell } from '../../src/api/index.ts';
 import { freePorts } from './real-cell.ts';
 import { runProcess } from './run-process.ts';
@@ -52,7 +52,7 @@ class MortalMember {
   }
 }
 
-async function mortalCell(): Promise<{ member: MortalMember; client: Cell }> {
+async function mortalCell({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Promise<{ member: MortalMember; client: Cell }> {
   const [port = 0] = await freePorts(1);
   const dir = mkdtempSync(join(tmpdir(), 'tenure-'));
   const member = new MortalMember(port, dir);
@@ -67,10 +67,11 @@ async function mortalCell(): Promise<{ member: MortalMember; client: Cell }> {
 }
 
 describe('a member that is killed', () => {
-  test.each(POINTS)(
+  test.concurrent.for(POINTS)(
     '%s, has kept what it has said, and its next life answers the rest',
-    async (point) => {
-      const { member, client } = await mortalCell();
+    { timeout: 120_000 },
+    async (point, context) => {
+      const { member, client } = await mortalCell(context);
       const claims = client.claims('s');
       const granted: number[] = [];
       for (const [round, which] of WRITES.entries()) {
@@ -96,6 +97,5 @@ describe('a member that is killed', () => {
       const again = await Promise.all(granted.map((integer) => claims.claim(integer, integer)));
       expect(again.filter(({ ok }) => ok)).toEqual([]);
     },
-    120_000,
   );
 });

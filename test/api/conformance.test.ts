@@ -4,6 +4,8 @@ import { leaseServiceConformance } from '../../src/api/conformance.ts';
 import { membersApart, membersHere, virtualPlace, type StandingCell } from './places.ts';
 
 const ALL = { watch: true, list: true };
+/** Cells wait for terms at the same time; the tests of one cell, which stop its members, come one after another. */
+const AT_ONCE = { concurrent: true };
 
 describe.each([1, 3, 5])('a test cell of %i on virtual time', (members) => {
   leaseServiceConformance({ test: it, open: () => virtualPlace(members), can: { ...ALL, cut: true, crash: true, virtualTime: true } });
@@ -18,10 +20,10 @@ function standing(start: () => Promise<StandingCell>): StandingCell['open'] {
   return () => (cell ? cell.open() : Promise.reject(new Error('the cell did not start')));
 }
 
-describe('three members in this process, over TCP', () => {
-  leaseServiceConformance({ test: it, open: standing(() => membersHere(3)), can: ALL });
+describe('three members in this process, over TCP', AT_ONCE, () => {
+  leaseServiceConformance({ test: it.sequential, open: standing(() => membersHere(3)), can: ALL });
 });
 
-describe.each([3, 5])('%i processes over TCP', (members) => {
-  leaseServiceConformance({ test: it, open: standing(() => membersApart(members)), can: { ...ALL, cut: true, crash: true } });
+describe.each([3, 5])('%i processes over TCP', AT_ONCE, (members) => {
+  leaseServiceConformance({ test: it.sequential, open: standing(() => membersApart(members)), can: { ...ALL, cut: true, crash: true } });
 });

@@ -2,40 +2,43 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test, type TestContext } from 'vitest';
 import { openStorage, type LeaseStorage, type StorageOptions } from '../../src/api/index.ts';
 import { program, startPostgres, startRedis, type Server } from '../store/servers.ts';
 import { storeDirectory } from './storage-places.ts';
 
 const SHORT: StorageOptions = { maxTerm: '3s', delta: '100ms' };
+const AT_ONCE = { concurrent: true };
 
-async function running(start: () => Promise<Server>): Promise<Server> {
+type Finishing = Pick<TestContext, 'onTestFinished'>;
+
+async function running({ onTestFinished }: Finishing, start: () => Promise<Server>): Promise<Server> {
   const server = await start();
   onTestFinished(async () => await server.stop());
   return server;
 }
 
-async function open(url: string, options: StorageOptions = {}): Promise<LeaseStorage> {
+async function open({ onTestFinished }: Finishing, url: string, options: StorageOptions = {}): Promise<LeaseStorage> {
   const storage = await openStorage(url, options);
   onTestFinished(async () => await storage.close());
   return storage;
 }
 
-describe.skipIf(program('redis-server') === null)('Redis', () => {
-  test('a server that started anew is not trusted: nothing is taken before what was held is over, and then all goes on', async () => {
-    const server = await running(() => startRedis(['--appendonly', 'yes', '--appendfsync', 'always']));
+describe.skipIf(program('redis-server') === null)('Redis', AT_ONCE, () => {
+  test('a server that started anew is not trusted: nothing is taken before what was held is over, and then all goes on', async (context) => {
+    const server = await running(context, () => startRedis(['--appendonly', 'yes', '--appendfsync', 'always']));
     const url = `redis://127.0.0.1:${server.port}/0`;
-    const one = await open(url, SHORT);
-    const other = await open(url);
+    const one = await open(context, url, SHORT);
+    const other = await open(context, url);
     // The first user of a store that may have forgotten waits, and so does the second, which came before that was over.
     expect(Math.min(one.silentForMs, other.silentForMs)).toBeGreaterThan(1000);
     const lease = await one.acquire('x');
     expect(one.silentForMs).toBe(0);
     await other.acquire('y');
-    expect((await open(url)).silentForMs).toBe(0);
+    expect((await open(context, url)).silentForMs).toBe(0);
     await server.restart();
     const waiting = other.acquire('x');
-    const late = await open(url);
+    const late = await open(context, url);
     expect(late.silentForMs).toBeGreaterThan(1000);
     await lease.release();
     const next = await waiting;
@@ -43,9 +46,9 @@ describe.skipIf(program('redis-server') === null)('Redis', () => {
     expect(other.silentForMs).toBe(0);
   });
 
-  test('a server that stands still costs nobody its lease if it goes on in time, and is unreachable until then', async () => {
-    const server = await running(() => startRedis(['--appendonly', 'yes', '--appendfsync', 'always']));
-    const storage = await open(`redis://127.0.0.1:${server.port}/0?replicas=none`, SHORT);
+  test('a server that stands still costs nobody its lease if it goes on in time, and is unreachable until then', async (context) => {
+    const server = await running(context, () => startRedis(['--appendonly', 'yes', '--appendfsync', 'always']));
+    const storage = await open(context, `redis://127.0.0.1:${server.port}/0?replicas=none`, SHORT);
     const lease = await storage.acquire('x');
     await server.stall();
     await expect(storage.tryAcquire('y')).rejects.toMatchObject({ code: 'TENURE_STORE_UNREACHABLE' });
@@ -56,14 +59,14 @@ describe.skipIf(program('redis-server') === null)('Redis', () => {
   });
 });
 
-describe.skipIf(program('postgres') === null)('PostgreSQL', () => {
-  test('a server that is killed and comes back has forgotten nothing: who held goes on, who waits waits on', async () => {
-    const server = await running(startPostgres);
+describe.skipIf(program('postgres') === null)('PostgreSQL', AT_ONCE, () => {
+  test('a server that is killed and comes back has forgotten nothing: who held goes on, who waits waits on', async (context) => {
+    const server = await running(context, startPostgres);
     const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
     const options: StorageOptions = { maxTerm: '12s', delta: '100ms' };
-    const one = await open(url, options);
+    const one = await open(context, url, options);
     const lease = await one.acquire('x');
-    const other = await open(url);
+    const other = await open(context, url);
     const waiting = other.acquire('x');
     await server.restart();
     await sleep(2000);
@@ -73,10 +76,10 @@ describe.skipIf(program('postgres') === null)('PostgreSQL', () => {
   });
 });
 
-test('a directory that was wiped is another store, and nothing is granted in it', async () => {
+test.concurrent('a directory that was wiped is another store, and nothing is granted in it', async (context) => {
   const { path, remove } = storeDirectory();
-  onTestFinished(remove);
-  const storage = await open(`file://${path}?sync=off`, SHORT);
+  context.onTestFinished(remove);
+  const storage = await open(context, `file://${path}?sync=off`, SHORT);
   const lease = await storage.acquire('x');
   for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
   await expect(storage.tryAcquire('y')).rejects.toMatchObject({ code: 'TENURE_STORE_REPLACED' });

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BIN, ServedCell } from './served-cell.ts';
 import { tenure, type Ended } from './tenure.ts';
 
+/** Enough that many are under way at once. */
+const LINES = 500;
+
 const cell = new ServedCell();
 beforeAll(async () => void (await cell.start()), 60_000);
 afterAll(() => cell.end());
@@ -33,7 +36,7 @@ describe('tenure publish and tenure tail', () => {
     // What was given up above may be there.
     const first = Number(run('publish', 'orders', 'one').stdout);
     expect(first).toBeGreaterThanOrEqual(1);
-    const lines = Array.from({ length: 2000 }, (_, i) => `line ${i}`);
+    const lines = Array.from({ length: LINES }, (_, i) => `line ${i}`);
     const { code, stdout } = tenure(['publish', 'orders', '--json'], `${lines.join('\n')}\n`, cell.env);
     expect(code).toBe(0);
     const told = stdout
@@ -44,13 +47,13 @@ describe('tenure publish and tenure tail', () => {
     const tail = run('tail', 'orders', '--no-follow');
     expect(tail.code).toBe(0);
     expect(tail.stdout).toBe(['one', ...lines].map((text, i) => `${first + i} tenure-publish ${text}\n`).join(''));
-    expect(run('tail', 'orders', '--from', String(first + 2000), '-n', '1', '--json').stdout).toBe(
-      `${JSON.stringify({ position: first + 2000, from: 'tenure-publish', message: 'line 1999' })}\n`,
+    expect(run('tail', 'orders', '--from', String(first + LINES), '-n', '1', '--json').stdout).toBe(
+      `${JSON.stringify({ position: first + LINES, from: 'tenure-publish', message: `line ${LINES - 1}` })}\n`,
     );
     expect(run('tail', 'nobody-wrote-here', '--no-follow')).toEqual({ code: 0, stdout: '', stderr: '' });
     const status = JSON.parse(run('status', '--json').stdout) as { members: { broadcast: { standing: string; last: number } }[] };
     expect(status.members.map(({ broadcast }) => [broadcast.standing, broadcast.last])).toEqual(
-      Array.from({ length: 3 }, () => ['ready', first + 2000]),
+      Array.from({ length: 3 }, () => ['ready', first + LINES]),
     );
   });
 
@@ -103,7 +106,7 @@ describe('tenure publish and tenure tail', () => {
   it('publish -w gives up with 76 where nobody answers', async () => {
     const halted = ['a', 'b'].map((id) => cell.members.get(id));
     for (const member of halted) member?.child.kill('SIGSTOP');
-    const { code, stderr } = run('publish', 'flags', 'late', '-w', '1s', '--connect-timeout', '10s');
+    const { code, stderr } = run('publish', 'flags', 'late', '-w', '1s', '--connect-timeout', '4s');
     for (const member of halted) member?.child.kill('SIGCONT');
     expect(stderr).toMatch(/may be published yet|no majority|was reached/);
     expect([69, 76]).toContain(code);

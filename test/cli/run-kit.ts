@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onTestFinished } from 'vitest';
 import { spanUs } from '../../src/kernel/index.ts';
 import { initParameters, openStore } from '../../src/store/index.ts';
 import { ROOT } from '../support/tree.ts';
@@ -85,7 +84,6 @@ abstract class RunPlace {
       run.process.stdin?.end();
       return run.ended;
     };
-    onTestFinished(async () => void (await letGo()));
     return { run, letGo };
   }
 

@@ -3,7 +3,7 @@
  * shows, where `…` stands for anything on that line and a line with nothing but `…` for any number of lines. Pages about a cell
  * have a real one of three members to talk to.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { freePorts, ServedCell } from '../cli/served-cell.ts';
 import { tenure } from '../cli/tenure.ts';
 import { blocksOf, namesIn, readPage, sectionOf } from './pages.ts';
@@ -32,7 +32,10 @@ const PAGES: Readonly<Record<string, Surroundings>> = {
   'docs/research/simulator.md': 'nothing',
 };
 
-describe.each(Object.entries(PAGES))('the commands of %s', (page, around) => {
+// One long page beside the others: much of their time is waiting.
+vi.setConfig({ maxConcurrency: 2 });
+
+describe.each(Object.entries(PAGES))('the commands of %s', { concurrent: true }, (page, around) => {
   const blocks = blocksOf(readPage(page))
     .filter(({ language }) => language === 'console')
     .map(({ text, line }) => ({ line, shown: shownIn(text) }));

@@ -3,9 +3,10 @@ import { expect, test } from 'vitest';
 import { deriveSeed } from '../../src/kernel/index.ts';
 import { deathOf, deathOnPage } from './page-of-mutants.ts';
 import { kitNamed } from '../support/kits.ts';
+import { sized } from '../support/sizes.ts';
 
 const SLOW = 240_000;
-const RUNS = 60;
+const RUNS = sized(30, 60);
 const kit = kitNamed('atomic-broadcast');
 
 test(

@@ -8,8 +8,11 @@ import type { SimProtocol } from '../../src/sim/index.ts';
 import { kitNamed } from '../support/kits.ts';
 import { replaySwapped } from './swapped-core.ts';
 import { deathOf, deathOnPage } from './page-of-mutants.ts';
+import { sized } from '../support/sizes.ts';
 
 const SLOW = 120_000;
+/** Of so few worlds perhaps none has it. */
+const SELDOM: readonly string[] = sized(['disk-failed'], []);
 
 function judged<Message, Command, Event, Config, Node extends Core<Message, Command, Event> & object>(
   protocol: SimProtocol<Message, Command, Event, Config, Node>,
@@ -27,7 +30,7 @@ function judged<Message, Command, Event, Config, Node extends Core<Message, Comm
         expect({ seed, violations }).toEqual({ seed, violations: [] });
         for (const [name, count] of Object.entries(sometimes)) counts[name] = (counts[name] ?? 0) + count;
       }
-      expect(Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [name] : []))).toEqual([]);
+      expect(Object.entries(counts).flatMap(([name, count]) => (count === 0 && !SELDOM.includes(name) ? [name] : []))).toEqual([]);
     },
     SLOW,
   );
@@ -59,10 +62,10 @@ function judged<Message, Command, Event, Config, Node extends Core<Message, Comm
 }
 
 describe('chandra-toueg', () => {
-  judged(chandraToueg, 120, true);
+  judged(chandraToueg, sized(60, 120), true);
 });
 
 describe('fast-ct', () => {
   // Leases forget, when they are restored, what they would be woken for in vain: then times differ.
-  judged(fastCt, 300, false);
+  judged(fastCt, sized(100, 300), false);
 });

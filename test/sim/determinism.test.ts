@@ -5,8 +5,12 @@ import { addResult, emptyResult, formatEntry, kits, runChunk, type Simulation } 
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { toy } from '../../src/sim/protocols/toy/protocol.ts';
 import { replaySwapped } from './swapped-core.ts';
+import { sized } from '../support/sizes.ts';
 
-const SEEDS = Array.from({ length: 12 }, (_, i) => deriveSeed(7, i));
+const SEEDS = Array.from({ length: sized(4, 12) }, (_, i) => deriveSeed(7, i));
+/** Of a campaign, and how many of them the first chunk has. */
+const RUNS = sized(4, 12);
+const SPLIT = sized(1, 5);
 
 function named(name: string): Simulation {
   const found = kits.find((simulation) => simulation.name === name);
@@ -34,12 +38,12 @@ describe.each(kits)('$name', (simulation) => {
   });
 
   test('a campaign in chunks is the campaign in one', () => {
-    const whole = runChunk(simulation, null, 5, 0, 12, false);
+    const whole = runChunk(simulation, null, 5, 0, RUNS, false);
     const sum = emptyResult(simulation);
     for (const [first, count] of [
-      [0, 5],
-      [5, 1],
-      [6, 6],
+      [0, SPLIT],
+      [SPLIT, 1],
+      [SPLIT + 1, RUNS - SPLIT - 1],
     ] as const)
       addResult(sum, runChunk(simulation, null, 5, first, count, false));
     expect(sum).toEqual(whole);
@@ -47,7 +51,7 @@ describe.each(kits)('$name', (simulation) => {
 });
 
 test.each(kits)('$name: the same seed gives the same steps, and watching them changes nothing', (simulation) => {
-  for (const [i, seed] of SEEDS.slice(0, 4).entries()) {
+  for (const [i, seed] of SEEDS.slice(0, sized(2, 4)).entries()) {
     const first = simulation.replay(seed, null);
     const text = (run: typeof first): string => run.entries.map((entry) => formatEntry(entry, String)).join('\n');
     expect(text(simulation.replay(seed, null))).toBe(text(first));
@@ -57,13 +61,14 @@ test.each(kits)('$name: the same seed gives the same steps, and watching them ch
 });
 
 describe('a campaign does not depend on the number of threads', () => {
-  test.each(['toy', 'quorum'])(
+  test.each(['toy', sized('paxoslease', 'quorum')])(
     '%s',
     async (name) => {
-      const order = { simulation: named(name), mutant: null, runs: 80, seed: 3, stopAtViolation: false };
+      const runs = sized(56, 80);
+      const order = { simulation: named(name), mutant: null, runs, seed: 3, stopAtViolation: false };
       const alone = await runCampaign({ ...order, threads: 1 });
       expect(await runCampaign({ ...order, threads: 3 })).toEqual(alone);
-      expect(alone.runs).toBe(80);
+      expect(alone.runs).toBe(runs);
     },
     60_000,
   );

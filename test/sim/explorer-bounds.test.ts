@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import { SeededChooser, TenureError } from '../../src/kernel/index.ts';
 import { kits, type Bound, type Budgets, type Exploring } from '../../src/sim/index.ts';
+import { sized } from '../support/sizes.ts';
 
 const SLOW = 120_000;
-const DRAWS = 25;
+const DRAWS = sized(10, 25);
 const STATES_MAX = 1000;
 
 /** Whether a world takes this for the bound. */

@@ -10,9 +10,10 @@ import type { ClocksAheadUs, ExploredProtocol } from '../../src/sim/explorer/sma
 import { Universe, type Move } from '../../src/sim/explorer/universe.ts';
 import { quorumWorld, registerWorld, roundsRegisterWorld, roundWorlds, storageLeaseWorlds } from '../support/kits.ts';
 import { lockWorld } from './locks.ts';
+import { sized } from '../support/sizes.ts';
 
-const SEEDS = [1, 2, 3];
-const WALKS = 84;
+const SEEDS = sized([1], [1, 2, 3]);
+const WALKS = sized(60, 84);
 const SLOW = 120_000;
 const STEPS = 45;
 

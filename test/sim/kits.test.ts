@@ -42,9 +42,10 @@ import { stageLike, tapeToPlay } from '../../src/sim/shrink/tape-to-script.ts';
 import { Tape } from '../../src/sim/tape.ts';
 import { World } from '../../src/sim/world.ts';
 import { kitNamed } from '../support/kits.ts';
+import { sized } from '../support/sizes.ts';
 
 const WORLDS = 100;
-const RUNS = 12;
+const RUNS = sized(5, 12);
 
 /** What a protocol's lines and commands are to each other in one run. */
 interface Lines {

@@ -8,14 +8,15 @@ import type { Core, LeaseCommand } from '../../src/core/index.ts';
 import { simulation, type SimProtocol } from '../../src/sim/index.ts';
 import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { fleaseProtocol, paxosLeaseProtocol, paxosLeaseSkewed } from '../../src/sim/protocols/rounds/protocol.ts';
+import { sized } from '../support/sizes.ts';
 
 type Acquire = Extract<LeaseCommand, { kind: 'acquire' }>;
 type AnyCore = Core<unknown, LeaseCommand, { readonly kind: string; readonly lease?: number }>;
 type AnyStep = Parameters<AnyCore['wake']>[0];
 
-const RUNS = 40;
+const RUNS = sized(20, 40);
 /** In a world of many names some handles never hold long enough to need a renewal; so many runs have one that does. */
-const CAUGHT_MIN = 4;
+const CAUGHT_MIN = RUNS / 10;
 
 interface Fault {
   readonly name: string;

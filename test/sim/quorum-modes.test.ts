@@ -5,14 +5,18 @@ import { modesProtocol } from '../../src/sim/protocols/quorum-modes/protocol.ts'
 import { runChunk, simulation } from '../../src/sim/index.ts';
 import { deathOf, deathOnPage } from './page-of-mutants.ts';
 import { replaySwapped } from './swapped-core.ts';
+import { sized } from '../support/sizes.ts';
 
 const engine = simulation(modesProtocol);
+const RUNS = sized(75, 150);
+/** Of so few worlds perhaps none has it. */
+const SELDOM: readonly string[] = sized(['heir-died'], []);
 
 test('no world breaks the engine, and everything that must happen sometimes happens', () => {
-  const result = runChunk(engine, null, 20_261_117, 0, 150, false);
+  const result = runChunk(engine, null, 20_261_117, 0, RUNS, false);
   expect(result.violations).toEqual([]);
-  expect(result.liveness).toEqual({ checked: 150, failed: 0 });
-  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : []));
+  expect(result.liveness).toEqual({ checked: RUNS, failed: 0 });
+  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 && !SELDOM.includes(name) ? [name] : []));
   expect(unreached).toEqual([]);
 }, 300_000);
 
@@ -23,7 +27,7 @@ describe('without its rule the engine breaks as the page of mutants says:', () =
 });
 
 test('a core built from the snapshot of another goes on where that one was', () => {
-  for (let run = 0; run < 5; run++) {
+  for (let run = 0; run < sized(3, 5); run++) {
     const { run: result, swaps } = replaySwapped(modesProtocol, deriveSeed(5, run), 40);
     expect(result.violations).toEqual([]);
     expect(swaps).toBeGreaterThan(5);

@@ -5,14 +5,18 @@ import { viewsProtocol } from '../../src/sim/protocols/quorum-views/protocol.ts'
 import { runChunk, simulation } from '../../src/sim/index.ts';
 import { deathOf, deathOnPage } from './page-of-mutants.ts';
 import { replaySwapped } from './swapped-core.ts';
+import { sized } from '../support/sizes.ts';
 
 const engine = simulation(viewsProtocol);
+const RUNS = sized(40, 100);
+/** Of so few worlds perhaps none has it. */
+const SELDOM: readonly string[] = sized(['crash-mid-step', 'twin', 'stall', 'sleep'], []);
 
 test('no world breaks the engine, and everything that must happen sometimes happens', () => {
-  const result = runChunk(engine, null, 20_261_117, 0, 100, false);
+  const result = runChunk(engine, null, 20_261_117, 0, RUNS, false);
   expect(result.violations).toEqual([]);
-  expect(result.liveness).toEqual({ checked: 100, failed: 0 });
-  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : []));
+  expect(result.liveness).toEqual({ checked: RUNS, failed: 0 });
+  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 && !SELDOM.includes(name) ? [name] : []));
   expect(unreached).toEqual([]);
 }, 300_000);
 

@@ -5,14 +5,18 @@ import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { runChunk, simulation } from '../../src/sim/index.ts';
 import { deathOf, deathOnPage } from './page-of-mutants.ts';
 import { replaySwapped } from './swapped-core.ts';
+import { sized } from '../support/sizes.ts';
 
 const engine = simulation(quorumProtocol);
+const RUNS = sized(150, 400);
+/** Of so few worlds perhaps none has it. */
+const SELDOM: readonly string[] = sized(['outlived-itself'], []);
 
 test('no world breaks the engine, and everything that must happen sometimes happens', () => {
-  const result = runChunk(engine, null, 20_261_115, 0, 400, false);
+  const result = runChunk(engine, null, 20_261_115, 0, RUNS, false);
   expect(result.violations).toEqual([]);
-  expect(result.liveness).toEqual({ checked: 400, failed: 0 });
-  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 ? [name] : []));
+  expect(result.liveness).toEqual({ checked: RUNS, failed: 0 });
+  const unreached = Object.entries(result.sometimes).flatMap(([name, count]) => (count === 0 && !SELDOM.includes(name) ? [name] : []));
   expect(unreached).toEqual([]);
 });
 
@@ -23,7 +27,7 @@ describe('without its rule the engine breaks as the page of mutants says:', () =
 });
 
 test('a core built from the snapshot of another goes on where that one was', () => {
-  for (let run = 0; run < 10; run++) {
+  for (let run = 0; run < sized(4, 10); run++) {
     const { run: result, swaps } = replaySwapped(quorumProtocol, deriveSeed(5, run), 40);
     expect(result.violations).toEqual([]);
     expect(swaps).toBeGreaterThan(5);

@@ -15,8 +15,9 @@ import {
   type RoundProtocol,
 } from '../../src/sim/protocols/rounds/protocol.ts';
 import { deathOf, deathOnPage } from './page-of-mutants.ts';
+import { sized } from '../support/sizes.ts';
 
-const RUNS = 60;
+const RUNS = sized(25, 60);
 
 function broken(protocol: RoundProtocol, mutant: string | null, runs: number, worldsOf: string | null = mutant): string[] {
   const played = simulation({ ...protocol, plan: (chooser) => protocol.plan(chooser, worldsOf) });

@@ -17,6 +17,9 @@ import { roundsRegisterTapeToScript } from '../../src/sim/protocols/rounds-regis
 import { quorumWorld, roundsRegisterWorld, roundWorlds } from '../support/kits.ts';
 import { Tape } from '../../src/sim/tape.ts';
 import { World } from '../../src/sim/world.ts';
+import { sized } from '../support/sizes.ts';
+
+const RUNS = sized(7, 20);
 
 interface Retold {
   readonly inTheWorld: string[];
@@ -106,7 +109,7 @@ function retell<Message, Command, Event, Config, Node extends Core<Message, Comm
 describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
   it('with reads as weak as a register allows, lost answers and units that fail', () => {
     let weak = 0;
-    for (let run = 0; run < 20; run++) {
+    for (let run = 0; run < RUNS; run++) {
       const retold = retell({ ...registerStaging, protocol: register }, registerTapeToScript, deriveSeed(5, run), {
         weakReads: true,
         crashEveryUs: 300_000,
@@ -114,17 +117,17 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
       expect(retold.onStage).toEqual(retold.inTheWorld);
       weak += retold.weak;
     }
-    expect(weak).toBeGreaterThan(100);
+    expect(weak).toBeGreaterThan(5 * RUNS);
   });
 
   it('with ballots in any order, doubled messages and clients that give up', () => {
     let records = 0;
-    for (let run = 0; run < 20; run++) {
+    for (let run = 0; run < RUNS; run++) {
       const retold = retell(roundsRegisterWorld.staging, roundsRegisterTapeToScript, deriveSeed(6, run), { duplicatePpm: 100_000 });
       expect(retold.onStage).toEqual(retold.inTheWorld);
       records += retold.onStage.length;
     }
-    expect(records).toBeGreaterThan(500);
+    expect(records).toBeGreaterThan(25 * RUNS);
   });
 
   it.each([
@@ -136,7 +139,7 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
     (name, worlds, teaches) => {
       const [staging] = roundWorlds.map((world) => world.staging).filter(({ protocol }) => protocol.name === name);
       if (!staging) throw new Error(name);
-      const left = new Map(worlds.map((world) => [world, 8]));
+      const left = new Map(worlds.map((world) => [world, sized(3, 8)]));
       let [later, grants, beliefs] = [0, 0, 0];
       for (let run = 0; run < 400; run++) {
         const seed = deriveSeed(8, run);
@@ -156,7 +159,7 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
       }
       expect([...left.values()]).toEqual(worlds.map(() => 0));
       expect(later).toBeGreaterThan(0);
-      expect(grants).toBeGreaterThan(50);
+      expect(grants).toBeGreaterThan(sized(15, 50));
       expect(beliefs > 0).toBe(teaches);
     },
   );
@@ -172,7 +175,7 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
 
   it('with crashes in the middle of a step, disks, and members that are bootstrapped', () => {
     let [cut, restored, records, runs] = [0, 0, 0, 0];
-    for (let run = 0; runs < 20; run++) {
+    for (let run = 0; runs < RUNS; run++) {
       const seed = deriveSeed(7, run);
       // What liars say is on no tape.
       if ((quorumProtocol.plan(new SeededChooser(seed), null).liars ?? 0) > 0) continue;
@@ -191,9 +194,9 @@ describe('a run is told on the stage as it was', { timeout: 60_000 }, () => {
       restored += retold.restored;
       records += retold.onStage.length;
     }
-    expect(cut).toBeGreaterThan(20);
-    expect(restored).toBeGreaterThan(20);
-    expect(records).toBeGreaterThan(500);
+    expect(cut).toBeGreaterThan(RUNS);
+    expect(restored).toBeGreaterThan(RUNS);
+    expect(records).toBeGreaterThan(25 * RUNS);
   });
 });
 
@@ -227,7 +230,7 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
 
   it('what is under way when the world heals arrives as late as it did, the rest is lost, and then all goes well', () => {
     let [delayed, astray] = [0, 0];
-    for (let run = 0; run < 30; run++) {
+    for (let run = 0; run < sized(10, 30); run++) {
       const { beats, healedUs, isBeyondStage, perform: play } = endings(deriveSeed(7, run));
       if (isBeyondStage) continue;
       const lifted = beats({ from: 'healed' });
@@ -246,7 +249,7 @@ describe('where progress is the question', { timeout: 60_000 }, () => {
     }
     // Pages that are lost and asked for again are not on a stage: now and then a run goes another way there.
     expect(astray).toBeLessThanOrEqual(2);
-    expect(delayed).toBeGreaterThan(20);
+    expect(delayed).toBeGreaterThan(sized(5, 20));
   });
 
   it('more of the run is played as it was, if all is to go well later, and messages lose their order, if dice are given', () => {

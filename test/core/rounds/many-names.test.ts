@@ -6,8 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { RoundCore } from '../../../src/core/index.ts';
 import { encodeName, incarnation, monoUs, nodeId, Random, wallUs } from '../../../src/kernel/index.ts';
 import { Cell, SKEW_US, TERM_US, type CellOptions, type Node } from './cell.ts';
+import { sized } from '../../support/sizes.ts';
 
-const SEEDS = [1, 2, 3];
+const SEEDS = sized([1], [1, 2, 3]);
 const ACTS = 150;
 const NODES = 6;
 
