@@ -11,6 +11,7 @@ import { describe, expect, test, type TestContext } from 'vitest';
 import { connect, type Cell } from '../../src/api/index.ts';
 import { freePorts } from './real-cell.ts';
 import { runProcess } from './run-process.ts';
+import { sized } from '../support/sizes.ts';
 
 const POINTS = [
   'before the write',
@@ -20,7 +21,7 @@ const POINTS = [
   'when the answer is handed over',
   'when the answer has left',
 ];
-const WRITES = [1, 2, 4];
+const WRITES = sized([1, 4], [1, 2, 4]);
 
 class MortalMember {
   readonly #options: string;

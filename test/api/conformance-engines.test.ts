@@ -1,5 +1,5 @@
 /** Flease and PaxosLease keep what every lease service has to, as far as they can: on virtual time, over TCP, and between processes. */
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, vi } from 'vitest';
 import { leaseServiceConformance } from '../../src/api/conformance.ts';
 import type { EngineOptions } from '../../src/api/index.ts';
 import { membersApart, membersHere, virtualPlace, type StandingCell } from './places.ts';
@@ -21,6 +21,7 @@ const PERFECT: typeof ENGINES = [
 
 /** Cells wait for terms at the same time; the tests of one cell, which stop its members, come one after another. */
 const AT_ONCE = { concurrent: true };
+vi.setConfig({ maxConcurrency: 6 });
 
 describe.each([...ENGINES, ...PERFECT])('a test cell of three with %s on virtual time', (_, engine, can) => {
   leaseServiceConformance({ test: it, open: () => virtualPlace(3, engine), can: { ...can, cut: true, crash: true, virtualTime: true } });

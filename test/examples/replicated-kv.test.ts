@@ -7,7 +7,7 @@ import { EventEmitter, once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseEngine } from '../../src/api/index.ts';
 import { freePorts } from '../api/real-cell.ts';
 import { projectWith, removeProjects } from '../support/project.ts';
@@ -93,45 +93,41 @@ class Store {
   }
 }
 
-describe.each(['quorum', 'flease:4,skew=300ms', 'paxoslease:relative'])(
-  'F9 a replicated store with %s',
-  { timeout: 60_000, concurrent: true },
-  (engine) => {
-    async function started({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Promise<[Store, Master]> {
-      const store = new Store(engine, await freePorts(2 * IDS.length));
-      onTestFinished(() => store.close());
-      return [store, await store.master(0)];
+describe.each(['quorum', 'flease:4,skew=300ms', 'paxoslease:relative'])('F9 a replicated store with %s', { timeout: 60_000 }, (engine) => {
+  async function started(): Promise<[Store, Master]> {
+    const store = new Store(engine, await freePorts(2 * IDS.length));
+    onTestFinished(() => store.close());
+    return [store, await store.master(0)];
+  }
+
+  it('loses no acknowledged write when its master is killed', async () => {
+    const [store, first] = await started();
+    const keys = Array.from({ length: 200 }, (_, i) => `key ${i}`);
+    const early = await store.writeAll(first.id, keys.slice(0, 50));
+    expect(early).not.toEqual([]);
+    const writing = store.writeAll(first.id, keys.slice(50));
+    store.signal(first.id, 'SIGKILL');
+    const late = await writing;
+    const second = await store.master(first.token);
+    expect(second.id).not.toBe(first.id);
+    expect(await store.missing(second.id, [...early, ...late])).toEqual([]);
+    expect(await store.writeAll(second.id, ['one more'])).toEqual(['one more']);
+  });
+
+  it('takes no write of a master that stood still while another took over', async () => {
+    const [store, first] = await started();
+    await store.writeAll(first.id, ['before']);
+    store.signal(first.id, 'SIGSTOP');
+    const second = await store.master(first.token);
+    await store.writeAll(second.id, ['after']);
+    // What the old one had on its tongue: the others refuse it, whatever its own replica says.
+    const entry = { value: 'stale', token: first.token, version: 1000 };
+    for (const id of IDS.filter((one) => one !== first.id)) {
+      expect(await store.call(id, { act: 'write', key: 'after', entry, token: first.token })).toEqual({ status: 200, answer: false });
     }
-
-    it('loses no acknowledged write when its master is killed', async (context) => {
-      const [store, first] = await started(context);
-      const keys = Array.from({ length: 200 }, (_, i) => `key ${i}`);
-      const early = await store.writeAll(first.id, keys.slice(0, 50));
-      expect(early).not.toEqual([]);
-      const writing = store.writeAll(first.id, keys.slice(50));
-      store.signal(first.id, 'SIGKILL');
-      const late = await writing;
-      const second = await store.master(first.token);
-      expect(second.id).not.toBe(first.id);
-      expect(await store.missing(second.id, [...early, ...late])).toEqual([]);
-      expect(await store.writeAll(second.id, ['one more'])).toEqual(['one more']);
-    });
-
-    it('takes no write of a master that stood still while another took over', async (context) => {
-      const [store, first] = await started(context);
-      await store.writeAll(first.id, ['before']);
-      store.signal(first.id, 'SIGSTOP');
-      const second = await store.master(first.token);
-      await store.writeAll(second.id, ['after']);
-      // What the old one had on its tongue: the others refuse it, whatever its own replica says.
-      const entry = { value: 'stale', token: first.token, version: 1000 };
-      for (const id of IDS.filter((one) => one !== first.id)) {
-        expect(await store.call(id, { act: 'write', key: 'after', entry, token: first.token })).toEqual({ status: 200, answer: false });
-      }
-      store.signal(first.id, 'SIGCONT');
-      const { status } = await store.call(first.id, { act: 'set', key: 'after', value: 'stale' });
-      expect(status).not.toBe(200);
-      expect(await store.missing(second.id, ['before', 'after'])).toEqual([]);
-    });
-  },
-);
+    store.signal(first.id, 'SIGCONT');
+    const { status } = await store.call(first.id, { act: 'set', key: 'after', value: 'stale' });
+    expect(status).not.toBe(200);
+    expect(await store.missing(second.id, ['before', 'after'])).toEqual([]);
+  });
+});

@@ -6,10 +6,11 @@ import { reduceList } from '../../src/sim/shrink/ddmin.ts';
 import { milderPlans } from '../../src/sim/shrink/milder.ts';
 import { drawFaults, noFaults } from '../../src/sim/faults.ts';
 import { SeededChooser } from '../../src/kernel/index.ts';
+import { sized } from '../support/sizes.ts';
 import { asText, failingSeed, PATIENT, shrinkerOf, soon } from '../support/shrinking.ts';
 
-function shrink(protocol: string, mutant: string | null, property: string): Shrunk {
-  return shrinkerOf(protocol).shrink(failingSeed(protocol, mutant, property), mutant, PATIENT) as Shrunk;
+function shrink(protocol: string, mutant: string | null, property: string, watch = PATIENT): Shrunk {
+  return shrinkerOf(protocol).shrink(failingSeed(protocol, mutant, property), mutant, watch) as Shrunk;
 }
 
 describe('a failing seed', { timeout: 120_000 }, () => {
@@ -25,7 +26,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
     ['nack-counts', 'exclusion'],
     ['flag-not-clock', 'deadline'],
   ])('of the quorum engine without %s becomes a script that breaks %s, and leaves the product whole', (mutant, property) => {
-    const shrunk = shrink('quorum', mutant, property);
+    const shrunk = shrink('quorum', mutant, property, sized(soon(600), PATIENT));
     expect(shrunk.script?.lines.length).toBeLessThanOrEqual(15);
     const { failures, changes } = runScript(asText('quorum', mutant, shrunk));
     expect({ failures, changes }).toEqual({ failures: [], changes: [] });
@@ -46,7 +47,7 @@ describe('a failing seed', { timeout: 120_000 }, () => {
 
   it('that misses progress only while users of one process come and go becomes a script, too', () => {
     const mutant = 'own-handles-confused';
-    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', mutant, 'liveness'), mutant, soon(500)) as Shrunk;
+    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', mutant, 'liveness'), mutant, soon(sized(300, 500))) as Shrunk;
     expect(shrunk.script?.lines.at(-1)).toMatch(/^settle /);
     expect(runScript(asText('quorum', mutant, shrunk)).failures).toEqual([]);
   });
@@ -60,7 +61,11 @@ describe('a failing seed', { timeout: 120_000 }, () => {
 
   it('is not made smaller by what breaks the product as well', () => {
     // Without disks that are kept, no floor is: then tokens fall with all rules in force.
-    const shrunk = shrinkerOf('quorum').shrink(failingSeed('quorum', 'floor-not-kept', 'fencing'), 'floor-not-kept', soon(1500)) as Shrunk;
+    const shrunk = shrinkerOf('quorum').shrink(
+      failingSeed('quorum', 'floor-not-kept', 'fencing'),
+      'floor-not-kept',
+      soon(sized(500, 1500)),
+    ) as Shrunk;
     const { failures } = runScript(asText('quorum', 'floor-not-kept', shrunk));
     expect(failures).toEqual([]);
   });

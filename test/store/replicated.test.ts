@@ -47,9 +47,9 @@ const text = (value: Uint8Array | null): string | null => value && Buffer.from(v
 describe.each([
   ['that compare and set', ['', '', '']],
   ['of plain registers, and one that compares and sets', ['?swap=off', '', '?swap=off']],
-])('three directories %s', (_, settings) => {
+])('three directories %s', { concurrent: true }, (_, settings) => {
   storeConformance({
-    test,
+    test: test.sequential,
     open: async () => {
       const { url, remove } = threeDirectories(settings);
       return await place(url, remove);
