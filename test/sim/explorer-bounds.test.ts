@@ -5,7 +5,7 @@ import { kits, type Bound, type Budgets, type Exploring } from '../../src/sim/in
 import { sized } from '../support/sizes.ts';
 
 const SLOW = 120_000;
-const DRAWS = sized(10, 25);
+const DRAWS = sized(6, 25);
 const STATES_MAX = 1000;
 
 /** Whether a world takes this for the bound. */
