@@ -45,6 +45,10 @@ export class SimDesk<Message, Command, Event, Config> extends Teller implements 
     return { life: process.incarnation, monoUs: this.#world.monoOf(process.node) };
   }
 
+  recordOn(node: number, key: string): Uint8Array | null {
+    return this.#world.storage.recordOn(node, key);
+  }
+
   get healed(): boolean {
     return this.#world.healed;
   }

@@ -43,6 +43,8 @@ export interface FaultPlan {
   sleepUsMax: number;
 
   crashEveryUs: number;
+  /** All nodes crash at once, as by a power failure. */
+  powerEveryUs: number;
   downUsMax: number;
   /** Crash right after sending a message the protocol calls a vote, and come back at once. */
   afterVotePpm: number;
@@ -129,6 +131,7 @@ export function noFaults(): FaultPlan {
     sleepEveryUs: 0,
     sleepUsMax: 0,
     crashEveryUs: 0,
+    powerEveryUs: 0,
     downUsMax: 0,
     afterVotePpm: 0,
     lastWordsLatePpm: 0,

@@ -77,6 +77,8 @@ export interface Desk<Command> {
   readonly healed: boolean;
   /** What a ping of another node would tell of its monotonic clock, and which of its processes answers; null if none does. */
   clockOf?(node: number): { readonly life: number; readonly monoUs: number } | null;
+  /** What an operator finds on the own disk of a node under this key. */
+  recordOn?(node: number, key: string): Uint8Array | null;
   choose(bound: number): number;
   command(command: Command): void;
   after(spanUs: number, tag: number): void;

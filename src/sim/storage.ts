@@ -94,6 +94,10 @@ export class Storage {
     this.#diskFailedUntilUs.clear();
   }
 
+  recordOn(node: number, key: string): Uint8Array | null {
+    return this.#registers.recordAt({ unit: OWN_DISK, node }, key);
+  }
+
   wipeDisk(node: number): void {
     this.#registers.replaceDisk(node);
   }

@@ -44,6 +44,9 @@ export function scheduleStrikes<Message, Command, Event, Config>(
       else population.crash(process, false);
     });
   });
+  every(faults.powerEveryUs, () => {
+    for (const process of [...population.current]) if (process) population.crash(process, false);
+  });
   every(faults.outliveEveryUs, () => {
     const process = population.current[chooser.below(faults.outlivedNodes)];
     if (process) population.outlive(process);

@@ -361,6 +361,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
 
   /** Everything that follows from a step. */
   #settle(step: BroadcastStep): void {
+    if (this.#standing === 'silent') return;
     if (this.#isFailed || this.#life.consensus?.standing === 'failed') return this.#stand('failed', step);
     do this.#deliver(step);
     while (this.#publishing.advance(step));

@@ -3,6 +3,7 @@ export * from './client.ts';
 export * from './config.ts';
 export * from './contract.ts';
 export * from './core.ts';
+export { remembersFounding } from './founding.ts';
 export { groupBytes } from './group.ts';
 export type { InnerRules } from './epoch-consensus.ts';
 export * from './messages.ts';

@@ -407,7 +407,8 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   }
 
   #answerAsk(from: number, life: Incarnation, step: ConsensusStep): void {
-    if (this.#standing === 'reading' || this.#standing === 'asking') return;
+    // A brand-new member may be gone before it is stored that it was there: then too few may be left that remember.
+    if (this.#standing === 'reading' || this.#standing === 'asking' || !this.#ledger.isMemberStored) return;
     const bound = this.#rules.tellsOwnBound ? Math.max(this.#highest, this.#bound, this.#decisions.upTo) : this.#highest;
     this.#outbox.send(from, { kind: 'told', life, bound }, step);
   }

@@ -5,7 +5,7 @@
 import { invariant } from '../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot, type Step } from '../contract.ts';
 import { WriteQueue } from '../write-queue.ts';
-import { instanceBytes, instanceRecord, instanceValue, memberBytes, memberRecord, type InstanceRecord } from './records.ts';
+import { MEMBER_KEY, instanceBytes, instanceRecord, instanceValue, memberBytes, memberRecord, type InstanceRecord } from './records.ts';
 import type { StoredAnswer } from './rounds.ts';
 import { valueBytes, valueText } from './values.ts';
 
@@ -43,6 +43,11 @@ export class ConsensusLedger<S extends LedgerStep> {
 
   get hasFailed(): boolean {
     return this.#hasFailed;
+  }
+
+  /** The record of the member, whatever it says last, is on the disk. */
+  get isMemberStored(): boolean {
+    return !this.#latest.has(this.#places);
   }
 
   read(step: S): void {
@@ -103,7 +108,7 @@ export class ConsensusLedger<S extends LedgerStep> {
   }
 
   #keyOf(place: number): string {
-    return place === this.#places ? 'consensus/member' : `consensus/${place}`;
+    return place === this.#places ? MEMBER_KEY : `consensus/${place}`;
   }
 
   #bytesOf(place: number): Uint8Array {

@@ -18,6 +18,9 @@ export interface MemberRecord {
   readonly bound: number;
 }
 
+/** Under which key the member's own record is. */
+export const MEMBER_KEY = 'consensus/member';
+
 const HASH_BYTES = 4;
 const INSTANCE_NUMBERS = 4;
 const MEMBER_NUMBERS = 2;

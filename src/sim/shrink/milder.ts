@@ -5,7 +5,8 @@ import { noFaults, type FaultPlan } from '../faults.ts';
 const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['machines that were up before', ['uptimeUsMax']],
   ['cut links', ['cutEveryUs', 'cutUsMax', 'oneWayPpm', 'flapPpm']],
-  ['crashes', ['crashEveryUs', 'twinPpm', 'midStepPpm', 'afterVotePpm', 'lastWordsLatePpm', 'wallSetAtBootPpm']],
+  ['power failures', ['powerEveryUs']],
+  ['crashes', ['crashEveryUs', 'powerEveryUs', 'twinPpm', 'midStepPpm', 'afterVotePpm', 'lastWordsLatePpm', 'wallSetAtBootPpm']],
   ['twins', ['twinPpm']],
   ['members that live on', ['outliveEveryUs', 'outlivedNodes', 'outlivedAmongMembers']],
   ['crashes in the middle of a step', ['midStepPpm']],

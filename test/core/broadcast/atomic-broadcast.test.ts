@@ -347,6 +347,16 @@ it('a copy of the state is given to whoever needs one, in parts, and to nobody w
   expect(cluster.node(0).of('snapshot').at(-1)).toEqual({ kind: 'snapshot', snapshot: null });
 });
 
+it('where nobody comes back, a member that was restarted stays silent, whatever it is asked', () => {
+  const cluster = new Cluster({ keeps: 'crash-stop' });
+  const member = cluster.node(2);
+  member.crash();
+  member.restart(false);
+  member.command({ kind: 'read', reader: 1, after: 0, name: null, bytesMax: 1000 });
+  expect(member.of('standing')).toEqual([{ kind: 'standing', standing: 'silent' }]);
+  expect(member.member.standing).toBe('silent');
+});
+
 it('every member says how it stands when it is asked, also to a client', () => {
   const cluster = new Cluster({ clients: 1 });
   cluster.run(SETTLED_US);

@@ -203,6 +203,17 @@ describe('a bound below which a member abstains', () => {
     expect(group.sent).toContainEqual({ from: 1, to: 2, message: { kind: 'told', life: incarnation(9), bound: 3 } });
   });
 
+  it('is not told by a brand-new member that is not stored yet: its next life would have to ask as well', () => {
+    const group = new Group();
+    const founder = group.member(1);
+    const ask = (): void => founder.do((step) => founder.core.receive(group.member(2).self, { kind: 'ask', life: incarnation(9) }, step));
+    ask();
+    expect(group.sent).toEqual([]);
+    group.run(500);
+    ask();
+    expect(group.sent).toEqual([{ from: 1, to: 2, message: { kind: 'told', life: incarnation(9), bound: 0 } }]);
+  });
+
   it('holds because nobody votes beyond its window', () => {
     const group = new Group();
     const member = group.member(1);

@@ -10,8 +10,8 @@ import {
 import type { Mutant } from '../../protocol.ts';
 
 /**
- * What a world is made for. `disk`, `memory`, `torn`, `paper`, `liars`: as in consensus. `short`: the log keeps little, and members and clients are cut off for long. `power`: members crash, often all of them, and
- * disks are slow. `act`: members lose their memory until the group stops, and an operator begins it anew.
+ * What a world is made for. `disk`, `memory`, `torn`, `paper`, `liars`: as in consensus. `short`: the log keeps little, and members and clients are cut off for long. `power`: members crash, often all of them at once, and
+ * disks are slow or hang. `act`: members lose their memory until the group stops, and an operator begins it anew.
  */
 export type BroadcastShape = 'disk' | 'memory' | 'torn' | 'paper' | 'liars' | 'short' | 'power' | 'act';
 
@@ -45,10 +45,9 @@ export const BROADCAST_MUTANTS: readonly BroadcastMutant[] = [
   {
     name: 'votes-leave-unlogged',
     rule: 'rule 25',
-    how: 'A vote takes the place of one whose decision the log does not have on the disk yet; all members crash, the batch is lost, and the log waits for it for ever.',
+    how: 'A vote takes the place of one whose decision the log does not have on the disk yet; all members crash, the batch is lost, and another one is decided in its place.',
     without: { inner: 'votesStayUntilLogged' },
     needs: 'power',
-    breaksLiveness: true,
   },
   {
     name: 'amnesiac-votes',

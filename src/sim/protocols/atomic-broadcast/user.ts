@@ -1,8 +1,9 @@
 /**
- * The application on a member or a client: it publishes, reads the whole log, and tells the history of both. Once the world has healed it publishes a little more, and waits until it has read that. On a member, an operator
- * may stand by who begins a stopped group anew.
+ * The application on a member or a client: it publishes, reads the whole log, and tells the history of both. Once the world has healed it publishes a little more, and waits until it has read that. On the first member, an
+ * operator stands by who begins a stopped group anew, once: in some worlds in which members lose their memory, and wherever the disks show that the founding was lost. A group that stops otherwise fails.
  */
 import { quorumOf } from '../../../kernel/index.ts';
+import { remembersFounding } from '../../../core/index.ts';
 import type { BroadcastCommand, BroadcastEvent, BroadcastStanding, LogEntry } from '../../../core/index.ts';
 import type { Desk, Sometime, User } from '../../protocol.ts';
 import { CONSENSUS_TERM_US } from '../consensus/worlds.ts';
@@ -54,6 +55,9 @@ export class BroadcastUser implements User<BroadcastEvent> {
   #wasAbstaining = false;
   #wasBehind = false;
   #isRenewing = false;
+  #isRenewed = false;
+  /** A member has told this client that the group has stopped. */
+  #isToldStopped = false;
   /** The number of the message that it waits to read; Infinity before the world has healed. */
   #goal = Infinity;
   #ownRead = 0;
@@ -81,6 +85,7 @@ export class BroadcastUser implements User<BroadcastEvent> {
     desk.after(1 + desk.choose(this.#world.pauseUsMax), PUBLISH);
     if (this.#isExcused) desk.done();
     this.#mayRenew();
+    this.#maySurvey();
     if (!desk.healed || this.#published < this.#goal) this.#publish(1 + desk.choose(3));
   }
 
@@ -135,12 +140,16 @@ export class BroadcastUser implements User<BroadcastEvent> {
       case 'stopped':
         if (event.without.length > 0) desk.sometimes('no-majority-remembers');
         break;
+      case 'surveyed':
+        this.#isToldStopped ||= event.without.length > 0 || event.standing === 'blank';
+        break;
       case 'epoch':
         desk.record({ kind: 'reset', epoch: event.epoch, position: event.position });
         this.#readUpTo = Math.min(this.#readUpTo, event.position);
         break;
       case 'renewed':
         this.#isRenewing = false;
+        this.#isRenewed ||= event.ok;
         if (event.ok) desk.sometimes('begun-anew');
         break;
       default:
@@ -203,30 +212,50 @@ export class BroadcastUser implements User<BroadcastEvent> {
     if (standing === 'ready' && this.#acknowledged >= this.#goal && (this.#ownRead >= this.#goal || this.#isReadLost)) this.#desk.done();
   }
 
+  #isHealedSince(terms: number): boolean {
+    return this.#desk.healed && this.#desk.monoUs - this.#healedUs > CONSENSUS_TERM_US * terms;
+  }
+
   /** The group cannot go on by itself, and the world has been well for long: too few remember, or no member is in any epoch. */
   get #isStopped(): boolean {
     const { isStopped, standing } = this.#core;
-    const isLongHealed = this.#desk.monoUs - this.#healedUs > CONSENSUS_TERM_US * 10;
-    return this.#desk.healed && isLongHealed && (isStopped === true || standing === 'blank');
+    return this.#isHealedSince(10) && (isStopped === true || standing === 'blank');
+  }
+
+  /** Fewer than a majority of disks remember that the group was founded: members crashed before that was stored. */
+  get #isFoundingLost(): boolean {
+    const { members, keeps } = this.#world.broadcast;
+    if (keeps !== 'disk' || this.#world.mayStop) return false;
+    const remembering = Array.from({ length: members }, (_, member) =>
+      remembersFounding((key) => this.#desk.recordOn?.(member, key) ?? null),
+    );
+    return remembering.filter(Boolean).length < quorumOf(members);
   }
 
   #mayRenew(): void {
-    if (!this.#world.renews || !this.#isStopped || this.#isRenewing || this.#desk.node !== 0) return;
+    if (this.#desk.node !== 0 || this.#isRenewing || this.#isRenewed || !this.#isStopped) return;
+    if (!this.#world.renews && !this.#isFoundingLost) return;
     this.#isRenewing = true;
     this.#desk.command({ kind: 'renew', waitUs: RENEW_US });
   }
 
-  /** Nothing is owed to a group without a majority, of members that remember, or, where nobody comes back, of members that are up. */
+  /** Nothing is owed to a group without a majority, of members that remember where they may forget and nobody stands by, or, where nobody comes back, of members that are up. */
   get #isExcused(): boolean {
     const { standing, suspected = [] } = this.#core;
     const { members, keeps } = this.#world.broadcast;
     if (!this.#desk.healed) return false;
     if (standing === 'silent') return true;
-    const isLongHealed = this.#desk.monoUs - this.#healedUs > CONSENSUS_TERM_US * 10;
-    // A client cannot tell a group that has stopped from one that is slow.
-    if (!this.#isMember) return this.#world.mayStop && !this.#world.renews && this.#desk.monoUs - this.#healedUs > CONSENSUS_TERM_US * 30;
-    if (this.#isStopped && !this.#world.renews) return true;
-    return isLongHealed && keeps === 'crash-stop' && suspected.length > members - quorumOf(members);
+    if (this.#mayStopForGood && (this.#isMember ? this.#isStopped : this.#isToldStopped)) return true;
+    return this.#isHealedSince(10) && keeps === 'crash-stop' && suspected.length > members - quorumOf(members);
+  }
+
+  get #mayStopForGood(): boolean {
+    return this.#world.mayStop && !this.#world.renews;
+  }
+
+  /** A client cannot tell a group that has stopped from one that is slow: it asks. */
+  #maySurvey(): void {
+    if (!this.#isMember && this.#mayStopForGood && this.#isHealedSince(30)) this.#desk.command({ kind: 'survey' });
   }
 }
 

@@ -24,6 +24,8 @@ export interface BroadcastWorld {
 
 export type BroadcastScenario = Scenario<BroadcastWorld>;
 
+/** A publisher that thinks for less finds no room almost always, and takes most of the world's steps for that. */
+const PAUSE_US_MIN = CONSENSUS_TERM_US / 1000;
 const SHAPES: readonly BroadcastShape[] = ['disk', 'disk', 'memory', 'torn', 'paper', 'liars', 'short', 'short', 'power', 'act'];
 const LIKE: { readonly [Shape in BroadcastShape]: ConsensusShape } = {
   disk: 'disk',
@@ -65,7 +67,7 @@ export function drawBroadcastWorld(chooser: Chooser, needs: BroadcastShape | und
     config: {
       broadcast,
       clients,
-      pauseUsMax: 1 + chooser.below(CONSENSUS_TERM_US / (chooser.below(2) === 0 ? 4 : 40)),
+      pauseUsMax: Math.max(PAUSE_US_MIN, 1 + chooser.below(CONSENSUS_TERM_US / (chooser.below(2) === 0 ? 4 : 40))),
       readUsMax: 1 + chooser.below(CONSENSUS_TERM_US / 20),
       messageBytesMax: 8 + chooser.below(40),
       mayStop: LIKE[shape] === 'memory',
@@ -83,7 +85,7 @@ function drawLimits(chooser: Chooser, shape: BroadcastShape): BroadcastLimits {
     ownBytes: 200 + chooser.below(2000),
     poolBytes: 500 + chooser.below(4000),
     retainBytes: isShort ? 300 + chooser.below(3000) : 1_000_000,
-    retainInstances: isShort ? 2 + chooser.below(12) : 100,
+    retainInstances: isShort || shape === 'power' ? 2 + chooser.below(12) : 100,
     clients: 4,
   };
 }
@@ -102,6 +104,14 @@ function shapeFaults(chooser: Chooser, faults: FaultPlan, shape: BroadcastShape)
     faults.latencyUsSpread = between(1, CONSENSUS_TERM_US / 1000);
     faults.diskHangPpm = 0;
     faults.diskFailEveryUs = 0;
+    if (chooser.below(2) === 0) {
+      // Writes of the log hang while votes go on, and then all that is not stored is gone at once.
+      faults.crashEveryUs = between(CONSENSUS_TERM_US / 5, CONSENSUS_TERM_US);
+      faults.downUsMax = CONSENSUS_TERM_US / 2;
+      faults.powerEveryUs = between(CONSENSUS_TERM_US / 5, CONSENSUS_TERM_US);
+      faults.diskHangPpm = between(20_000, 100_000);
+      faults.storageUsSpread = between(1, CONSENSUS_TERM_US / 200);
+    }
   } else if (shape === 'act') {
     faults.crashEveryUs = between(CONSENSUS_TERM_US / 10, CONSENSUS_TERM_US / 2);
     faults.latePpm = between(50_000, 200_000);
