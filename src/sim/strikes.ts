@@ -45,7 +45,7 @@ export function scheduleStrikes<Message, Command, Event, Config>(
     });
   });
   every(faults.powerEveryUs, () => {
-    for (const process of [...population.current]) if (process) population.crash(process, false);
+    for (const process of population.current) if (process) population.crash(process, false);
   });
   every(faults.outliveEveryUs, () => {
     const process = population.current[chooser.below(faults.outlivedNodes)];
