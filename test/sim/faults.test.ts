@@ -9,11 +9,12 @@ test('every kind of fault is drawn in some worlds and left out in others', () =>
   const calm = noFaults();
   const always = new Set<keyof FaultPlan>(['latencyUsMin', 'latencyUsSpread', 'storageUsMin', 'storageUsSpread', 'offsetUsMax']);
   for (const kind of Object.keys(calm) as (keyof FaultPlan)[]) {
-    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, members live on, and some disks are safe, in worlds of a shape; own disks and damage are drawn apart.
+    // How long machines were up is set by shrinking alone; clocks sway or leave their bounds, members live on, power fails, and some disks are safe, in worlds of a shape; own disks and damage are drawn apart.
     const shaped = [
       'losable',
       'wallSway',
       'outlive',
+      'power',
       'slew',
       'disk',
       'misdirect',
