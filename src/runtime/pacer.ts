@@ -8,7 +8,8 @@ const LOOK_EVERY_US = 1_000_000;
 
 export interface PacerOptions {
   readonly clocks: Clocks;
-  readonly quorum: number;
+  /** How many members must answer, as things are now. */
+  readonly quorum: () => number;
   /** The smoothed round trip to each member, this node's own being 0; null where none was measured. */
   readonly roundTripsUs: () => readonly (number | null)[];
   readonly onRoundTrip: (rttUs: number) => void;
@@ -40,7 +41,7 @@ export class Pacer {
     const { roundTripsUs, quorum, onRoundTrip, onLook } = this.#options;
     onLook?.();
     const known = roundTripsUs().filter((rttUs) => rttUs !== null);
-    const rttUs = known.sort((a, b) => a - b)[quorum - 1];
+    const rttUs = known.sort((a, b) => a - b)[quorum() - 1];
     if (rttUs !== undefined) onRoundTrip(Math.max(1, Math.round(rttUs)));
   }
 }

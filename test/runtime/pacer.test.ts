@@ -3,8 +3,12 @@ import { expect, test } from 'vitest';
 import { monoUs, wallUs } from '../../src/kernel/index.ts';
 import { Pacer, type Clocks } from '../../src/runtime/index.ts';
 
-function stage(roundTripsUs: readonly (number | null)[], quorum: number): { told: number[]; planned: (() => void)[]; pacer: Pacer } {
+function stage(
+  roundTripsUs: readonly (number | null)[],
+  needed: number | (() => number),
+): { told: number[]; planned: (() => void)[]; pacer: Pacer } {
   const told: number[] = [];
+  const quorum = typeof needed === 'number' ? () => needed : needed;
   const planned: (() => void)[] = [];
   const clocks: Clocks = {
     mono: () => monoUs(0),
@@ -25,6 +29,15 @@ test('is told the round trip to the slowest of the fastest quorum', () => {
   const { told, pacer } = stage([0, 900, 300, 20_000, 400], 3);
   pacer.look();
   expect(told).toEqual([400]);
+});
+
+test('waits for more of them when the members have become more', () => {
+  let needed = 2;
+  const { told, pacer } = stage([100, 300, 20_000], () => needed);
+  pacer.look();
+  needed = 3;
+  pacer.look();
+  expect(told).toEqual([300, 20_000]);
 });
 
 test('says nothing while too few were measured', () => {

@@ -204,9 +204,6 @@ class UnderWay {
       get view(): View {
         return views.view;
       },
-      get highestBallot(): typeof views.highestBallot {
-        return views.highestBallot;
-      },
       nextLease,
       command: driver.command.bind(driver),
     };
@@ -274,7 +271,7 @@ class UnderWay {
 
   #tell(state: InitiatorState): void {
     const epoch = this.#run.views?.view.epoch ?? 0;
-    const missing = state.kind === 'stored' ? state.missing.map((number) => this.#ground.membership.idOf(number) ?? String(number)) : [];
+    const missing = 'missing' in state ? state.missing.map((number) => this.#ground.membership.idOf(number) ?? String(number)) : [];
     const text = wordsFor(state, missing);
     const key = `${epoch} ${text}`;
     if (key === this.#told) return;
@@ -291,6 +288,8 @@ function wordsFor(state: InitiatorState, missing: readonly string[]): string {
       const [who, has, it] = missing.length === 1 ? [missing[0], 'has', 'it'] : [missing.join(', '), 'have', 'them'];
       return `${who} ${has} not stored view ${state.epoch}: start ${it} with a data directory, or with this view in the configuration`;
     }
+    case 'votes':
+      return `${missing.join(', ')} ${missing.length === 1 ? 'does' : 'do'} not vote yet, and the next view would have no majority without: start what is not running`;
     case 'terms':
       return `view ${state.epoch} is stored; waits until no lease of before is left`;
     case 'pause':

@@ -2,7 +2,7 @@
  * All that exists of a node once it is known which engine its cell has: the core on its driver, leases, calls to
  * members, and the watch over round trips and clocks.
  */
-import { longestTermUsOf, rateErrorPpmOf, type LeaseEvent, type Timing, type View } from '../../core/index.ts';
+import { configsOf, longestTermUsOf, nameQuorumOf, rateErrorPpmOf, type LeaseEvent, type Timing, type View } from '../../core/index.ts';
 import { hashText, nodeId, quorumOf, type TenureError } from '../../kernel/index.ts';
 import { Pacer, type KeepAlive, type Link } from '../../runtime/index.ts';
 import type { Engine, RunningEngine } from '../engines/engine.ts';
@@ -90,7 +90,7 @@ export class Running {
     this.calls = new MemberCalls({ driver, transport, membership, timing: engine.timing, paceOf: (member) => this.rates.paceOf(member) });
     this.#pacer = new Pacer({
       clocks,
-      quorum: quorumOf(replication),
+      quorum: () => (views ? Math.max(...configsOf(views.view).map(nameQuorumOf)) : quorumOf(replication)),
       roundTripsUs: () => members().map(({ self, stats }) => (self ? 0 : stats?.connected ? stats.rttUs : null)),
       onRoundTrip: (rttUs) => this.#pace(rttUs),
       onLook: () => {

@@ -3,7 +3,7 @@
  * can do. Everything that is particular to one engine is an `EngineKind`, in a file of its own; `index.ts` lists them.
  */
 import type { Boot, Core, Keeps, LeaseCommand, LeaseEvent, MemberLimits, Sender, SuccessionMode, Timing, View } from '../../core/index.ts';
-import type { BallotTime, Chooser, HashKey, MonoUs, NodeId, TenureError } from '../../kernel/index.ts';
+import type { Chooser, HashKey, MonoUs, NodeId, TenureError } from '../../kernel/index.ts';
 import { Driver, type ClockNotice, type Clocks, type Disk, type Link } from '../../runtime/index.ts';
 import type { Codec } from '../../wire/index.ts';
 import type { LeaseAbilities, LeaseCore, LeaseEngine } from '../leases/engine.ts';
@@ -86,7 +86,6 @@ type CellDriver = Pick<
 export interface CellViews {
   /** In which view this node asks. */
   readonly view: View;
-  readonly highestBallot: BallotTime;
 }
 
 export interface CellCore extends LeaseCore {

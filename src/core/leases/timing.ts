@@ -86,9 +86,10 @@ export function patienceUs({ attemptUs, maxTermUs }: Timing, unanswered: number)
   );
 }
 
-/** How long a renewal waits for answers: so that another fits before the end. */
-export function renewalPatienceUs({ attemptUs }: Pick<Timing, 'attemptUs'>, termUs: number): SpanUs {
-  return spanUs(Math.min(attemptUs, Math.ceil((termUs * (1 - RENEW_AT - ABORT_MARGIN)) / RENEWALS_THAT_FIT)));
+/** How long a renewal waits before voters are asked again, after so many times that too few answered: more each time, but so that others fit before the end. */
+export function renewalPatienceUs({ attemptUs }: Pick<Timing, 'attemptUs'>, termUs: number, unanswered: number = 0): SpanUs {
+  const longestUs = Math.ceil((termUs * (1 - RENEW_AT - ABORT_MARGIN)) / RENEWALS_THAT_FIT);
+  return spanUs(Math.min(attemptUs * (1 << Math.min(unanswered, DOUBLINGS_MAX)), longestUs));
 }
 
 /** Over how much of its clock a node compares its rate with the members'. */

@@ -1,8 +1,8 @@
 /** Acquire, renew, release and cancel: what each costs in messages, and what each leaves behind. */
 import { describe, expect, it } from 'vitest';
-import { PROPOSE, QuorumMessage } from '../../../src/core/index.ts';
+import { PROPOSE, QuorumMessage, renewalPatienceUs } from '../../../src/core/index.ts';
 import { ballotTime, incarnation, nodeId } from '../../../src/kernel/index.ts';
-import { Cell, name, not, ofKind, R, RTT_US, TERM_US, TIMING, to } from './cell.ts';
+import { Cell, not, ofKind, R, RTT_US, TERM_US, TIMING, to, type Packet } from './cell.ts';
 
 describe.each([1, 2, 3, 4, 5])('with %i members', (members) => {
   it('an uncontended acquire takes one round trip', () => {
@@ -298,7 +298,31 @@ describe('a renewal', () => {
     expect(other.said('granted')).toEqual([]);
   });
 
-  it('extends only with a quorum, and never from the votes of an earlier try', () => {
+  it('whose votes come late extends from when it began, and asks those again that have not voted', () => {
+    const cell = new Cell({ members: 3, clients: 1 });
+    const holder = cell.node(3);
+    const lease = holder.acquire();
+    cell.settle();
+    cell.pass(TERM_US / 2);
+    const startedAt = holder.mono;
+    holder.renew(lease);
+    cell.deliver();
+    const votes = cell.drop(ofKind('ACCEPTED'));
+    expect(votes).toHaveLength(3);
+    cell.hand(votes[0] as Packet);
+    const mark = cell.sent.length;
+    cell.run(TIMING.attemptUs + TIMING.retryUs, () => false);
+    expect(holder.said('renewal-failed')).toHaveLength(1);
+    expect(cell.sent.slice(mark).map(({ kind, to: voter }) => [kind, voter])).toEqual([
+      ['PROPOSE', 1],
+      ['PROPOSE', 2],
+    ]);
+    cell.hand(votes[1] as Packet);
+    expect(holder.said('renewed')).toHaveLength(1);
+    expect(holder.remaining(lease)).toBe(startedAt + TERM_US - holder.mono);
+  });
+
+  it('never extends from the votes of an earlier one', () => {
     const cell = new Cell({ members: 3, clients: 1 });
     const holder = cell.node(3);
     const lease = holder.acquire();
@@ -309,11 +333,21 @@ describe('a renewal', () => {
     cell.deliver();
     const votes = cell.drop(ofKind('ACCEPTED'));
     expect(votes).toHaveLength(3);
-    cell.run(TIMING.attemptUs + TIMING.retryUs, () => false);
+    cell.run(TIMING.attemptUs, () => false);
     expect(holder.said('renewal-failed')).toHaveLength(1);
+    // Another one, for which the voters are asked anew.
+    holder.renew(lease, TERM_US / 2);
     for (const vote of votes) cell.hand(vote);
     expect(holder.said('renewed')).toEqual([]);
     expect(holder.remaining(lease)).toBe(deadlineMonoUs - holder.mono);
+  });
+
+  it('asks again after twice as long each time, and so that three fit before the end', () => {
+    const longestUs = renewalPatienceUs(TIMING, TERM_US, 100);
+    expect([0, 1, 2].map((unanswered) => renewalPatienceUs(TIMING, TERM_US, unanswered))).toEqual(
+      [1, 2, 4].map((times) => times * TIMING.attemptUs),
+    );
+    expect(3 * longestUs).toBeLessThan(TERM_US * (1 - 1 / 3 - 1 / 10) + 3);
   });
 
   it('does not extend with less than a quorum', () => {
@@ -531,51 +565,5 @@ describe('cancel', () => {
     const cell = new Cell();
     cell.node(0).cancel(9);
     expect(cell.node(0).events).toEqual([]);
-  });
-});
-
-describe('handles of one process', () => {
-  it('exclude each other', () => {
-    const cell = new Cell({ clients: 1 });
-    const client = cell.node(3);
-    const first = client.acquire();
-    cell.settle();
-    const second = client.acquire();
-    cell.settle();
-    expect(client.last('refused')).toMatchObject({ lease: second, reason: 'held', holder: { owner: client.incarnation } });
-    expect(
-      cell.holders([
-        [client, first],
-        [client, second],
-      ]),
-    ).toEqual([`3/${first}`]);
-  });
-
-  it('follow each other: the second gets it when the first lets go', () => {
-    const cell = new Cell({ clients: 1 });
-    const client = cell.node(3);
-    const first = client.acquire({ keep: true });
-    cell.settle();
-    const second = client.acquire({ waitUs: 10 * TERM_US, keep: true });
-    cell.run(TERM_US);
-    client.release(first);
-    cell.settle();
-    expect(
-      cell.holders([
-        [client, first],
-        [client, second],
-      ]),
-    ).toEqual([`3/${second}`]);
-  });
-
-  it('hold different names side by side', () => {
-    const cell = new Cell({ clients: 1 });
-    const client = cell.node(3);
-    const first = client.acquire({ name: name('a') });
-    const second = client.acquire({ name: name('b') });
-    cell.settle();
-    expect(client.holds(first, name('a')) && client.holds(second, name('b'))).toBe(true);
-    expect(client.holds(first, name('b'))).toBe(false);
-    expect(client.holds(first, R)).toBe(false);
   });
 });

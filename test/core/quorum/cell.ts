@@ -418,9 +418,6 @@ export function viewHost(node: Node): ConstructorParameters<typeof ViewInitiator
     get view(): View {
       return node.core.view;
     },
-    get highestBallot() {
-      return node.core.highestBallot;
-    },
     nextLease: () => ++leases,
     command: node.command.bind(node),
   };

@@ -59,15 +59,21 @@ describe('a renewal', () => {
     return { cell, lease };
   };
 
-  test('that is answered at the instant at which it is over has failed', () => {
-    const { cell, lease } = held();
-    const holder = cell.node(3);
-    holder.renew(lease);
-    cell.deliver(ofKind('PROPOSE'));
-    cell.pass(renewalPatienceUs(TIMING, TERM_US));
-    cell.deliver(ofKind('ACCEPTED'));
-    expect(holder.said('renewed')).toEqual([]);
-    expect(holder.said('renewal-failed').length).toBe(1);
+  test('that is answered late lasts from when it began, and one that is answered at the instant at which it is over does not last', () => {
+    for (const [lateUs, isRenewed] of [
+      [renewalPatienceUs(TIMING, TERM_US), true],
+      [TERM_US - 1001, true],
+      [TERM_US - 1000, false],
+    ] as const) {
+      const { cell, lease } = held();
+      const holder = cell.node(3);
+      holder.renew(lease);
+      cell.deliver(ofKind('PROPOSE'));
+      cell.pass(lateUs);
+      cell.deliver(ofKind('ACCEPTED'));
+      expect(holder.said('renewed').length).toBe(isRenewed ? 1 : 0);
+      expect(holder.remaining(lease)).toBe(isRenewed ? TERM_US - lateUs : 0);
+    }
   });
 
   test('does not fail because one of three voters refuses', () => {

@@ -13,7 +13,7 @@ import {
   type View,
   type ViewConfig,
 } from '../../../src/core/index.ts';
-import { Cell, R, TERM_US, viewHost, type CellOptions, type Node } from './cell.ts';
+import { Cell, R, TERM_US, viewHost, type CellOptions, type Node, type Packet } from './cell.ts';
 
 const keys = (numbers: readonly number[]): ViewConfig['members'] => numbers.map((number) => ({ number, key: 1000 + number, text: '' }));
 
@@ -193,6 +193,27 @@ describe('a cell under leases', () => {
     expect(late.last('answered')).toMatchObject({ certain: true, holder: { token: late.last('granted').token } });
     expect(late.last('listed')).toMatchObject({ certain: true, leases: [{ certain: true }] });
   });
+});
+
+it('a lease is kept though the new member does not vote yet, and one of the others takes longer to answer than a renewal waits', () => {
+  const cell = cellOf();
+  const [holder, administrator] = [cell.node(5), cell.node(6)];
+  const lease = holder.acquire({ keep: true });
+  cell.run(1000);
+  const slowUs = 2 * cell.timing.attemptUs;
+  const seen = new Map<Packet, number>();
+  const isThere = (packet: Packet): boolean => {
+    if (packet.from === 3 || packet.to === 3) return false;
+    if (packet.from !== 2) return true;
+    seen.set(packet, seen.get(packet) ?? cell.nowUs);
+    return cell.nowUs >= (seen.get(packet) as number) + slowUs;
+  };
+  new Change(administrator, to([0, 1, 2, 3])).run(4, isThere);
+  for (let part = 0; part < 40; part++) cell.run(TERM_US / 20, isThere);
+  expect(holder.said('lost')).toEqual([]);
+  expect(holder.holds(lease)).toBe(true);
+  expect(administrator.core.view).toMatchObject({ epoch: 2, old: null });
+  expect(holder.core.view).toEqual(administrator.core.view);
 });
 
 describe('whoever changes a cell', () => {

@@ -3,7 +3,7 @@
  * changes with it; the members tell each other, so that whoever was away hears of it. A view is *stored* once no later start of this
  * member begins below it.
  */
-import { monoAfter, NEVER, NO_BALLOT, type MonoUs, type NodeId } from '../../../kernel/index.ts';
+import { monoAfter, NEVER, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Boot, Snapshot } from '../../contract.ts';
 import type { Horizon } from '../horizon.ts';
 import type { Roster } from '../roster.ts';
@@ -40,6 +40,8 @@ interface AcceptorViewGround {
   readonly succession: Succession | null;
   readonly floors: Floors;
   readonly horizon: Horizon;
+  /** Where the floor of the lease of views is. */
+  readonly viewHash: number;
   readonly viewVote: (message: QuorumMessage | null, step: QuorumStep) => ViewVote;
   /** Lets all votes go: what a rule forbids. */
   readonly dropVotes: (step: QuorumStep) => void;
@@ -149,9 +151,11 @@ export class AcceptorView {
   }
 
   #enter(view: View, step: QuorumStep): void {
-    const { rules, voting, succession, floors, horizon } = this.#ground;
+    const { rules, voting, succession, floors, horizon, viewHash } = this.#ground;
     this.view = view;
     this.#bytes = null;
+    // Whoever holds the lease of views in this one has a token above its id.
+    floors.raise(viewHash, view.id as BallotTime);
     this.termUsMax = rules.jointTerms ? termUsMaxOf(view) : longestTermUsOf(view);
     this.rateErrorPpm = rateErrorPpmOf(view);
     if (rules.viewFloor) {

@@ -143,7 +143,8 @@ export class Acceptor {
       side: this.#moded.side,
       isLive,
     });
-    const state = { ledger: this.#ledger, voting: this.voting, floors: this.#floors, horizon: this.#horizon };
+    const viewHash = names.hash(VIEW_NAME, 0, VIEW_NAME.length);
+    const state = { ledger: this.#ledger, voting: this.voting, floors: this.#floors, horizon: this.#horizon, viewHash };
     const viewVote = (message: QuorumMessage | null, step: QuorumStep): ViewVote => this.#viewVote(message, step);
     const hooks = { viewVote, dropVotes: (step: QuorumStep): void => this.#dropVotes(step), adopted: followed };
     this.views = new AcceptorView({ config, boot, rules, succession, ...state, ...hooks });

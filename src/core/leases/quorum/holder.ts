@@ -150,7 +150,7 @@ export class Holder implements BulkHolder {
     if (id < 0 || this.#rows.is(id, LEAVING)) step.emit({ kind: 'renewal-failed', lease });
     else if (this.#rows.is(id, CHANGING)) return;
     // One that is under way is joined: beginning anew with each call would never let one end.
-    else if ((this.renewals.get(lease)?.ballot ?? NO_BALLOT) === NO_BALLOT) this.renewals.start(id, termUs, true, step);
+    else if (!this.renewals.isAsking(lease)) this.renewals.start(id, termUs, true, step);
   }
 
   /** One that is under way is let end, and the next carries it: proclaiming again and again must not keep renewals from ending. */
@@ -163,9 +163,10 @@ export class Holder implements BulkHolder {
     this.#published.proclaim(lease, meta, number);
     // The proposal that ends it carries it.
     if (this.#rows.is(id, CHANGING)) return;
+    if (this.renewals.isAsking(lease)) return;
     const renewal = this.renewals.get(lease);
-    if (!renewal || (this.renewals.isGated(id) && renewal.ballot === NO_BALLOT)) this.renewals.carryNews(id, step);
-    else if (renewal.ballot === NO_BALLOT) this.renewals.send(renewal, step);
+    if (!renewal || this.renewals.isGated(id)) this.renewals.carryNews(id, step);
+    else this.renewals.send(renewal, step);
   }
 
   /** A renewal that is under way is void: the deadline stands from here on. */

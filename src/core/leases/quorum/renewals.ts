@@ -1,4 +1,7 @@
-/** Renewals under way: what is sent for each, what the answers add up to, and when it is tried again. Authority moves on only with a fresh quorum (rule 8). */
+/**
+ * Renewals under way: what is sent for each, what the answers add up to, and when it is tried again. Authority moves on only with a fresh quorum
+ * (rule 8). Where answers are slow, who has not answered is asked the same again: a vote is one for the term from when the renewal began, however late it comes.
+ */
 import {
   invariant,
   monoAfter,
@@ -19,7 +22,7 @@ import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
 import { GATED, IS_WATCHED, KEEP, RENEWING, WAS_WANTED, type HoldAgenda } from './hold-agenda.ts';
 import type { HoldKeys } from './hold-keys.ts';
-import { BUNDLE, PROPOSE, QUIET, RENEWS, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
+import { BUNDLE, PROPOSE, QUIET, RENEWS, SILENT, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { Publications } from './publications.ts';
 import { renewalSnapshot, type HolderSnapshot, type Renewal } from './under-way.ts';
@@ -53,6 +56,12 @@ export class Renewals {
     return this.#open.get(lease);
   }
 
+  /** Voters have been asked, and have time to answer. */
+  isAsking(lease: number): boolean {
+    const renewal = this.#open.get(lease);
+    return renewal !== undefined && renewal.ballot !== NO_BALLOT && !renewal.isResting;
+  }
+
   /** It is void, whatever is still under way. */
   drop(lease: number): void {
     this.#open.delete(lease);
@@ -71,10 +80,6 @@ export class Renewals {
     if ((message.flags & BUNDLE) !== 0) this.#ground.bundled.joined(from, message);
     const renewal = this.#open.get(message.lease);
     if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
-    if (step.monoUs >= renewal.until) {
-      this.#fail(renewal, step);
-      return;
-    }
     if ((message.flags & WATCHED) !== 0) this.#rows.set(renewal.id, IS_WATCHED);
     if ((message.flags & WANTED) !== 0) this.#noteWanted(renewal, step);
     renewal.accepted.add(from);
@@ -92,6 +97,8 @@ export class Renewals {
     const renewal = this.#open.get(message.lease);
     if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
     renewal.refused.add(from);
+    // Who is silent has not looked at it.
+    renewal.isRefused ||= message.reason !== SILENT;
     if (this.#ground.out.electorate.isLost(renewal.refused, this.#ground.keys.placementOf(renewal.id))) this.#fail(renewal, step);
   }
 
@@ -125,6 +132,7 @@ export class Renewals {
 
   #new(id: number, termUs: number, isExtension: boolean, step: QuorumStep): Renewal {
     const lease = this.#rows.table.lease(id);
+    const unanswered = this.#open.get(lease)?.unanswered ?? 0;
     this.#rows.set(id, RENEWING);
     const renewal: Renewal = {
       lease,
@@ -138,6 +146,9 @@ export class Renewals {
       startMono: step.monoUs,
       startWall: step.wallUs,
       until: step.monoUs,
+      isResting: false,
+      unanswered,
+      isRefused: false,
       accepted: new VoterSet(),
       refused: new VoterSet(),
     };
@@ -155,11 +166,32 @@ export class Renewals {
     renewal.startMono = step.monoUs;
     renewal.startWall = step.wallUs;
     renewal.accepted.clear();
-    renewal.refused.clear();
-    this.#plan(renewal, monoAfter(step.monoUs, renewalPatienceUs(this.#ground.out.timing, termUs)));
-    const message = this.#compose(id, renewal.ballot, termUs);
+    renewal.isRefused = false;
+    const message = this.#begin(renewal, step);
     renewal.proclaim = this.#ground.published.carry(lease, message);
     this.#rows.sendToVoters(id, step);
+  }
+
+  /** The same once more, for those that have not voted. */
+  #resend(renewal: Renewal, step: QuorumStep): void {
+    const { id, lease, accepted } = renewal;
+    const { out, keys, published } = this.#ground;
+    published.carry(lease, this.#begin(renewal, step));
+    const missing = this.#rows.voters(id).filter((voter) => !accepted.has(voter));
+    out.sendFor(keys.modeOf(id), missing, step);
+  }
+
+  #begin(renewal: Renewal, step: QuorumStep): QuorumMessage {
+    const { id, ballot, termUs, unanswered } = renewal;
+    renewal.isResting = false;
+    renewal.refused.clear();
+    this.#plan(renewal, monoAfter(step.monoUs, renewalPatienceUs(this.#ground.out.timing, termUs, unanswered)));
+    return this.#compose(id, ballot, termUs);
+  }
+
+  /** Not if there is something else to say by now, or another proposal was sent for the lease since. */
+  #isToBeResent({ id, lease, ballot, isRefused }: Renewal): boolean {
+    return ballot !== NO_BALLOT && !isRefused && !this.#ground.published.isUnsent(lease) && this.#rows.table.ballot(id) === ballot;
   }
 
   #compose(id: number, ballot: BallotTime, termUs: number): QuorumMessage {
@@ -251,15 +283,27 @@ export class Renewals {
     if (!this.#ground.out.rules.failedRenewalKeeps)
       this.#ground.out.release(this.#rows.voters(id), lease, this.#ground.keys.nameOf(id), renewal.ballot, QUIET, step);
     renewal.ballot = NO_BALLOT;
-    step.emit({ kind: 'renewal-failed', lease });
+    this.#rest(renewal, step);
+  }
+
+  #rest(renewal: Renewal, step: QuorumStep): void {
+    renewal.isResting = true;
+    step.emit({ kind: 'renewal-failed', lease: renewal.lease });
     this.#plan(renewal, monoAfter(step.monoUs, this.#ground.out.timing.retryUs));
+  }
+
+  #overdue(renewal: Renewal, step: QuorumStep): void {
+    renewal.unanswered++;
+    if (this.#ground.out.rules.failedRenewalKeeps) this.#rest(renewal, step);
+    else this.#fail(renewal, step);
   }
 
   #again(renewal: Renewal, step: QuorumStep): void {
     const { id } = renewal;
     if (this.#rows.isOver(id, step)) this.#ground.lose(id, step);
-    else if (renewal.ballot !== NO_BALLOT) this.#fail(renewal, step);
+    else if (renewal.ballot !== NO_BALLOT && !renewal.isResting) this.#overdue(renewal, step);
     else if (this.isGated(id) && renewal.extends) this.askHolder(id, step);
+    else if (this.#isToBeResent(renewal)) this.#resend(renewal, step);
     else this.send(renewal, step);
   }
 

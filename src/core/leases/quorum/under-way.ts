@@ -18,8 +18,14 @@ export interface Renewal {
   ballot: BallotTime;
   startMono: MonoUs;
   startWall: WallUs;
-  /** The end of the attempt, or of the rest after a failed one. */
+  /** When voters that have not answered are asked again, or the end of the rest before that. */
   until: MonoUs;
+  /** Too few have answered in time. What they say still counts. */
+  isResting: boolean;
+  /** How often that was so: voters are asked again after twice as long each time. */
+  unanswered: number;
+  /** A voter refuses this ballot for good: it is asked again with another. */
+  isRefused: boolean;
   readonly accepted: VoterSet;
   readonly refused: VoterSet;
 }

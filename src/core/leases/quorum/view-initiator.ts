@@ -20,12 +20,12 @@ import {
   type ViewConfig,
 } from '../views.ts';
 import { ALL_RULES, type QuorumRules } from './rules.ts';
+import { ViewElectorate } from './view-electorate.ts';
 
 /** What an initiator asks of the node it runs on. */
 export interface InitiatorHost {
   /** In which view the node asks. */
   readonly view: View;
-  readonly highestBallot: BallotTime;
   /** Of a lease that it asks for: never used before. */
   nextLease(): number;
   command(command: LeaseCommand): void;
@@ -38,12 +38,15 @@ export type InitiatorState =
   | { readonly kind: 'stored'; readonly epoch: number; readonly missing: readonly number[] }
   /** Leases of the view before are still under way. */
   | { readonly kind: 'terms'; readonly epoch: number; readonly until: MonoUs }
+  /** These members do not vote yet: in the next view there would be no quorum without them. */
+  | { readonly kind: 'votes'; readonly epoch: number; readonly missing: readonly number[] }
   /** Holders follow a view before there is another one. */
   | { readonly kind: 'pause'; readonly until: MonoUs }
   | { readonly kind: 'done' };
 
 interface Stored {
   readonly epoch: number;
+  readonly id: number;
   readonly highest: BallotTime;
 }
 
@@ -69,6 +72,8 @@ export class ViewInitiator {
   #askAt: MonoUs = NEVER;
   /** It holds the lease in the view that it is at work on. */
   #isConfirmed = false;
+  /** Somebody else had begun what it finishes. */
+  #isFound = false;
   #state: InitiatorState = { kind: 'lease' };
   #wakeAt: MonoUs = NEVER;
 
@@ -124,7 +129,7 @@ export class ViewInitiator {
         this.#goOn(now);
         return;
       case 'view-vote':
-        this.#stored.set(event.member, { epoch: event.epoch, highest: event.highest });
+        this.#stored.set(event.member, event);
         this.#goOn(now);
         return;
       case 'refused':
@@ -144,6 +149,10 @@ export class ViewInitiator {
   /** Somebody else has made a higher view, or the node went back: what it holds is of another one. It lets go, and begins again there. */
   #followed(view: View, now: MonoUs): void {
     if (this.#token === 0 || this.#state.kind === 'done' || compareViews(view, this.#view) === 0) return;
+    this.#letGo(now);
+  }
+
+  #letGo(now: MonoUs): void {
     this.#host.command({ kind: 'release', lease: this.#lease, name: VIEW_NAME });
     this.#again(now);
   }
@@ -168,11 +177,16 @@ export class ViewInitiator {
       this.#pause({ kind: 'lease' }, this.#askAt);
       return;
     }
-    if (view.old !== null) {
+    if (view.old !== null && view.id === this.#token) {
       this.#finish(view, view.old, paceAt, now);
       return;
     }
-    const next = nextConfig(view.cur, this.#target(view.cur));
+    if (view.old !== null && this.#token <= view.id) {
+      // It was granted by members that were not in this view yet.
+      this.#letGo(now);
+      return;
+    }
+    const next = view.old === null ? nextConfig(view.cur, this.#target(view.cur)) : view.cur;
     if (next === null) {
       this.#end();
       return;
@@ -181,12 +195,33 @@ export class ViewInitiator {
       this.#pause({ kind: 'pause', until: paceAt }, paceAt);
       return;
     }
-    this.#make({ cur: next, old: this.#rules.jointFirst ? view.cur : null, floor: this.#floorOf(view.cur) }, now);
+    if (view.old === null) this.#changeTo(next, view, now);
+    // Somebody else made it, and there may be another of its epoch with an id in between: it goes on as one of this lease, above both.
+    else {
+      this.#isFound = true;
+      this.#make(view, view.epoch, now);
+    }
+  }
+
+  /** Not before so many vote in this view that the next has quorums without those that are new in it, which are silent at first. */
+  #changeTo(next: ViewConfig, view: View, now: MonoUs): void {
+    const { viewsPaced, jointFirst } = this.#rules;
+    const missing = view.cur.members.flatMap(({ number }) => (this.#stored.has(number) ? [] : [number]));
+    const added = next.members.flatMap(({ number }) => (isIn(view.cur, number) ? [] : [number]));
+    const joint = { ...view, cur: next, old: view.cur };
+    const canBeMissed = new ViewElectorate(joint, this.#rules).canMiss([...missing, ...added]);
+    // In the first view votes do not tell of views.
+    if (viewsPaced && view.epoch > 0 && missing.length > 0 && !canBeMissed) {
+      this.#ask(now);
+      this.#pause({ kind: 'votes', epoch: view.epoch, missing }, this.#askAt);
+      return;
+    }
+    this.#make({ cur: next, old: jointFirst ? view.cur : null, floor: this.#floorOf(view.cur) }, view.epoch + 1, now);
   }
 
   /** Of a joint view: enough members of before have stored it, then the longest term, and the view before is over. */
   #finish(view: View, old: ViewConfig, paceAt: MonoUs, now: MonoUs): void {
-    const missing = old.members.filter(({ number }) => (this.#stored.get(number)?.epoch ?? 0) < view.epoch);
+    const missing = old.members.filter(({ number }) => !this.#hasStored(number, view));
     const fewerThan = this.#rules.sealAllButFew ? nameQuorumOf(old) : Math.ceil(old.members.length / 2);
     if (missing.length >= fewerThan) {
       this.#storedAt = NEVER;
@@ -201,24 +236,32 @@ export class ViewInitiator {
       this.#pause({ kind: 'terms', epoch: view.epoch, until }, until);
       return;
     }
-    this.#make({ cur: this.#rules.jointForward ? view.cur : old, old: null, floor: this.#floorOf(old) }, now);
+    const isUndone = this.#isFound && !this.#rules.jointForward;
+    this.#make({ cur: isUndone ? old : view.cur, old: null, floor: this.#floorOf(old) }, view.epoch + 1, now);
+  }
+
+  /** This one or one of a later epoch. Another of its epoch is another view: who starts in that one is not in this. */
+  #hasStored(member: number, { epoch, id }: View): boolean {
+    const stored = this.#stored.get(member);
+    return stored !== undefined && (stored.epoch > epoch || (stored.epoch === epoch && stored.id === id));
   }
 
   /** The highest ballot that members told who have stored the view. */
   #floorOf({ members }: ViewConfig): BallotTime {
     const told = members.flatMap(({ number }) => {
       const stored = this.#stored.get(number);
-      return stored && stored.epoch >= this.#host.view.epoch ? [stored.highest] : [];
+      return stored && this.#hasStored(number, this.#host.view) ? [stored.highest] : [];
     });
     return (this.#rules.viewFloor ? Math.max(0, ...told) : 0) as BallotTime;
   }
 
-  #make(next: Pick<View, 'cur' | 'old' | 'floor'>, now: MonoUs): void {
+  /** Its id is the token of the lease of views: of two views of one epoch the higher is that of the later holder, whatever their clocks say. */
+  #make({ cur, old, floor }: Pick<View, 'cur' | 'old' | 'floor'>, epoch: number, now: MonoUs): void {
     const host = this.#host;
-    const id = Math.max(this.#token, host.highestBallot + 1);
-    const isMoved = host.view.isMoved || !haveSameMembers(next.cur, host.view.cur);
-    const view: View = { ...next, epoch: host.view.epoch + 1, id, isMoved };
+    const isMoved = host.view.isMoved || !haveSameMembers(cur, host.view.cur);
+    const view: View = { cur, old, floor, epoch, id: this.#token, isMoved };
     invariant(compareViews(view, host.view) > 0, 'a view was made that is not above the last');
+    if (view.old === null) this.#isFound = false;
     this.#view = view;
     this.#lastViewAt = now;
     this.#stored.clear();

@@ -48,7 +48,6 @@ export function planSteadfast(shape: BundleShape, chooser: Chooser): Scenario<Mo
   const clients = 2 + chooser.below(2);
   const nodes = MEMBERS + clients;
   const handles = Array.from({ length: nodes }, (_, node) => (node < MEMBERS ? 0 : 1 + chooser.below(2)));
-  const livenessUs = (handles.reduce((sum, count) => sum + count, 0) * 12 + 40) * TERM_US;
   const core: QuorumConfig = {
     memberKeys: memberKeysOf(MEMBERS),
     replication: MEMBERS,
@@ -57,12 +56,17 @@ export function planSteadfast(shape: BundleShape, chooser: Chooser): Scenario<Mo
     changeBuckets: WORLD_CHANGE_BUCKETS,
     succession: 'majority',
   };
+  const faults = { ...noFaults(), ...FAULTS[shape](chooser) };
+  const safetyUs = TERM_US * (15 + chooser.below(25));
+  const usesMax = 5 + chooser.below(shape === 'secluded' ? 150 : 60);
+  // All may stand in line, and each holds for as long as it uses what it has.
+  const livenessUs = (handles.reduce((sum, count) => sum + count, 0) * (12 + usesMax / 2) + 40) * TERM_US;
   return {
     nodes,
     units: 0,
-    faults: { ...noFaults(), ...FAULTS[shape](chooser) },
+    faults,
     termUs: TERM_US,
-    safetyUs: TERM_US * (15 + chooser.below(25)),
+    safetyUs,
     livenessUs,
     config: {
       members: MEMBERS,
@@ -74,7 +78,7 @@ export function planSteadfast(shape: BundleShape, chooser: Chooser): Scenario<Mo
         habits: [],
         nodes,
         orderly: false,
-        usesMax: 5 + chooser.below(shape === 'secluded' ? 150 : 60),
+        usesMax,
         steadfast: true,
       },
       handles,

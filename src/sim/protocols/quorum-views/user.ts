@@ -145,9 +145,6 @@ export class ViewsUser implements User<QuorumEvent> {
       get view(): View {
         return core.view;
       },
-      get highestBallot(): QuorumCore['highestBallot'] {
-        return core.highestBallot;
-      },
       nextLease: () => ++this.#nextLease,
       command: (command: QuorumCommand) => desk.command(command),
     };
