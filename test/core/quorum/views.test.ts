@@ -1,6 +1,6 @@
 /** How a cell goes from view to view: what members, holders and whoever changes it do, with every packet and clock in hand. */
 import { describe, expect, it } from 'vitest';
-import { ballotTime, monoUs } from '../../../src/kernel/index.ts';
+import { ballotTime, encodeName, monoUs } from '../../../src/kernel/index.ts';
 import {
   ALL_RULES,
   compareViews,
@@ -350,6 +350,38 @@ it('a client goes back from a view that nobody else knows of', () => {
     cell.run(TERM_US);
     expect(client.holds(lease)).toBe(isServed);
   }
+});
+
+it('a renewal that was refused in one view is asked for at once in the next', () => {
+  const cell = cellOf();
+  const holder = cell.node(5);
+  const lease = holder.acquire({ keep: true });
+  cell.run(1000);
+  cell.drop();
+  holder.command({ kind: 'enter-view', view: viewOf(3, config([0, 1, 2, 3])) });
+  holder.renew(lease);
+  cell.deliver();
+  cell.deliver(({ kind, from }) => kind === 'REFUSED' && from < 2);
+  expect(holder.said('renewal-failed')).toHaveLength(1);
+  cell.deliver(({ kind, from }) => kind === 'REFUSED' && from === 2);
+  expect(holder.core.view.epoch).toBe(0);
+  expect(cell.flying.filter(({ kind, from }) => kind === 'PROPOSE' && from === 5).map(({ to: target }) => target)).toEqual([0, 1, 2]);
+});
+
+it('nobody goes back from a view for what a member said before it voted there', () => {
+  const cell = cellOf();
+  const client = cell.node(5);
+  const view = viewOf(1, config([0, 1, 2], { maxTermUs: 2 * TERM_US }), config([0, 1, 2]));
+  client.command({ kind: 'enter-view', view });
+  client.acquire();
+  cell.deliver();
+  for (const member of [0, 1, 2]) cell.tell((member + 1) % 3, member, view);
+  cell.deliver(({ kind, from }) => kind === 'REFUSED' && from === 0);
+  client.acquire({ name: encodeName('another') });
+  cell.deliver(({ kind, to: target }) => kind === 'PROPOSE' && target === 0);
+  expect(cell.deliver(({ kind }) => kind === 'ACCEPTED')).toHaveLength(1);
+  cell.deliver(({ kind, from }) => kind === 'REFUSED' && from === 1);
+  expect(client.core.view).toEqual(view);
 });
 
 it('a release under way goes on at those who vote on the name by now', () => {

@@ -66,7 +66,6 @@ import {
   isCounted,
   QuorumMessage,
   VIEW_TOLD,
-  VIEWED,
 } from './messages.ts';
 import type { CoreSnapshot } from './core-snapshot.ts';
 import { QuorumOutbox } from './outbox.ts';
@@ -282,7 +281,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case ACCEPTED:
         this.#proposer.accepted(from, message, step);
         this.#holder.accepted(from, message, step);
-        if ((message.flags & VIEWED) !== 0) this.#views.voted(from, message, step);
+        this.#views.voted(from, message, step);
         return;
       case REFUSED:
         this.#refused(from, message, step);

@@ -102,9 +102,12 @@ export class Renewals {
     if (this.#ground.out.electorate.isLost(renewal.refused, this.#ground.keys.placementOf(renewal.id))) this.#fail(renewal, step);
   }
 
-  /** Other voters, or other quorums of them: what is under way begins anew, at once. */
+  /** Other voters, or other quorums of them: what is under way begins anew, at once, and so does what was refused in the view before. */
   viewChanged(step: QuorumStep): void {
-    for (const renewal of this.#open.values()) if (renewal.ballot !== NO_BALLOT) this.send(renewal, step);
+    for (const renewal of this.#open.values()) {
+      const isToBeAsked = this.isGated(renewal.id) && renewal.extends;
+      if (renewal.ballot !== NO_BALLOT || (renewal.isResting && !isToBeAsked)) this.send(renewal, step);
+    }
   }
 
   isGated(id: number): boolean {

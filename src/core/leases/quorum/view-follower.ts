@@ -14,7 +14,7 @@ import type { QuorumStep } from './config.ts';
 import type { Holders } from './holders.ts';
 import type { Learner } from './learner.ts';
 import type { Lister } from './lister.ts';
-import type { QuorumMessage } from './messages.ts';
+import { VIEWED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { Proposer } from './proposer.ts';
 import { ViewElectorate } from './view-electorate.ts';
@@ -73,9 +73,10 @@ export class ViewFollower {
     if (view !== null) this.follow(view, step);
   }
 
-  /** A vote on the lease of views says what its member has stored. */
-  voted(member: NodeId, { lease, viewEpoch: epoch, viewId: id, clock: highest }: QuorumMessage, step: QuorumStep): void {
-    step.emit({ kind: 'view-vote', lease, member, epoch, id, highest });
+  /** Whoever votes is in this view by now, whatever it said before. A vote on the lease of views says besides what its member has stored. */
+  voted(member: NodeId, { flags, lease, viewEpoch: epoch, viewId: id, clock: highest }: QuorumMessage, step: QuorumStep): void {
+    this.#stated.delete(member);
+    if ((flags & VIEWED) !== 0) step.emit({ kind: 'view-vote', lease, member, epoch, id, highest });
   }
 
   /** A voter is in another view, which comes with its refusal. */
