@@ -209,7 +209,13 @@ export class BroadcastUser implements User<BroadcastEvent> {
 
   #look(): void {
     const { standing = 'ready' } = this.#core;
-    if (standing === 'ready' && this.#acknowledged >= this.#goal && (this.#ownRead >= this.#goal || this.#isReadLost)) this.#desk.done();
+    const isRead = this.#ownRead >= this.#goal || this.#isReadLost || this.#isPastTheEnd;
+    if (standing === 'ready' && this.#acknowledged >= this.#goal && isRead) this.#desk.done();
+  }
+
+  /** A client was told, in an epoch that is lost, that the log begins after where the new one ends: within an epoch a log never gets shorter. */
+  get #isPastTheEnd(): boolean {
+    return !this.#isMember && this.#isHealedSince(10) && this.#readUpTo > this.#core.position;
   }
 
   #isHealedSince(terms: number): boolean {
