@@ -4,6 +4,7 @@
  * finds before it makes one of its own. A joint view is never undone.
  */
 import { invariant, monoUs, NEVER, type BallotTime, type MonoUs } from '../../../kernel/index.ts';
+import type { Snapshot } from '../../contract.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';
 import { stretch } from '../timing.ts';
 import {
@@ -48,6 +49,20 @@ interface Stored {
   readonly epoch: number;
   readonly id: number;
   readonly highest: BallotTime;
+}
+
+interface InitiatorMemory {
+  readonly lease: number;
+  readonly token: number;
+  readonly proclaims: number;
+  readonly view: View;
+  readonly stored: readonly (readonly [member: number, stored: Stored])[];
+  readonly storedAt: MonoUs;
+  readonly lastViewAt: MonoUs;
+  readonly askAt: MonoUs;
+  readonly isConfirmed: boolean;
+  readonly state: InitiatorState;
+  readonly wakeAt: MonoUs;
 }
 
 /** Of the term: so often members are asked what they have stored. */
@@ -298,6 +313,39 @@ export class ViewInitiator {
     this.#state = { kind: 'done' };
     this.#wakeAt = NEVER;
     this.#host.command({ kind: 'release', lease: this.#lease, name: VIEW_NAME });
+  }
+
+  /** All that it remembers. One that is built anew for the same target goes on from there. */
+  snapshot(): Snapshot {
+    const memory: InitiatorMemory = {
+      lease: this.#lease,
+      token: this.#token,
+      proclaims: this.#proclaims,
+      view: this.#view,
+      stored: [...this.#stored],
+      storedAt: this.#storedAt,
+      lastViewAt: this.#lastViewAt,
+      askAt: this.#askAt,
+      isConfirmed: this.#isConfirmed,
+      state: this.#state,
+      wakeAt: this.#wakeAt,
+    };
+    return memory as unknown as Snapshot;
+  }
+
+  restore(snapshot: Snapshot): void {
+    const memory = snapshot as unknown as InitiatorMemory;
+    this.#lease = memory.lease;
+    this.#token = memory.token;
+    this.#proclaims = memory.proclaims;
+    this.#view = memory.view;
+    this.#stored = new Map(memory.stored);
+    this.#storedAt = memory.storedAt;
+    this.#lastViewAt = memory.lastViewAt;
+    this.#askAt = memory.askAt;
+    this.#isConfirmed = memory.isConfirmed;
+    this.#state = memory.state;
+    this.#wakeAt = memory.wakeAt;
   }
 }
 

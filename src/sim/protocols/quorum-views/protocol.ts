@@ -31,7 +31,7 @@ const TERM_US = 1_000_000;
 const LATENCY_US_MAX = 20_000;
 const MILLION = 1_000_000;
 
-interface ViewsWorld {
+export interface ViewsWorld {
   /** Members have numbers below this. */
   readonly members: number;
   readonly core: QuorumConfig;

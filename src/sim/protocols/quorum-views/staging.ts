@@ -1,0 +1,54 @@
+/** A cell whose members change, on a stage: acceptors a, b, c, …, of which the first so many are its members at first, and proposers p, q, …. */
+import { deriveTiming, type QuorumCommand, type QuorumCore, type QuorumEvent } from '../../../core/index.ts';
+import type { Desk, Scenario } from '../../protocol.ts';
+import { settingCount, settingIsOn } from '../../stage/settings.ts';
+import { calmScenario, type Settings, type Staging } from '../../stage/staging.ts';
+import { shortName } from '../../stage/words.ts';
+import { memberKeysOf, WORLD_CHANGE_BUCKETS } from '../leases/habits.ts';
+import { LEASE_DEFAULTS, leaseCell, withAttempts } from '../leases/staging.ts';
+import { VIEW_VERBS, ViewsActor } from './actor.ts';
+import type { ViewsWorld } from './protocol.ts';
+
+/** 0 founders are all acceptors. Views are stored by whoever runs a member: a line says so. */
+const VIEWS_DEFAULTS: Settings = { ...LEASE_DEFAULTS, founders: '0' };
+
+export const viewsStaging: Staging<QuorumCommand, QuorumEvent, ViewsWorld, QuorumCore> = {
+  defaults: VIEWS_DEFAULTS,
+  verbs: VIEW_VERBS,
+  scenario: viewsScenario,
+  nodeName: ({ config }: Scenario<ViewsWorld>, node: number): string => shortName(config.members, node),
+  latencyUs: ({ config }: Scenario<ViewsWorld>): number => Math.ceil(config.core.timing.rttUs / 2),
+  actor: (_scenario: Scenario<ViewsWorld>, core: QuorumCore, desk: Desk<QuorumCommand>): ViewsActor => new ViewsActor(core, desk),
+};
+
+function viewsScenario(settings: Settings): Scenario<ViewsWorld> {
+  const { members, nodes, replication, ...said } = leaseCell(settings);
+  const founders = settingCount(settings, 'founders', 0, members) || members;
+  const { maxTermUs } = said;
+  return calmScenario(nodes, maxTermUs, {
+    members,
+    core: {
+      memberKeys: memberKeysOf(founders),
+      memberNumbers: members,
+      replication: Math.min(replication, founders),
+      timing: withAttempts(deriveTiming(said), settings),
+      floorBuckets: 1,
+      changeBuckets: WORLD_CHANGE_BUCKETS,
+      viewsKeptBy: 'caller',
+    },
+    fenced: settingIsOn(settings, 'fencing'),
+    keeps: [],
+    stored: new Map(),
+    // Nobody does anything by itself.
+    modes: { resources: [], maxTermUs, livenessUs: 0, habits: [], nodes, orderly: false },
+    handles: [],
+    storeUsMax: Infinity,
+    negligent: [],
+    administrators: [],
+    changesPpm: 0,
+    changesOwed: 0,
+    termsUs: [],
+    termOften: false,
+    splits: false,
+  });
+}
