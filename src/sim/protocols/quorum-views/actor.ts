@@ -69,7 +69,8 @@ export class ViewsActor implements Actor<QuorumEvent> {
         return;
       case 'store':
         takesNoMore(verb, words);
-        if (this.#unstored === null) throw new TenureError('TENURE_BAD_ARGUMENT', 'cannot store: this node has adopted no view since it stored one');
+        if (this.#unstored === null)
+          throw new TenureError('TENURE_BAD_ARGUMENT', 'cannot store: this node has adopted no view since it stored one');
         this.#desk.command({ kind: 'view-stored', ...this.#unstored });
         this.#unstored = null;
         this.#hasStored = true;
