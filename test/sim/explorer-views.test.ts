@@ -16,10 +16,6 @@ describe('one change of members', () => {
     expect(outcome.states).toBeGreaterThan(50_000);
   });
 
-  test('that two others want the lease through is exhausted, and nothing breaks', () => {
-    expect(explore(views, TWO_ASK)).toMatchObject({ exhausted: true, found: null });
-  });
-
   test.each(['joint-new-only', 'rows-dropped'])('has two holders by a short script without the rule of %s', (mutant) => {
     const { found } = explore(views, TWO_ASK, mutant);
     expect(found?.lines.length).toBeLessThan(30);

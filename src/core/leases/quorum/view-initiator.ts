@@ -61,6 +61,7 @@ interface InitiatorMemory {
   readonly lastViewAt: MonoUs;
   readonly askAt: MonoUs;
   readonly isConfirmed: boolean;
+  readonly isFound: boolean;
   readonly state: InitiatorState;
   readonly wakeAt: MonoUs;
 }
@@ -144,7 +145,7 @@ export class ViewInitiator {
         this.#goOn(now);
         return;
       case 'view-vote':
-        this.#stored.set(event.member, event);
+        this.#stored.set(event.member, { epoch: event.epoch, id: event.id, highest: event.highest });
         this.#goOn(now);
         return;
       case 'refused':
@@ -327,6 +328,7 @@ export class ViewInitiator {
       lastViewAt: this.#lastViewAt,
       askAt: this.#askAt,
       isConfirmed: this.#isConfirmed,
+      isFound: this.#isFound,
       state: this.#state,
       wakeAt: this.#wakeAt,
     };
@@ -344,6 +346,7 @@ export class ViewInitiator {
     this.#lastViewAt = memory.lastViewAt;
     this.#askAt = memory.askAt;
     this.#isConfirmed = memory.isConfirmed;
+    this.#isFound = memory.isFound;
     this.#state = memory.state;
     this.#wakeAt = memory.wakeAt;
   }

@@ -108,9 +108,6 @@ export class ViewsActor implements Actor<QuorumEvent> {
       get view(): View {
         return core.view;
       },
-      get highestBallot(): QuorumCore['highestBallot'] {
-        return core.highestBallot;
-      },
       nextLease: () => ++this.#ownLeases,
       command: (command: QuorumCommand) => this.#desk.command(command),
     };
