@@ -41,7 +41,16 @@ export const viewsSmallWorld: SmallWorld<QuorumMessage, ViewsBounds> = {
     const { changes, goesOnAt, unstored } = actorOf(seen);
     if (seen.node < acceptors) return unstored === null ? [] : [['store']];
     if (!isAdministrator(bounds, seen.node)) return leaseOffers(bounds, seen, () => true);
-    if (changes + seen.life === 0) return [['change', 'members', [...VOTER_NAMES.slice(acceptors - to, acceptors)].join(',')]];
+    if (changes + seen.life === 0)
+      return [
+        [
+          'change',
+          'members',
+          VOTER_NAMES.slice(acceptors - to, acceptors)
+            .split('')
+            .join(','),
+        ],
+      ];
     return goesOnAt <= seen.monoUs ? [['go-on']] : [];
   },
 
