@@ -87,7 +87,13 @@ describe('tenure acquire', () => {
 
 describe('tenure holder', () => {
   it('prints one JSON object', async () => {
-    expect(JSON.parse(run('holder', 'json', '--json').stdout)).toEqual({ name: 'json', state: 'free', holder: null, waiters: [] });
+    expect(JSON.parse(run('holder', 'json', '--json').stdout)).toEqual({
+      name: 'json',
+      state: 'free',
+      holder: null,
+      waiters: [],
+      viewEpoch: 0,
+    });
     const held = start('acquire', 'json', '--json', '--meta', 'me');
     const { token } = JSON.parse(await held.line()) as { token: number };
     const answer = JSON.parse(run('holder', 'json', '--json').stdout) as { holder: { remainingMsMax: number; incarnation: number } };
