@@ -37,6 +37,7 @@ function drawBounds({ bounds, usual }: Exploring, chooser: SeededChooser): Budge
 
 /** What came of it, in a word. */
 function outcomeOf(engine: Exploring, bounds: Budgets, mutant: string | null): 'unfit' | 'broken' | 'exhausted' | 'left' | 'untold' {
+  if (engine.misfit(bounds) !== null) return 'unfit';
   try {
     const { exhausted, found, waiting } = engine.explore(bounds, mutant, { maxStates: STATES_MAX, isOver: () => false });
     if (found !== null) return 'broken';

@@ -28,10 +28,8 @@ export const viewsSmallWorld: SmallWorld<QuorumMessage, ViewsBounds> = {
     from: countBound('from', [1, 5], 1, 'how many members the cell has: the first of those that vote'),
     to: countBound('to', [1, 5], 1, 'how many members it will have: the last of those that vote'),
   },
-  misfit({ acceptors, from, to, proposers }: ViewsBounds): string | null {
-    if (Math.max(from, to) > acceptors) return 'the cell cannot have more members than there are nodes that vote';
-    return proposers < 2 ? 'one that asks and one that changes the cell are needed' : null;
-  },
+  misfit: ({ acceptors, from, to }: ViewsBounds): string | null =>
+    Math.max(from, to) > acceptors ? 'the cell cannot have more members than there are nodes that vote' : null,
   tickUs: TICK_US,
   settings: (bounds: ViewsBounds): Settings => ({ ...leaseSettings(bounds), founders: String(bounds.from) }),
   ratePpm: leaseRatePpm,
