@@ -3,7 +3,7 @@ import { spanUs, type Chooser, type SpanUs } from '../../../kernel/index.ts';
 import type { BroadcastConfig, BroadcastLimits, LambdaChoice } from '../../../core/index.ts';
 import type { FaultPlan } from '../../faults.ts';
 import type { Scenario } from '../../protocol.ts';
-import { CONSENSUS_TERM_US, drawConsensusWorld } from '../consensus/worlds.ts';
+import { CONSENSUS_TERM_US, drawConsensusWorld, PAUSE_US_MIN } from '../consensus/worlds.ts';
 import type { ConsensusShape } from '../consensus/mutants.ts';
 import type { BroadcastShape } from './mutants.ts';
 
@@ -24,8 +24,6 @@ export interface BroadcastWorld {
 
 export type BroadcastScenario = Scenario<BroadcastWorld>;
 
-/** A publisher that thinks for less finds no room almost always, and takes most of the world's steps for that. */
-const PAUSE_US_MIN = CONSENSUS_TERM_US / 1000;
 const SHAPES: readonly BroadcastShape[] = ['disk', 'disk', 'memory', 'torn', 'paper', 'liars', 'short', 'short', 'power', 'act'];
 const LIKE: { readonly [Shape in BroadcastShape]: ConsensusShape } = {
   disk: 'disk',

@@ -6,6 +6,8 @@ import type { Scenario } from '../../protocol.ts';
 import type { ConsensusShape } from './mutants.ts';
 
 export const CONSENSUS_TERM_US = 1_000_000;
+/** A caller that pauses for less finds nothing new almost always, and takes most of the world's steps for that. */
+export const PAUSE_US_MIN: number = CONSENSUS_TERM_US / 1000;
 
 export interface ConsensusWorld {
   readonly consensus: ConsensusConfig;
@@ -56,7 +58,7 @@ export function drawConsensusWorld(
             ? null
             : spanUs(CONSENSUS_TERM_US / 50 + chooser.below(CONSENSUS_TERM_US / (isTorn || needs === 'disk' ? 2 : 10))),
       },
-      pauseUsMax: 1 + chooser.below(CONSENSUS_TERM_US / (chooser.below(2) === 0 ? 4 : 40)),
+      pauseUsMax: Math.max(PAUSE_US_MIN, 1 + chooser.below(CONSENSUS_TERM_US / (chooser.below(2) === 0 ? 4 : 40))),
       proposers: shape === 'paper' ? members : 1 + chooser.below(members),
     },
   };
