@@ -9,7 +9,7 @@ const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8
   .map((file) => join('test', file))
   .filter((file) => file.endsWith('.test.ts') && readFileSync(join(root, file), 'utf8').includes("support/sizes.ts'"))
   .sort();
-console.log(`tenure: ${files.length} test files at full size, about half an hour on two cores`);
+console.log(`tenure: ${files.length} test files at full size: longer than npm run test:long`);
 const { status } = spawnSync(process.execPath, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...files], {
   cwd: root,
   env: { ...process.env, TENURE_TEST_SIZE: 'full' },
