@@ -93,5 +93,6 @@ export function explainRefusal(
   const [code, message] = EXPLANATIONS[reason](`'${name}'`, missing || NONE, offsets);
   if (reason === 'skewed' || reason === 'ahead') return new TenureError(code, message, { offsets });
   const isTelling = reason === 'no-quorum' || (reason === 'timeout' && missing !== '');
+  if (reason === 'old-version') return new TenureError(code, message, { name, members: missing });
   return new TenureError(code, message, { name, ...(isTelling ? { unreached: missing } : {}) });
 }
