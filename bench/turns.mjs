@@ -1,7 +1,7 @@
 /**
  * This tree by turns with another one, in processor time, which other work on the machine hardly changes: `npm run bench:turns -- OTHER`,
  * where OTHER is a worktree of an earlier commit that was built. Each turn is a process of its own, the best of its passes counts, and the
- * best of the turns is told. `--turns N` other than 5, `--only cell,renewals,new,sim`, `--json`.
+ * best of the turns is told. `--turns N` other than 5, `--only cell,renewals,new,sim,toy,explore`, `--json`.
  */
 import { fork } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -15,7 +15,9 @@ const SUBJECTS = {
   cell: 'us for acquire and release, 64 at once: a client and three members in one process, over TCP',
   renewals: 'ns for a renewal at one acceptor: decoded, decided, answered',
   new: 'ns for a new lease at one acceptor',
-  sim: 'us for an event of a simulated world of the quorum engine',
+  sim: 'us for an event of a simulated world of the quorum engine; the worlds of two versions may differ',
+  toy: 'us for an event of a simulated world of the toy protocol: the simulator itself',
+  explore: 'us for a state of a small world of the quorum engine',
 };
 
 const { values, positionals } = parseArgs({

@@ -100,15 +100,37 @@ async function acceptor(renews) {
   return leastNs;
 }
 
-async function sim() {
-  const { runChunk, kits, simulations } = await layer('sim');
-  // Before there were kits they had another name.
-  const simulation = (kits ?? simulations).find((/** @type {{ name: string }} */ { name }) => name === 'quorum');
-  return best(5, () => runChunk(simulation, null, 1, 0, 20, false).events);
+/** Before there were kits they had another name. @param {string} protocol */
+async function simulationOf(protocol) {
+  const { kits, simulations } = await layer('sim');
+  return (kits ?? simulations).find((/** @type {{ name: string }} */ { name }) => name === protocol);
+}
+
+/** @param {string} protocol @param {number} worlds */
+async function sim(protocol, worlds) {
+  const { runChunk } = await layer('sim');
+  const simulation = await simulationOf(protocol);
+  return best(5, () => runChunk(simulation, null, 1, 0, worlds, false).events);
+}
+
+async function explore() {
+  const { explorings } = await layer('sim');
+  const exploring =
+    explorings?.find((/** @type {{ protocol: string }} */ { protocol }) => protocol === 'quorum') ??
+    (await simulationOf('quorum')).exploring;
+  const bounds = { ...(exploring.usual ?? exploring.bounds), crashes: 0, renewals: 0, instants: 1 };
+  return best(5, () => exploring.explore(bounds, null, { maxStates: Infinity, isOver: () => false }).states);
 }
 
 /** @type {Record<string, () => Promise<number>>} */
-const SUBJECTS = { cell, renewals: () => acceptor(true), new: () => acceptor(false), sim };
+const SUBJECTS = {
+  cell,
+  renewals: () => acceptor(true),
+  new: () => acceptor(false),
+  sim: () => sim('quorum', 20),
+  toy: () => sim('toy', 400),
+  explore,
+};
 const took = await SUBJECTS[subject]?.();
 if (took === undefined) process.exit(64);
 process.send?.(took, () => process.exit());
