@@ -50,6 +50,107 @@ describe('a vote that changes its mode', () => {
   });
 });
 
+describe('where writes take effect in any order, a vote that is read back ends none that may live', () => {
+  /** All that a member has to write is on its disk, but for this place, whose write stays under way. */
+  function landAllBut(member: Node, place: string): void {
+    member.diskHangs = false;
+    member.accesses = member.accesses.filter(({ key }) => key !== place);
+    member.answerDisk();
+    member.diskHangs = true;
+  }
+
+  function restart(member: Node): void {
+    member.diskHangs = false;
+    member.restart();
+  }
+
+  it.each([
+    ['downgrade', 'vote/0'],
+    ['downgrade', 'vote/1'],
+    ['failed upgrade', 'vote/0'],
+  ])('of a writer that has become a reader by a %s, beside another reader (%s)', (by, place) => {
+    const cell = new Cell({ clients: 4, keeps: 'votes' });
+    const [first, second, writer] = [cell.node(3), cell.node(4), cell.node(5)];
+    const member = cell.node(0);
+    // The place of a vote that is gone is the next one's: what is read back first is not what was written first.
+    if (place !== 'vote/0') writer.acquire({ name: name('other'), lease: 7 });
+    cell.settle();
+    const without = (...ids: number[]) => cell.settle(({ from, to }) => !ids.includes(from) && !ids.includes(to));
+    if (by === 'downgrade') {
+      ask(first, 1);
+      without(2);
+    } else {
+      ask(first, 1, SHARED);
+      without(2);
+      // One member turns its vote, and the word of that is all that comes of it.
+      first.command({ kind: 'upgrade', lease: 1, name: R, waitUs: 0 });
+      cell.settle(({ from, to }) => [from, to].includes(0));
+    }
+    cell.drop();
+    expect(first.holds(1)).toBe(true);
+    writer.release(7, name('other'));
+    cell.settle();
+    cell.pass(1000);
+    member.diskHangs = true;
+    first.command(by === 'downgrade' ? { kind: 'downgrade', lease: 1, name: R } : { kind: 'cancel-upgrade', lease: 1 });
+    cell.settle(({ from, to }) => [from, to].includes(0));
+    cell.drop();
+    cell.pass(1000);
+    ask(second, 1, SHARED);
+    without(1, 3);
+    landAllBut(member, place);
+    without(1, 3);
+    expect(second.holds(1)).toBe(true);
+    restart(member);
+    second.release(1);
+    without(1, 3);
+    // Above how high its disk says that it went.
+    cell.pass(TERM_US / 5);
+    ask(writer, 1);
+    without(1, 3);
+    expect([first.holds(1), writer.holds(1)]).toEqual([true, false]);
+  });
+
+  it.each([
+    [{ slots: 4 }, SHARED, { slots: 4, slot: 2 }],
+    [SHARED, { slots: 4 }, SHARED],
+  ])('of %j that is over, before that of %j', (before, wanted, later) => {
+    const cell = new Cell({ clients: 4, keeps: 'votes' });
+    const [gone, holder, third] = [cell.node(3), cell.node(4), cell.node(5)];
+    const member = cell.node(0);
+    const without = (...ids: number[]) => cell.settle(({ from, to }) => !ids.includes(from) && !ids.includes(to));
+    // The place of a vote that is gone is taken again: whoever comes next is written there.
+    third.acquire({ name: name('other'), lease: 7 });
+    cell.settle();
+    // Its clock is ahead, so that its ballot is above that of whoever comes after it.
+    gone.wallOffsetUs += 60_000_000;
+    ask(gone, 1, { termUs: TERM_US / 10, ...before });
+    without(2);
+    expect(gone.holds(1)).toBe(true);
+    cell.drop();
+    third.release(7, name('other'));
+    cell.settle();
+    member.diskHangs = true;
+    gone.release(1);
+    cell.settle(({ from, to }) => [from, to].includes(0));
+    cell.drop();
+    ask(holder, 1, wanted);
+    without(1, 3);
+    landAllBut(member, 'vote/1');
+    without(1, 3);
+    expect(holder.holds(1)).toBe(true);
+    restart(member);
+    cell.drop();
+    cell.run(TERM_US / 5, () => false);
+    third.wallOffsetUs += 120_000_000;
+    ask(third, 1, later);
+    without(2, 3, 4);
+    ask(third, 2);
+    without(2, 3, 4);
+    expect([holder.holds(1), third.holds(1), third.holds(2)]).toEqual([true, false, false]);
+  });
+});
+
 it('nothing of an upgrade that comes after the release of its lease keeps others waiting', () => {
   const cell = new Cell({ clients: 2 });
   const [reader, writer] = [cell.node(3), cell.node(4)];

@@ -44,9 +44,11 @@ export class KeptVotes implements Pick<LedgerView, 'voteOf' | 'restoreVote' | 'r
     const { names, votes, moded, rules } = this.#ground;
     const { name, spanUs } = vote;
     const expiresAt = step.monoUs + (rules.restoredInFull ? spanUs : Math.floor(spanUs / 2));
-    if (!moded.makeRoom(names.find(name, 0, name.length), vote, step)) return -1;
-    if (vote.mode === EXCLUSIVE) return votes.take(vote, expiresAt, rules.laterVoteCounts);
-    return moded.side.add(names.intern(name, 0, name.length), { ...vote, expiresAt }).number;
+    const mode = moded.makeRoom(names.find(name, 0, name.length), vote, step);
+    if (mode === null) return -1;
+    if (mode === EXCLUSIVE) return votes.take(vote, expiresAt, rules.laterVoteCounts);
+    const { owner, lease, ballot, token, meta } = vote;
+    return moded.side.add(names.intern(name, 0, name.length), { owner, lease, mode, ballot, token, expiresAt, meta }).number;
   }
 
   restoreFloor(floor: BallotTime, step: QuorumStep): boolean {

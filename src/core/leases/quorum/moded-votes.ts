@@ -318,19 +318,34 @@ export class ModedVotes implements LeaseView {
     this.#waiting?.leaseChanged(row.id, step);
   }
 
-  /** A vote was read back: what clashes with it goes, if it is older. False if something of that is newer. */
-  makeRoom(id: number, vote: VoteRecord, step: QuorumStep): boolean {
-    const { names, votes, isLive, removeExclusive } = this.#ground;
+  /**
+   * A vote was read back: in which mode it stands, or null if it is over. Of two that clash the one with the lower ballot is. But a writer that has become a
+   * reader may be a writer on the disk while another reader is there already.
+   */
+  makeRoom(id: number, vote: VoteRecord, step: QuorumStep): number | null {
+    const { names, votes, removeExclusive } = this.#ground;
     const { mode, owner, lease, ballot } = vote;
-    if (id < 0) return true;
-    const clashing = this.side.of(id).filter((row) => clash(row.mode, mode) || (row.owner === owner && row.lease === lease));
+    if (id < 0) return mode;
+    const isOwn = (row: LeaseKey): boolean => row.owner === owner && row.lease === lease;
+    const clashing = this.side.of(id).filter((row) => isOwn(row) || isOneOver(row.mode, mode));
+    const later = clashing.filter((row) => row.ballot > ballot);
+    if (later.length > 0) return mode === EXCLUSIVE && later.every((row) => row.mode === SHARED && !isOwn(row)) ? SHARED : null;
     // Of two exclusive ones the table of these takes the later.
-    const isExclusive = mode !== EXCLUSIVE && isLive(id, step);
-    if (clashing.some((row) => row.ballot > ballot) || (isExclusive && votes.leases.ballot(id) > ballot)) return false;
-    const hash = names.hashOf(id);
-    if (isExclusive) removeExclusive(id, step);
-    for (const row of clashing) this.#remove(row, hash, step);
-    return true;
+    if (mode !== EXCLUSIVE && votes.leases.has(id)) {
+      if (votes.leases.ballot(id) > ballot) return null;
+      if (mode === SHARED && !isOwn({ owner: votes.ownerOf(id), lease: votes.leases.lease(id) })) this.#readBackAsReader(id);
+      else removeExclusive(id, step);
+    }
+    for (const row of clashing) this.#remove(row, names.hashOf(id), step);
+    return mode;
+  }
+
+  #readBackAsReader(id: number): void {
+    const { votes, ledger } = this.#ground;
+    const { owner, lease, ballot, token, meta } = votes.record(id);
+    const added = this.side.add(id, { owner, lease, mode: SHARED, ballot, token, expiresAt: votes.endOf(id), meta });
+    votes.remove(id);
+    ledger?.renumber(id, added.number);
   }
 
   // ── Floors ─────────────────────────────────────────────────────────────────────────────────────────
@@ -405,6 +420,11 @@ export class ModedVotes implements LeaseView {
 
 function metaOf({ meta, metaStart, metaEnd }: QuorumMessage): Uint8Array {
   return metaEnd > metaStart ? meta.slice(metaStart, metaEnd) : NO_BYTES;
+}
+
+/** Whether of two that are read back one is sure to be over. The ballots of readers and of slots are in no order: both are honoured. */
+function isOneOver(a: number, b: number): boolean {
+  return clash(a, b) && (a === EXCLUSIVE || b === EXCLUSIVE || a === b);
 }
 
 /** Another bucket for each slot. */
