@@ -16,6 +16,7 @@ let termOf = () => 0;
 let changes = 0;
 let named = 0;
 let isOver = false;
+let isQuiet = false;
 
 async function take() {
   const which = named++;
@@ -37,9 +38,13 @@ async function churn(perSecond) {
   const share = (perSecond * TICK_MS) / 1000;
   for (let owed = 0, at = performance.now(); !isOver; at += TICK_MS) {
     await sleep(Math.max(0, at + TICK_MS - performance.now()));
+    if (isQuiet) continue;
     for (owed += share; owed >= 1; owed--) {
       const place = Math.floor(Math.random() * leases.length);
-      const [lease] = leases.splice(place, 1);
+      const lease = leases[place];
+      const last = leases.pop();
+      // The last one takes its place: moving all behind it would cost more than the lease.
+      if (last !== undefined && last !== lease) leases[place] = last;
       changes++;
       if (lease) void change(lease);
     }
@@ -60,6 +65,11 @@ serve({
       }),
     );
     void churn(perSecond);
+  },
+
+  /** Whether nothing is given back or taken for now. @param {{ quiet: boolean }} details */
+  rest({ quiet }) {
+    isQuiet = quiet;
   },
 
   told() {

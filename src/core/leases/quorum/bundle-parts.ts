@@ -46,7 +46,9 @@ interface BulkRows {
   readonly idLimit: number;
   each(termMs: number, visit: (id: number) => void): void;
   isOf(termMs: number, id: number): boolean;
-  isDueIn(round: BulkRound, id: number): boolean;
+  lastsUntil(id: number, endUs: number): boolean;
+  mayExtend(id: number): boolean;
+  isQuorum(id: number, among: VoterSet | null): boolean;
   isBehind(id: number, endUs: number): boolean;
   lookAgain(id: number): void;
   missing(id: number, heard: VoterSet): readonly NodeId[];

@@ -26,6 +26,8 @@ interface Group {
   readonly answered: VoterSet;
   readonly heard: VoterSet;
   isOpen: boolean;
+  /** All its leases last as long as this round can make them, and none has joined since. */
+  isDone: boolean;
   until: MonoUs;
   /** A lease of it is due. */
   isWanted: boolean;
@@ -91,6 +93,7 @@ export class BundleRounds implements RoundsView {
   /** A vote is in this bundle. Another number than is known is of a later one, and what was in the one before is not in it; null if it is of an earlier one. */
   shareFor(termMs: number, voter: NodeId, number: number): BundleShare | null {
     const group = this.#of(termMs) ?? this.#open(termMs);
+    group.isDone = false;
     // It votes, whatever it did in the last round: what it has in a bundle is worth another.
     group.last?.answered.add(voter);
     group.last?.heard.add(voter);
@@ -144,6 +147,7 @@ export class BundleRounds implements RoundsView {
       answered: new VoterSet(),
       heard: new VoterSet(),
       isOpen: false,
+      isDone: false,
       until: NEVER,
       isWanted: false,
       restUntil: monoUs(0),
@@ -168,6 +172,7 @@ export class BundleRounds implements RoundsView {
     group.answered.clear();
     group.heard.clear();
     group.isOpen = true;
+    group.isDone = false;
     group.isWanted = false;
     group.until = monoAfter(step.monoUs, spanUs(Math.max(renewalPatienceUs(timing, termUs), Math.floor(termUs / PATIENCE_PARTS))));
     group.asked = 0;
@@ -233,13 +238,26 @@ export class BundleRounds implements RoundsView {
       this.#repair.begin(share, step);
       this.repaired++;
     }
+    if (!group.isDone) this.#extend(group, step);
+  }
+
+  /** Every lease that enough voters have renewed by now. It looks at all of them, so not where no answer can be enough, nor twice for the same. */
+  #extend(group: Group, step: QuorumStep): void {
+    const { electorate } = this.#out;
     const { startMono, startWall, answered } = group;
+    if (electorate.isPlain && !electorate.isQuorum(answered, 0)) return;
     const round: BulkRound = { startMono, startWall, answered, termUs: this.#termUs(group) };
-    for (const holder of this.#holders()) {
-      holder.bundled.each(group.termMs, (id) => {
-        if (!holder.bundled.isDueIn(round, id)) return;
-        holder.renewals.extendInBulk(id, round, step);
-        this.renewed++;
+    const endUs = startMono + round.termUs;
+    const isCertain = this.#isEverywhere(group, answered);
+    group.isDone = true;
+    for (const { bundled, renewals } of this.#holders()) {
+      bundled.each(group.termMs, (id) => {
+        if (bundled.lastsUntil(id, endUs)) return;
+        if (bundled.mayExtend(id) && (isCertain || bundled.isQuorum(id, answered))) {
+          renewals.extendInBulk(id, round, step);
+          this.renewed++;
+        }
+        group.isDone &&= bundled.lastsUntil(id, endUs);
       });
     }
   }
@@ -268,6 +286,7 @@ export class BundleRounds implements RoundsView {
       this.#groups = this.#groups.filter((one) => one !== group);
       return;
     }
+    if (group.isDone && this.#isEverywhere(group, group.heard)) return;
     let isLacking = false;
     const endUs = group.startMono + this.#termUs(group);
     for (const holder of this.#holders()) {
@@ -279,6 +298,12 @@ export class BundleRounds implements RoundsView {
     if (!isLacking || group.joinAt !== NEVER) return;
     group.joinFrom = 0;
     this.#planJoins(group, step);
+  }
+
+  /** Each of these voters has all of its leases: told by how many there are, where all have the same voters. */
+  #isEverywhere({ shares, leases }: Group, voters: VoterSet): boolean {
+    const hasAll = (voter: number): boolean => shares.some((share) => share.voter === voter && share.digest.count === leases);
+    return this.#out.electorate.isPlain && voters.toArray().every(hasAll);
   }
 
   // ── Joining ────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
  * as it is now, with the last ballot that was sent for it, and by nothing else.
  */
 import { VoterSet, type NodeId } from '../../../kernel/index.ts';
-import type { BulkRound, RoundsView } from './bundle-parts.ts';
+import type { RoundsView } from './bundle-parts.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
 import { CHANGING, GATED, KEEP, LEAVING, RENEWING, type HoldAgenda } from './hold-agenda.ts';
@@ -130,7 +130,7 @@ export class BundledRows {
 
   /** Whether a round can be expected to renew it. Where its bundles are silent, and enough others are not, it is renewed by itself. */
   serves(id: number): boolean {
-    const { rows, rounds, out, keys } = this.#ground;
+    const { rows, rounds, out } = this.#ground;
     const { table } = rows;
     if (table.bundled(id) === 0 || !this.canJoin(id) || rows.termUs(id) > out.timing.maxTermUs) return false;
     if (!this.isQuorum(id, null)) return false;
@@ -139,38 +139,45 @@ export class BundledRows {
     if (rounds.isTiredOf(table.termMs(id))) return false;
     this.#some.clear();
     for (const voter of rows.voters(id)) if (last.heard.has(voter)) this.#some.add(voter);
-    return !out.electorate.isQuorum(this.#some, keys.placementOf(id));
+    return !out.electorate.isQuorum(this.#some, rows.placement(id));
   }
 
   /** Whether its bundles are at a quorum of its voters, or at one of those. */
   isQuorum(id: number, among: VoterSet | null): boolean {
-    const { rows, out, keys } = this.#ground;
-    const bits = out.rules.bulkByLease ? rows.table.bundled(id) : 0xff;
+    const { rows, out } = this.#ground;
+    const { electorate, rules } = out;
+    const bits = rules.bulkByLease ? rows.table.bundled(id) : 0xff;
     const voters = rows.voters(id);
     const some = this.#some;
     some.clear();
+    let count = 0;
     for (let place = 0; place < VOTERS_MAX && place < voters.length; place++) {
       const voter = voters[place] as NodeId;
-      if ((bits & (1 << place)) !== 0 && (among === null || among.has(voter))) some.add(voter);
+      if ((bits & (1 << place)) === 0 || (among !== null && !among.has(voter))) continue;
+      count++;
+      // Every lease is asked in every round: where a count says it, no set is made.
+      if (!electorate.isPlain) some.add(voter);
     }
-    return out.electorate.isQuorum(some, keys.placementOf(id));
+    return electorate.isPlain ? count >= electorate.quorumFor(0) : electorate.isQuorum(some, rows.placement(id));
   }
 
-  /** Whether a round that enough voters have answered renews it, which it has not yet. */
-  isDueIn(round: BulkRound, id: number): boolean {
+  lastsUntil(id: number, endUs: number): boolean {
+    return this.#ground.rows.table.deadlineMono(id) >= endUs;
+  }
+
+  /** Whether a round renews it, if enough voters say so. */
+  mayExtend(id: number): boolean {
     const { rows, out } = this.#ground;
     const { rules } = out;
-    if (rows.table.deadlineMono(id) >= round.startMono + round.termUs) return false;
-    const isLeft = rows.is(id, LEAVING) && !rules.bulkSkipsLeaving;
-    if ((!rows.is(id, KEEP) && !isLeft) || rows.is(id, CHANGING)) return false;
-    if (rows.is(id, GATED) && rules.bulkAsksGate) return false;
-    return this.isQuorum(id, round.answered);
+    const flags = rows.table.flags(id);
+    const isLeft = (flags & LEAVING) !== 0 && !rules.bulkSkipsLeaving;
+    const isKept = (flags & KEEP) !== 0 || isLeft;
+    return isKept && (flags & CHANGING) === 0 && ((flags & GATED) === 0 || !rules.bulkAsksGate);
   }
 
   /** It would last longer if the round that was to last until then had renewed it. */
   isBehind(id: number, endUs: number): boolean {
-    const { rows } = this.#ground;
-    return rows.is(id, KEEP) && rows.table.deadlineMono(id) < endUs;
+    return this.#ground.rows.is(id, KEEP) && !this.lastsUntil(id, endUs);
   }
 
   /** It waits for a round that was not enough: it is looked at again. */

@@ -44,11 +44,11 @@ export class HeldRows {
 
   /** As its caller is told. */
   deadline(id: number): { readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs } {
-    const isWatched = this.#ground.out.rules.holderWatchesWall;
-    return {
-      deadlineMonoUs: monoUs(this.table.deadlineMono(id)),
-      deadlineWallUs: wallUs(isWatched ? this.table.deadlineWall(id) : Infinity),
-    };
+    return { deadlineMonoUs: monoUs(this.table.deadlineMono(id)), deadlineWallUs: this.wallDeadline(id) };
+  }
+
+  wallDeadline(id: number): WallUs {
+    return wallUs(this.#ground.out.rules.holderWatchesWall ? this.table.deadlineWall(id) : Infinity);
   }
 
   /** From an instant on, for a term, but not beyond the limit of the lease. */
@@ -83,14 +83,18 @@ export class HeldRows {
     return this.table.termMs(id) * 1000;
   }
 
-  voters(id: number): readonly NodeId[] {
+  /** By which the voters of its name are found. Where everyone votes on everything, the name is not read. */
+  placement(id: number): number {
     const { out, keys } = this.#ground;
-    return out.electorate.votersOf(keys.placementOf(id));
+    return out.electorate.isPlain ? 0 : keys.placementOf(id);
+  }
+
+  voters(id: number): readonly NodeId[] {
+    return this.#ground.out.electorate.votersOf(this.placement(id));
   }
 
   isVoter(from: NodeId, id: number): boolean {
-    const { out, keys } = this.#ground;
-    return out.electorate.isVoter(from, keys.placementOf(id));
+    return this.#ground.out.electorate.isVoter(from, this.placement(id));
   }
 
   /** A message about the lease, to be sent by `sendToVoters`. */

@@ -20,7 +20,7 @@ import type { BulkRound } from './bundle-parts.ts';
 import type { BundledRows } from './bundled-rows.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
-import { GATED, IS_WATCHED, KEEP, RENEWING, WAS_WANTED, type HoldAgenda } from './hold-agenda.ts';
+import { GATED, IS_WATCHED, KEEP, LIMITED, RENEWING, WAS_WANTED, type HoldAgenda } from './hold-agenda.ts';
 import type { HoldKeys } from './hold-keys.ts';
 import { BUNDLE, PROPOSE, QUIET, RENEWS, SILENT, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
@@ -237,10 +237,12 @@ export class Renewals {
     if (rules.bulkFromStart) this.#rows.setDeadline(id, startMono, startWall, termUs);
     else this.#rows.setDeadline(id, step.monoUs, step.wallUs, termUs);
     invariant(holds.deadlineMono(id) > step.monoUs || !rules.endIsFinal, 'a lease was renewed in bulk that is over');
-    this.#rows.clear(id, WAS_WANTED);
-    if (this.#rows.isAtLimit(id)) this.#rows.clear(id, KEEP);
-    if (!this.#rows.is(id, RENEWING)) agenda.schedule(id);
-    step.emit({ kind: 'renewed', lease: holds.lease(id), ...this.#rows.deadline(id) });
+    const flags = holds.flags(id);
+    if ((flags & WAS_WANTED) !== 0) this.#rows.clear(id, WAS_WANTED);
+    if ((flags & LIMITED) !== 0 && this.#rows.isAtLimit(id)) this.#rows.clear(id, KEEP);
+    if ((flags & RENEWING) === 0) agenda.schedule(id);
+    const [deadlineMonoUs, deadlineWallUs] = [monoUs(holds.deadlineMono(id)), this.#rows.wallDeadline(id)];
+    step.emit({ kind: 'renewed', lease: holds.lease(id), deadlineMonoUs, deadlineWallUs });
   }
 
   /** A fresh quorum: the deadline moves on from when this renewal began, and never back. A lease that ran out meanwhile stays dead. */
