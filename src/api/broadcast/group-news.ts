@@ -5,6 +5,7 @@
 import type { BroadcastEvent, BroadcastStanding } from '../../core/index.ts';
 import { quorumOf, type TenureError } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
+import { MemberAnswers } from '../services/member-answers.ts';
 import { onAbort } from '../signals.ts';
 import { logStopped } from './failures.ts';
 
@@ -33,14 +34,11 @@ export interface GroupGround {
 }
 
 const LOOK_EVERY_US = 1_000_000;
-/** A question waits so long for members that do not answer. */
-const ANSWERS_US = 500_000;
 const LOOKS_STUCK = 2;
 
 export class GroupNews {
   readonly #ground: GroupGround;
-  readonly #told = new Map<number, Surveyed>();
-  readonly #questions = new Set<{ readonly missing: Set<number>; readonly answered: () => void }>();
+  readonly #answers: MemberAnswers<Surveyed>;
   /** Told that something has changed, or why waiting is in vain. */
   readonly #waiters = new Set<(vain: TenureError | null) => void>();
   #without: readonly number[] = [];
@@ -51,17 +49,18 @@ export class GroupNews {
 
   constructor(ground: GroupGround) {
     this.#ground = ground;
+    this.#answers = new MemberAnswers({ ...ground, ask: ground.survey });
   }
 
   get isAsked(): boolean {
-    return this.#questions.size > 0 || this.#waiters.size > 0;
+    return this.#answers.isAsked || this.#waiters.size > 0;
   }
 
   /** This member votes, and has the log; for a client, a majority of members do. */
   get isReady(): boolean {
     const { self, memberIds } = this.#ground;
     if (self !== null) return this.#standing === 'ready' && this.#without.length === 0;
-    const ready = [...this.#told.values()].filter(({ standing, without }) => standing === 'ready' && without.length === 0);
+    const ready = [...this.#answers.heard.values()].filter(({ standing, without }) => standing === 'ready' && without.length === 0);
     return ready.length >= quorumOf(memberIds.length);
   }
 
@@ -88,11 +87,7 @@ export class GroupNews {
   }
 
   told(surveyed: Surveyed): void {
-    this.#told.set(surveyed.member, surveyed);
-    for (const question of this.#questions) {
-      question.missing.delete(surveyed.member);
-      if (question.missing.size === 0) question.answered();
-    }
+    this.#answers.hear(surveyed.member, surveyed);
     this.#wakeAll();
   }
 
@@ -108,42 +103,22 @@ export class GroupNews {
 
   /** Asks these members; by member, null for those that do not answer. */
   async members(asked: readonly number[]): Promise<(MemberLog | null)[]> {
-    this.#told.clear();
-    if (asked.length > 0) await this.#answers(asked);
-    return this.#ground.memberIds.map((_, member) => {
-      const told = this.#told.get(member);
-      return told ? { standing: told.standing, epoch: told.epoch, first: told.first, last: told.last } : null;
-    });
+    const answers = await this.#answers.of(asked);
+    return answers.map((answer) => answer && { standing: answer.standing, epoch: answer.epoch, first: answer.first, last: answer.last });
   }
 
   end(error: TenureError): void {
     this.#over ??= error;
     this.#callOff?.();
     this.#callOff = null;
-    for (const { answered } of this.#questions) answered();
+    this.#answers.end();
     this.#wakeAll();
-  }
-
-  #answers(asked: readonly number[]): Promise<void> {
-    const { clocks, survey } = this.#ground;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        stopWaiting();
-        this.#questions.delete(question);
-        resolve();
-      };
-      const question = { missing: new Set(asked), answered: end };
-      const stopWaiting = clocks.after(ANSWERS_US, end);
-      this.#questions.add(question);
-      survey();
-    });
   }
 
   // ── Calls that wait in vain ────────────────────────────────────────────────────────────────────────
 
   #again(): void {
-    this.#told.clear();
-    this.#ground.survey();
+    this.#answers.askAll();
     this.#callOff = this.#ground.clocks.after(LOOK_EVERY_US, () => this.#looked());
   }
 
@@ -163,11 +138,11 @@ export class GroupNews {
   get #forgetful(): readonly string[] {
     const { memberIds } = this.#ground;
     const without = new Set<number>();
-    for (const [member, told] of this.#told) {
+    for (const [member, told] of this.#answers.heard) {
       if (told.standing === 'blank' || told.standing === 'asking') without.add(member);
       for (const one of told.without) without.add(one);
     }
-    if (this.#told.size < memberIds.length || memberIds.length - without.size >= quorumOf(memberIds.length)) return [];
+    if (this.#answers.heard.size < memberIds.length || memberIds.length - without.size >= quorumOf(memberIds.length)) return [];
     return memberIds.filter((_, member) => without.has(member));
   }
 

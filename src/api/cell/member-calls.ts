@@ -3,10 +3,9 @@ import type { DiskStanding, LeaseEvent, MemberStanding, PeerPace, Timing } from 
 import { nodeId, TenureError } from '../../kernel/index.ts';
 import type { Transport } from '../../transport/index.ts';
 import type { MemberLog } from '../broadcast/group-news.ts';
-import { atCaller } from '../call-stacks.ts';
 import type { LeaseDriver } from '../leases/engine.ts';
 import { LEASE_NUMBERS_MAX } from '../leases/service.ts';
-import { onAbort } from '../signals.ts';
+import { PendingCalls } from '../pending-calls.ts';
 import type { Membership } from './membership.ts';
 
 export interface MemberStatus {
@@ -70,7 +69,7 @@ interface CallGround {
 
 export class MemberCalls {
   readonly #ground: CallGround;
-  readonly #calls = new Map<number, { resolve: (answer: Answer) => void; reject: (error: unknown) => void }>();
+  readonly #calls = new PendingCalls<Answer>();
   #nextNumber = FIRST_CALL_NUMBER;
   #closed: TenureError | null = null;
 
@@ -79,7 +78,7 @@ export class MemberCalls {
   }
 
   get isAsked(): boolean {
-    return this.#calls.size > 0;
+    return this.#calls.count > 0;
   }
 
   async status(): Promise<StatusOfLeases[]> {
@@ -135,36 +134,25 @@ export class MemberCalls {
   /** True if the event was an answer to one of these calls. */
   answered(event: LeaseEvent): boolean {
     if (event.kind !== 'status-told' && event.kind !== 'bootstrapped') return false;
-    this.#calls.get(event.lease)?.resolve(event);
-    this.#calls.delete(event.lease);
+    this.#calls.resolve(event.lease, event);
     return true;
   }
 
   fail(error: TenureError): void {
     this.#closed ??= error;
-    for (const { reject } of this.#calls.values()) reject(error);
-    this.#calls.clear();
+    this.#calls.rejectAll(error);
   }
 
   async #ask(kind: 'status' | 'bootstrap', waitUs: number, signal: AbortSignal | undefined): Promise<Answer> {
     if (this.#closed) throw this.#closed;
-    signal?.throwIfAborted();
+    const { driver } = this.#ground;
     const number = this.#nextNumber++;
-    const calm = onAbort(signal, (reason) => {
-      this.#ground.driver.command({ kind: 'cancel', lease: number });
-      this.#calls.get(number)?.reject(reason);
-      this.#calls.delete(number);
+    return await this.#calls.answer({
+      number,
+      signal,
+      send: () => driver.command({ kind, lease: number, waitUs }),
+      abandoned: () => driver.command({ kind: 'cancel', lease: number }),
     });
-    try {
-      return await new Promise<Answer>((resolve, reject) => {
-        this.#calls.set(number, { resolve, reject });
-        this.#ground.driver.command({ kind, lease: number, waitUs });
-      });
-    } catch (error) {
-      throw atCaller(error);
-    } finally {
-      calm();
-    }
   }
 }
 

@@ -5,6 +5,7 @@
 import type { DiskStanding, IntervalEvent } from '../../core/index.ts';
 import { quorumOf } from '../../kernel/index.ts';
 import type { Clocks } from '../../runtime/index.ts';
+import { MemberAnswers } from '../services/member-answers.ts';
 import type { MemberDisk } from './failures.ts';
 
 interface LookGround {
@@ -17,23 +18,21 @@ interface LookGround {
 }
 
 const LOOK_EVERY_US = 1_000_000;
-/** A question waits so long for members that do not answer. */
-const ANSWERS_US = 500_000;
 const LOOKS_STUCK = 2;
 
 export class DiskLooks {
   readonly #ground: LookGround;
-  readonly #told = new Map<number, DiskStanding>();
-  readonly #questions = new Set<{ readonly missing: Set<number>; readonly answered: () => void }>();
+  readonly #answers: MemberAnswers<DiskStanding>;
   #callOff: (() => void) | null = null;
   #stuckLooks = 0;
 
   constructor(ground: LookGround) {
     this.#ground = ground;
+    this.#answers = new MemberAnswers({ ...ground, ask: ground.look });
   }
 
   get isAsked(): boolean {
-    return this.#questions.size > 0;
+    return this.#answers.isAsked;
   }
 
   /** A claim waits from here on. */
@@ -46,37 +45,16 @@ export class DiskLooks {
   end(): void {
     this.#callOff?.();
     this.#callOff = null;
-    for (const { answered } of this.#questions) answered();
+    this.#answers.end();
   }
 
   told({ member, phase, generation, noted, copied, needed }: Extract<IntervalEvent, { kind: 'standing' }>): void {
-    this.#told.set(member, { phase, generation, noted, copied, needed });
-    for (const question of this.#questions) {
-      question.missing.delete(member);
-      if (question.missing.size === 0) question.answered();
-    }
+    this.#answers.hear(member, { phase, generation, noted, copied, needed });
   }
 
   /** Asks these members; by member, null for those that do not answer. */
-  async disks(asked: readonly number[]): Promise<(DiskStanding | null)[]> {
-    this.#told.clear();
-    if (asked.length > 0) await this.#answers(asked);
-    return this.#ground.memberIds.map((_, member) => this.#told.get(member) ?? null);
-  }
-
-  #answers(asked: readonly number[]): Promise<void> {
-    const { clocks, look } = this.#ground;
-    return new Promise((resolve) => {
-      const answered = (): void => {
-        callOff();
-        this.#questions.delete(question);
-        resolve();
-      };
-      const question = { missing: new Set(asked), answered };
-      const callOff = clocks.after(ANSWERS_US, answered);
-      this.#questions.add(question);
-      look();
-    });
+  disks(asked: readonly number[]): Promise<(DiskStanding | null)[]> {
+    return this.#answers.of(asked);
   }
 
   #again(): void {
@@ -85,8 +63,7 @@ export class DiskLooks {
       if (!this.#ground.isWaiting()) return;
       this.#judge();
       if (!this.#ground.isWaiting()) return;
-      this.#told.clear();
-      this.#ground.look();
+      this.#answers.askAll();
       this.#again();
     });
   }
@@ -95,7 +72,7 @@ export class DiskLooks {
   #judge(): void {
     const { memberIds, stuck } = this.#ground;
     const disks = memberIds.flatMap((id, member): MemberDisk[] => {
-      const disk = this.#told.get(member);
+      const disk = this.#answers.heard.get(member);
       return disk ? [{ id, disk }] : [];
     });
     const inUse = disks.filter(({ disk }) => disk.phase === 'ready').length;

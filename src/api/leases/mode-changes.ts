@@ -1,8 +1,8 @@
 /** Leases that change how they are held: readers that become the only one, and the other way round. Each call waits for its answer. */
 import type { LeaseCommand, LeaseEvent } from '../../core/index.ts';
-import { checkOptions, NumberMap, parseDuration, TenureError, type OptionTable } from '../../kernel/index.ts';
+import { checkOptions, parseDuration, TenureError, type OptionTable } from '../../kernel/index.ts';
 import type { LeaseObserver } from '../observing/lease-observer.ts';
-import { onAbort } from '../signals.ts';
+import { PendingCalls } from '../pending-calls.ts';
 import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
 import { lost } from './errors.ts';
 import type { HeldLease } from './held-lease.ts';
@@ -23,47 +23,34 @@ interface ChangeGround {
   readonly explain: (name: string, refused: Refused) => TenureError | Promise<TenureError>;
 }
 
-interface Upgrade {
-  readonly held: HeldLease;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
 export class ModeChanges {
   readonly #ground: ChangeGround;
-  readonly #open = new NumberMap<Upgrade>();
+  readonly #open = new PendingCalls<void>();
 
   constructor(ground: ChangeGround) {
     this.#ground = ground;
   }
 
   get count(): number {
-    return this.#open.size;
+    return this.#open.count;
   }
 
   async upgrade(held: HeldLease, options: UpgradeOptions): Promise<void> {
     this.#check(held);
+    const { command, waitUsMax } = this.#ground;
     const { wait, signal } = checkOptions('upgrade', options, UPGRADE_OPTIONS);
-    const waitUs = wait === undefined ? this.#ground.waitUsMax : parseDuration(wait);
+    const waitUs = wait === undefined ? waitUsMax : parseDuration(wait);
     const { number, nameBytes: name } = held.grant;
     signal?.throwIfAborted();
     if (held.mode === 'exclusive') return;
     if (held.slot !== undefined) throw new TenureError('TENURE_BAD_ARGUMENT', `'${held.name}' is held by slot, and slots are not upgraded`);
     if (this.#open.has(number)) throw new TenureError('TENURE_BAD_ARGUMENT', `an upgrade of '${held.name}' is under way already`);
-    let calm = (): void => {};
-    try {
-      await new Promise<void>((resolve, reject) => {
-        this.#open.set(number, { held, resolve, reject });
-        calm = onAbort(signal, (reason) => {
-          reject(reason);
-          this.#ground.command({ kind: 'cancel-upgrade', lease: number });
-        });
-        this.#ground.command({ kind: 'upgrade', lease: number, name, waitUs });
-      });
-    } finally {
-      calm();
-      this.#open.delete(number);
-    }
+    await this.#open.answer({
+      number,
+      signal,
+      send: () => command({ kind: 'upgrade', lease: number, name, waitUs }),
+      abandoned: () => command({ kind: 'cancel-upgrade', lease: number }),
+    });
   }
 
   downgrade(held: HeldLease): void {
@@ -82,14 +69,14 @@ export class ModeChanges {
   }
 
   hear(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' | 'upgrade-refused' }>, held: HeldLease | undefined): void {
-    if (event.kind === 'upgrade-refused') this.#refused(event);
+    if (!held) return;
+    if (event.kind === 'upgrade-refused') this.#refused(event, held);
     else this.#done(event, held);
   }
 
   /** How it is held has changed. In a history, an upgrade is the end of one hold and the beginning of another. */
-  #done(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>, held: HeldLease | undefined): void {
+  #done(event: Extract<LeaseEvent, { kind: 'upgraded' | 'downgraded' }>, held: HeldLease): void {
     const { observer, nextNumber } = this.#ground;
-    if (!held) return;
     if (event.kind === 'downgraded') {
       held.retune('shared', held.token);
       observer.downgraded(held);
@@ -98,17 +85,18 @@ export class ModeChanges {
     observer.upgrading(held);
     held.retune('exclusive', event.token);
     observer.upgraded(held, nextNumber());
-    this.#open.get(event.lease)?.resolve();
+    this.#open.resolve(event.lease);
   }
 
-  #refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>): void {
-    const upgrade = this.#open.get(event.lease);
-    if (upgrade) void Promise.resolve(this.#errorOf(upgrade.held, event)).then(upgrade.reject, upgrade.reject);
+  #refused(event: Extract<LeaseEvent, { kind: 'upgrade-refused' }>, held: HeldLease): void {
+    const reject = (error: unknown): void => this.#open.reject(event.lease, error);
+    if (this.#open.has(event.lease)) void Promise.resolve(this.#errorOf(held, event)).then(reject, reject);
   }
 
   /** The lease is over, or all are. */
   reject(error: unknown, lease?: number): void {
-    for (const number of this.#open.keys()) if (lease === undefined || lease === number) this.#open.get(number)?.reject(error);
+    if (lease === undefined) this.#open.rejectAll(error);
+    else this.#open.reject(lease, error);
   }
 
   #errorOf(

@@ -1,8 +1,7 @@
 /** Proclaims under way: holders that changed what they say of themselves, or the data under their lease, and wait until it can be relied on that others are told. */
 import type { LeaseCommand } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
-import { atCaller } from '../call-stacks.ts';
-import { onAbort } from '../signals.ts';
+import { PendingCalls } from '../pending-calls.ts';
 import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
 import { lost } from './errors.ts';
 import type { Grant, HeldLease } from './held-lease.ts';
@@ -17,22 +16,18 @@ interface ProclaimGround {
   readonly sync: ((grant: Grant, data: Uint8Array, number: number) => void) | undefined;
 }
 
-interface Proclaim {
-  readonly lease: number;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
 export class Proclaims {
   readonly #ground: ProclaimGround;
-  readonly #open = new Map<number, Proclaim>();
+  readonly #open = new PendingCalls<void>();
+  /** The lease that each open one is of. */
+  readonly #leases = new Map<number, number>();
 
   constructor(ground: ProclaimGround) {
     this.#ground = ground;
   }
 
   get count(): number {
-    return this.#open.size;
+    return this.#open.count;
   }
 
   async proclaim(lease: HeldLease, meta: Uint8Array | string, signal: AbortSignal | undefined): Promise<void> {
@@ -58,35 +53,27 @@ export class Proclaims {
     await this.wait(lease.number, number, signal, () => sync(lease.grant, bytes, number));
   }
 
-  /** `send` makes the command; it may throw. Given up, it may be published all the same. */
+  /** Given up, it may be published all the same. */
   async wait(lease: number, number: number, signal: AbortSignal | undefined, send: () => void): Promise<void> {
-    signal?.throwIfAborted();
-    let calm = (): void => {};
+    this.#leases.set(number, lease);
     try {
-      await new Promise<void>((resolve, reject) => {
-        this.#open.set(number, { lease, resolve, reject });
-        calm = onAbort(signal, reject);
-        send();
-      });
-    } catch (error) {
-      throw atCaller(error);
+      await this.#open.answer({ number, signal, send });
     } finally {
-      calm();
-      this.#open.delete(number);
+      this.#leases.delete(number);
     }
   }
 
   /** Others are told this one: those before it are overtaken, and done. */
   done(lease: number, number: number): void {
-    for (const [other, proclaim] of this.#open) if (proclaim.lease === lease && other <= number) proclaim.resolve();
+    for (const [other, of] of this.#leases) if (of === lease && other <= number) this.#open.resolve(other);
   }
 
   fail(number: number, error: unknown): void {
-    this.#open.get(number)?.reject(error);
+    this.#open.reject(number, error);
   }
 
   /** The lease is over, or all are. */
   reject(error: unknown, lease?: number): void {
-    for (const proclaim of this.#open.values()) if (lease === undefined || proclaim.lease === lease) proclaim.reject(error);
+    for (const [number, of] of this.#leases) if (lease === undefined || of === lease) this.#open.reject(number, error);
   }
 }

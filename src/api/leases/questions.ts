@@ -4,8 +4,7 @@
  */
 import type { HolderHint, LeaseCommand, LeaseEvent } from '../../core/index.ts';
 import { compareNames, decodeName, encodeName, encodePrefix, TenureError, type LeaseMode } from '../../kernel/index.ts';
-import { atCaller } from '../call-stacks.ts';
-import { onAbort } from '../signals.ts';
+import { PendingCalls } from '../pending-calls.ts';
 
 export interface HolderInfo {
   /** Which start of which process: changes with every restart. */
@@ -44,12 +43,7 @@ export interface Listing {
 }
 
 type Answer = Extract<LeaseEvent, { kind: 'answered' | 'listed' }>;
-type Ask = (number: number) => LeaseCommand;
-
-interface Question {
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Question = Extract<LeaseCommand, { kind: 'query' | 'list' }>;
 
 /** A question that found no certain answer is asked again so often. */
 const QUESTIONS_AGAIN = 2;
@@ -59,7 +53,7 @@ const ASKED_SINGLY_MAX = 256;
 export class Questions {
   readonly #command: (command: LeaseCommand) => void;
   readonly #nextNumber: () => number;
-  readonly #open = new Map<number, Question>();
+  readonly #open = new PendingCalls<Answer>();
 
   constructor(command: (command: LeaseCommand) => void, nextNumber: () => number) {
     this.#command = command;
@@ -67,7 +61,7 @@ export class Questions {
   }
 
   get count(): number {
-    return this.#open.size;
+    return this.#open.count;
   }
 
   /** Asks again if the answer is not certain: too few answered in time, or a vote for it began or ran out meanwhile. */
@@ -129,34 +123,25 @@ export class Questions {
   }
 
   resolveAnswer(answer: Answer): void {
-    this.#open.get(answer.lease)?.resolve(answer);
+    this.#open.resolve(answer.lease, answer);
   }
 
   /** None of them will be answered any more. */
   rejectAll(error: unknown): void {
-    for (const { reject } of this.#open.values()) reject(error);
+    this.#open.rejectAll(error);
   }
 
-  async #ask(ask: Ask, signal: AbortSignal | undefined): Promise<Answer> {
-    signal?.throwIfAborted();
-    const number = this.#nextNumber();
-    const command = ask(number);
-    let calm = (): void => {};
-    try {
-      return await new Promise<Answer>((resolve, reject) => {
-        this.#open.set(number, { resolve, reject });
-        calm = onAbort(signal, (reason) => {
-          if (command.kind === 'list') this.#command({ kind: 'unlist', lease: number });
-          reject(reason);
-        });
-        this.#command(command);
-      });
-    } catch (error) {
-      throw atCaller(error);
-    } finally {
-      calm();
-      this.#open.delete(number);
-    }
+  #ask(ask: (number: number) => Question, signal: AbortSignal | undefined): Promise<Answer> {
+    const question = ask(this.#nextNumber());
+    const { kind, lease: number } = question;
+    return this.#open.answer({
+      number,
+      signal,
+      send: () => this.#command(question),
+      abandoned: () => {
+        if (kind === 'list') this.#command({ kind: 'unlist', lease: number });
+      },
+    });
   }
 }
 

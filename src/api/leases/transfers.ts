@@ -2,8 +2,8 @@
 import type { LeaseCommand, LeaseEvent, LineWaiter } from '../../core/index.ts';
 import { checkName, checkOptions, encodeName, NumberMap, TenureError, type Incarnation } from '../../kernel/index.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
-import { atCaller } from '../call-stacks.ts';
-import { onAbort, SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
+import { PendingCalls } from '../pending-calls.ts';
+import { SIGNAL_ONLY, type SignalOnly } from '../signals.ts';
 import { unsupportedByEngine, type LeaseEngine } from './engine.ts';
 import { lost } from './errors.ts';
 import type { HeldLease } from './held-lease.ts';
@@ -32,14 +32,14 @@ type Line = Extract<LeaseEvent, { kind: 'line-told' }>;
 export class Transfers {
   readonly #ground: TransferGround;
   readonly #open = new NumberMap<Transfer>();
-  readonly #questions = new Map<number, { readonly resolve: (line: Line) => void; readonly reject: (error: unknown) => void }>();
+  readonly #questions = new PendingCalls<Line>();
 
   constructor(ground: TransferGround) {
     this.#ground = ground;
   }
 
   get count(): number {
-    return this.#open.size + this.#questions.size;
+    return this.#open.size + this.#questions.count;
   }
 
   /** Throws TENURE_UNSUPPORTED. */
@@ -85,26 +85,14 @@ export class Transfers {
     }
   }
 
-  async #askLine(name: Uint8Array, signal: AbortSignal | undefined): Promise<Line> {
-    signal?.throwIfAborted();
-    const number = this.#ground.nextNumber();
-    let calm = (): void => {};
-    try {
-      return await new Promise<Line>((resolve, reject) => {
-        this.#questions.set(number, { resolve, reject });
-        calm = onAbort(signal, reject);
-        this.#ground.command({ kind: 'line', lease: number, name });
-      });
-    } catch (error) {
-      throw atCaller(error);
-    } finally {
-      calm();
-      this.#questions.delete(number);
-    }
+  #askLine(name: Uint8Array, signal: AbortSignal | undefined): Promise<Line> {
+    const { command, nextNumber } = this.#ground;
+    const number = nextNumber();
+    return this.#questions.answer({ number, signal, send: () => command({ kind: 'line', lease: number, name }) });
   }
 
   hear(event: Line | Extract<LeaseEvent, { kind: 'hand-over-failed' }>): void {
-    if (event.kind === 'line-told') this.#questions.get(event.lease)?.resolve(event);
+    if (event.kind === 'line-told') this.#questions.resolve(event.lease, event);
     else this.ended(event.lease, false);
   }
 
@@ -116,7 +104,7 @@ export class Transfers {
 
   rejectAll(error: unknown): void {
     for (const { reject } of this.#open.values()) reject(error);
-    for (const { reject } of this.#questions.values()) reject(error);
+    this.#questions.rejectAll(error);
     this.#open.clear();
   }
 }

@@ -1,7 +1,7 @@
 /** Reads of what was stored under leases, and syncs that came to nothing. */
 import type { StorageCommand, StorageEvent } from '../../core/index.ts';
 import { checkName, encodeName, type TenureError } from '../../kernel/index.ts';
-import { onAbort } from '../signals.ts';
+import { PendingCalls } from '../pending-calls.ts';
 import { dataNotReached, staleData, unreadableRecord } from './failures.ts';
 
 export interface StoredData {
@@ -21,32 +21,22 @@ interface FetchGround {
 
 export class Fetches {
   readonly #ground: FetchGround;
-  readonly #open = new Map<number, { readonly told: (event: Fetched) => void; readonly failed: (error: unknown) => void }>();
+  readonly #open = new PendingCalls<Fetched>();
 
   constructor(ground: FetchGround) {
     this.#ground = ground;
   }
 
   get count(): number {
-    return this.#open.size;
+    return this.#open.count;
   }
 
   async read(name: string, signal: AbortSignal | undefined): Promise<StoredData | null> {
     checkName(name);
-    signal?.throwIfAborted();
-    const lease = this.#ground.nextNumber();
-    let calm = (): void => {};
-    try {
-      const event = await new Promise<Fetched>((told, failed) => {
-        this.#open.set(lease, { told, failed });
-        calm = onAbort(signal, failed);
-        this.#ground.command({ kind: 'fetch', lease, name: encodeName(name) });
-      });
-      return this.#outcome(name, event);
-    } finally {
-      calm();
-      this.#open.delete(lease);
-    }
+    const { nextNumber, command } = this.#ground;
+    const lease = nextNumber();
+    const send = (): void => command({ kind: 'fetch', lease, name: encodeName(name) });
+    return this.#outcome(name, await this.#open.answer({ number: lease, signal, send }));
   }
 
   #outcome(name: string, { outcome, data }: Fetched): StoredData | null {
@@ -65,11 +55,11 @@ export class Fetches {
   }
 
   hear(event: Fetched): void {
-    this.#open.get(event.lease)?.told(event);
+    this.#open.resolve(event.lease, event);
   }
 
   /** Nobody will answer any more. */
   failAll(error: TenureError): void {
-    for (const { failed } of this.#open.values()) failed(error);
+    this.#open.rejectAll(error);
   }
 }
