@@ -9,7 +9,7 @@ import { formatSpan, type Ways } from '../../stage/actions.ts';
 import type { Actor } from '../../stage/staging.ts';
 import { takesNoMore, unknownVerb } from '../../stage/words.ts';
 import type { Said } from '../../tape.ts';
-import type { LeaseHolder } from './user.ts';
+import type { LeaseHolder } from './handle-user.ts';
 
 /** How long a bootstrap waits for members, if nothing is said. */
 const BOOTSTRAP_US = 1_000_000;

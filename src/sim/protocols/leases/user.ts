@@ -3,39 +3,22 @@
  * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
  * get a lease once more and keep it as long as it wants.
  */
-import { decodeName, encodeName, type MonoUs, type WallUs } from '../../../kernel/index.ts';
+import { decodeName, encodeName } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
 import type { QuorumHabits } from './habits.ts';
+import { HandleUser, type LeaseHandle, type LeaseHolder } from './handle-user.ts';
 import { ApplicationQuestions } from './questions.ts';
 import { RateComparing } from './rate-comparing.ts';
 
-/** What a user asks of its core directly. */
-export interface LeaseHolder {
-  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
-  /** Votes given in this life. */
-  readonly votes?: number;
-  /** The token of the lease its learner believes in; 0 if in none. */
-  believed?(name: Uint8Array, mono: MonoUs, wall: WallUs): number;
-}
-
 type Resource = QuorumHabits['resources'][number];
-type State = 'idle' | 'asking' | 'holding' | 'letting-go';
 
-interface Handle {
-  state: State;
-  resource: Resource;
-  lease: number;
-  token: number;
-  /** Told by the core to keep renewing it. */
-  keep: boolean;
+interface Handle extends LeaseHandle {
   termUs: number;
   /** Its votes were all given after the world had healed: nothing excuses its loss. */
   safe: boolean;
-  usesLeft: number;
   /** What it has proclaimed since its grant. */
   proclaims: number;
-  sinceHealed: boolean;
   waits: boolean;
 }
 
@@ -52,31 +35,26 @@ const RATE_WINDOWS = 16;
 /** Nobody asks for too long a term or for too much, and clocks are near: only a liar's word could say so, and that is not heard. */
 const LIARS_WORDS: ReadonlySet<string> = new Set(['too-long', 'ahead', 'no-place', 'no-room']);
 
-export class QuorumUser implements User<QuorumEvent> {
+export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements User<QuorumEvent> {
   readonly #habits: QuorumHabits;
   readonly #core: LeaseHolder;
-  readonly #desk: Desk<QuorumCommand>;
-  readonly #handles: Handle[] = [];
-  readonly #timers = new Map<number, () => void>();
-  #nextTimer = 1;
   #numbers = 0;
   /** Questions about what a handle of this process says of itself: which register they read. */
   readonly #reads = new Map<number, { readonly register: string; readonly token: number }>();
   readonly #questions: ApplicationQuestions;
-  #healedAt = Infinity;
   /** Until when it would be silent if it had kept nothing; -Infinity once there is nothing to note. */
   #silentWithoutDisk = -Infinity;
 
   constructor(habits: QuorumHabits, core: LeaseHolder, desk: Desk<QuorumCommand>) {
+    super(core, desk);
     this.#habits = habits;
     this.#core = core;
-    this.#desk = desk;
-    this.#questions = new ApplicationQuestions(desk, { number: () => this.#number(), later: (spanUs, act) => this.#later(spanUs, act) });
+    this.#questions = new ApplicationQuestions(desk, { number: () => this.#number(), later: (spanUs, act) => this.later(spanUs, act) });
   }
 
   start(): void {
     const { handles, maxTermUs, resources, rush, brief, restarted, silenceUs } = this.#habits;
-    if (restarted) this.#silentWithoutDisk = this.#desk.monoUs + silenceUs;
+    if (restarted) this.#silentWithoutDisk = this.desk.monoUs + silenceUs;
     for (let i = 0; i < handles; i++) {
       const resource = resources[0] as Resource;
       const handle: Handle = {
@@ -92,21 +70,21 @@ export class QuorumUser implements User<QuorumEvent> {
         sinceHealed: false,
         waits: false,
       };
-      this.#handles.push(handle);
-      if (!this.#desk.healed && !rush) this.#later(this.#desk.choose(maxTermUs / (brief ? 10 : 2)), () => this.#ask(handle));
+      this.handles.push(handle);
+      if (!this.desk.healed && !rush) this.later(this.desk.choose(maxTermUs / (brief ? 10 : 2)), () => this.ask(handle));
     }
     this.#bootstrapLater();
     const { compares } = this.#habits;
-    if (compares) this.#compareRates(new RateComparing(this.#desk, compares.members, compares.rateErrorPpm, maxTermUs / RATE_WINDOWS));
+    if (compares) this.#compareRates(new RateComparing(this.desk, compares.members, compares.rateErrorPpm, maxTermUs / RATE_WINDOWS));
     if (this.#habits.curious) this.#questions.wonder(resources, maxTermUs);
-    if (this.#habits.watches && this.#desk.choose(4) === 0) {
-      this.#desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
+    if (this.#habits.watches && this.desk.choose(4) === 0) {
+      this.desk.command({ kind: 'watch', prefix: new Uint8Array(0) });
       if (this.#habits.tellsBeliefs) this.#questions.lookAround(resources, maxTermUs, this.#core);
     }
   }
 
   #compareRates(rates: RateComparing): void {
-    this.#later(Math.floor(this.#habits.maxTermUs / RATE_LOOKS), () => {
+    this.later(Math.floor(this.#habits.maxTermUs / RATE_LOOKS), () => {
       rates.look();
       this.#compareRates(rates);
     });
@@ -115,9 +93,9 @@ export class QuorumUser implements User<QuorumEvent> {
   /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
   #bootstrapLater(): void {
     const { bootstraps, isMember, restarted, opened, maxTermUs } = this.#habits;
-    const desk = this.#desk;
+    const desk = this.desk;
     if (!bootstraps || !isMember || restarted || desk.choose(2) === 0) return;
-    this.#later(desk.choose(maxTermUs / 10), () => {
+    this.later(desk.choose(maxTermUs / 10), () => {
       if (opened.asked) return;
       // Some do not wait for members that are slow to answer, or down.
       const patienceUs = desk.choose(4) > 0 ? maxTermUs * 4 : maxTermUs / 20;
@@ -125,18 +103,16 @@ export class QuorumUser implements User<QuorumEvent> {
     });
   }
 
-  timer(tag: number): void {
-    const act = this.#timers.get(tag);
-    this.#timers.delete(tag);
-    if (this.#desk.monoUs < this.#silentWithoutDisk && (this.#core.votes ?? 0) > 0) {
+  override timer(tag: number): void {
+    if (this.desk.monoUs < this.#silentWithoutDisk && (this.#core.votes ?? 0) > 0) {
       this.#silentWithoutDisk = -Infinity;
-      this.#desk.sometimes('voted-instead-of-silence');
+      this.desk.sometimes('voted-instead-of-silence');
     }
-    act?.();
+    super.timer(tag);
   }
 
   event(event: QuorumEvent): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     switch (event.kind) {
       case 'ready':
         desk.sometimes(event.restored > 0 ? 'votes-restored' : 'silence-over');
@@ -191,8 +167,8 @@ export class QuorumUser implements User<QuorumEvent> {
 
   /** Tells the handle of a lease what became of it. A handle that has another lease by now is told nothing. */
   #handleEvent(event: HandleEvent): void {
-    const desk = this.#desk;
-    const handle = this.#handles.find(({ lease }) => lease === event.lease);
+    const desk = this.desk;
+    const handle = this.handleOf(event.lease);
     if (!handle) return;
     switch (event.kind) {
       case 'granted':
@@ -237,26 +213,12 @@ export class QuorumUser implements User<QuorumEvent> {
     }
   }
 
-  healed(): void {
-    this.#healedAt = this.#desk.monoUs;
-    if (this.#handles.length === 0) this.#desk.done();
-    for (const handle of this.#handles) {
-      handle.sinceHealed = false;
-      if (handle.state === 'idle') this.#askHealed(handle);
-    }
-  }
-
-  waitingFor(): string {
-    const owing = this.#handles.filter(({ sinceHealed }) => !sinceHealed);
-    return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
-  }
-
   get #isRestless(): boolean {
-    return this.#habits.restless === true && !this.#desk.healed;
+    return this.#habits.restless === true && !this.desk.healed;
   }
 
   get #isHasty(): boolean {
-    return this.#habits.hasty === true && !this.#desk.healed;
+    return this.#habits.hasty === true && !this.desk.healed;
   }
 
   get #speaks(): boolean {
@@ -265,13 +227,13 @@ export class QuorumUser implements User<QuorumEvent> {
 
   // ── A handle's life ────────────────────────────────────────────────────────────────────────────────
 
-  #ask(handle: Handle): void {
+  protected ask(handle: Handle): void {
     if (handle.state !== 'idle') return;
-    if (this.#desk.healed) {
+    if (this.desk.healed) {
       this.#askHealed(handle);
       return;
     }
-    const desk = this.#desk;
+    const desk = this.desk;
     const { maxTermUs, lapseOnly, impatient = false, patient = false, resources, renews, brief } = this.#habits;
     const waits = desk.choose(2) === 0 && !impatient;
     const keep = !lapseOnly && renews && !brief && !this.#isHasty && desk.choose(2) === 0;
@@ -288,7 +250,7 @@ export class QuorumUser implements User<QuorumEvent> {
       const { lease } = handle;
       // Without attempt deadlines only the caller's patience ends an attempt: some have little, some have much.
       const patienceUs = lapseOnly && (patient || desk.choose(2) === 0) ? maxTermUs * 5 : Math.floor(maxTermUs / 4);
-      this.#later((patient ? patienceUs : 0) + desk.choose(patienceUs), () => this.#changeMind(handle, lease));
+      this.later((patient ? patienceUs : 0) + desk.choose(patienceUs), () => this.#changeMind(handle, lease));
     }
     const { extras } = this.#habits;
     if (extras && !lapseOnly && desk.choose(32) === 0) desk.command({ kind: 'status', lease: this.#number(), waitUs: maxTermUs });
@@ -301,7 +263,7 @@ export class QuorumUser implements User<QuorumEvent> {
   #askHealed(handle: Handle): void {
     const { rush, trying, resources, maxTermUs, sureTermUs = maxTermUs, livenessUs, lapseOnly, renews, brief } = this.#habits;
     if (handle.sinceHealed) return;
-    const resource = rush ? (resources[0] as Resource) : (resources[this.#desk.choose(resources.length)] as Resource);
+    const resource = rush ? (resources[0] as Resource) : (resources[this.desk.choose(resources.length)] as Resource);
     this.#acquire(handle, resource, sureTermUs, trying ? 0 : livenessUs, !lapseOnly && renews && !brief);
   }
 
@@ -315,17 +277,17 @@ export class QuorumUser implements User<QuorumEvent> {
     handle.safe = false;
     handle.waits = waitUs > 0;
     this.#habits.opened.asked = true;
-    this.#desk.requested(resource.text, handle.lease);
-    this.#desk.command({ kind: 'acquire', lease: handle.lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
+    this.desk.requested(resource.text, handle.lease);
+    this.desk.command({ kind: 'acquire', lease: handle.lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes });
   }
 
   #changeMind(handle: Handle, lease: number): void {
     if (handle.state !== 'asking' || handle.lease !== lease) return;
-    this.#desk.command({ kind: 'cancel', lease });
+    this.desk.command({ kind: 'cancel', lease });
   }
 
   #granted(handle: Handle, event: Extract<QuorumEvent, { kind: 'granted' }>): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     handle.state = 'holding';
     handle.proclaims = 0;
     handle.token = event.token;
@@ -333,15 +295,14 @@ export class QuorumUser implements User<QuorumEvent> {
     if (event.trips === 1) desk.sometimes('one-round-trip');
     else if (!event.waited) desk.sometimes('grant-after-split');
     if (event.waited) desk.sometimes('waiter-served');
-    if (desk.healed && !handle.sinceHealed) {
-      handle.sinceHealed = true;
-      handle.safe = event.deadlineMonoUs - handle.termUs >= this.#healedAt;
+    const { rush, brief, maxTermUs } = this.#habits;
+    if (this.isOwed(handle)) {
+      handle.safe = event.deadlineMonoUs - handle.termUs >= this.healedAt;
       // In a rush it is enough to have had it.
-      handle.usesLeft = this.#habits.rush || this.#habits.brief ? 0 : 1 + desk.choose(8);
-      if (this.#handles.every(({ sinceHealed }) => sinceHealed))
-        this.#later(this.#habits.rush || this.#habits.brief ? 0 : this.#habits.maxTermUs, () => desk.done());
+      handle.usesLeft = rush || brief ? 0 : 1 + desk.choose(8);
+      this.served(handle, rush || brief ? 0 : maxTermUs);
     } else {
-      handle.usesLeft = this.#habits.brief ? 0 : desk.choose(6);
+      handle.usesLeft = brief ? 0 : desk.choose(6);
     }
     this.#useLater(handle, handle.lease);
   }
@@ -349,20 +310,19 @@ export class QuorumUser implements User<QuorumEvent> {
   /** What is renewed by itself, and was not given back, lasts in a healed world: however it ends, that is a violation. */
   #judgeLoss(handle: Handle, how: string): void {
     if (handle.state === 'holding' && handle.safe && handle.keep)
-      this.#desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);
+      this.desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);
   }
 
   #useLater(handle: Handle, lease: number): void {
     const isBrief = this.#habits.brief || (this.#isHasty && lease % 2 === 0);
-    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (isBrief ? 50 : 3))), () => this.#use(handle, lease));
+    this.later(this.desk.choose(Math.floor(this.#habits.maxTermUs / (isBrief ? 50 : 3))), () => this.#use(handle, lease));
   }
 
   #use(handle: Handle, lease: number): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { resource } = handle;
     if (handle.state === 'idle' || handle.lease !== lease) return;
-    // What any application does: it asks whether the lease is valid, and acts.
-    if (this.#core.remainingUs(lease, resource.bytes, desk.monoUs, desk.wallUs) > 0) desk.used(resource.text, handle.token);
+    if (this.isValid(handle)) desk.used(resource.text, handle.token);
     else this.#judgeLoss(handle, 'could not use');
     if (handle.state !== 'holding') {
       this.#useLater(handle, lease);
@@ -386,7 +346,7 @@ export class QuorumUser implements User<QuorumEvent> {
 
   /** A holder changes what it says of itself, and asks a quorum what it says: to whoever asks later, that is a register. */
   #speak(handle: Handle): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { lease, resource } = handle;
     switch (desk.choose(this.#isRestless ? 2 : 8)) {
       case 0: {
@@ -407,38 +367,36 @@ export class QuorumUser implements User<QuorumEvent> {
 
   #readBack(handle: Handle): void {
     const number = this.#questions.query(handle.resource);
-    this.#reads.set(number, { register: registerOf(handle, this.#desk), token: handle.token });
-    this.#desk.record({ kind: 'invoked', register: registerOf(handle, this.#desk), op: number, action: 'read' });
+    this.#reads.set(number, { register: registerOf(handle, this.desk), token: handle.token });
+    this.desk.record({ kind: 'invoked', register: registerOf(handle, this.desk), op: number, action: 'read' });
   }
 
   /** What came with the acquire is the first value. */
   #spokeFirst(handle: Handle): void {
     const op = this.#number();
-    const register = registerOf(handle, this.#desk);
-    this.#desk.record({ kind: 'invoked', register, op, action: 'write', value: handle.resource.text });
-    this.#desk.record({ kind: 'responded', register, op });
+    const register = registerOf(handle, this.desk);
+    this.desk.record({ kind: 'invoked', register, op, action: 'write', value: handle.resource.text });
+    this.desk.record({ kind: 'responded', register, op });
   }
 
   #read(event: Extract<QuorumEvent, { kind: 'answered' }>): void {
     const read = this.#reads.get(event.lease);
     this.#reads.delete(event.lease);
     if (!read || !event.certain || event.holder?.token !== read.token) return;
-    this.#desk.sometimes('proclaim-read');
+    this.desk.sometimes('proclaim-read');
     const value = event.meta ? decodeName(event.meta, 0, event.meta.length) : null;
-    this.#desk.record({ kind: 'responded', register: read.register, op: event.lease, value });
+    this.desk.record({ kind: 'responded', register: read.register, op: event.lease, value });
   }
 
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
     const { maxTermUs, trying, brief } = this.#habits;
-    if (brief && !this.#desk.healed) return;
-    if (trying) this.#later(Math.floor(maxTermUs / 20), () => this.#ask(handle));
-    else if (this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 10)), () => this.#ask(handle));
+    if (brief && !this.desk.healed) return;
+    if (trying) this.later(Math.floor(maxTermUs / 20), () => this.ask(handle));
+    else if (this.desk.healed) this.later(this.desk.choose(Math.floor(maxTermUs / 10)), () => this.ask(handle));
     else
-      this.#later(this.#desk.choose(Math.floor(maxTermUs / (this.#isHasty || this.#desk.choose(2) === 0 ? 50 : 2))), () =>
-        this.#ask(handle),
-      );
+      this.later(this.desk.choose(Math.floor(maxTermUs / (this.#isHasty || this.desk.choose(2) === 0 ? 50 : 2))), () => this.ask(handle));
   }
 
   /** Never the same twice, and rising. In worlds of wide numbers two in a row have the same lowest 32 bits. */
@@ -450,14 +408,8 @@ export class QuorumUser implements User<QuorumEvent> {
   /** Whole milliseconds, from half of the longest term up; in a healed world only what every member grants. */
   #drawTerm(): number {
     const { maxTermUs, sureTermUs = maxTermUs } = this.#habits;
-    const maxTermMs = Math.floor((this.#desk.healed ? sureTermUs : maxTermUs) / 1000);
-    return (this.#desk.choose(2) === 0 ? maxTermMs : Math.ceil(maxTermMs / 2) + this.#desk.choose(Math.floor(maxTermMs / 2))) * 1000;
-  }
-
-  #later(spanUs: number, act: () => void): void {
-    const tag = this.#nextTimer++;
-    this.#timers.set(tag, act);
-    this.#desk.after(spanUs, tag);
+    const maxTermMs = Math.floor((this.desk.healed ? sureTermUs : maxTermUs) / 1000);
+    return (this.desk.choose(2) === 0 ? maxTermMs : Math.ceil(maxTermMs / 2) + this.desk.choose(Math.floor(maxTermMs / 2))) * 1000;
   }
 }
 

@@ -6,7 +6,7 @@
 import { monoUs, wallUs, type LeaseMode } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../../core/index.ts';
 import type { Desk, HoldDeadline, User } from '../../protocol.ts';
-import type { LeaseHolder } from '../leases/user.ts';
+import { HandleUser, type LeaseHandle, type LeaseHolder } from '../leases/handle-user.ts';
 import type { Habit } from './mutants.ts';
 
 export interface ModeResource {
@@ -37,11 +37,8 @@ export interface ModeHabits {
   readonly mayLose?: boolean;
 }
 
-interface Handle {
-  state: 'idle' | 'asking' | 'holding' | 'letting-go';
+interface Handle extends LeaseHandle {
   resource: ModeResource;
-  lease: number;
-  token: number;
   mode: LeaseMode;
   /** The slot it asked for first, and the one it has; -1 if none. */
   slotAsked: number;
@@ -60,15 +57,12 @@ interface Handle {
   /** As the history was told last. */
   deadline: HoldDeadline;
   termUs: number;
-  keep: boolean;
   /** Its core asks before each renewal. */
   gated: boolean;
   /** Nothing but what it allowed itself ends it early. */
   limited: boolean;
   /** Its deadline cannot be beyond this, by what the handle has allowed. */
   bound: HoldDeadline;
-  usesLeft: number;
-  sinceHealed: boolean;
   /** Asked for and granted in a healed world: nothing excuses its loss. */
   safe: boolean;
 }
@@ -77,20 +71,13 @@ type HandleEvent = Extract<QuorumEvent, { readonly lease: number }>;
 
 const UNBOUND: HoldDeadline = { monoUs: monoUs(Infinity), wallUs: wallUs(Infinity) };
 
-export class ModesUser implements User<QuorumEvent> {
+export class ModesUser extends HandleUser<QuorumCommand, Handle> implements User<QuorumEvent> {
   readonly #habits: ModeHabits;
-  readonly #core: LeaseHolder;
-  readonly #desk: Desk<QuorumCommand>;
-  readonly #handles: Handle[] = [];
-  readonly #timers = new Map<number, () => void>();
-  #nextTimer = 1;
   #numbers = 0;
-  #healedAt = Infinity;
 
   constructor(habits: ModeHabits, core: LeaseHolder, desk: Desk<QuorumCommand>) {
+    super(core, desk);
     this.#habits = habits;
-    this.#core = core;
-    this.#desk = desk;
   }
 
   start(): void {
@@ -120,40 +107,20 @@ export class ModesUser implements User<QuorumEvent> {
         sinceHealed: false,
         safe: false,
       };
-      this.#handles.push(handle);
-      if (!this.#desk.healed) this.#later(this.#desk.choose(Math.floor(maxTermUs / 2)), () => this.#ask(handle));
+      this.handles.push(handle);
+      if (!this.desk.healed) this.later(this.desk.choose(Math.floor(maxTermUs / 2)), () => this.ask(handle));
     }
-  }
-
-  timer(tag: number): void {
-    const act = this.#timers.get(tag);
-    this.#timers.delete(tag);
-    act?.();
-  }
-
-  healed(): void {
-    this.#healedAt = this.#desk.monoUs;
-    if (this.#handles.length === 0) this.#desk.done();
-    for (const handle of this.#handles) {
-      handle.sinceHealed = false;
-      if (handle.state === 'idle') this.#ask(handle);
-    }
-  }
-
-  waitingFor(): string {
-    const owing = this.#handles.filter(({ sinceHealed }) => !sinceHealed);
-    return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
   }
 
   event(event: QuorumEvent): void {
-    if (event.kind === 'outlived' && event.member === this.#desk.node) this.#desk.quit(this.#desk.choose(this.#habits.maxTermUs));
-    const handle = 'lease' in event ? this.#handles.find(({ lease }) => lease === event.lease) : undefined;
+    if (event.kind === 'outlived' && event.member === this.desk.node) this.desk.quit(this.desk.choose(this.#habits.maxTermUs));
+    const handle = 'lease' in event ? this.handleOf(event.lease) : undefined;
     if (event.kind === 'line-told') this.#chooseHeir(event);
     if (handle) this.#handleEvent(handle, event as HandleEvent);
   }
 
   #handleEvent(handle: Handle, event: HandleEvent): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     switch (event.kind) {
       case 'granted':
         this.#granted(handle, event);
@@ -220,11 +187,11 @@ export class ModesUser implements User<QuorumEvent> {
   // ── A handle's life ────────────────────────────────────────────────────────────────────────────────
 
   #does(habit: Habit, outOf: number): boolean {
-    return this.#habits.habits.includes(habit) && this.#desk.choose(outOf) === 0;
+    return this.#habits.habits.includes(habit) && this.desk.choose(outOf) === 0;
   }
 
-  #ask(handle: Handle): void {
-    const desk = this.#desk;
+  protected ask(handle: Handle): void {
+    const desk = this.desk;
     if (handle.state !== 'idle' || (desk.healed && handle.sinceHealed)) return;
     const { resources, maxTermUs, livenessUs } = this.#habits;
     handle.state = 'asking';
@@ -262,15 +229,15 @@ export class ModesUser implements User<QuorumEvent> {
       ? { slots, quarantineUs: handle.quarantineUs, ...(handle.slotAsked < 0 ? {} : { slot: handle.slotAsked }) }
       : { mode: handle.mode };
     desk.command({ kind: 'acquire', lease, name: resource.bytes, termUs, waitUs, keep, gated, maxHoldUs, ...wanted });
-    if (!desk.healed && desk.choose(16) === 0) this.#later(desk.choose(Math.floor(maxTermUs / 4)), () => this.#cancel(handle, lease));
+    if (!desk.healed && desk.choose(16) === 0) this.later(desk.choose(Math.floor(maxTermUs / 4)), () => this.#cancel(handle, lease));
   }
 
   #cancel(handle: Handle, lease: number): void {
-    if (handle.state === 'asking' && handle.lease === lease) this.#desk.command({ kind: 'cancel', lease });
+    if (handle.state === 'asking' && handle.lease === lease) this.desk.command({ kind: 'cancel', lease });
   }
 
   #granted(handle: Handle, event: Extract<QuorumEvent, { kind: 'granted' }>): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     handle.state = 'holding';
     handle.token = event.token;
     if (handle.limited) {
@@ -282,10 +249,9 @@ export class ModesUser implements User<QuorumEvent> {
     this.#tellGrant(handle, handle.lease, this.#bounded(handle, event));
     if (event.waited) desk.sometimes('waiter-served');
     handle.usesLeft = 1 + desk.choose(this.#habits.usesMax ?? 6);
-    if (desk.healed && !handle.sinceHealed) {
-      handle.sinceHealed = true;
-      handle.safe = handle.keep && !handle.gated && !handle.limited && event.deadlineMonoUs - handle.termUs >= this.#healedAt;
-      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.maxTermUs, () => desk.done());
+    if (this.isOwed(handle)) {
+      handle.safe = handle.keep && !handle.gated && !handle.limited && event.deadlineMonoUs - handle.termUs >= this.healedAt;
+      this.served(handle, this.#habits.maxTermUs);
     }
     this.#useLater(handle, handle.lease);
   }
@@ -299,7 +265,7 @@ export class ModesUser implements User<QuorumEvent> {
   /** Slots of a name are held beside each other and exclude writers of the name; each slot by itself is held by one at a time, until it has rested. */
   #tellGrant(handle: Handle, request: number, deadline: HoldDeadline): void {
     const { resource, token, mode, slot, slotAsked, quarantineUs } = handle;
-    const desk = this.#desk;
+    const desk = this.desk;
     handle.deadline = deadline;
     desk.granted(resource.text, request, token, deadline, mode);
     if (slot >= 0) {
@@ -310,20 +276,20 @@ export class ModesUser implements User<QuorumEvent> {
       desk.granted(slotText(handle), number, token, later(deadline, quarantineUs));
     } else if (mode === 'shared') {
       desk.sometimes('shared-grant');
-      const others = this.#handles.filter((one) => one.state === 'holding' && one.mode === 'shared' && one.resource === resource);
+      const others = this.handles.filter((one) => one.state === 'holding' && one.mode === 'shared' && one.resource === resource);
       if (others.length > 1) desk.sometimes('readers-together');
     }
   }
 
   #tellDeadline(handle: Handle, deadline: HoldDeadline): void {
     handle.deadline = deadline;
-    this.#desk.renewed(handle.resource.text, handle.token, deadline);
-    if (handle.slot >= 0) this.#desk.renewed(slotText(handle), handle.token, later(deadline, handle.quarantineUs));
+    this.desk.renewed(handle.resource.text, handle.token, deadline);
+    if (handle.slot >= 0) this.desk.renewed(slotText(handle), handle.token, later(deadline, handle.quarantineUs));
   }
 
   /** A slot that has to rest is held until then. */
   #tellEnd(handle: Handle, reason: 'released' | 'lost'): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { resource, token, slot, quarantineUs, deadline } = handle;
     desk.ended(resource.text, token, reason);
     if (slot < 0) return;
@@ -339,7 +305,7 @@ export class ModesUser implements User<QuorumEvent> {
   // ── Other modes ────────────────────────────────────────────────────────────────────────────────────
 
   #changeMode(handle: Handle): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { lease, resource } = handle;
     if (resource.slots > 0 || handle.upgrade > 0 || !this.#habits.habits.includes('shared') || desk.choose(3) > 0) return;
     if (handle.mode === 'exclusive') {
@@ -353,12 +319,12 @@ export class ModesUser implements User<QuorumEvent> {
     const waitUs = desk.choose(2) === 0 ? 0 : desk.healed ? this.#habits.livenessUs : 1 + desk.choose(this.#habits.maxTermUs * 2);
     desk.command({ kind: 'upgrade', lease, name: resource.bytes, waitUs });
     if (!desk.healed && desk.choose(8) === 0) {
-      this.#later(desk.choose(Math.floor(this.#habits.maxTermUs / 4)), () => desk.command({ kind: 'cancel-upgrade', lease }));
+      this.later(desk.choose(Math.floor(this.#habits.maxTermUs / 4)), () => desk.command({ kind: 'cancel-upgrade', lease }));
     }
   }
 
   #upgraded(handle: Handle, event: Extract<QuorumEvent, { kind: 'upgraded' }>): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     desk.sometimes(handle.upgradeWaits ? 'upgrade-waited' : 'upgraded');
     desk.ended(handle.resource.text, handle.token, 'released');
     handle.token = event.token;
@@ -370,7 +336,7 @@ export class ModesUser implements User<QuorumEvent> {
 
   /** The core asks whether to renew. Some do not answer. */
   #renewOrNot(handle: Handle): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { lease, resource, termUs } = handle;
     if (handle.state !== 'holding') return;
     switch (desk.choose(8)) {
@@ -392,19 +358,18 @@ export class ModesUser implements User<QuorumEvent> {
 
   #judgeLoss(handle: Handle, how: string): void {
     if (handle.state === 'holding' && handle.safe && !this.#habits.mayLose)
-      this.#desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);
+      this.desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);
   }
 
   #useLater(handle: Handle, lease: number): void {
-    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / 3)), () => this.#use(handle, lease));
+    this.later(this.desk.choose(Math.floor(this.#habits.maxTermUs / 3)), () => this.#use(handle, lease));
   }
 
   #use(handle: Handle, lease: number): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     if (handle.state === 'idle' || handle.lease !== lease) return;
     const { resource } = handle;
-    // What any application does: it asks whether the lease is valid, and acts.
-    if (this.#core.remainingUs(lease, resource.bytes, desk.monoUs, desk.wallUs) > 0) {
+    if (this.isValid(handle)) {
       desk.used(resource.text, handle.token);
       if (handle.slot >= 0) desk.used(slotText(handle), handle.token);
     } else this.#judgeLoss(handle, 'could not use');
@@ -420,16 +385,16 @@ export class ModesUser implements User<QuorumEvent> {
 
   /** From here on its term is short, while its deadline is far: an upgrade is for the short one. */
   #renewBriefly({ lease, resource }: Handle): void {
-    this.#desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: Math.ceil(this.#habits.maxTermUs / 8000) * 1000 });
+    this.desk.command({ kind: 'renew', lease, name: resource.bytes, termUs: Math.ceil(this.#habits.maxTermUs / 8000) * 1000 });
   }
 
   /** A proclaim is carried by a renewal, which must not count as one where the holder is to be asked. */
   #speak({ lease, resource }: Handle): void {
-    this.#desk.command({ kind: 'proclaim', lease, name: resource.bytes, meta: resource.bytes, number: ++this.#numbers });
+    this.desk.command({ kind: 'proclaim', lease, name: resource.bytes, meta: resource.bytes, number: ++this.#numbers });
   }
 
   #giveBack(handle: Handle): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { lease, resource } = handle;
     if (handle.upgrade === 0 && handle.offersLeft > 0 && this.#habits.habits.includes('hands') && desk.choose(4) > 0) {
       this.#handOver(handle);
@@ -443,12 +408,12 @@ export class ModesUser implements User<QuorumEvent> {
     desk.command({ kind: 'release', lease, name: resource.bytes, inUs });
     // It has stopped before its time.
     if (inUs > 0 && desk.choose(4) === 0)
-      this.#later(desk.choose(inUs), () => desk.command({ kind: 'release', lease, name: resource.bytes }));
+      this.later(desk.choose(inUs), () => desk.command({ kind: 'release', lease, name: resource.bytes }));
   }
 
   /** To the next in line, or to one that it asks for first. It holds on until it hears that it has stopped. */
   #handOver(handle: Handle): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { lease, resource } = handle;
     handle.usesLeft = 1;
     handle.offersLeft--;
@@ -459,19 +424,19 @@ export class ModesUser implements User<QuorumEvent> {
   }
 
   #chooseHeir({ lease: number, waiters }: Extract<QuorumEvent, { kind: 'line-told' }>): void {
-    const handle = this.#handles.find(({ lineAsked }) => lineAsked === number);
+    const handle = this.handles.find(({ lineAsked }) => lineAsked === number);
     if (handle?.state !== 'holding') return;
     handle.isWanted = waiters.length > 0;
-    const chosen = waiters[this.#desk.choose(Math.max(1, waiters.length))];
+    const chosen = waiters[this.desk.choose(Math.max(1, waiters.length))];
     const to = chosen ? { owner: chosen.owner, lease: chosen.lease } : null;
-    this.#desk.command({ kind: 'hand-over', lease: handle.lease, name: handle.resource.bytes, to });
+    this.desk.command({ kind: 'hand-over', lease: handle.lease, name: handle.resource.bytes, to });
   }
 
   #handedOver(handle: Handle, heir: number): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     handle.state = 'letting-go';
     desk.sometimes(handle.lineAsked > 0 ? 'handed-to-named' : 'handed-over');
-    this.#later(desk.choose(Math.floor(this.#habits.maxTermUs / 4)), () => {
+    this.later(desk.choose(Math.floor(this.#habits.maxTermUs / 4)), () => {
       const lives = Array.from({ length: this.#habits.nodes }, (_, node) => desk.clockOf?.(node)?.life);
       if (!lives.includes(heir)) desk.sometimes('heir-died');
     });
@@ -480,13 +445,7 @@ export class ModesUser implements User<QuorumEvent> {
   #idle(handle: Handle): void {
     handle.state = 'idle';
     handle.token = 0;
-    this.#later(this.#desk.choose(Math.floor(this.#habits.maxTermUs / (this.#desk.healed ? 10 : 3))), () => this.#ask(handle));
-  }
-
-  #later(spanUs: number, act: () => void): void {
-    const tag = this.#nextTimer++;
-    this.#timers.set(tag, act);
-    this.#desk.after(spanUs, tag);
+    this.later(this.desk.choose(Math.floor(this.#habits.maxTermUs / (this.desk.healed ? 10 : 3))), () => this.ask(handle));
   }
 }
 

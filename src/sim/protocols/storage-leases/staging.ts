@@ -9,7 +9,7 @@ import { calmScenario, type Actor, type Settings, type Staging } from '../../sta
 import { ASKER_NAMES, takesNoMore, unknownVerb } from '../../stage/words.ts';
 import type { Said } from '../../tape.ts';
 import { LeaseActor, nameText, sayLease } from '../leases/actor.ts';
-import type { LeaseHolder } from '../leases/user.ts';
+import type { LeaseHolder } from '../leases/handle-user.ts';
 import { leaseTapeToScript } from '../leases/staging.ts';
 import type { SimulatedLeaseCore, StorageVariant, StorageWorld } from './protocol.ts';
 

@@ -5,10 +5,7 @@
 import { encodeName, type LeaseMode, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { StorageCommand, StorageEvent } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
-
-export interface StorageHolder {
-  remainingUs(lease: number, name: Uint8Array, mono: MonoUs, wall: WallUs): number;
-}
+import { HandleUser, type LeaseHandle, type LeaseHolder } from '../leases/handle-user.ts';
 
 export interface StorageHabits {
   readonly resources: readonly { readonly text: string; readonly bytes: Uint8Array }[];
@@ -40,72 +37,53 @@ type Resource = StorageHabits['resources'][number];
 /** The one shared unit. */
 const STORE = 0;
 
-interface Handle {
-  state: 'idle' | 'asking' | 'holding' | 'letting-go';
-  resource: Resource;
-  lease: number;
-  token: number;
+interface Handle extends LeaseHandle {
   mode: LeaseMode;
-  keep: boolean;
   deadlineMonoUs: MonoUs;
   deadlineWallUs: WallUs;
-  usesLeft: number;
-  sinceHealed: boolean;
 }
 
-export class StorageUser implements User<StorageEvent> {
+export class StorageUser extends HandleUser<StorageCommand, Handle> implements User<StorageEvent> {
   readonly #habits: StorageHabits;
-  readonly #core: StorageHolder;
-  readonly #desk: Desk<StorageCommand>;
-  readonly #handles: Handle[];
   /** Names that were asked about, by the number of the question. */
   readonly #questions = new Map<number, string>();
   /** Syncs that were not answered yet. */
   readonly #syncs = new Set<number>();
-  readonly #timers = new Map<number, () => void>();
-  #nextTimer = 1;
   /** The store went into another epoch while this process used it. */
   #isReopened = false;
   #numbers = 0;
-  #healedAt = Infinity;
 
-  constructor(habits: StorageHabits, handles: number, core: StorageHolder, desk: Desk<StorageCommand>) {
+  constructor(habits: StorageHabits, handles: number, core: LeaseHolder, desk: Desk<StorageCommand>) {
+    super(core, desk);
     this.#habits = habits;
-    this.#core = core;
-    this.#desk = desk;
-    this.#handles = Array.from({ length: handles }, () => ({
-      state: 'idle',
-      resource: habits.resources[0] as Resource,
-      lease: 0,
-      token: 0,
-      mode: 'exclusive',
-      keep: false,
-      deadlineMonoUs: 0 as MonoUs,
-      deadlineWallUs: 0 as WallUs,
-      usesLeft: 0,
-      sinceHealed: false,
-    }));
+    for (let i = 0; i < handles; i++)
+      this.handles.push({
+        state: 'idle',
+        resource: habits.resources[0] as Resource,
+        lease: 0,
+        token: 0,
+        mode: 'exclusive',
+        keep: false,
+        deadlineMonoUs: 0 as MonoUs,
+        deadlineWallUs: 0 as WallUs,
+        usesLeft: 0,
+        sinceHealed: false,
+      });
   }
 
   start(): void {
     this.#openStore();
-    for (const handle of this.#handles) {
-      if (!this.#desk.healed) this.#later(this.#desk.choose(this.#habits.maxTermUs / 2), () => this.#ask(handle));
+    for (const handle of this.handles) {
+      if (!this.desk.healed) this.later(this.desk.choose(this.#habits.maxTermUs / 2), () => this.ask(handle));
     }
     if (this.#habits.compacts) this.#compactLater();
-    if (!this.#desk.healed) this.#wonder();
-  }
-
-  timer(tag: number): void {
-    const act = this.#timers.get(tag);
-    this.#timers.delete(tag);
-    act?.();
+    if (!this.desk.healed) this.#wonder();
   }
 
   /** What the driver does: it looks which epoch the store is in, and whether somebody has waited that out. */
   #openStore(): void {
-    const isWaitedOut = this.#desk.openUnit?.(STORE) ?? true;
-    if (!isWaitedOut || this.#isReopened) this.#desk.command({ kind: 'epoch', isWaitedOut });
+    const isWaitedOut = this.desk.openUnit?.(STORE) ?? true;
+    if (!isWaitedOut || this.#isReopened) this.desk.command({ kind: 'epoch', isWaitedOut });
   }
 
   unitRestored(): void {
@@ -113,22 +91,8 @@ export class StorageUser implements User<StorageEvent> {
     this.#openStore();
   }
 
-  healed(): void {
-    this.#healedAt = this.#desk.monoUs;
-    if (this.#handles.length === 0) this.#desk.done();
-    for (const handle of this.#handles) {
-      handle.sinceHealed = false;
-      if (handle.state === 'idle') this.#ask(handle);
-    }
-  }
-
-  waitingFor(): string {
-    const owing = this.#handles.filter(({ sinceHealed }) => !sinceHealed);
-    return owing.map(({ state, resource, lease }) => `${resource.text} (handle ${state}, lease ${lease})`).join(' and ');
-  }
-
   event(event: StorageEvent): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     if (event.kind === 'answered') {
       if (event.holder || event.certain) desk.sometimes(event.holder ? 'query-finds-holder' : 'query-finds-nobody');
       this.#answered(event);
@@ -149,12 +113,12 @@ export class StorageUser implements User<StorageEvent> {
     if (event.kind === 'voided') desk.sometimes('void-attempt');
     if (event.kind === 'unreadable') desk.sometimes('unreadable-record');
     if (!('lease' in event)) return;
-    const handle = this.#handles.find(({ lease }) => lease === event.lease);
+    const handle = this.handleOf(event.lease);
     if (handle) this.#eventOf(handle, event);
   }
 
   #eventOf(handle: Handle, event: StorageEvent): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { text } = handle.resource;
     switch (event.kind) {
       case 'granted':
@@ -201,8 +165,8 @@ export class StorageUser implements User<StorageEvent> {
 
   /** What is renewed by itself lasts in a healed world; and nobody loses anything before its end, but to a write of before. */
   #judgeLoss({ resource, keep, sinceHealed, deadlineMonoUs, deadlineWallUs }: Handle): void {
-    const desk = this.#desk;
-    const isCalm = sinceHealed && desk.monoUs > this.#healedAt + this.#habits.calmAfterUs;
+    const desk = this.desk;
+    const isCalm = sinceHealed && desk.monoUs > this.healedAt + this.#habits.calmAfterUs;
     if (isCalm && keep && this.#habits.keepsLast) desk.failLiveness(`lost ${resource.text}, which it was renewing, in a healed world`);
     const isEarly = desk.monoUs < deadlineMonoUs && desk.wallUs < deadlineWallUs;
     if (isEarly && this.#habits.losesAtEndOnly) desk.failLiveness(`lost ${resource.text} before its end`);
@@ -210,8 +174,8 @@ export class StorageUser implements User<StorageEvent> {
 
   // ── A handle's life ────────────────────────────────────────────────────────────────────────────────
 
-  #ask(handle: Handle): void {
-    const desk = this.#desk;
+  protected ask(handle: Handle): void {
+    const desk = this.desk;
     const { maxTermUs, resources, livenessUs, clings, shares = false, crowds = false } = this.#habits;
     if (handle.state !== 'idle' || (desk.healed && handle.sinceHealed && !crowds)) return;
     const resource = resources[desk.choose(resources.length)] as Resource;
@@ -219,13 +183,13 @@ export class StorageUser implements User<StorageEvent> {
     const termUs = desk.healed || desk.choose(3) > 0 ? maxTermUs : 1 + Math.floor(maxTermUs / 8);
     const waitUs = desk.healed ? livenessUs : desk.choose(2) === 0 ? 0 : 1 + desk.choose(maxTermUs * 4);
     const keep = desk.healed || clings || desk.choose(2) === 0;
-    const isReader = crowds ? desk.node > 0 || handle !== this.#handles[0] : shares && desk.choose(3) > 0;
+    const isReader = crowds ? desk.node > 0 || handle !== this.handles[0] : shares && desk.choose(3) > 0;
     const mode: LeaseMode = isReader ? 'shared' : 'exclusive';
     Object.assign(handle, { state: 'asking', resource, lease, token: 0, mode, keep });
     desk.requested(resource.text, lease);
     desk.command({ kind: 'acquire', lease, name: resource.bytes, termUs, waitUs, keep, meta: resource.bytes, mode });
     if (!desk.healed && desk.choose(12) === 0) {
-      this.#later(desk.choose(maxTermUs / 4), () => {
+      this.later(desk.choose(maxTermUs / 4), () => {
         if (handle.state === 'asking' && handle.lease === lease) desk.command({ kind: 'cancel', lease });
       });
     }
@@ -233,9 +197,9 @@ export class StorageUser implements User<StorageEvent> {
 
   /** At any moment, whatever its handles do. */
   #wonder(): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { maxTermUs, resources } = this.#habits;
-    this.#later(1 + desk.choose(maxTermUs), () => {
+    this.later(1 + desk.choose(maxTermUs), () => {
       if (desk.healed) return;
       const resource = resources[desk.choose(resources.length)] as Resource;
       if (this.#habits.shares === true && desk.choose(2) === 0) this.#fetch(resource);
@@ -247,23 +211,23 @@ export class StorageUser implements User<StorageEvent> {
   #fetch({ text, bytes }: Resource): void {
     const query = ++this.#numbers;
     this.#questions.set(query, text);
-    this.#desk.record({ kind: 'fetching', query, resource: text });
-    this.#desk.command({ kind: 'fetch', lease: query, name: bytes });
+    this.desk.record({ kind: 'fetching', query, resource: text });
+    this.desk.command({ kind: 'fetch', lease: query, name: bytes });
   }
 
   #fetched({ lease: query, outcome, data }: Extract<StorageEvent, { kind: 'fetched' }>): void {
     const resource = this.#questions.get(query);
     this.#questions.delete(query);
-    if (outcome !== 'unreadable') this.#desk.sometimes(`fetch-${outcome}`);
+    if (outcome !== 'unreadable') this.desk.sometimes(`fetch-${outcome}`);
     if (resource === undefined || outcome !== 'found') return;
-    this.#desk.record({ kind: 'fetched', query, resource, ...(data && { token: data.token }) });
+    this.desk.record({ kind: 'fetched', query, resource, ...(data && { token: data.token }) });
   }
 
   #query({ text, bytes }: Resource): void {
     const query = ++this.#numbers;
     this.#questions.set(query, text);
-    this.#desk.record({ kind: 'queried', query, scope: 'name', resource: text });
-    this.#desk.command({ kind: 'query', lease: query, name: bytes });
+    this.desk.record({ kind: 'queried', query, scope: 'name', resource: text });
+    this.desk.command({ kind: 'query', lease: query, name: bytes });
   }
 
   #answered({ lease: query, holder, certain }: Extract<StorageEvent, { kind: 'answered' }>): void {
@@ -272,33 +236,29 @@ export class StorageUser implements User<StorageEvent> {
     if (resource === undefined) return;
     const isCertain = certain && (holder === null || this.#habits.namesAreCertain);
     const named = holder && { holder: holder.owner, token: holder.token };
-    this.#desk.record({ kind: 'answered', query, resource, certain: isCertain ? 'yes' : 'no', ...named });
+    this.desk.record({ kind: 'answered', query, resource, certain: isCertain ? 'yes' : 'no', ...named });
   }
 
   #granted(handle: Handle, event: Extract<StorageEvent, { kind: 'granted' }>): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { deadlineMonoUs, deadlineWallUs, token } = event;
     Object.assign(handle, { state: 'holding', token, deadlineMonoUs, deadlineWallUs, usesLeft: desk.choose(6) });
     desk.granted(handle.resource.text, handle.lease, token, { monoUs: deadlineMonoUs, wallUs: deadlineWallUs }, handle.mode);
     if (event.waited) desk.sometimes('waiter-served');
-    if (desk.healed && !handle.sinceHealed) {
-      handle.sinceHealed = true;
-      if (this.#handles.every(({ sinceHealed }) => sinceHealed)) this.#later(this.#habits.maxTermUs, () => desk.done());
-    }
+    if (this.isOwed(handle)) this.served(handle, this.#habits.maxTermUs);
     this.#useLater(handle, handle.lease);
   }
 
   #useLater(handle: Handle, lease: number): void {
     const isBrief = lease % 3 === 0;
-    this.#later(1 + this.#desk.choose(Math.floor(this.#habits.maxTermUs / (isBrief ? 50 : 3))), () => this.#use(handle, lease));
+    this.later(1 + this.desk.choose(Math.floor(this.#habits.maxTermUs / (isBrief ? 50 : 3))), () => this.#use(handle, lease));
   }
 
   #use(handle: Handle, lease: number): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { bytes, text } = handle.resource;
     if (handle.state !== 'holding' || handle.lease !== lease) return;
-    // What any application does: it asks whether the lease is valid, and acts.
-    if (this.#core.remainingUs(lease, bytes, desk.monoUs, desk.wallUs) > 0) desk.used(text, handle.token);
+    if (this.isValid(handle)) desk.used(text, handle.token);
     if (handle.usesLeft-- > 0 || this.#holdsOn) {
       const does = desk.choose(12);
       if (this.#habits.shares === true && handle.mode === 'exclusive' && does % 3 === 0) this.#sync(handle, lease);
@@ -314,43 +274,37 @@ export class StorageUser implements User<StorageEvent> {
   #sync({ resource: { bytes: name } }: Handle, lease: number): void {
     const number = ++this.#numbers;
     this.#syncs.add(number);
-    this.#desk.command({ kind: 'sync', lease, name, data: encodeName(`data ${number}`), number });
+    this.desk.command({ kind: 'sync', lease, name, data: encodeName(`data ${number}`), number });
   }
 
   /** For the longest term, or for a short one: the lease does not end sooner for it. */
   #renewEarly({ resource: { bytes: name } }: Handle, lease: number): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { maxTermUs } = this.#habits;
     desk.sometimes('renewed-early');
     desk.command({ kind: 'renew', lease, name, termUs: desk.healed || desk.choose(3) > 0 ? maxTermUs : 1 + Math.floor(maxTermUs / 8) });
   }
 
   get #holdsOn(): boolean {
-    return this.#habits.clings && this.#desk.monoUs < this.#healedAt + 2 * this.#habits.calmAfterUs;
+    return this.#habits.clings && this.desk.monoUs < this.healedAt + 2 * this.#habits.calmAfterUs;
   }
 
   #idle(handle: Handle): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     handle.state = 'idle';
     handle.token = 0;
     const isSoon = desk.choose(2) === 0 || this.#habits.crowds === true;
-    this.#later(1 + desk.choose(Math.floor(this.#habits.maxTermUs / (isSoon ? 50 : 2))), () => this.#ask(handle));
+    this.later(1 + desk.choose(Math.floor(this.#habits.maxTermUs / (isSoon ? 50 : 2))), () => this.ask(handle));
   }
 
   #compactLater(): void {
-    const desk = this.#desk;
+    const desk = this.desk;
     const { maxTermUs, resources } = this.#habits;
-    this.#later(1 + desk.choose(maxTermUs), () => {
+    this.later(1 + desk.choose(maxTermUs), () => {
       if (desk.healed) return;
       const { bytes } = resources[desk.choose(resources.length)] as Resource;
       desk.command({ kind: 'compact', lease: ++this.#numbers, name: bytes });
       this.#compactLater();
     });
-  }
-
-  #later(spanUs: number, act: () => void): void {
-    const tag = this.#nextTimer++;
-    this.#timers.set(tag, act);
-    this.#desk.after(spanUs, tag);
   }
 }
