@@ -1,8 +1,12 @@
 /** Invariants that stay on in production: what must hold in a table, and of a lease, whoever broke it. */
 import { describe, expect, it } from 'vitest';
-import { encodeName, incarnation, nodeId } from '../../src/kernel/index.ts';
+import { ballotTime, encodeName, incarnation, monoUs, NEVER, nodeId, wallUs } from '../../src/kernel/index.ts';
 import { QuorumCore, QuorumMessage, RELEASE, type Snapshot } from '../../src/core/index.ts';
 import { LeaseRoom } from '../../src/core/leases/quorum/lease-room.ts';
+import { newClaim, type Doing, type StorageClaim } from '../../src/core/leases/storage/claim.ts';
+import { StorageLeases, type LeasesGround, type StorageProtocol } from '../../src/core/leases/storage/leases.ts';
+import type { StorageStep } from '../../src/core/leases/storage/config.ts';
+import { ALL_CAS_RULES } from '../../src/core/leases/storage/rules.ts';
 import { HOLD_ROLE, NameTable, OwnerTable } from '../../src/core/tables/index.ts';
 import { Cell, R, TERM_US, type Node } from './quorum/cell.ts';
 
@@ -101,5 +105,40 @@ describe('an acceptor', () => {
     cell.settle(({ to, from }) => to === 0 || from === 0 || to === 1 || from === 1);
     expect(other.said('granted')).toEqual([]);
     expect((member.core.snapshot() as unknown as { acceptor: { rows: readonly unknown[] } }).acceptor.rows.length).toBe(1);
+  });
+});
+
+describe('a process with leases on a store', () => {
+  const [now, wall] = [monoUs(5_000_000), wallUs(1_800_000_000_000_000)];
+  const until = (spanUs: number) => ({ mono: monoUs(now + spanUs), wall: wallUs(wall + spanUs) });
+  const step = { monoUs: now, wallUs: wall, emit: () => undefined } as unknown as StorageStep;
+  const ground = { rules: ALL_CAS_RULES, desk: { turn: () => undefined }, sightings: { forget: () => undefined } };
+  const protocol = { idle: { kind: 'idle', ops: [] }, giveBack: () => undefined };
+  const leases = new StorageLeases(ground as unknown as LeasesGround<Doing>, () => protocol as unknown as StorageProtocol<Doing>);
+  const claim = (phase: StorageClaim<Doing>['phase']): StorageClaim<Doing> =>
+    newClaim(
+      { lease: 1, name: 'r', wants: 'lease', mode: 'exclusive', waits: false, waitUntil: NEVER, termUs: TERM_US, keep: true, meta: null },
+      phase,
+      protocol.idle,
+    );
+  const held = (): StorageClaim<Doing> => {
+    const granted = claim('contending');
+    leases.grant(granted, ballotTime(7), until(TERM_US), step);
+    return granted;
+  };
+
+  it('is granted only what a request contends for, with a token, for its term, and not after its end', () => {
+    expect(held().phase).toBe('holding');
+    expect(() => leases.grant(claim('queued'), ballotTime(7), until(TERM_US), step)).toThrow('that no request contends for');
+    expect(() => leases.grant(claim('contending'), ballotTime(0), until(TERM_US), step)).toThrow('without a token');
+    expect(() => leases.grant(claim('contending'), ballotTime(7), until(TERM_US + 1), step)).toThrow('for longer than its term');
+    expect(() => leases.grant(claim('contending'), ballotTime(7), until(0), step)).toThrow('that is over');
+  });
+
+  it('renews, gives back and loses only what it holds', () => {
+    expect(() => leases.extend(held(), until(TERM_US), 0, step)).not.toThrow();
+    expect(() => leases.extend(claim('releasing'), until(TERM_US), 0, step)).toThrow('renewed that is not held');
+    expect(() => leases.release(claim('contending'), step)).toThrow('released that is not held');
+    expect(() => leases.lose(claim('releasing'), step)).toThrow('lost that is not held');
   });
 });

@@ -3,7 +3,7 @@
  * was seen. A holder's deadline counts from when its write left; whoever takes over has watched the record for its whole
  * term. Late landings, lost answers and stale reads cost time, never safety. δ does not matter here but for patience.
  */
-import { ballotTime, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
+import { ballotTime, invariant, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot, Version } from '../../contract.ts';
 import type { KnownRecord, Start } from './claim.ts';
 import { CasAccesses, type CasClaim, type Replaced } from './cas-accesses.ts';
@@ -169,6 +169,8 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
   #put(claim: CasClaim, kind: 'taking' | 'renewing', how: Replaced, step: StorageStep): void {
     const { lease, name, termUs, proclaiming } = claim;
     const { desk, owner } = this.leases.ground;
+    const isAbove = how.token > (how.base?.token ?? 0) || kind === 'renewing' || !this.rules.tokenAboveRecord;
+    invariant(isAbove, 'a name is taken with a token that is not above the one in its record');
     // Others wait as long as the record says: a renewal for a shorter term does not end what its holder still counts on.
     const watchedUs = Math.max(termUs, Math.ceil(claim.deadlineMono - step.monoUs));
     const mine = { owner, lease, seq: desk.nextSeq(), token: how.token, termUs: watchedUs };

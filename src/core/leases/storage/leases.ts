@@ -3,6 +3,7 @@
  * two clocks, renewed, given back. How the store is read and written is the protocol's.
  */
 import {
+  invariant,
   monoAfter,
   monoUs,
   NEVER,
@@ -199,9 +200,13 @@ export class StorageLeases<Does extends Doing> {
 
   /** It is ours until these ends, which have not come. */
   grant(claim: StorageClaim<Does>, token: BallotTime, ends: Ends, step: StorageStep): void {
+    invariant(claim.phase === 'contending', 'a lease was granted that no request contends for');
+    invariant(token > 0, 'a lease was granted without a token');
+    invariant(ends.mono <= step.monoUs + claim.termUs, 'a lease was granted for longer than its term');
     claim.token = token;
     claim.failures = 0;
     this.#setEnds(claim, ends);
+    invariant(!this.isOver(claim, step), 'a lease was granted that is over');
     this.ground.sightings.forget(claim.name);
     if (claim.isCalledOff) {
       claim.phase = 'releasing';
@@ -218,6 +223,7 @@ export class StorageLeases<Does extends Doing> {
   /** A renewal that carried this proclaim has ended well. The deadline never goes back, and what is over stays over. */
   extend(claim: StorageClaim<Does>, ends: Ends, carried: number, step: StorageStep): void {
     const { rules } = this.ground;
+    invariant(claim.phase === 'holding', 'a lease was renewed that is not held');
     if (rules.endIsFinal && this.isOver(claim, step)) {
       this.lose(claim, step);
       return;
@@ -230,6 +236,7 @@ export class StorageLeases<Does extends Doing> {
       }
       this.#setEnds(claim, ends);
     }
+    invariant(!this.isOver(claim, step) || !rules.endIsFinal, 'a lease was renewed that is over');
     const { lease } = claim;
     this.#hold(claim);
     step.emit({ kind: 'renewed', lease, ...this.#told(claim) });
@@ -286,6 +293,7 @@ export class StorageLeases<Does extends Doing> {
 
   /** The holder has stopped before the first word of it leaves. */
   release(claim: StorageClaim<Does>, step: StorageStep): void {
+    invariant(claim.phase === 'holding', 'a lease was released that is not held');
     claim.phase = 'releasing';
     step.emit({ kind: 'stopped', lease: claim.lease });
     this.#protocol().giveBack(claim, step);
@@ -293,6 +301,7 @@ export class StorageLeases<Does extends Doing> {
 
   /** Past its deadline the holder has stopped, and nobody need wait for what it left. */
   lose(claim: StorageClaim<Does>, step: StorageStep): void {
+    invariant(claim.phase === 'holding', 'a lease was lost that is not held');
     claim.phase = 'releasing';
     claim.isQuiet = true;
     step.emit({ kind: 'lost', lease: claim.lease });
