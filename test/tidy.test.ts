@@ -211,6 +211,17 @@ describe('the repository', () => {
     expect(sharedNames(files, readRepositoryFile)).toEqual([]);
   });
 
+  it('names the protocols of the simulator in one list, and nowhere else in src', () => {
+    const list = 'src/sim/protocols/index.ts';
+    const folders = files.flatMap((path) => /^src\/sim\/protocols\/([^/]+)\/index\.ts$/.exec(path)?.[1] ?? []);
+    const listed = [...(readRepositoryFile(list) ?? '').matchAll(/from '\.\/([^/]+)\/index\.ts'/g)].map(([, folder]) => folder);
+    expect(folders.length).toBeGreaterThan(5);
+    expect(listed.toSorted()).toEqual(folders.toSorted());
+    const others = files.filter((path) => path.startsWith('src/') && !path.startsWith('src/sim/protocols/'));
+    const strays = others.filter((path) => /protocols\/[a-z-]+\//.test(readRepositoryFile(path) ?? ''));
+    expect(strays).toEqual([]);
+  });
+
   it('has every test file that is called long', () => {
     const long = JSON.parse(readRepositoryFile('test/long-tests.json') ?? '') as string[];
     expect(long.filter((file) => !repositoryFiles().includes(file))).toEqual([]);

@@ -238,7 +238,7 @@ export class LemmaReferee implements Referee {
       'R5',
       record,
       read,
-      `found ${told(value)}, though ${named(missed)} had written ${told(writes.value)} and nobody anything else since`,
+      `found ${valueText(value)}, though ${named(missed)} had written ${valueText(writes.value)} and nobody anything else since`,
     );
   }
 
@@ -247,7 +247,7 @@ export class LemmaReferee implements Referee {
     register.standing.push(write);
     const blind = register.reads.besides(value);
     if (compare(blind, write) <= 0) return null;
-    return this.#broken('R5', record, write, `wrote ${told(value)}, which ${named(blind)} had not found`);
+    return this.#broken('R5', record, write, `wrote ${valueText(value)}, which ${named(blind)} had not found`);
   }
 
   #take(record: Committed | Aborted): Operation | undefined {
@@ -296,6 +296,6 @@ function named({ time, by }: Ballot): string {
   return `${time}.${by}`;
 }
 
-function told(value: string | null): string {
+function valueText(value: string | null): string {
   return value === null ? 'nothing' : quoted(value);
 }

@@ -109,7 +109,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof TenureError && error.code !== 'TENURE_INTERNAL') {
       const said = inCommandWords(error);
       if (asJson) sayJson(said.code, said.message);
-      else outputs().stderr.write(`tenure: ${told(said)}\n`);
+      else outputs().stderr.write(`tenure: ${withCode(said)}\n`);
       return exitCodeOf(said);
     }
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -154,7 +154,7 @@ function sayJson(code: ErrorCode, message: string): void {
 }
 
 /** The message with its code, which belongs to the first line. */
-function told({ message, code }: TenureError): string {
+function withCode({ message, code }: TenureError): string {
   const [first = '', ...rest] = message.split('\n');
   return [`${first} (${code})`, ...rest].join('\n');
 }

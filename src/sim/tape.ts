@@ -129,7 +129,7 @@ export class Tape<Command> {
   }
 
   /** What an application tells shows what it does: it acts under a lease, or looks at what its learner believes. */
-  told<Message, Event>(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
+  reported<Message, Event>(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     const key = (token: number): string => `${process.index} ${token}`;
     if (told.kind === 'granted') this.#requests.set(key(told.token), told.request);
     else if (told.kind === 'used') this.#say(process, this.#lines.use(told.resource, this.#requests.get(key(told.token)) ?? 0), false);

@@ -66,7 +66,7 @@ export class Trace {
     this.#add('step', by, `is asked to ${describe()}`);
   }
 
-  told(by: Who, describe: () => string): void {
+  emitted(by: Who, describe: () => string): void {
     this.#add('step', by, `says ${describe()}`);
   }
 

@@ -29,7 +29,7 @@ import type { Tape } from './tape.ts';
 import type { Trace } from './trace.ts';
 
 const MILLION = 1_000_000;
-/** A run with more than this many steps is one that does not get on in time. */
+/** A run with more steps than this is reported: some core or user acts without letting time pass. */
 const EVENTS_MAX = 10 * MILLION;
 const EVENTS_BETWEEN_LOOKS = 1024;
 
@@ -50,7 +50,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
   readonly trace: Trace | null;
   /** Set by callers that want the run's inputs one by one. */
   tape: Tape<Command> | null = null;
-  /** Set by callers with little time: after how many steps a run counts as endless, and a question that is asked now and then: whether to stop. */
+  /** Set by callers with little time: the number of steps after which a run counts as endless, and a function that is asked now and then whether to stop. */
   eventsMax: number = EVENTS_MAX;
   outOfTime: (() => boolean) | null = null;
   readonly chronicle: Chronicle;
@@ -112,7 +112,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     this.#processes = this.population.processes;
   }
 
-  /** Runs the scenario to its end, or to the first violation. A core that finds one of its own invariants broken is one. */
+  /** Runs the scenario to its end, or to the first violation. A core whose own invariant does not hold is a violation. */
   run(): void {
     try {
       this.#play();
@@ -138,7 +138,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     panel.finish(this.nowUs);
   }
 
-  /** How often each thing happened that the protocol declares: what its users and observers saw, and what the world did. */
+  /** How often each event happened that the protocol declares: events that users and observers count, and events of the world itself. */
   sometimesCounts(): Record<string, number> {
     const counts = this.sometimes.toJSON();
     for (const [name, count] of Object.entries(this.counts)) if (name in counts) counts[name] = (counts[name] ?? 0) + count;
@@ -225,7 +225,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     return this.nowUs;
   }
 
-  /** Nobody sleeps where they do; and when the world has healed they do no more. */
+  /** Wall clocks are set back only in worlds in which no machine sleeps, and only until the world heals. */
   get wallsGoBack(): boolean {
     return this.scenario.faults.wallStepsBack && !this.healed;
   }
@@ -256,9 +256,9 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     this.#queue.schedule(clock.trueWhenMono(due, this.nowUs) + this.#timerLatenessUs(), USER_TIMER, process.index, tag);
   }
 
-  /** What the application of a process tells the history. */
+  /** Writes a report of the application of a process into the history. */
   report(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
-    this.tape?.told(process, told);
+    this.tape?.reported(process, told);
     if (told.kind === 'missed') this.chronicle.missed(`${this.nameOf(process.node)}: ${told.message}`);
     else this.chronicle.report(process.node, process.incarnation, told);
   }
@@ -418,7 +418,7 @@ export class World<Message, Command, Event, Config> implements ChronicleClocks, 
     while (this.#effectsLeft > 0 && (inbox.length > 0 || outbox.length > 0)) {
       const event = inbox.shift();
       if (event !== undefined) {
-        this.trace?.told(process, () => this.protocol.describeEvent(event));
+        this.trace?.emitted(process, () => this.protocol.describeEvent(event));
         process.user.event(event);
         continue;
       }

@@ -86,7 +86,7 @@ export class GroupNews {
     this.#wakeAll();
   }
 
-  told(surveyed: Surveyed): void {
+  hear(surveyed: Surveyed): void {
     this.#answers.hear(surveyed.member, surveyed);
     this.#wakeAll();
   }

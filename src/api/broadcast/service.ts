@@ -187,7 +187,7 @@ export class BroadcastService implements RunningService {
       case 'end':
         return;
       case 'surveyed':
-        return this.#group.told(event);
+        return this.#group.hear(event);
       case 'delivered':
         return this.#observer.advanced(event.last);
       case 'standing':

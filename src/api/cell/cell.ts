@@ -215,7 +215,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
 
   /** Its configuration was read anew: the next start of this member begins in this view, or a later one. `text` is that of a view. */
   takeView(text: string): void {
-    this.#node.told(readViewText(text));
+    this.#node.takeView(readViewText(text));
   }
 
   /** What was counted so far: a plain object, cheap enough to be asked for every second. */

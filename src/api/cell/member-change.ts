@@ -255,7 +255,7 @@ class UnderWay {
     const { state, wakeAt } = this.#initiator;
     this.#callOff?.();
     this.#callOff = null;
-    this.#tell(state);
+    this.#report(state);
     if (state.kind === 'done') {
       this.#end();
       this.#outcome.done(this.#run.views?.view as View);
@@ -269,7 +269,7 @@ class UnderWay {
     this.#callOff?.();
   }
 
-  #tell(state: InitiatorState): void {
+  #report(state: InitiatorState): void {
     const epoch = this.#run.views?.view.epoch ?? 0;
     const missing = 'missing' in state ? state.missing.map((number) => this.#ground.membership.idOf(number) ?? String(number)) : [];
     const text = wordsFor(state, missing);

@@ -360,7 +360,7 @@ export class CellNode {
   }
 
   /** Views that are told to this process otherwise than by a member: its configuration was read anew. */
-  told(view: View): void {
+  takeView(view: View): void {
     const { run } = this;
     if (!run) return;
     run.driver.command({ kind: 'hear-view', view });

@@ -55,13 +55,13 @@ export class BlockQueue {
         let { from } = await this.#ask(sizeOf(sharing), this.#request.signal);
         // What belongs to those that have left is a gap.
         for (const waiter of sharing) {
-          this.#settle(waiter)?.resolve({ from, to: from + waiter.size - 1 });
+          this.#remove(waiter)?.resolve({ from, to: from + waiter.size - 1 });
           from += waiter.size;
         }
         this.#isAlone = false;
       } catch (error) {
         this.#isAlone = sharing.length > 1 && error instanceof TenureError && error.code === 'TENURE_LIMIT';
-        if (!this.#isAlone) for (const waiter of sharing) this.#settle(waiter)?.reject(error);
+        if (!this.#isAlone) for (const waiter of sharing) this.#remove(waiter)?.reject(error);
       }
     }
     this.#request = null;
@@ -81,11 +81,11 @@ export class BlockQueue {
 
   /** The caller wants it no more. A request that nobody waits for is called off. */
   #leave(waiter: Waiter, reason: unknown): void {
-    this.#settle(waiter)?.reject(reason);
+    this.#remove(waiter)?.reject(reason);
     if (this.#sharing.includes(waiter) && this.#sharing.every((one) => !this.#waiting.has(one))) this.#request?.abort(reason);
   }
 
-  #settle(waiter: Waiter): Waiter | null {
+  #remove(waiter: Waiter): Waiter | null {
     if (!this.#waiting.delete(waiter)) return null;
     waiter.calm();
     return waiter;

@@ -48,7 +48,7 @@ export class DiskLooks {
     this.#answers.end();
   }
 
-  told({ member, phase, generation, noted, copied, needed }: Extract<IntervalEvent, { kind: 'standing' }>): void {
+  hear({ member, phase, generation, noted, copied, needed }: Extract<IntervalEvent, { kind: 'standing' }>): void {
     this.#answers.hear(member, { phase, generation, noted, copied, needed });
   }
 

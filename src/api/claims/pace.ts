@@ -30,14 +30,14 @@ export class ClaimPace {
   }
 
   wake(): void {
-    this.#tell(Math.round(this.#tripUs));
+    this.#retimeTo(Math.round(this.#tripUs));
   }
 
   rest(): void {
-    this.#tell(REST_US);
+    this.#retimeTo(REST_US);
   }
 
-  #tell(us: number): void {
+  #retimeTo(us: number): void {
     if (Math.abs(us - this.#toldUs) * GRAIN <= this.#toldUs) return;
     this.#toldUs = us;
     this.#retime(us);

@@ -189,7 +189,7 @@ export class ClaimService implements RunningService {
       case 'disk':
         return this.#heardOfDisk(event);
       case 'standing':
-        return this.#looks.told(event);
+        return this.#looks.hear(event);
       case 'bootstrapped':
         this.#bootstrapped?.(event);
         this.#bootstrapped = null;

@@ -147,7 +147,7 @@ export class Services {
   /** Whether every member, as far as is known here, has the service, set as a majority sets it. */
   isEverywhere(kind: ServiceKind): boolean {
     const { memberIds, self } = this.#ground;
-    const alike = this.#mounted.get(kind.number)?.text ?? this.#settled(kind);
+    const alike = this.#mounted.get(kind.number)?.text ?? this.#majorityText(kind);
     return memberIds.every((_, member) =>
       member === self ? this.#mounted.has(kind.number) || this.#isHad(kind) : this.#statedBy(member, kind) === alike,
     );
@@ -263,14 +263,14 @@ export class Services {
   /** A client began with what a majority stated; if another majority states something else, the service is over here. */
   #contradicted(mounted: Mounted): void {
     const { kind, text } = mounted;
-    const settled = this.#settled(kind);
-    if (this.#isMember(this.#ground.self) || settled === null || settled === text) return;
-    const ids = idsOf(this.#statements(kind).filter((stated) => stated.text === settled));
-    this.#fail(mounted, setOtherwise(kind.name, ids, text, settled));
+    const majority = this.#majorityText(kind);
+    if (this.#isMember(this.#ground.self) || majority === null || majority === text) return;
+    const ids = idsOf(this.#statements(kind).filter((stated) => stated.text === majority));
+    this.#fail(mounted, setOtherwise(kind.name, ids, text, majority));
   }
 
   /** What a majority of the members states alike to a client. */
-  #settled(kind: ServiceKind): string | null {
+  #majorityText(kind: ServiceKind): string | null {
     const texts = this.#statements(kind).map(({ text }) => text);
     const quorum = quorumOf(this.#ground.memberIds.length);
     return texts.find((text) => text !== undefined && texts.filter((one) => one === text).length >= quorum) ?? null;
@@ -317,7 +317,7 @@ export class Services {
     if (member !== undefined && own !== undefined && this.#isHad(own)) return this.#mount(own, own.text);
     if (member !== undefined) throw notHere(kind.name, member);
     if (!kind.isForClients) throw notForClients(kind.name);
-    const text = this.#settled(kind);
+    const text = this.#majorityText(kind);
     if (text !== null) return this.#mount(kind, text);
     const statements = this.#statements(kind);
     const lacking = idsOf(statements.filter((stated) => stated.text === undefined));

@@ -27,7 +27,7 @@ const users = new WeakMap<Store, Set<Epochs>>();
 /** The epoch of the store from here on, told to all its users in this process. */
 export async function askEpoch(store: Store, access: AccessOptions): Promise<string> {
   const epoch = await store.epoch(access);
-  for (const user of users.get(store) ?? []) user.tell(epoch);
+  for (const user of users.get(store) ?? []) user.noteEpoch(epoch);
   return epoch;
 }
 
@@ -49,7 +49,7 @@ export class Epochs {
   #latest = '';
   /** Counts epochs, and the times between them: an answer counts only if nothing has changed since it was asked. */
   #turn = 0;
-  #isSettled = false;
+  #isCurrent = false;
   #isStopped = false;
   #callOff: () => void = () => {};
 
@@ -74,13 +74,13 @@ export class Epochs {
 
   /** An access failed. */
   heard(error: unknown): void {
-    if (error instanceof TenureError && error.code === 'TENURE_STORE_EPOCH') this.#unsettle();
+    if (error instanceof TenureError && error.code === 'TENURE_STORE_EPOCH') this.#noteStale();
   }
 
   /** Somebody has asked for the epoch of the store. */
-  tell(epoch: string): void {
+  noteEpoch(epoch: string): void {
     this.#latest = epoch;
-    if (epoch !== this.#epoch) this.#unsettle();
+    if (epoch !== this.#epoch) this.#noteStale();
   }
 
   /** One observation has passed in this epoch: later openers need not wait. It is a favour to them, and may fail. */
@@ -95,15 +95,15 @@ export class Epochs {
     this.#callOff();
   }
 
-  #unsettle(): void {
-    if (!this.#isSettled) return;
-    this.#isSettled = false;
+  #noteStale(): void {
+    if (!this.#isCurrent) return;
+    this.#isCurrent = false;
     this.#turn++;
-    void this.#settle();
+    void this.#enterLatest();
   }
 
-  async #settle(): Promise<void> {
-    while (!this.#isSettled && !this.#isStopped) {
+  async #enterLatest(): Promise<void> {
+    while (!this.#isCurrent && !this.#isStopped) {
       try {
         const { store, parameters, access } = this.#ground;
         const asked = await this.#ask(access);
@@ -131,7 +131,7 @@ export class Epochs {
   /** What the core asks for when it is told is of this epoch already. */
   #enter({ epoch, isWaited }: Asked): void {
     this.#epoch = epoch;
-    this.#isSettled = true;
+    this.#isCurrent = true;
     this.#ground.entered(isWaited);
   }
 
@@ -143,10 +143,10 @@ export class Epochs {
   /** An access that began before the core was told of an epoch may be carried out in it: its answer is of no use. */
   #guard(done: UnitAnswer, begin: (answer: UnitAnswer) => void): void {
     const turn = this.#turn;
-    if (!this.#isSettled) {
+    if (!this.#isCurrent) {
       queueMicrotask(() => done(FAILED));
       return;
     }
-    begin((answer) => done(this.#isSettled && turn === this.#turn ? answer : FAILED));
+    begin((answer) => done(this.#isCurrent && turn === this.#turn ? answer : FAILED));
   }
 }

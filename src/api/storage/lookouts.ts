@@ -85,14 +85,14 @@ export class Lookouts {
     }
     const before = this.#known.get(name);
     if (holder === null) {
-      if (before) this.#tell(name, null, null);
+      if (before) this.#announce(name, null, null);
       this.#known.delete(name);
       return;
     }
     const { owner, token } = holder;
     if (before && before.owner === owner && before.token === token && isSame(before.meta, meta)) return;
     this.#known.set(name, { owner, token, meta });
-    this.#tell(name, holder, meta);
+    this.#announce(name, holder, meta);
   }
 
   /** The record of this name has perhaps changed. */
@@ -156,7 +156,7 @@ export class Lookouts {
     });
   }
 
-  #tell(name: string, holder: NameAnswer['holder'], meta: Uint8Array | null): void {
+  #announce(name: string, holder: NameAnswer['holder'], meta: Uint8Array | null): void {
     this.#ground.told({ kind: 'learned', name: encodeName(name), holder, meta });
   }
 }

@@ -93,7 +93,7 @@ async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFl
     process.stdout.write(
       `${bold(name)} acquired, token ${lease.token} ${dim(`(renews itself, ${glance(lease.remainingMs())} at a time)`)}\n`,
     );
-  await told(lease, signal);
+  await untilStopped(lease, signal);
   if (!lease.valid || lease.signal.aborted) {
     // Not given back, it runs out: whoever works under it stops only when this process has ended.
     throw new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' was lost: stop what was done under it`);
@@ -122,7 +122,7 @@ async function take(client: LeaseClient, name: string, { isTry, waitMs }: Taking
 }
 
 /** Resolves when standard input closes, a signal comes, or the lease is about to end. */
-async function told(lease: Lease, signal: AbortSignal): Promise<void> {
+async function untilStopped(lease: Lease, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     process.stdin.once('end', resolve).once('error', () => resolve());
     process.stdin.resume();

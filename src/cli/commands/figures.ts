@@ -52,7 +52,7 @@ Exit codes: 0 done, 64 usage or a directory that cannot be written, 70 internal 
       const measured = (options.only ?? figures).map((kind) => ({ name: kind.name, figure: measure(kind, options) }));
       const files = out === undefined ? [] : measured.map(({ name, figure }) => draw(join(out, `${name}.svg`), figure));
       if (options.json) printJson(Object.fromEntries(measured.map(({ name, figure }) => [name, figure.data])));
-      else process.stdout.write(measured.map(({ figure }, index) => told(figure, files[index])).join('\n'));
+      else process.stdout.write(measured.map(({ figure }, index) => figureText(figure, files[index])).join('\n'));
     });
 }
 
@@ -70,7 +70,7 @@ function draw(file: string, { svg }: MeasuredFigure): string {
   return file;
 }
 
-function told({ lines }: MeasuredFigure, file: string | undefined): string {
+function figureText({ lines }: MeasuredFigure, file: string | undefined): string {
   return `${[...lines, ...(file === undefined ? [] : [`drawn: ${file}`])].join('\n')}\n`;
 }
 

@@ -111,7 +111,7 @@ async function change(asked: MemberChange, flags: ChangeFlags): Promise<void> {
   try {
     const view = await cell.changeMembers(
       { ...asked, ...(flags.dropServices ? { dropServices: true } : {}) },
-      { signal: stop.signal, onProgress: (progress) => news.tell(progress) },
+      { signal: stop.signal, onProgress: (progress) => news.show(progress) },
     );
     news.end();
     tellDone(view, flags.json === true);
@@ -136,7 +136,7 @@ class Progress {
     this.#asJson = asJson;
   }
 
-  tell(progress: ChangeProgress): void {
+  show(progress: ChangeProgress): void {
     this.end();
     if (this.#asJson) printJson({ event: 'progress', ...progress });
     else if (progress.kind !== 'done')

@@ -246,7 +246,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     this.#readers.clear();
     for (const [reader, { question }] of readers) step.emit({ kind: 'page', reader, entries: [], upTo: question.after, epoch });
     const own = this.#own;
-    const lost = own.isIdle ? null : own.settle(own.first, own.first + own.size - 1);
+    const lost = own.isIdle ? null : own.conclude(own.first, own.first + own.size - 1);
     if (lost) step.emit({ kind: 'uncertain', ...lost });
     if (own.hasRoomAgain()) step.emit({ kind: 'room' });
   }
@@ -255,7 +255,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     const own = this.#own;
     // Meant for an earlier process with the same number.
     if (origin !== this.#life) return;
-    const settled = own.settle(first, first + count - 1);
+    const settled = own.conclude(first, first + count - 1);
     if (!settled) return;
     if (position === 0) {
       step.emit({ kind: 'uncertain', ...settled });

@@ -192,7 +192,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     } else {
       this.#greet(step);
     }
-    this.#settle(step);
+    this.#followUp(step);
   }
 
   admits(sender: Sender, message: BroadcastMessage): boolean {
@@ -205,7 +205,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     if (!this.#isUp) return;
     if (message.lane === BROADCAST_OWN_LANE) this.#receive(from, message.message, step);
     else if (this.#isOfEpoch(from, message.epoch, step)) this.#life.consensus?.receive(from, message, step);
-    this.#settle(step);
+    this.#followUp(step);
   }
 
   command(command: BroadcastCommand, step: BroadcastStep): void {
@@ -222,7 +222,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
       default:
         this.#serving.command(command, step);
     }
-    this.#settle(step);
+    this.#followUp(step);
   }
 
   wake(step: BroadcastStep): void {
@@ -231,14 +231,14 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     this.#serving.wake(step);
     if (!this.#acts.isFrozen) this.#life.consensus?.wake(step);
     if (step.monoUs >= this.#retryAt) this.#retry(step);
-    this.#settle(step);
+    this.#followUp(step);
   }
 
   completed(completion: Completion, step: BroadcastStep): void {
     if (!this.#isUp) return;
     if (completion.op % BROADCAST_LANES === 0) this.#ownCompleted(completion, step);
     else this.#life.completed(completion, step);
-    this.#settle(step);
+    this.#followUp(step);
   }
 
   #ownCompleted(completion: Completion, step: BroadcastStep): void {
@@ -360,7 +360,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
   }
 
   /** Everything that follows from a step. */
-  #settle(step: BroadcastStep): void {
+  #followUp(step: BroadcastStep): void {
     if (this.#standing === 'silent') return;
     if (this.#isFailed || this.#life.consensus?.standing === 'failed') return this.#stand('failed', step);
     do this.#deliver(step);
@@ -369,7 +369,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
       this.#toldLogged = this.#ledger.upTo;
       this.#life.consensus?.command({ kind: 'logged', upTo: this.#toldLogged }, step);
     }
-    this.#publishing.tell(step);
+    this.#publishing.reportRoom(step);
     this.#tellLog(step);
     this.#copying.advance(this.#isBehind, step);
     this.#stand(this.#standingNow, step);
@@ -379,7 +379,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     for (let batch = this.#decided.take(this.#log.instance + 1); batch; batch = this.#decided.take(this.#log.instance + 1)) {
       const piece = this.#log.append(batch, (placement) => this.#publishing.placed(placement, step));
       this.#ledger?.write(piece, this.#log.firstInstance - 1, this.#disk.of(step));
-      this.#publishing.settle(piece.instance);
+      this.#publishing.delivered(piece.instance);
     }
   }
 
@@ -414,7 +414,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
 
   #copied(message: Extract<BroadcastOwnMessage, { kind: 'copied' }>, step: BroadcastStep): void {
     if (!this.#isBehind || this.#acts.isFrozen || !this.#copying.take(message, step)) return;
-    this.#publishing.settleUpTo(this.#log.instance, step);
+    this.#publishing.copiedUpTo(this.#log.instance, step);
     this.#life.consensus?.command({ kind: 'skip', upTo: this.#log.instance }, step);
   }
 

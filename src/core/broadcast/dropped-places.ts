@@ -28,7 +28,7 @@ export class DroppedPlaces {
   }
 
   /** A piece is stored that says: all up to `upTo` are. Calls `empty` for each place that is needed no more. */
-  settle(lineage: number, upTo: number, empty: (place: number) => void): void {
+  noteStored(lineage: number, upTo: number, empty: (place: number) => void): void {
     let dropped = 0;
     for (const [instance, droppedThen] of this.#drops) {
       if (instance > upTo) break;

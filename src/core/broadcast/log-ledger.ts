@@ -70,7 +70,7 @@ export class LogLedger<S extends LedgerStep> {
         leave: (answer, step) => {
           if (answer.kind === 'piece' && answer.lineage === this.#lineage) {
             this.#note(answer.instance);
-            this.#dropped.settle(answer.lineage, answer.upTo, (place) => this.#empty(place, step));
+            this.#dropped.noteStored(answer.lineage, answer.upTo, (place) => this.#empty(place, step));
           }
           stored(answer, step);
         },

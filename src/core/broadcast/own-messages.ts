@@ -111,7 +111,7 @@ export class OwnMessages {
   }
 
   /** Messages `first` to `last` are settled, unless they were; which of them are so now. */
-  settle(first: number, last: number): { readonly first: number; readonly last: number } | null {
+  conclude(first: number, last: number): { readonly first: number; readonly last: number } | null {
     const from = Math.max(first, this.first);
     // The log has the messages of a process in their order.
     if (first > this.first || last < from || last >= this.#next) return null;

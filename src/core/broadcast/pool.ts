@@ -89,7 +89,7 @@ export class Pool {
   }
 
   /** The log has this instance: what it has is here no more; what was proposed there in vain waits again. */
-  settle(instance: number): void {
+  endUpTo(instance: number): void {
     for (const group of this.#groups) if (group.instance <= instance) group.instance = 0;
     this.#sift(() => true);
   }

@@ -120,23 +120,23 @@ export class Publishing {
   placed(placement: Placement, step: BroadcastStep): void {
     const { origin, first, count, position } = placement;
     if (origin !== this.#ground.life) return this.#answer(placement, step);
-    const settled = this.#own.settle(first, first + count - 1);
+    const settled = this.#own.conclude(first, first + count - 1);
     if (!settled) return;
     if (position === 0) step.emit({ kind: 'uncertain', ...settled });
     else step.emit({ kind: 'published', ...settled, position: position + settled.first - first });
   }
 
   /** The log has another instance. */
-  settle(instance: number): void {
+  delivered(instance: number): void {
     this.#proposed.delete(instance);
-    this.#pool.settle(instance);
+    this.#pool.endUpTo(instance);
   }
 
   /** The log has been copied up to here, or begun anew. */
-  settleUpTo(instance: number, step: BroadcastStep): void {
+  copiedUpTo(instance: number, step: BroadcastStep): void {
     const { life, log } = this.#ground;
     for (const proposed of this.#proposed) if (proposed <= instance) this.#proposed.delete(proposed);
-    this.#pool.settle(instance);
+    this.#pool.endUpTo(instance);
     const known = log.lastOf(life);
     if (!this.#own.isIdle && known !== null && known >= this.#own.first)
       log.find(life, this.#own.first, (placement) => this.placed(placement, step));
@@ -145,7 +145,7 @@ export class Publishing {
   /** The epoch of what was proposed is over. Clients publish in the next one what they know of it. */
   withdraw(): void {
     this.#proposed.clear();
-    this.#pool.settle(Infinity);
+    this.#pool.endUpTo(Infinity);
     this.#pool.dropOthers(this.#ground.life);
   }
 
@@ -153,12 +153,12 @@ export class Publishing {
   giveUp(step: BroadcastStep): void {
     const own = this.#own;
     this.#pool.drop(this.#ground.life);
-    const lost = own.isIdle ? null : own.settle(own.first, own.first + own.size - 1);
+    const lost = own.isIdle ? null : own.conclude(own.first, own.first + own.size - 1);
     if (lost) step.emit({ kind: 'uncertain', ...lost });
   }
 
   /** What must be said after a step: of room, and of messages that the log cannot tell of any more. */
-  tell(step: BroadcastStep): void {
+  reportRoom(step: BroadcastStep): void {
     const { life, log } = this.#ground;
     const own = this.#own;
     if (!own.isIdle && log.hasForgotten(life, own.since)) this.giveUp(step);

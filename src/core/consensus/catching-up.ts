@@ -64,7 +64,7 @@ export class CatchingUp {
   }
 
   /** This member has told of a decision. If it knows far more, it is asked for the rest at once. */
-  told(from: number, instance: number, step: CatchingUpStep): void {
+  decisionCame(from: number, instance: number, step: CatchingUpStep): void {
     const { config, decisions, pulse } = this.#ground;
     const isFarBehind = instance === decisions.upTo && pulse.decidedBy(from) > instance + config.window;
     if (isFarBehind && config.retryUs !== null) this.#ask(from, step);

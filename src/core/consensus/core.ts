@@ -168,7 +168,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   receive(from: NodeId, message: ConsensusMessage, step: ConsensusStep): void {
     if (!this.#isUp) return;
     this.#receive(from, message, step);
-    this.#settle(step);
+    this.#hearOwn(step);
   }
 
   command(command: ConsensusCommand, step: ConsensusStep): void {
@@ -188,7 +188,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
         if (instance) this.#rounds.leased(instance, command.granted, step);
       }
     }
-    this.#settle(step);
+    this.#hearOwn(step);
   }
 
   wake(step: ConsensusStep): void {
@@ -197,7 +197,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     if (beats) this.#beat(step);
     if (suspected.length > 0) for (const instance of this.#instances.inOrder()) this.#rounds.suspected(instance, step);
     if (step.monoUs >= this.#catchingUp.retryAt) this.#retry(step);
-    this.#settle(step);
+    this.#hearOwn(step);
   }
 
   completed(completion: Completion, step: ConsensusStep): void {
@@ -205,7 +205,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const contents = this.#ledger.completed(completion, step);
     if (this.#ledger.hasFailed) return this.#stand('failed', step);
     if (contents) this.#recover(contents, step);
-    this.#settle(step);
+    this.#hearOwn(step);
   }
 
   // ── Messages ───────────────────────────────────────────────────────────────────────────────────────
@@ -317,7 +317,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const value = told === null ? this.#instances.adoptedIn(instance, round) : told.slice();
     if (value === null) return this.#outbox.send(from, { kind: 'begin', instance, round: -1 }, step);
     this.#broadcast.receive(from, instance, { round, value }, step);
-    this.#catchingUp.told(from, instance, step);
+    this.#catchingUp.decisionCame(from, instance, step);
   }
 
   #learn(number: number, decision: Decision, step: ConsensusStep): void {
@@ -446,7 +446,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
   }
 
   /** What this member says to itself costs no message. */
-  #settle(step: ConsensusStep): void {
+  #hearOwn(step: ConsensusStep): void {
     for (let message = this.#outbox.nextOwn(); message; message = this.#outbox.nextOwn()) this.#ofInstance(this.#self, message, step);
   }
 

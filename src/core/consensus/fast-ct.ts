@@ -81,7 +81,7 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
       { lambda, isLiteral, asksAhead },
       {
         claim: (from, to, step) => this.#claim(from, to, step),
-        tell: (instance, granted, step) => this.#rounds.command({ kind: 'leased', instance, granted }, step),
+        lead: (instance, granted, step) => this.#rounds.command({ kind: 'leased', instance, granted }, step),
       },
     );
     this.#leases = new NestedCore(this.#intervals, {

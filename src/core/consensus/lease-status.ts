@@ -18,7 +18,7 @@ export interface LeaseStatusOutlet<S> {
   /** Asks for a lease. */
   claim(from: number, to: number, step: S): void;
   /** Whether an instance is led FAST. */
-  tell(instance: number, isGranted: boolean, step: S): void;
+  lead(instance: number, isGranted: boolean, step: S): void;
 }
 
 type Range = readonly [from: number, to: number];
@@ -51,7 +51,7 @@ export class LeaseStatus<S> {
     this.#highest = Math.max(this.#highest, instance);
     const status = this.#statusOf(instance);
     if (status !== null) {
-      this.#outlet.tell(instance, status, step);
+      this.#outlet.lead(instance, status, step);
       return this.#askAhead(step);
     }
     this.#waiting.push(instance);
@@ -75,7 +75,7 @@ export class LeaseStatus<S> {
     if (overlap) this.#refused.push(overlap);
     const failed = this.#waiting.filter((instance) => isIn(instance, asked));
     this.#waiting = this.#waiting.filter((instance) => !isIn(instance, asked));
-    for (const instance of failed) this.#outlet.tell(instance, false, step);
+    for (const instance of failed) this.#outlet.lead(instance, false, step);
     this.#answer(step);
   }
 
@@ -92,7 +92,7 @@ export class LeaseStatus<S> {
     for (const instance of waiting) {
       const status = this.#statusOf(instance);
       if (status === null) this.#waiting.push(instance);
-      else this.#outlet.tell(instance, status, step);
+      else this.#outlet.lead(instance, status, step);
     }
     this.#ask(step);
   }

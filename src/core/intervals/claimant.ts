@@ -40,7 +40,7 @@ export interface ClaimantStep {
 /** Where what it says goes. */
 export interface ClaimantOutlet<S> {
   ask(member: NodeId, request: LeaseRequest | WithdrawRequest, step: S): void;
-  tell(event: ClaimEvent, step: S): void;
+  emit(event: ClaimEvent, step: S): void;
 }
 
 export interface ClaimantOptions {
@@ -267,7 +267,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
     claim.phase = 'decided';
     claim.counter = 0;
     if (claim.from === null) this.#hint(space, to < INTEGER_MAX ? to + 1 : 0);
-    this.#outlet.tell({ kind: 'granted', claim: number, space, from, to, attempts: claim.attempts }, step);
+    this.#outlet.emit({ kind: 'granted', claim: number, space, from, to, attempts: claim.attempts }, step);
     claim.granted = counter;
     claim.nextFree = from;
     this.#clearIfDone(claim, step);
@@ -324,7 +324,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
   #refuse(claim: IntervalClaim, why: ClaimRefusal, overlap: Interval | null, next: number | null, step: S): void {
     const { claim: number, space, attempts } = claim;
     claim.phase = 'decided';
-    this.#outlet.tell({ kind: 'refused', claim: number, space, why, overlap, next, attempts }, step);
+    this.#outlet.emit({ kind: 'refused', claim: number, space, why, overlap, next, attempts }, step);
     this.#clearIfDone(claim, step);
   }
 
@@ -408,7 +408,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
     // Only a mutant may still withdraw it.
     if (!this.#rules.grantedIsKept && claim.granted > 0) return;
     this.#claims.delete(claim.claim);
-    this.#outlet.tell({ kind: 'cleared', claim: claim.claim, everywhere: claim.everywhere && !this.#isLiteral }, step);
+    this.#outlet.emit({ kind: 'cleared', claim: claim.claim, everywhere: claim.everywhere && !this.#isLiteral }, step);
   }
 
   /** Only a mutant withdraws what it was given. */

@@ -32,7 +32,7 @@ export class IntervalLeaseCore implements Core<IntervalMessage, IntervalCommand,
     this.#rttUs = rttUs;
     this.#claimant = new IntervalClaimant({ incarnation, members, rttUs, isLiteral }, rules, {
       ask: (member, request, step) => step.send(member, request),
-      tell: (event, step) => step.emit(event),
+      emit: (event, step) => step.emit(event),
     });
     const isMember = self < members;
     this.#acceptor = isMember
@@ -120,7 +120,7 @@ export class IntervalLeaseCore implements Core<IntervalMessage, IntervalCommand,
     if (this.#config.disks !== 'told') throw new TenureError('TENURE_UNSUPPORTED', 'a disk of this cell begins by bootstrap');
     if (disk.phase !== 'blank') return;
     for (const piece of command.taken) this.#acceptor?.adopt({ ...piece, incarnation: 0 as Incarnation, counter: 0 }, true, step);
-    disk.told(step);
+    disk.permitUse(step);
   }
 
   #diskOf({ kind }: IntervalCommand): DiskLife {

@@ -146,13 +146,13 @@ export class DiskLife {
   #enter(phase: DiskPhase, step: IntervalStep): void {
     this.#phase = phase;
     if (phase === 'ready' || phase === 'reading') this.#againAt = NEVER;
-    this.#tell(step);
+    this.#emitStanding(step);
     // Nobody knows of a newer disk of a member whose disk was never lost.
     const isCopied = this.#acceptor.ledger.head.disks.length === 0;
     if (phase === 'ready' && isCopied && !this.#options.isTold) this.#notice.begin(this.generation, this.#rttUs, step);
   }
 
-  #tell(step: IntervalStep): void {
+  #emitStanding(step: IntervalStep): void {
     step.emit({ kind: 'disk', ...this.#standing });
   }
 
@@ -219,7 +219,7 @@ export class DiskLife {
     this.#sources[from] = { generation: its, cursor: FIRST_PAGE, isCopied: false };
     this.#learn(generations);
     this.#ask(from, step);
-    this.#tell(step);
+    this.#emitStanding(step);
   }
 
   /** Its number changes only when the next disk of this member would hear of it: votes of this one do not count beside that. */
@@ -227,7 +227,7 @@ export class DiskLife {
     if (this.#notice.noted(from, generation, told, this.generations) < this.#needed || generation === this.generation) return;
     const generations = this.generations.map((one, member) => (member === this.#options.self ? generation : one));
     this.#acceptor.ledger.putHead({ generations }, null, step);
-    this.#tell(step);
+    this.#emitStanding(step);
   }
 
   /** A member can be reached again. */
@@ -250,7 +250,7 @@ export class DiskLife {
     this.#learn(page.generations);
     source.cursor = page.next;
     source.isCopied = page.next === null;
-    if (source.isCopied) this.#tell(step);
+    if (source.isCopied) this.#emitStanding(step);
     else this.#ask(from, step);
     this.wrote(step);
   }
@@ -286,7 +286,7 @@ export class DiskLife {
   }
 
   /** An outer core says that this blank disk may be used, once what it has handed over is written. */
-  told(step: IntervalStep): void {
+  permitUse(step: IntervalStep): void {
     this.#isToldToBegin = true;
     this.wrote(step);
   }

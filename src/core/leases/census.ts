@@ -66,7 +66,7 @@ export class Census<Message extends NamedMessage, S extends CensusStep<Message>>
   hear(from: NodeId, vote: Message, step: S): boolean {
     const tellsAll = (vote.flags & TELLS_LIVES) !== 0;
     if (!tellsAll && vote.life === this.#roster.lifeOf(from)) return true;
-    this.#roster.told(from, vote, tellsAll, (member) => this.#begun(member, step));
+    this.#roster.hear(from, vote, tellsAll, (member) => this.#begun(member, step));
     return vote.life === this.#roster.lifeOf(from) || !this.#config.isStrict;
   }
 

@@ -74,7 +74,7 @@ export class Roster {
    * A member told the life it is, and perhaps what it knows of all. `begun` is called for each member of which that is news:
    * also for the one that speaks, if it was another life when it spoke last.
    */
-  told(from: NodeId, message: NamedMessage, tellsAll: boolean, begun: (member: NodeId) => void): void {
+  hear(from: NodeId, message: NamedMessage, tellsAll: boolean, begun: (member: NodeId) => void): void {
     const rows = this.#rows;
     if (rows === null) {
       if (tellsAll) this.merge(message, begun);

@@ -45,10 +45,17 @@ export class Judge {
     return (names) => chronicle.snapshot({ ...names, now: this.#clocks.nowAt(0) });
   }
 
-  /** What a node told in one step; `toldId` is a number for the list, for remembering. */
-  told(past: PastId, instant: number, node: number, incarnation: number, told: readonly ApplicationReport[], toldId: number): PastId {
-    return this.#answer(`${past} ${instant} ${node} ${incarnation} ${toldId}`, past, instant, (chronicle) => {
-      for (const one of told) chronicle.report(node, incarnation, one);
+  /** The reports of a node's application in one step; `reportsId` is the number of that list, by which the answer is remembered. */
+  reported(
+    past: PastId,
+    instant: number,
+    node: number,
+    incarnation: number,
+    reports: readonly ApplicationReport[],
+    reportsId: number,
+  ): PastId {
+    return this.#answer(`${past} ${instant} ${node} ${incarnation} ${reportsId}`, past, instant, (chronicle) => {
+      for (const report of reports) chronicle.report(node, incarnation, report);
     });
   }
 
@@ -63,7 +70,7 @@ export class Judge {
     return this.#answer(`${past} ${instant}`, past, instant, (chronicle) => chronicle.closeAllPassed(), instant - 1);
   }
 
-  /** `from` is the instant at which the past was told of last. */
+  /** `from` is the last instant at which anything was written into the past. */
   #answer(key: string, before: PastId, instant: number, act: (chronicle: Chronicle) => void, from: number = instant): PastId {
     const known = this.#answers.get(key);
     if (known !== undefined) return known;

@@ -301,7 +301,7 @@ export class Universe<Message, Command, Event, Config> {
     if (outcome.askedId !== 0)
       this.#store(this.#storage.ask(next[STORAGE] as StorageId, node, incarnation, outcome.asked, outcome.askedId));
     if (outcome.toldId === 0) return true;
-    const past = this.#judge.told(next[PAST] as PastId, instant, node, incarnation, outcome.told, outcome.toldId);
+    const past = this.#judge.reported(next[PAST] as PastId, instant, node, incarnation, outcome.told, outcome.toldId);
     next[PAST] = past;
     return past >= 0;
   }

@@ -15,7 +15,7 @@ export interface MessageRef {
   readonly to: number;
   readonly label: string;
   readonly ordinal: number;
-  /** What it is about; it goes by the rest. */
+  /** The name that the message is about, for people; the other fields identify it. */
   readonly topic?: string;
 }
 
@@ -28,12 +28,12 @@ export interface AccessRef<Access = number> {
 /** A message or an access by where it came from: the nth of its kind, from 0, that came of this step. It keeps its meaning when steps are taken out. */
 export interface StepOrigin {
   readonly step: number;
-  /** Of a message: to whom, its label, and what it is about. Of an access: empty. */
+  /** Of a message: addressee, label and topic. Of an access: empty. */
   readonly kind: string;
   readonly nth: number;
 }
 
-/** How the messages of one step are told apart: to whom, which, and about what. */
+/** What tells the messages of one step apart: addressee, label and topic. */
 export function kindOfMessage({ to, label, topic = '' }: { readonly to: number; readonly label: string; readonly topic?: string }): string {
   return `${to} ${label} ${topic}`;
 }
@@ -51,7 +51,7 @@ export interface RequestUse {
   readonly about: number | null;
 }
 
-/** An access by the process that waits for its answer, or null if that has crashed, and what it asked for. */
+/** An access: the process that waits for its answer, or null if that process has crashed, and the request. */
 export interface ProcessAccess {
   readonly incarnation: number | null;
   readonly request: AccessRequest;
@@ -62,7 +62,7 @@ export interface AnswerRef extends AccessRef {
   readonly finding?: AccessRef | null;
 }
 
-/** Numbers the core draws in this step, in order; what is not listed is 0. */
+/** Numbers the core draws in this step, in order; every further number is 0. */
 interface Choosing {
   readonly choices?: readonly number[];
 }
@@ -75,7 +75,7 @@ type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
   | { readonly kind: 'drop' | 'duplicate'; readonly message: Message }
   /** Where all goes well, it arrives only so long after now. */
   | { readonly kind: 'delay'; readonly message: Message; readonly byUs: number }
-  /** Everything under way is lost, but for what is delayed. */
+  /** All messages under way are lost, except delayed ones. */
   | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
@@ -113,7 +113,7 @@ type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
   /** It is said to have failed. It has had no effect unless it took effect before; a change of a shared unit may still take effect later. */
   | ({ readonly kind: 'fail' } & AccessRef<Access> & Choosing)
   /**
-   * For so long everything goes well: messages arrive, accesses are answered and timers fire, all in time. Whoever asks all the while
+   * For so long everything goes well: messages arrive, accesses are answered and timers fire, all in time. A node that asks all the while
    * is owed progress. The first number chosen is the seed of all that cores draw meanwhile.
    */
   | ({ readonly kind: 'settle'; readonly byUs: number } & Ways & Choosing);
@@ -125,14 +125,14 @@ export type OriginAction = Action<StepOrigin, StepOrigin, RequestUse>;
 /** In the explorer, where messages are numbered, and a change that a read finds is known by what it left behind. */
 export type SearchAction = Action<number, ProcessAccess, unknown, Uint8Array | null>;
 
-/** What the messages and accesses of one place are called on a stage; null where they are not there. */
+/** Translates messages and accesses into the names that a stage gives them; null if the stage does not have them. */
 export interface StageNames<Message, Access, Finding> {
   message(message: Message): MessageRef | null;
   /** With the finding of an answer, where it says one. */
   access(access: AccessRef<Access>, finding: Finding | undefined): AnswerRef | null;
 }
 
-/** The same action in the names of a stage; null if what it is about is not there. */
+/** The same action in the names of a stage; null if the stage does not have its message or access. */
 export function inStageNames<Message, Access, Finding>(
   action: Action<Message, Access, unknown, Finding>,
   names: StageNames<Message, Access, Finding>,
@@ -149,11 +149,11 @@ export function inStageNames<Message, Access, Finding>(
 
 /** How it goes where all goes well, and what applications do of themselves meanwhile: nothing, where nothing is said. */
 export interface Ways {
-  /** Each message takes a time of its own, up to the usual one: one that was sent later may arrive sooner. */
+  /** Each message takes a time of its own, up to the usual latency, so messages overtake each other. */
   readonly outOfOrder?: boolean;
-  /** So long after it was granted, or after all began to go well, each gives back what it holds: then none may starve beside others. */
+  /** So long after the grant, or after all began to go well, each holder gives its lease back: then no request may starve beside others. */
   readonly giveBackUs?: number;
-  /** So long after it was refused, or had given back or lost what it held before, each asks again for the same. */
+  /** So long after a refusal, a release or a loss, each node asks for the same lease again. */
   readonly askAgainUs?: number;
 }
 

@@ -15,7 +15,7 @@ export class StageClocks {
     this.#clocks = uptimesUs.map((uptimeUs) => new MachineClock(uptimeUs, 0, 0));
   }
 
-  /** One more process lives on on this machine; how many do. */
+  /** Adds a process that lives on beside its successor on this machine; returns how many there are. */
   twin(node: number): number {
     this.#twinsOn.push(node);
     return this.#twinsOn.filter((machine) => machine === node).length;

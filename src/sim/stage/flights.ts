@@ -51,7 +51,7 @@ export class Flights {
     return this.all.find(isThis) ?? null;
   }
 
-  /** One copy of it is gone. */
+  /** Removes one copy of the message. */
   consume(flight: Flight): void {
     if (--flight.copies === 0) this.all.splice(this.all.indexOf(flight), 1);
   }

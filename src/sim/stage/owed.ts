@@ -1,18 +1,18 @@
 /**
- * What is owed on a stage where all goes well: whoever asks for a lease all the while sees it granted to somebody, unless
- * somebody holds it in the end; and is granted it, where everybody gives back what they get. How long that may take is up to
- * whoever says for how long all goes well. Who is refused and asks again asks all the while.
+ * Progress that is owed on a stage where all goes well. If a node asks for a lease all the while, some node must be granted that lease or hold it
+ * in the end; if all holders give their leases back, the asking node itself must be granted it. The script says for how long all goes well. A node
+ * that is refused and asks again counts as asking all the while.
  */
 import type { HistoryRecord, Requested } from '../../check/index.ts';
 import { formatSpan, type Ways } from './actions.ts';
 
 export class Owed {
   readonly #open = new Map<string, Requested>();
-  /** Those that were open when all began to go well, and what was granted since. */
+  /** Requests that were open when all began to go well, and leases granted since. */
   #waiting = new Set<Requested>();
   readonly #granted = new Set<string>();
   #ways: Ways = {};
-  /** Those that were refused and will ask again. */
+  /** Requests that were refused and will be made again. */
   #resting: Requested[] = [];
 
   observe(record: HistoryRecord): void {
@@ -45,7 +45,7 @@ export class Owed {
     this.#resting = [];
   }
 
-  /** What is wrong when it ends: the first request for each lease that should have been granted. */
+  /** What is missing at the end: for each lease the first request that should have been granted. */
   end(spanUs: number, isHeld: (resource: string) => boolean): string[] {
     const stillAsking = new Set([...this.#open.values(), ...this.#resting]);
     const isFair = this.#ways.giveBackUs !== undefined;
@@ -63,7 +63,7 @@ export class Owed {
     });
   }
 
-  /** A repeated request stands for the one that was refused. */
+  /** A repeated request stands for the refused request. */
   #rested({ incarnation, resource }: Requested): Requested | null {
     const at = this.#resting.findIndex((one) => one.incarnation === incarnation && one.resource === resource);
     return at < 0 ? null : (this.#resting.splice(at, 1)[0] as Requested);

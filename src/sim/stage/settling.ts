@@ -1,5 +1,5 @@
 /**
- * A stage on which all goes well for a while: messages arrive after one latency, what a node sends itself at once; accesses to storage
+ * A stage on which all goes well for a while: messages arrive after one latency, messages of a node to itself at once; accesses to storage
  * are answered after the same time; timers fire when they are due. With one latency for all they arrive in the order in which they were sent.
  */
 import { TenureError } from '../../kernel/index.ts';
@@ -7,7 +7,7 @@ import type { MessageRef } from './actions.ts';
 
 /** A stage that takes more steps than this does not get on in time. */
 const STEPS_MAX = 1_000_000;
-/** Nor does one that takes more than this at one instant. */
+/** Nor does a stage that takes more steps than this at one instant. */
 const STEPS_AT_ONCE_MAX = 10_000;
 
 /** What can happen next on a stage, in the order in which it came up. */
@@ -42,7 +42,7 @@ export function playOut<Flight extends MessageRef & { readonly dueUs?: number },
   let stepsAtOnce = 0;
   for (let steps = 0; ; steps++) {
     if (steps > STEPS_MAX) throw new TenureError('TENURE_BAD_ARGUMENT', `after ${STEPS_MAX} steps this is not over`);
-    // What is due at the same time happens in the order in which it came up; messages before answers before timers.
+    // Events that are due at the same time happen in the order in which they came up; messages before answers before timers.
     let nextUs = Infinity;
     let next: (() => void) | null = null;
     const consider = (dueUs: number, act: () => void): void => {

@@ -1,5 +1,5 @@
 /**
- * A small world that does only what it is told: nodes, messages under way, clocks and disks stand still
+ * A small world that does only what its actions say: nodes, messages under way, clocks and disks stand still
  * until an action moves one of them. The same actions give the same outcome; referees judge after each.
  */
 import {
@@ -43,7 +43,7 @@ import { StageStorage, type Findings, type StageAccess } from './storage.ts';
 
 /** How long a message takes where all goes well, if the protocol does not say. */
 const LATENCY_US = 1_000;
-/** A process that has more accesses answered than this in one go asks for ever. */
+/** A process with more accesses than this in one `answer all` asks for ever. */
 const ANSWERS_MAX = 10_000;
 
 class Stage<Message, Command, Event, Config> implements AnyStage {
@@ -427,7 +427,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
       player.dice = null;
       player.healed = false;
     }
-    // Who sent what is told where it matters who gets it when.
+    // Messages are listed one by one only where their order of arrival matters.
     const isOf = (kind: string, note: StageNote): boolean => note.kind === 'recorded' && note.record.kind === kind;
     const refused = action.askAgainUs === undefined ? 0 : this.#notes.filter((note) => isOf('abandoned', note)).length;
     const untold = refused > 0 ? ['renewed', 'abandoned'] : ['renewed'];

@@ -17,7 +17,7 @@ export type Settings = Readonly<Record<string, string>>;
  */
 export const STAGE_DEFAULTS: Settings = { uptime: '0s', back: 'no' };
 
-/** The application on a node of a stage. It acts when told, and tells the history what it was told. */
+/** The application on a node of a stage. It acts when a line says so, and reports to the history what its core emits. */
 export interface Actor<Event> {
   /** Does one line of a script, without its node. Throws TENURE_BAD_ARGUMENT on what it does not understand. */
   act(verb: string, words: readonly string[]): void;

@@ -10,7 +10,7 @@ import type { AccessRef, AnswerRef, ProcessAccess, StageAction } from './actions
 /** An access under way, by its number among its node's. */
 export type StageAccess = BegunAccess & AccessRef & { readonly incarnation: number };
 
-/** What an action makes an access find, instead of what is there. */
+/** What an action makes an access find, instead of the newest record. */
 export interface Findings {
   readonly finding?: AccessRef | null;
   readonly listing?: readonly string[];
@@ -22,7 +22,7 @@ export class StageStorage {
   readonly #underWay: StageAccess[] = [];
   /** Changes of shared units that are said to have failed and have not taken effect: they may still do so. */
   readonly #failed: StageAccess[] = [];
-  /** All that would change something, by node and number: it may be found, and take effect once more, after it has ended. */
+  /** All accesses that change a record, by node and number: reads may find them, and they may take effect once more, after they have ended. */
   readonly #changes = new Map<string, StageAccess>();
 
   /** Oldest first. */
@@ -68,7 +68,7 @@ export class StageStorage {
     }
   }
 
-  /** It is over; what its core is told. What it is to find is what `mayFind` and `mayList` allow. */
+  /** Ends the access; returns the completion for its core. The findings are such as `mayFind` and `mayList` allow. */
   end(access: StageAccess, ok: boolean, { finding, listing }: Findings): Completion {
     this.#underWay.splice(this.#underWay.indexOf(access), 1);
     if (ok) this.#registers.takeEffect(access);
@@ -90,7 +90,7 @@ export class StageStorage {
 
   /**
    * An access under way, and with it a change that left this record behind, if it is to find that. Where no access did, the record is
-   * corrupt, and is found because it is the newest. Those that ask for the same and have no process waiting are alike until they take effect.
+   * corrupt, and is found because it is the newest. Equal accesses of which no process waits for an answer are alike until they take effect.
    */
   refOf(
     node: number,

@@ -14,7 +14,7 @@ function cache(options: Partial<LeaseStatusOptions> = {}): {
   const told: (readonly [number, boolean])[] = [];
   const status = new LeaseStatus<null>(
     { ...FIXED, ...options },
-    { claim: (from, to) => void asked.push([from, to]), tell: (instance, isGranted) => void told.push([instance, isGranted]) },
+    { claim: (from, to) => void asked.push([from, to]), lead: (instance, isGranted) => void told.push([instance, isGranted]) },
   );
   return { status, asked, told };
 }

@@ -19,7 +19,7 @@ function word(from: NodeId, lives: readonly number[]): NamedMessage {
 
 function tell(roster: Roster, from: NodeId, lives: readonly number[]): number[] {
   const begun: number[] = [];
-  roster.told(from, word(from, lives), true, (member) => begun.push(member));
+  roster.hear(from, word(from, lives), true, (member) => begun.push(member));
   return begun;
 }
 
@@ -37,7 +37,7 @@ describe('the roster of a client', () => {
     for (const member of [M0, M1, M2]) tell(roster, member, [9, 9, 9]);
     for (const member of [M0, M1, M2]) tell(roster, member, [4, 4, 4]);
     expect([M0, M1, M2].map((member) => roster.lifeOf(member))).toEqual([4, 4, 4]);
-    for (const member of [M0, M1, M2]) roster.told(member, word(member, [4, 4, 4]), true, () => expect.fail('nothing is new'));
+    for (const member of [M0, M1, M2]) roster.hear(member, word(member, [4, 4, 4]), true, () => expect.fail('nothing is new'));
   });
 
   it('keeps what a member told, though an earlier message of the same life arrives late', () => {

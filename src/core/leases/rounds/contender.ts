@@ -166,7 +166,7 @@ export class Contender {
 
   // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
-  told(from: NodeId, message: RoundMessage, step: RoundStep): void {
+  readAnswered(from: NodeId, message: RoundMessage, step: RoundStep): void {
     const found = this.#current(from, message, 'reading', step);
     if (!found) return;
     const { claim, round } = found;

@@ -155,7 +155,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   #answer(from: NodeId, message: RoundMessage, step: RoundStep): void {
     switch (message.kind) {
       case ACK_READ:
-        this.#contender.told(from, message, step);
+        this.#contender.readAnswered(from, message, step);
         return;
       case ACK_WRITE:
         this.#contender.voted(from, message, step);

@@ -217,7 +217,7 @@ export class StorageLeases<Does extends Doing> {
     claim.phase = 'holding';
     this.#hold(claim);
     const { lease, trips, hasWaited } = claim;
-    step.emit({ kind: 'granted', lease, token, ...this.#told(claim), trips, waited: hasWaited });
+    step.emit({ kind: 'granted', lease, token, ...this.#deadlines(claim), trips, waited: hasWaited });
   }
 
   /** A renewal that carried this proclaim has ended well. The deadline never goes back, and what is over stays over. */
@@ -239,7 +239,7 @@ export class StorageLeases<Does extends Doing> {
     invariant(!this.isOver(claim, step) || !rules.endIsFinal, 'a lease was renewed that is over');
     const { lease } = claim;
     this.#hold(claim);
-    step.emit({ kind: 'renewed', lease, ...this.#told(claim) });
+    step.emit({ kind: 'renewed', lease, ...this.#deadlines(claim) });
     if (carried > 0) step.emit({ kind: 'proclaimed', lease, number: carried });
     if (claim.proclaiming > carried) this.#protocol().renew(claim, step);
     else {
@@ -274,7 +274,7 @@ export class StorageLeases<Does extends Doing> {
   }
 
   /** Both ends, as the caller may go by them. */
-  #told({ deadlineMono, deadlineWall }: StorageClaim<Does>): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
+  #deadlines({ deadlineMono, deadlineWall }: StorageClaim<Does>): { deadlineMonoUs: MonoUs; deadlineWallUs: WallUs } {
     const deadlineWallUs = this.ground.rules.holderWatchesWall ? deadlineWall : (Infinity as WallUs);
     return { deadlineMonoUs: deadlineMono, deadlineWallUs };
   }

@@ -51,19 +51,19 @@ export class StackedLeaseCore implements Core<never, StackedCommand, StackedEven
   command(command: StackedCommand, step: StackedStep): void {
     if (command.for === 'leases') this.leases.command(command.command, this.#leaseStep(step));
     else this.units.command(command.command, this.#unitsStep(step));
-    this.#settle(step);
+    this.#passAnswersOn(step);
   }
 
   wake(step: StackedStep): void {
     if (this.units.wakeAt <= step.monoUs) this.units.wake(this.#unitsStep(step));
-    this.#settle(step);
+    this.#passAnswersOn(step);
     if (this.leases.wakeAt <= step.monoUs) this.leases.wake(this.#leaseStep(step));
-    this.#settle(step);
+    this.#passAnswersOn(step);
   }
 
   completed(completion: Completion, step: StackedStep): void {
     this.units.completed(completion, this.#unitsStep(step));
-    this.#settle(step);
+    this.#passAnswersOn(step);
   }
 
   get wakeAt(): MonoUs {
@@ -85,7 +85,7 @@ export class StackedLeaseCore implements Core<never, StackedCommand, StackedEven
   }
 
   /** The lease core hears of its accesses after the step in which they ended. */
-  #settle(step: StackedStep): void {
+  #passAnswersOn(step: StackedStep): void {
     for (const [op, untilUs] of this.#untilUs) {
       if (untilUs > step.monoUs) break;
       this.#untilUs.delete(op);
