@@ -214,7 +214,7 @@ describe('the repository', () => {
   it('names the protocols of the simulator in one list, and nowhere else in src', () => {
     const list = 'src/sim/protocols/index.ts';
     const folders = files.flatMap((path) => /^src\/sim\/protocols\/([^/]+)\/index\.ts$/.exec(path)?.[1] ?? []);
-    const listed = [...(readRepositoryFile(list) ?? '').matchAll(/from '\.\/([^/]+)\/index\.ts'/g)].map(([, folder]) => folder);
+    const listed = [...(readRepositoryFile(list) ?? '').matchAll(/from '\.\/([^/]+)\/index\.ts'/g)].map(([, folder = '']) => folder);
     expect(folders.length).toBeGreaterThan(5);
     expect(listed.toSorted()).toEqual(folders.toSorted());
     const others = files.filter((path) => path.startsWith('src/') && !path.startsWith('src/sim/protocols/'));
