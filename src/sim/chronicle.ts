@@ -17,7 +17,7 @@ import {
 import { HoldLedger, type LedgerHold } from './holds.ts';
 import type { DistributiveOmit, HoldDeadline } from './protocol.ts';
 
-/** What the application on a node tells; a hold comes with its deadline. What is still left of it is reckoned when it is written down. */
+/** A report of the application on a node. A hold comes with its deadline; the remaining time is computed when the record is written. */
 export type ApplicationReport =
   | {
       readonly kind: 'granted';
@@ -114,7 +114,7 @@ export class Chronicle {
   report(node: number, incarnation: number, told: ApplicationReport): void {
     const at = this.#clocks.now();
     if (told.kind === 'record') {
-      // What has ended by its holder's own clocks is over for whoever asks, too.
+      // A hold that has ended by its holder's own clocks is over for questions, too.
       if (isOfQuestion(told.record.kind)) this.closeAllPassed();
       // The record was made to be told: completed in place, since a copy costs more than all referees together.
       this.#write(Object.assign(told.record, { at, node, incarnation }));
@@ -181,7 +181,7 @@ export class Chronicle {
     for (const resource of new Set([...this.#ledger.entries()].map(([one]) => one))) this.closePassed(resource);
   }
 
-  /** What the referees remember, and the open holds with their deadlines: all that what is told from here on is judged by. */
+  /** The memory of the referees, and the open holds with their deadlines: everything by which later reports are judged. */
   snapshot(seen: Perspective): Json {
     const holds = [...this.#ledger.entries()].map(
       ([resource, { node, incarnation, token, mode, deadline }]): ChronicleMemory['holds'][number] => [

@@ -1,5 +1,5 @@
 /**
- * What is still to happen, in order of true time; what happens at the same instant, in the order it was
+ * Events that are still to happen, in order of true time; events of the same instant, in the order they were
  * scheduled. A binary heap over typed arrays: scheduling and taking allocate nothing.
  */
 export const DELIVER = 1;

@@ -86,7 +86,7 @@ export interface FaultPlan {
   forgetEveryUs: number;
   /** A shared unit loses every record. */
   wipeEveryUs: number;
-  /** A shared unit goes back to an earlier state and says so: it is in another epoch, and refuses whoever has not opened it since. */
+  /** A shared unit goes back to an earlier state and says so: it is in another epoch, and refuses processes that have not opened it since. */
   restoreEveryUs: number;
 
   /** Accesses to the own disk that take terms, or are never answered. */
@@ -288,7 +288,7 @@ export function drawDiskDamage(chooser: Chooser, faults: FaultPlan, termUs: numb
   if (one(2)) faults.diskForgetEveryUs = between(Math.ceil(termUs / 2), termUs * 4);
 }
 
-/** What is left of the faults once the world has healed: latency, and whatever the clocks' rates are. */
+/** The faults that remain once the world has healed: latency, and the rates of the clocks. */
 export function healedFaults(faults: FaultPlan): FaultPlan {
   return {
     ...noFaults(),

@@ -9,7 +9,7 @@ import type { Boot, Core, Snapshot, Step } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
 import type { Desk, Forger, User } from './protocol.ts';
 
-/** So many messages are remembered: what is older is of no use to a liar. */
+/** So many messages are remembered: older ones are of no use to a liar. */
 const REMEMBERED = 48;
 const LAST = 8;
 /** Messages of one burst, at most. */
@@ -72,7 +72,7 @@ export class LyingCore<Message, Command, Event> implements Core<Message, Command
   #lie(step: Step<Message, Event>): void {
     const ground = { boot: this.#boot, nodes: this.#nodes, wallUs: step.wallUs, choose: (bound: number): number => step.choose(bound) };
     for (let left = 1 + step.choose(BURST_MAX); left > 0; left--) {
-      // Mostly one of the last: those who sent it still wait for the answer.
+      // Mostly one of the last: its sender still waits for the answer.
       const back = 1 + step.choose(step.choose(2) === 0 ? LAST : REMEMBERED);
       const lie = this.#forger.lie(step.choose(4) === 0 ? null : this.#overheard.recall(back), ground);
       // To one node, or to all.

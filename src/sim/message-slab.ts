@@ -15,7 +15,7 @@ export class MessageSlab<Message> {
   #used = 0;
   readonly #freeCells: number[][] = [];
   readonly #freeMessages: number[] = [];
-  // Of message i: where its cell begins, the length of the message, the size class of the cell, the deliveries to come, who sent it and when.
+  // Of message i: where its cell begins, the length of the message, the size class of the cell, the deliveries to come, its sender, and when it was sent.
   readonly #starts: number[] = [];
   readonly #lengths: number[] = [];
   readonly #classes: number[] = [];

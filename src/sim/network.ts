@@ -4,7 +4,7 @@ import type { FaultPlan } from './faults.ts';
 
 const MILLION = 1_000_000;
 
-/** A cut between one side and the other; one that flaps is there every other interval. */
+/** A cut between one side and the other; a flapping cut is there every other interval. */
 export interface Cut {
   readonly onSide: Uint8Array;
   readonly oneWay: boolean;

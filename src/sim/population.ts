@@ -86,7 +86,7 @@ export class Population<Message, Command, Event, Config> {
     this.#start(process.node, true, true);
   }
 
-  /** The old process lives on, and some nodes go on talking to it; all others talk to the one that is started in its place. */
+  /** The old process lives on, and some nodes go on talking to it; all others talk to the process that is started in its place. */
   outlive(process: SimProcess<Message, Command, Event>): void {
     const world = this.#world;
     const { node } = process;
@@ -206,7 +206,7 @@ export class Population<Message, Command, Event, Config> {
         this.#restart(node);
         continue;
       }
-      // What was to wake it may be put off to the end of a stall that is over now.
+      // Its wake-up may have been put off to the end of a stall that is over now.
       process.wakeDueUs = Infinity;
       world.enter(process);
       process.user.healed();
@@ -266,7 +266,7 @@ export class Population<Message, Command, Event, Config> {
     }
   }
 
-  /** What is wrong with a node at the end, though nobody has noticed. */
+  /** Reports faults of nodes at the end that no referee sees. */
   audit(): void {
     const { protocol, scenario, chronicle, nowUs } = this.#world;
     for (const process of this.current) {

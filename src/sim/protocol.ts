@@ -1,5 +1,5 @@
 /**
- * What the simulator needs to know of a protocol: how to build its cores, what its users do, who judges.
+ * What the simulator needs to know of a protocol: how to build its cores, what its users do, which referees judge.
  * A new protocol is a folder whose kit holds a `SimProtocol`, listed in `protocols/index.ts`.
  */
 import type { Chooser, LeaseMode, MonoUs, WallUs } from '../kernel/index.ts';
@@ -117,9 +117,9 @@ export interface LiarGround {
   choose(bound: number): number;
 }
 
-/** What a liar of some protocol says. What was overheard is the forger's to change. */
+/** Makes the messages of a protocol's liars. The forger may change an overheard message in place. */
 export interface Forger<Message> {
-  /** A message made up, or one that was overheard, changed. */
+  /** A made-up message, or a changed overheard one. */
   lie(overheard: Message | null, ground: LiarGround): Message;
   /** The answer that the sender of this hopes for; null if it asks for none. */
   pleasing(overheard: Message): Message | null;
@@ -129,7 +129,7 @@ export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omi
 
 /** A world that lacks something another has. */
 export interface SmallerScenario<Config> {
-  /** What is gone, for people. */
+  /** The missing part, in words. */
   readonly without: string;
   readonly scenario: Scenario<Config>;
 }
@@ -152,7 +152,7 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   referees(scenario: Scenario<Config>, sometimes: (name: string) => void): Referee[];
   /** What liars say in this world. */
   forger?(scenario: Scenario<Config>): Forger<Message>;
-  /** At the end of a world: what is wrong with an honest node whatever it was told, or null. */
+  /** At the end of a world: the fault of an honest node, whatever messages it got; null if there is none. */
   audit?(scenario: Scenario<Config>, core: Node, wallUs: WallUs): string | null;
   /** Messages after which a crash is most instructive. */
   isVote(message: Message): boolean;

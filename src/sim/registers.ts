@@ -33,7 +33,7 @@ export interface BegunAccess {
   isLost: boolean;
   /** What a read found. */
   found: Uint8Array | null;
-  /** The change that a weak read found, or null for none; undefined where it found what was there. */
+  /** The change that a weak read found, or null for none; undefined where it found the newest record. */
   foundWeakly: RegisterChange | null | undefined;
   /** What a list found; a weak one, what it says it found. */
   keys: readonly string[] | null;
@@ -68,7 +68,7 @@ export type Damage =
   | ({ readonly kind: 'forget'; readonly key: string } & StoragePlace)
   /** Every record is gone. */
   | ({ readonly kind: 'wipe' } & StoragePlace)
-  /** A shared unit is as it was so many changes ago. It says so (it has another epoch): what is under way fails and has no effect. */
+  /** A shared unit is as it was so many changes ago. It says so (it has another epoch): accesses under way fail and have no effect. */
   | { readonly kind: 'restore'; readonly unit: UnitId; readonly changes: number };
 
 /** So many changes of a unit can be undone. */
@@ -136,7 +136,7 @@ export class Registers {
     if (change !== null) this.#registerOf(access).withdraw(change);
   }
 
-  /** A change that took effect does so once more. A swap looks again at what is there. */
+  /** A change that took effect does so once more. A swap compares again with the newest record. */
   repeat(access: BegunAccess): void {
     const { request, change } = access;
     if (change === null) return;
@@ -239,7 +239,7 @@ export class Registers {
     }
   }
 
-  /** What is there now is about to be replaced. */
+  /** The newest record is about to be replaced. */
   #keepReplaced(unit: UnitId, key: string): void {
     if (unit === OWN_DISK) return;
     const { value } = this.#register(unit, 0, key);

@@ -34,7 +34,7 @@ export interface RegisterMemory {
   readonly effects: readonly RecordText[];
   /** The place of the last change that was answered; 0 if none was. */
   readonly floor: OrderPlace;
-  /** What was there before the newest change, where records may be forgotten. */
+  /** The record before the newest change, where records may be forgotten. */
   readonly before?: RecordText;
 }
 
@@ -70,7 +70,7 @@ export class RegularRegister {
     this.newest = change;
   }
 
-  /** A change that is said to have failed is never answered: it stays concurrent with all that follows. What was lost or went astray has no place. */
+  /** A change that is said to have failed is never answered: it stays concurrent with all that follows. Lost and misdirected changes have no place. */
   answered({ place }: RegisterChange): void {
     if (place !== NOT_YET && place > this.#floor) this.#floor = place;
   }

@@ -32,7 +32,7 @@ export interface Simulation {
   readonly summary: string;
   readonly mutants: readonly Mutant[];
   readonly sometimes: readonly Sometime[];
-  /** What is judged in the worlds of the first so many seeds. */
+  /** The properties that are judged in the worlds of the first so many seeds. */
   properties(seeds: number): string[];
   run(seed: number, mutant: string | null): RunResult;
   replay(seed: number, mutant: string | null): TracedRun;

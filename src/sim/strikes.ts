@@ -67,7 +67,7 @@ export function scheduleStrikes<Message, Command, Event, Config>(
   every(faults.rateChangeEveryUs, () => population.changeRate(anyNode()));
   every(faults.slewEveryUs, () => {
     const untilUs = world.nowUs + upTo(faults.slewUsMax);
-    // What is noticed of it is over when the world heals.
+    // Its effects are over when the world heals.
     if (untilUs + world.scenario.termUs / 4 < world.scenario.safetyUs) population.slew(anyNode(), untilUs);
   });
   every(faults.diskFailEveryUs, () => storage.failDisk(anyNode(), world.nowUs + upTo(faults.diskFailUsMax)));

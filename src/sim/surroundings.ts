@@ -1,4 +1,4 @@
-/** The world as processes, faults and desks see it: time, what goes wrong, what is written down, and steps of processes. */
+/** The world as processes, faults and desks see it: time, faults, records, and steps of processes. */
 import type { Chooser, MonoUs, WallUs } from '../kernel/index.ts';
 import type { Step } from '../core/index.ts';
 import type { Sometimes } from '../check/index.ts';

@@ -35,7 +35,7 @@ export interface TapedStep {
   /** Which machine. */
   readonly node: number;
   readonly action: OriginAction;
-  /** A command to the core; to use what is held, or to look, is none. */
+  /** A command to the core; using a lease, or looking at a belief, is none. */
   readonly isCommand: boolean;
   /** Which of all processes that ever were; -1 where it is the machine. */
   readonly process: number;
@@ -195,7 +195,7 @@ export class Tape<Command> {
     if (this.#under) this.#under.cutAfter ??= this.#effects;
   }
 
-  /** What cannot be said is no step, nor is what is about a request that no step made. */
+  /** A command without a line is no step, nor is an act on a request that no step made. */
   #say<Message, Event>({ node, index }: SimProcess<Message, Command, Event>, said: Said | null, isCommand: boolean): void {
     const about = said?.about === undefined ? null : this.#askedIn.get(`${index} ${said.about}`);
     if (!said || about === undefined) {

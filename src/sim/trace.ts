@@ -1,5 +1,5 @@
 /**
- * What happened in one run, for people: who did what, and when. It is taken only when a run is
+ * The events of one run, for people: which process did what, and when. It is taken only when a run is
  * replayed, so describing a step may be slow.
  */
 import { formatDuration, spanUs } from '../kernel/index.ts';

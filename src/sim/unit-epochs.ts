@@ -1,6 +1,6 @@
 /**
  * The epochs of shared units (rule 23). A unit that may have lost acknowledged writes is in another epoch from there on, and refuses the accesses of
- * whoever has not opened it since. Whoever has waited long enough under an epoch notes so, for those that open the unit later.
+ * processes that have not opened it since. A process that has waited long enough under an epoch notes so, for processes that open the unit later.
  */
 import type { UnitId } from '../core/index.ts';
 

@@ -22,7 +22,7 @@ export interface Bound<Value extends number | boolean = number | boolean> {
   /** As on a command line: `--acceptors <n>`, or `--no-release`, which says false. */
   readonly option: string;
   readonly about: string;
-  /** Reads what follows the option. Throws TENURE_BAD_ARGUMENT with what is needed. */
+  /** Reads the value of the option. Throws TENURE_BAD_ARGUMENT, which names the values it takes. */
   read(text: string): Value;
 }
 

@@ -41,7 +41,7 @@ export interface Exploring {
   /** What can be said of how large its world is. */
   readonly bounds: Readonly<Record<string, Bound>>;
   readonly usual: Budgets;
-  /** What is wrong with bounds that do not go together, though each is one; null if nothing is. */
+  /** Why these bounds do not go together, though each is valid alone; null if they do. */
   misfit(bounds: Budgets): string | null;
   explore(bounds: Budgets, mutant: string | null, limits: SearchLimits): Exploration;
 }

@@ -40,7 +40,7 @@ interface Prospects {
   readonly offers: readonly Offer[];
   readonly mayCrash: boolean;
   readonly asksNothing: boolean;
-  /** What is left of it without what makes no difference any more. */
+  /** The node state without the parts that make no difference any more. */
   readonly tidied: number;
 }
 

@@ -1,4 +1,4 @@
-/** A path of the explorer as lines of a script, played on a real stage, so that what is printed is what happens. */
+/** A path of the explorer as lines of a script, played on a real stage: the printed lines are what happens there. */
 import { invariant } from '../../kernel/index.ts';
 import type { Violation } from '../../check/index.ts';
 import { inStageNames, type AnyStage, type Settings, type StageAction, type StageNote } from '../stage/index.ts';
@@ -45,7 +45,7 @@ export function performMove<Message, Command, Event, Config>(
   perform: (action: StageAction) => void,
 ): void {
   for (const action of move) {
-    // A restored node looks at what it keeps sooner than one that was not. Nodes that are woken promptly show nothing of it.
+    // A restored node looks at its tables sooner than a node that was never restored. Nodes that are woken promptly show nothing of it.
     if (action.kind === 'wake' && move[0]?.kind === 'advance' && stage.wakesInUs(action.node) > 0) continue;
     const named = inStageNames(action, {
       message: (envelope) => {

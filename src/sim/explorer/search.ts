@@ -12,7 +12,7 @@ export interface SearchLimits {
   /** Takes also the steps that could as well have been taken a step earlier: more transitions, the same states. */
   readonly takesEveryOrder?: boolean;
   readonly maxStates: number;
-  /** Asked now and then, with what was done so far: whether to stop. */
+  /** Asked now and then, with the progress so far, whether to stop. */
   isOver(progress: SearchProgress): boolean;
 }
 

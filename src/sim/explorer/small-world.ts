@@ -47,7 +47,7 @@ export interface Askers<Message, Own = Budgets> {
 
 export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   readonly bounds: BoundsOf<Own>;
-  /** What is wrong with bounds that do not go together, though each is one; null if nothing is. */
+  /** Why these bounds do not go together, though each is valid alone; null if they do. */
   misfit?(bounds: Own): string | null;
   /** The stage it plays on. */
   settings(bounds: Own, mutant: string | null): Settings;
@@ -55,7 +55,7 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   judgedBy?(referees: readonly Referee[]): readonly Referee[];
   /** True time between two instants. */
   readonly tickUs: number;
-  /** Shared units are atomic: a read finds what was there at some instant between its beginning and its answer. They are regular if nothing is said. */
+  /** Shared units are atomic: a read finds the record of some instant between its beginning and its answer. They are regular if nothing is said. */
   readonly hasAtomicUnits?: boolean;
   /** By how much each node's clocks are off, in parts per million. */
   ratePpm(bounds: Own, node: number): number;
@@ -63,7 +63,7 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   clocks(bounds: Own): Iterable<ClocksAheadUs>;
   /** What the actor of a node may do next. */
   offers(bounds: Own, seen: NodeView): readonly Offer[];
-  /** Whether a crash of this node is worth while now. One that has nothing to forget, or nothing to do afterwards, is only late. */
+  /** Whether the search should crash this node now. A node that has nothing to forget, or nothing to do afterwards, is only late. */
   mayCrash(bounds: Own, seen: NodeView): boolean;
   /** Whether a node that wants to be woken is, sooner or later. False keeps a world small: the node is not woken any more. */
   mayWake(bounds: Own, node: number, core: Snapshot): boolean;
@@ -79,7 +79,7 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   rename(core: Snapshot, numbered: (node: number) => number): Snapshot;
   /** Whether a node is woken at the very instant it asks for: for nodes whose wakes have no visible effect. All others may be woken late, or never. */
   wakesPromptly(bounds: Own, node: number): boolean;
-  /** A node's core without what cannot make a difference from this instant on: what was forgotten a moment later anyway. */
+  /** A node's core without the state that cannot make a difference from this instant on, because the core forgets it next anyway. */
   tidy(core: Snapshot, node: number, mono: MonoUs): Snapshot;
   /** A message that its addressee ignores as it is now and ever after, so that it makes no difference whether it comes. `core` is null while it is down. */
   isDead(message: Message, addressee: Addressee, core: Snapshot | null): boolean;

@@ -1,6 +1,6 @@
 /**
- * States of a small world as lists of numbers, and everything that can happen in each. A state is what is used up of time and of each budget,
- * what of the past still matters, what is stored, one number per node, and the messages under way in order of their numbers.
+ * States of a small world as lists of numbers, and everything that can happen in each. A state is: the used parts of time and of each budget,
+ * the past as far as referees remember it, the contents of storage, one number per node, and the messages under way in order of their numbers.
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Perspective } from '../../check/index.ts';
@@ -18,7 +18,7 @@ const PAST = 1;
 const STORAGE = 2;
 const NODES = 3;
 
-/** What is used up, in one number: four bits for each, from this one on. No bound is above 15. */
+/** The used parts of all budgets in one number: four bits for each, from this bit on. No bound is above 15. */
 const LOSSES = 0;
 const DUPLICATES = 4;
 const CRASHES = 8;

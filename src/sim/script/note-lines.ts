@@ -1,4 +1,4 @@
-/** What came of an action, as the lines a script shows: who sent what to whom, who holds what, what was broken. */
+/** The outcome of an action as lines of a script: messages, holders, violations. */
 import { formatDuration, spanUs } from '../../kernel/index.ts';
 import { OWN_DISK } from '../../core/index.ts';
 import type { HistoryRecord } from '../../check/index.ts';

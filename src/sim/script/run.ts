@@ -27,7 +27,7 @@ export interface ScriptRun {
   readonly header: ScriptHeader;
   /** Actions, expectations not among them. */
   readonly steps: number;
-  /** What is wrong: an expectation that failed, an action that could not be done, a property that broke or did not. */
+  /** Failures: an expectation that failed, an action that could not be done, a property that broke or did not. */
   readonly failures: readonly string[];
   readonly violation: Violation | null;
   /** What breaks with all rules in force, where the script takes one out. */
@@ -60,7 +60,7 @@ export function runScript(source: string, known: readonly Kit[] = kits): ScriptR
   return { header, steps, failures, violation, product, text: formatScriptText(text, asWritten.outputs), changes };
 }
 
-/** What is wrong with the first line of a script is said of that line. */
+/** An error in the first line of a script names that line. */
 function headerOf({ blocks }: ScriptText, known: readonly Kit[]): ScriptHeader {
   const { number, text } = blocks[0]?.actions[0] ?? { number: 1, text: '' };
   try {
@@ -142,7 +142,7 @@ function play({ blocks }: ScriptText, { stage: kind, settings, mutant: written }
   return { outputs, failures, violations: stage.violations };
 }
 
-/** What is wrong with a line whatever the stage is like; null if it can be read. What cannot be done may be passed over, what cannot be read may not. */
+/** Why a line is invalid on any stage; null if it can be read. `maybe` passes over a line that cannot be done, never one that cannot be read. */
 function misread(text: string, stage: AnyStage, { verbs }: StageKind): string | null {
   if (text === 'start' || /^deliver all\b/.test(text)) return null;
   try {
@@ -161,7 +161,7 @@ function perform(text: string, stage: AnyStage): string[] {
     return [];
   }
   if (!/^deliver all\b/.test(text)) return tellInTime(stage.line(text), stage);
-  // `deliver all`, or only what is for some: `deliver all a b p`.
+  // `deliver all`, or only the messages to some nodes: `deliver all a b p`.
   const names = text.split(/\s+/).slice(2);
   const unknown = names.find((name) => !stage.names.includes(name));
   if (unknown !== undefined)

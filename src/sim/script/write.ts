@@ -19,7 +19,7 @@ function kindOf(line: string): Kind {
   return /^(advance|crash|restart|twin|set|rate|sleep|awake|pause|resume|settle|corrupt|forget|wipe) /.test(line) ? 'world' : 'act';
 }
 
-/** Messages follow what sent them; what the world does goes before what is asked for in it. */
+/** Messages follow the step that sent them; events of the world go before requests. */
 function beginsBlock(line: string, before: string | undefined): boolean {
   const kind = kindOf(line);
   if (before === undefined) return true;

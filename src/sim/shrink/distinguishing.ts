@@ -9,7 +9,7 @@ import { attempt, sentIn } from './play.ts';
 /** A product that sends more than this in answer to one action never comes to rest. */
 const ANSWERS_MAX = 1_000;
 
-/** An action of a script; one that may have nothing to act on is passed over then. */
+/** An action of a script. A `maybe` action is passed over if there is nothing to act on. */
 interface Line {
   readonly action: StageAction;
   readonly maybe: boolean;
@@ -94,7 +94,7 @@ function fewestAnswers(lines: readonly Line[], tellsApart: (actions: readonly St
   return withThese(needed);
 }
 
-/** What was done, line by line, on a stage that was just opened: what a process is called depends on what came before. */
+/** The actions as lines, formatted on a stage that was just opened: the names of processes depend on the actions before. */
 export function linesOf(stage: AnyStage, lines: readonly Line[]): string[] {
   stage.startAll();
   return lines.map(({ action, maybe }) => {

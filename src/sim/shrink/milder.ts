@@ -40,7 +40,7 @@ const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
 ];
 
 export interface Milder {
-  /** What is gone, for people. */
+  /** The missing faults, in words. */
   readonly without: string;
   readonly faults: FaultPlan;
 }

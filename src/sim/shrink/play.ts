@@ -23,14 +23,14 @@ export interface Beat {
   readonly id: number;
   readonly atUs: number;
   readonly action: OriginAction;
-  /** Numbers the core draws in it; what is not said is 0. */
+  /** Numbers the core draws in it; every further number is 0. */
   readonly choices?: readonly number[];
   /** Done by the process that the twin of this beat has replaced, not by the one in its place. */
   readonly replacedBy?: number;
 }
 
 export interface Performance {
-  /** What was done, as a script says it. */
+  /** The action, as a script says it. */
   readonly actions: readonly StageAction[];
   /** The beats that could be done. */
   readonly beats: readonly Beat[];

@@ -1,7 +1,7 @@
 /**
  * Shrinking: from a seed that breaks something to a script a person reads in a minute. First the world gets smaller
  * (`world-reduction.ts`), then its run is put on the stage (`tape-to-script.ts`) and loses every beat it can lose
- * (`ddmin.ts`), then what is left is made readable (`polish.ts`). The same property breaks all the way.
+ * (`ddmin.ts`), then the rest is made readable (`polish.ts`). The same property breaks all the way.
  */
 import { TenureError } from '../../kernel/index.ts';
 import type { Core } from '../../core/index.ts';

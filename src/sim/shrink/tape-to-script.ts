@@ -18,7 +18,7 @@ export interface TapeToScript<Command, Config> extends Lines<Command> {
   settings(scenario: Scenario<Config>): Settings;
   /** Settings that count nodes of which a script may have fewer. */
   readonly spares?: readonly string[];
-  /** The same line from one who wants it all the time that is given here; null if that is not something to wait for. */
+  /** The same line for a caller that waits for so long; null if the line is nothing to wait for. */
   insist?(line: Line, forUs: number): Line | null;
   /** What users do of themselves where all goes well, each to be tried. */
   ways?(scenario: Scenario<Config>): readonly Ways[];
@@ -26,7 +26,7 @@ export interface TapeToScript<Command, Config> extends Lines<Command> {
   users?(scenario: Scenario<Config>, node: number): number;
 }
 
-/** Whether those who asked only after the world had healed ask from then on, or are those who held something and ask again. */
+/** Which callers ask while all goes well: those that asked after the world had healed, or former holders that ask again. */
 interface LiftedWays extends Ways {
   readonly latecomersToo: boolean;
 }
@@ -101,7 +101,7 @@ function setClocks(beats: BeatList, clocks: readonly TapedClock[]): void {
   });
 }
 
-/** Each step, with a copy made of what is delivered again, and a crash said beforehand of what a crash cut off. */
+/** Each step, with a copy of each message that is delivered again, and with the crash announced before a step that a crash cut off. */
 function playAsItWas(beats: BeatList, before: readonly TapedStep[], all: readonly TapedStep[]): void {
   const deliveries = countDeliveries(all);
   before.forEach((step, index) => {
@@ -125,7 +125,7 @@ function canBeCutOff({ action, isCommand }: TapedStep, next: TapedStep | undefin
   return action.kind === 'act' ? isCommand : ['deliver', 'wake', 'answer', 'fail'].includes(action.kind);
 }
 
-/** Of what is under way when the world heals, what arrived later is delayed as much; the rest was lost, and would arrive if it were still under way. */
+/** Of the messages under way when the world heals, those that arrived later are delayed as much; the others were lost, and are dropped. */
 function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: SinceStep): void {
   const seen = new Set<string>();
   for (const { action, atUs } of after) {
@@ -136,7 +136,7 @@ function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: Since
   beats.add(well.atUs, { kind: 'drop-all' });
 }
 
-/** Where all goes well the stage delivers, answers and wakes by itself; what is asked for later is asked for at once. */
+/** Where all goes well the stage delivers, answers and wakes by itself; later requests are made at once. */
 function askFor<Command, Config>(
   beats: BeatList,
   after: readonly TapedStep[],
@@ -164,7 +164,7 @@ function askFor<Command, Config>(
   }
 }
 
-/** A world that got stuck never came to heal: what was broken then is put right. */
+/** A world that got stuck never healed: the script heals it. */
 function mend(beats: BeatList, steps: readonly TapedStep[], atUs: number, nodes: number): void {
   const isDown = new Set<number>();
   const asleep = new Set<number>();

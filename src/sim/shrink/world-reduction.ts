@@ -19,7 +19,7 @@ const RUNS_HANDED_ON = 12;
 /** No smaller run is worth more steps than this, unless the first needed them. */
 const EVENTS_MAX = 100_000;
 
-/** What is not spent on the world is left for the script, which says more than a smaller world does. */
+/** Time that is not spent on the world is left for the script, which says more than a smaller world does. */
 const SHARE = 0.5;
 
 export interface ReducedWorld<Config> {
@@ -28,7 +28,7 @@ export interface ReducedWorld<Config> {
   readonly chooser: () => Chooser;
   readonly violation: Violation;
   readonly events: number;
-  /** What was taken away, in order. */
+  /** The removed parts, in order. */
   readonly without: readonly string[];
   /** After how many steps the run counts as endless. */
   readonly eventsMax: number;
