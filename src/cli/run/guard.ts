@@ -72,13 +72,13 @@ export class Guard {
     this.#expectAnswer(patienceMs);
   }
 
-  /** Starts another in the place of this one. */
+  /** Starts another in the place of this one, which goes only then: we may be stopped in between, and nobody would be there. */
   replace(): void {
     if (this.#isDismissed || this.#failure) return;
     const replaced = this.#process;
     this.#process = null;
-    replaced?.kill('SIGKILL');
     this.#startIfNone();
+    replaced?.kill('SIGKILL');
   }
 
   /**
