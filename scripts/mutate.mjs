@@ -1,6 +1,7 @@
 // `npm run mutate`: breaks the product by one line at a time, in a copy of the tree, and sees whether the tests named
 // for that line notice. The list is test/mutations/*.json. `--only NAME` (or a part of names) runs some, `--json` prints
-// one object, `--lanes N` says how many copies work at once. Exit 0: all are killed or explained; 1: the list or the
+// one object, `--lanes N` says how many copies work at once, `--wide` tries the tests of the whole layer where those that are
+// named notice nothing: it may be that only the wrong ones are named. Exit 0: all are killed or explained; 1: the list or the
 // tests are not in order (a patch that no longer fits, tests that fail without it); 2: a survivor nobody has explained.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,15 +14,24 @@ import { parseArgs } from 'node:util';
  * @typedef {{ name: string, file: string, find: string, replace: string, breaks: string, tests: string[], title?: string, build?: boolean, explained?: string }} Mutation
  * @typedef {'killed' | 'killed-wide' | 'survived' | 'explained' | 'unexplained-death' | 'stale' | 'broken-net'} Verdict
  * @typedef {{ name: string, file: string, verdict: Verdict, ms: number, why: string | null }} Outcome
- * @typedef {{ tests: readonly string[], title: string | undefined, build: boolean }} Net
+ * @typedef {{ tests: readonly string[], title?: string | undefined }} Net
+ * @typedef {{ fullName: string, status: string, failureMessages: string[] }} Tested
+ * @typedef {{ name: string, status: string, startTime: number, endTime: number, message?: string, assertionResults: Tested[] }} TestedFile as the JSON reporter says it
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const LIST = join(root, 'test', 'mutations');
-/** A test run that takes longer hangs: the mutation was noticed. */
+/** A test run that takes longer than this and so many times as long as without the mutation hangs: the mutation was noticed. */
+const RUN_MS_MIN = 60_000;
+const TIMES_MAX = 5;
 const RUN_MS_MAX = 240_000;
+/** The run of all nets without a mutation. */
+const SHARED_RUN_MS_MAX = 3_600_000;
 const TEST_MS_MAX = 30_000;
-/** What is tried when the named tests notice nothing, by the layer of the file. */
+/** Most of a short run is to compile what no mutation has touched. What was compiled is known by its path and its text. */
+const CACHED = '--experimental.fsModuleCache=true';
+const CACHE_PATH = '--experimental.fsModuleCachePath';
+/** What `--wide` tries when the named tests notice nothing, by the layer of the file. */
 const WIDER = new Map([
   ['kernel', ['test/kernel', 'test/core']],
   ['core', ['test/core', 'test/sim/scripts.test.ts', 'test/api']],
@@ -38,6 +48,7 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
     json: { type: 'boolean', default: false },
     lanes: { type: 'string', default: '2' },
+    wide: { type: 'boolean', default: false },
   },
 });
 
@@ -53,16 +64,27 @@ if (mutations.length === 0) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tenure-mutate-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+/** Leaders of the groups that are under way: a run has workers. @type {Set<number>} */
+const underWay = new Set();
+process.on('exit', () => {
+  for (const group of underWay) process.kill(-group, 'SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130));
 
 /** Whether a net holds without any mutation; each is tried once. @type {Map<string, Promise<boolean>>} */
 const sound = new Map();
+/** How long the tests of a file take without any mutation. @type {Map<string, number>} */
+const tookMs = new Map();
+/** Trees whose build is that of the code without any mutation. @type {Set<string>} */
+const built = new Set();
 /** @type {Outcome[]} */
 const outcomes = [];
 const waiting = [...mutations];
 const began = performance.now();
-await Promise.all(Array.from({ length: Math.min(lanes, mutations.length) }, (_, lane) => work(copyOfTree(lane))));
+const trees = Array.from({ length: Math.min(lanes, mutations.length) }, (_, lane) => copyOfTree(lane));
+if (trees[0] !== undefined) await tryNets(trees[0]);
+await Promise.all(trees.map(work));
 outcomes.sort((a, b) => (a.name < b.name ? -1 : 1));
 report();
 
@@ -100,48 +122,133 @@ async function work(tree) {
 }
 
 /** @param {string} tree @param {Mutation} mutation @returns {Promise<[Verdict, string | null]>} */
-async function judge(tree, { file, find, replace, tests, title, build = false, explained }) {
+async function judge(tree, { file, find, replace, tests, title, build, explained }) {
   const path = join(tree, file);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const found = text.split(find).length - 1;
   if (found !== 1) return ['stale', `its text is ${found === 0 ? 'not' : `${found} times`} in ${file}`];
-  const named = { tests, title, build };
-  const wider = { tests: WIDER.get(file.split('/')[1] ?? '') ?? ['test'], title: undefined, build };
-  const survives = async (/** @type {Net} */ net) => {
+  const named = { tests, title };
+  const wider = { tests: WIDER.get(file.split('/')[1] ?? '') ?? ['test'] };
+  /** Which test notices it, and how; null if it survives. */
+  const noticedBy = async (/** @type {Net} */ net) => {
     writeFileSync(
       path,
       text.replace(find, () => replace),
     );
     try {
-      return await passes(tree, net);
+      return build && !(await builds(tree)) ? 'it does not build' : await failureOf(tree, net);
     } finally {
       writeFileSync(path, text);
       // What was built of it must not stay either.
-      if (net.build) await builds(tree);
+      if (build) unbuild(tree);
     }
   };
+  if (build) await buildSound(tree);
   if (!(await isSound(tree, named))) return ['broken-net', `${tests.join(' ')} fails without it`];
-  if (!(await survives(named))) return explained === undefined ? ['killed', null] : ['unexplained-death', 'it is said to change nothing'];
+  const killer = await noticedBy(named);
+  if (killer !== null)
+    return explained === undefined ? ['killed', killer] : ['unexplained-death', `it is said to change nothing: ${killer}`];
   if (explained !== undefined) return ['explained', explained];
+  if (!values.wide) return ['survived', `${tests.join(' ')} does not notice`];
   if (!(await isSound(tree, wider))) return ['survived', `${tests.join(' ')} does not notice, and the wider tests fail without it`];
-  return (await survives(wider))
+  const other = await noticedBy(wider);
+  return other === null
     ? ['survived', `neither ${tests.join(' ')} nor the wider tests notice`]
-    : ['killed-wide', `${tests.join(' ')} does not notice, other tests do: name them`];
+    : ['killed-wide', `${tests.join(' ')} does not notice, other tests do: ${other}`];
+}
+
+/**
+ * Tries the nets of all mutations in two runs: test files that are named as a whole, and titles in other files. What is not
+ * shown to hold by these is tried again by itself.
+ * @param {string} tree
+ */
+async function tryNets(tree) {
+  const nets = mutations.map(({ tests, title }) => ({ tests, title }));
+  if (mutations.some(({ build }) => build)) await buildSound(tree);
+  const whole = new Set(nets.flatMap(({ tests, title }) => (title === undefined ? tests : [])));
+  const parts = nets.filter(({ tests, title }) => title !== undefined && !tests.every((file) => whole.has(file)));
+  const titles = [...new Set(parts.map(({ title }) => title))].join('|');
+  const tested = [
+    ...(await outcomesOf(tree, { tests: [...whole] }, SHARED_RUN_MS_MAX)).tested,
+    ...(await outcomesOf(tree, { tests: [...new Set(parts.flatMap(({ tests }) => tests))], title: titles }, SHARED_RUN_MS_MAX)).tested,
+  ];
+  for (const { name, startTime, endTime } of tested) tookMs.set(name.slice(tree.length + 1), endTime - startTime);
+  for (const net of nets) if (holds(net, tested)) sound.set(keyOf(net), Promise.resolve(true));
+}
+
+/**
+ * How the run ends, and what becomes of each test that was run.
+ * @param {string} tree @param {Net} net @param {number} msMax @param {readonly string[]} flags
+ * @returns {Promise<{ endsWell: boolean, tested: TestedFile[] }>}
+ */
+async function outcomesOf(tree, { tests, title }, msMax, flags = []) {
+  if (tests.length === 0) return { endsWell: true, tested: [] };
+  const file = `${tree}-outcomes.json`;
+  const named = title === undefined ? [] : ['-t', title];
+  const reporter = ['--reporter=json', `--outputFile=${file}`];
+  rmSync(file, { force: true });
+  const limits = [`--testTimeout=${TEST_MS_MAX}`, ...flags];
+  const endsWell = await run(
+    tree,
+    ['node_modules/vitest/vitest.mjs', 'run', CACHED, `${CACHE_PATH}=${tree}-cache`, ...limits, ...reporter, ...named, ...tests],
+    msMax,
+  );
+  return { endsWell, tested: existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).testResults : [] };
+}
+
+/** The first test that fails, and how; null if none does. @param {string} tree @param {Net} net @returns {Promise<string | null>} */
+async function failureOf(tree, net) {
+  const usualMs = net.tests.reduce((sum, file) => sum + (tookMs.get(file) ?? RUN_MS_MAX), 0);
+  const { endsWell, tested } = await outcomesOf(tree, net, Math.min(RUN_MS_MIN + TIMES_MAX * usualMs, RUN_MS_MAX), ['--bail=1']);
+  for (const { name, status, message, assertionResults } of tested) {
+    const failed = assertionResults.find((result) => result.status === 'failed');
+    if (failed) return `${failed.fullName}: ${firstLine(failed.failureMessages[0])}`;
+    if (status === 'failed') return `${name.slice(tree.length + 1)}: ${firstLine(message)}`;
+  }
+  return endsWell ? null : 'it hangs, or a worker dies';
+}
+
+/** @param {string | undefined} text */
+function firstLine(text) {
+  return (text ?? '').split('\n')[0]?.slice(0, 160) ?? '';
+}
+
+/** Each file of a net has tests that it means, and all of them pass. @param {Net} net @param {readonly TestedFile[]} tested */
+function holds({ tests, title = '' }, tested) {
+  return tests.every((path) => {
+    const results = tested.filter(({ name }) => name.endsWith(`/${path}`)).flatMap(({ assertionResults }) => assertionResults);
+    const meant = results.filter(
+      ({ fullName, status }) => new RegExp(title).test(fullName) && status !== 'skipped' && status !== 'pending',
+    );
+    return meant.length > 0 && meant.every(({ status }) => status === 'passed');
+  });
+}
+
+/** @param {Net} net */
+function keyOf({ tests, title }) {
+  return JSON.stringify([title ?? null, ...tests]);
 }
 
 /** @param {string} tree @param {Net} net */
 function isSound(tree, net) {
-  const key = JSON.stringify(net);
-  const known = sound.get(key) ?? passes(tree, net);
+  const key = keyOf(net);
+  const known = sound.get(key) ?? failureOf(tree, net).then((failure) => failure === null);
   sound.set(key, known);
   return known;
 }
 
-/** @param {string} tree @param {Net} net */
-async function passes(tree, { tests, title, build }) {
-  if (build && !(await builds(tree))) return false;
-  const named = title === undefined ? [] : ['-t', title];
-  return run(tree, ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', `--testTimeout=${TEST_MS_MAX}`, ...named, ...tests]);
+/** Builds a tree without any mutation, and keeps what came of it. @param {string} tree */
+async function buildSound(tree) {
+  if (built.has(tree)) return;
+  if (!(await builds(tree))) throw new Error('mutate: it cannot be built');
+  cpSync(join(tree, 'dist'), `${tree}-dist`, { recursive: true, preserveTimestamps: true });
+  built.add(tree);
+}
+
+/** @param {string} tree */
+function unbuild(tree) {
+  rmSync(join(tree, 'dist'), { recursive: true, force: true });
+  cpSync(`${tree}-dist`, join(tree, 'dist'), { recursive: true, preserveTimestamps: true });
 }
 
 /** The commands that tests start are bundled. @param {string} tree */
@@ -150,16 +257,18 @@ async function builds(tree) {
 }
 
 /** Whether the command ends well, and in time. @param {string} tree @param {string[]} args @returns {Promise<boolean>} */
-function run(tree, args) {
+function run(tree, args, msMax = RUN_MS_MAX) {
   return new Promise((resolve) => {
     // At full size: a test that plays less may miss a mutation.
     const env = { ...process.env, TENURE_TEST_SIZE: 'full' };
     const child = spawn(process.execPath, args, { cwd: tree, env, stdio: 'ignore', detached: true });
+    const { pid = 0 } = child;
+    if (pid !== 0) underWay.add(pid);
     const timer = setTimeout(() => {
-      // Its workers are of its group.
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    }, RUN_MS_MAX);
+      if (pid !== 0) process.kill(-pid, 'SIGKILL');
+    }, msMax);
     child.once('close', (status) => {
+      underWay.delete(pid);
       clearTimeout(timer);
       resolve(status === 0);
     });
