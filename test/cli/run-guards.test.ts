@@ -2,6 +2,7 @@
  * The rows of the table in docs/run.md, each by a test: `tenure run`, its switch and its last resort are killed and stopped, alone and
  * together, under a command that ignores every signal. Either nothing of it is left when another begins, or the page says that it runs on.
  */
+import { spawn } from 'node:child_process';
 import { lstatSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cgroup } from '../../src/cli/run/cgroup.ts';
@@ -17,10 +18,14 @@ afterAll(() => cell.close());
 
 type Guard = 'run' | 'switch' | 'last resort';
 type Fault = `${'kill' | 'stop'} ${Guard}`;
+/** What follows it happens when `tenure run` is gone. */
+const THEN = 'then';
 
 const IN_GROUP = 'sh -c "$BEAT" &';
 const WITH_SETSID = 'setsid sh -c "$BEAT" &';
 const FORKED_TWICE = '(setsid sh -c "$BEAT" &);';
+/** The command asks, and another starts it. */
+const ON_ITS_BEHALF = 'echo please >> "$FILE";';
 
 let tests = 0;
 
@@ -34,7 +39,9 @@ class Troubled {
   constructor(start: string, args: readonly string[]) {
     const BEAT = `trap "" TERM INT HUP; echo "beats as $$" >> "${this.path}"; while echo beats >> "${this.path}"; do sleep 0.02; done`;
     const script = `trap "" TERM INT HUP; echo "leads as $$" >> "${this.path}"; ${start} while :; do sleep 0.02; done`;
-    this.run = cell.run([this.#name, ...args, '--', 'sh', '-c', script], { env: { BEAT } });
+    this.run = cell.run([this.#name, ...args, '--', 'sh', '-c', script], { env: { BEAT, FILE: this.path } });
+    if (start === ON_ITS_BEHALF)
+      void cell.line(this.#file, /^please$/).then(() => spawn('sh', ['-c', BEAT], { detached: true, stdio: 'ignore' }).unref());
   }
 
   get path(): string {
@@ -53,10 +60,14 @@ class Troubled {
   }
 
   /** All at the same moment, in this order. */
-  async suffer(faults: readonly Fault[]): Promise<void> {
+  async suffer(faults: readonly (Fault | typeof THEN)[]): Promise<void> {
     const pids = { run: this.run.pid, switch: await this.run.switchPid(), 'last resort': await this.run.lastResortPid() };
     this.#pids.push(...Object.values(pids));
     for (const fault of faults) {
+      if (fault === THEN) {
+        await until(() => this.run.process.signalCode !== null);
+        continue;
+      }
       const [deed, target] = [fault.slice(0, 4), fault.slice(5) as Guard];
       process.kill(pids[target], deed === 'kill' ? 'SIGKILL' : 'SIGSTOP');
     }
@@ -166,6 +177,18 @@ describe.runIf(isLinux)('the command runs on, as the page says', () => {
   it.concurrent('after tenure run and all its guards were killed', async () =>
     troubled(IN_GROUP, [], async (subject) => {
       await subject.suffer(['kill last resort', 'kill switch', 'kill run']);
+      expect(await subject.next()).toContain('beats');
+    }));
+
+  it.concurrent('after tenure run was killed, and then those of its guards that were left were stopped', async () =>
+    troubled(IN_GROUP, [], async (subject) => {
+      await subject.suffer(['stop switch', 'kill run', THEN, 'stop last resort']);
+      expect(await subject.next()).toContain('beats');
+    }));
+
+  it.concurrent('in a process that somebody else has started on its behalf', async () =>
+    troubled(ON_ITS_BEHALF, [], async (subject) => {
+      await subject.suffer(['kill run']);
       expect(await subject.next()).toContain('beats');
     }));
 

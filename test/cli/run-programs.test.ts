@@ -1,90 +1,15 @@
 /** The two programs that guard a command of `tenure run`, each alone: what it obeys, when it kills, and whom it leaves alone. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { lastResort } from '../../src/cli/run/last-resort.ts';
-import { ACTS, FIRED, machineMonoMs, type Order } from '../../src/cli/run/orders.ts';
-import { ProcessGroup } from '../../src/cli/run/process-group.ts';
+import { FIRED, machineMonoMs, type Order } from '../../src/cli/run/orders.ts';
 import { ROOT } from '../support/tree.ts';
-import { isThere } from './run-kit.ts';
-
-const LATER_MS = 60_000;
-const folder = mkdtempSync(join(tmpdir(), 'tenure-programs-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-let files = 0;
-
-/** A command that writes down when it is told to stop, and goes on. */
-class Subject {
-  readonly group: ProcessGroup;
-  readonly #process: ChildProcess;
-  readonly #file = join(folder, String(files++));
-
-  private constructor() {
-    const script = `trap 'echo told >> "$0"' TERM; echo ready >> "$0"; while :; do sleep 0.02; done`;
-    writeFileSync(this.#file, '');
-    this.#process = spawn('sh', ['-c', script, this.#file], { detached: true, stdio: 'ignore' });
-    // Group 0 would be our own.
-    if (this.#process.pid === undefined) throw new Error('sh cannot be started');
-    this.group = new ProcessGroup(this.#process.pid);
-    onTestFinished(() => void this.group.signal('SIGKILL'));
-  }
-
-  static async start(): Promise<Subject> {
-    const subject = new Subject();
-    while (subject.told.length === 0) await sleep(5);
-    return subject;
-  }
-
-  get told(): string[] {
-    return readFileSync(this.#file, 'utf8').split('\n').slice(0, -1);
-  }
-
-  get isThere(): boolean {
-    return isThere(this.group.id);
-  }
-
-  order(changes: Partial<Order> = {}): Order {
-    return {
-      number: 1,
-      group: this.group.id,
-      born: this.group.born,
-      cgroup: null,
-      killAtMonoMs: machineMonoMs() + LATER_MS,
-      killAtWallMs: Date.now() + LATER_MS,
-      graceMs: 100,
-      signal: 'SIGTERM',
-      isTold: false,
-      ...changes,
-    };
-  }
-}
-
-/** A guard under way, and what it has answered. */
-class Program {
-  readonly process: ChildProcess;
-  readonly ended: Promise<number | null>;
-  #answers = '';
-
-  constructor(started: ChildProcess) {
-    this.process = started;
-    started.stdout?.on('data', (text: Buffer) => (this.#answers += text.toString()));
-    this.ended = once(started, 'exit').then(([code]) => code as number | null);
-    onTestFinished(() => void started.kill('SIGKILL'));
-  }
-
-  async answers(number: number): Promise<void> {
-    while (!this.#answers.split('\n').includes(String(number))) await sleep(5);
-  }
-
-  /** Whether it has said that it acts. */
-  get acts(): boolean {
-    return this.#answers.split('\n').includes(ACTS);
-  }
-}
+import { folder, LATER_MS, Program, Subject } from './program-kit.ts';
+import { until } from './run-kit.ts';
 
 const switchOf = (order: Order): Program =>
   new Program(
@@ -142,6 +67,28 @@ describe('the switch', () => {
     subject.group.signal('SIGKILL');
     program.process.stdin?.end();
     expect(await program.ended).toBe(0);
+  });
+
+  it('leaves whoever left the group its grace when its input has ended and the leader is gone', async () => {
+    // One process, and a child of ours: when it has ended, its group is nobody's, whoever looks after orphans here.
+    const leader = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+    const ended = once(leader, 'exit');
+    leader.kill('SIGKILL');
+    await ended;
+    const stray = await Subject.start();
+    // To the switch a cgroup is a folder with these files.
+    const cgroup = join(folder, 'cgroup');
+    const events = join(cgroup, 'cgroup.events');
+    mkdirSync(cgroup);
+    writeFileSync(events, 'populated 1\n');
+    writeFileSync(join(cgroup, 'cgroup.procs'), `${stray.group.id}\n`);
+    const program = switchOf(stray.order({ group: leader.pid ?? 0, born: 'long ago', cgroup, graceMs: LATER_MS }));
+    program.process.stdin?.end();
+    await until(() => stray.told.includes('told') || program.process.exitCode !== null);
+    expect([stray.told, program.process.exitCode]).toEqual([['ready', 'told'], null]);
+    writeFileSync(events, 'populated 0\n');
+    expect(await program.ended).toBe(0);
+    expect(stray.isThere).toBe(true);
   });
 
   it('obeys the last order, and answers each', async () => {

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ROOT } from '../support/tree.ts';
 import { freePort } from '../transport/cell.ts';
-import { MembersApart } from './run-kit.ts';
+import { isThere, MembersApart } from './run-kit.ts';
 
 let cell: MembersApart;
 beforeAll(async () => {
@@ -38,8 +38,17 @@ beforeEach(() => {
   cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
 });
 
-function run(args: readonly string[] = ['--', 'echo', 'ran'], env: NodeJS.ProcessEnv = {}): unknown {
-  const options = { env: { ...cell.env, NODE_OPTIONS: '', ...env }, encoding: 'utf8' } as const;
+/** Nothing here takes so long. */
+const HANGS_MS = 20_000;
+
+interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(args: readonly string[] = ['--', 'echo', 'ran'], env: NodeJS.ProcessEnv = {}): Ran {
+  const options = { env: { ...cell.env, NODE_OPTIONS: '', ...env }, encoding: 'utf8', timeout: HANGS_MS } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(installed, 'bin/tenure.js'), 'run', 'start', ...args], options);
   return { status, stdout, stderr };
 }
@@ -91,6 +100,14 @@ it.each([
 ])('nothing is left when $when', ({ args, env, status }) => {
   expect(run(args, env)).toMatchObject({ status, stderr: '' });
   expect([...kept().keys()]).toEqual([]);
+});
+
+it('a command whose switch cannot be started is ended, and the code says so', () => {
+  rmSync(join(bundle, 'switch.js'));
+  const { status, stdout, stderr } = run(['--', 'sh', '-c', 'echo "$$"; exec sleep 1000']);
+  expect(status).toBe(70);
+  expect(stderr).toContain("the dead-man's switch that guards the command cannot be started");
+  expect(isThere(Number(stdout))).toBe(false);
 });
 
 it('packages are found from code that was kept', async () => {
