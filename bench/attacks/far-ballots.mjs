@@ -3,6 +3,6 @@ export default /** @type {import('../attack.mjs').Attack} */ ({
   answer: 'ahead',
   async begin(attacker, { reach }) {
     await attacker.ask('open', { reach, connections: 2 });
-    await attacker.ask('far');
+    await attacker.ask('far', { members: 3 });
   },
 });

@@ -93,13 +93,13 @@ class RawClient {
   }
 
   /**
-   * To every member; waits while they do not read.
+   * To every member, or to the first so many of them; waits while they do not read.
    * @param {Partial<QuorumMessage>} fields @param {Uint8Array} name
    */
-  async say(fields, name) {
+  async say(fields, name, members = MEMBERS) {
     Object.assign(this.#message, fields);
     this.#message.setName(name, 0, name.length);
-    for (let member = 0; member < MEMBERS; member++) {
+    for (let member = 0; member < members; member++) {
       let out = this.#transport.begin(nodeId(member));
       while (out === null) {
         await pause(5);
@@ -186,13 +186,14 @@ serve({
     });
   },
 
-  /** Ballots from the end of time, in every kind of message that carries one. */
-  async far() {
+  /** Ballots from the end of time, in every kind of message that carries one. @param {{ members: number }} details */
+  async far({ members }) {
     const kinds = [PREPARE, PROPOSE, RELEASE, WAIT, LEARN];
     const far = /** @type {QuorumMessage['ballot']} */ (8_500_000_000_000_000);
     await overAndOver(100, 200, (client, i) => {
       const kind = kinds[i % kinds.length] ?? PREPARE;
-      return client.say({ kind, owner: client.own, flags: 0, lease: i + 1, ballot: far, token: far, termUs: 1_000_000 }, victim(i));
+      const fields = { kind, owner: client.own, flags: 0, lease: i + 1, ballot: far, token: far, termUs: 1_000_000 };
+      return client.say(fields, victim(i), members);
     });
   },
 

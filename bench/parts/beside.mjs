@@ -45,13 +45,16 @@ export async function measureBeside({ maxTerm, seconds, disturb, profileDir }) {
   const disturbed = await honest.ask('measure', { seconds });
   const memberMb = Math.round(Math.max(...(await Promise.all(cell.parts.map((part) => part.ask('memory'))))) / 1048576);
   const outcome = await end();
+  const { lost, voting } = await honest.ask('standing');
   await Promise.all([honest.stop(), cell.stop()]);
   return {
     undisturbed: spread(undisturbed.tookMs),
     rising: spread(whileItRises),
     disturbed: spread(disturbed.tookMs),
     roseMs,
-    lost: /** @type {number} */ (disturbed.lost),
+    lost: /** @type {number} */ (lost),
+    /** How many of the three members vote when it is over: an honest client does not notice the loss of one. */
+    voting: /** @type {number} */ (voting),
     memberMb,
     outcome,
   };

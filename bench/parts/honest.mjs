@@ -39,4 +39,10 @@ serve({
     }
     return { tookMs, lost };
   },
+
+  /** What it has lost so far, and how many members vote. */
+  async standing() {
+    const members = await cell.status();
+    return { lost, voting: members.filter(({ silentForMs }) => silentForMs === 0).length };
+  },
 });
