@@ -86,6 +86,17 @@ describe.each(ENGINES)('with %j', (engine) => {
     await cell.close();
   });
 
+  test('clients whose clocks are off make no member fall silent, however many they are', async () => {
+    const cell = await testCell({ engine, maxTerm: '10s' });
+    const members = cell.memberIds.map((id) => cell.member(id));
+    const warnings = members.map(warningsOf);
+    for (let i = 0; i < 7; i++) cell.setClockRate(await cell.client(), 0.5);
+    await cell.advance('30s');
+    expect(members.map(({ state }) => state)).toEqual(['ready', 'ready', 'ready']);
+    expect(warnings.flat()).toEqual([]);
+    await cell.close();
+  });
+
   test('one that stands still, or whose clock is off by less than the bound, is accused of nothing', async () => {
     const cell = await testCell({ engine, maxTerm: '10s' });
     const client = await cell.client();

@@ -33,6 +33,23 @@ describe('a tree of prefixes', () => {
     );
   });
 
+  it('reads a name once, however many prefixes there are that do not fit it', () => {
+    const tree = new PrefixTree<number>();
+    for (let i = 0; i < 30_000; i++) {
+      const text = `watched/${i}/`;
+      tree.set(bytes(text), 0, text.length, i);
+    }
+    let reads = 0;
+    const name = bytes('watched/17/one');
+    const counted = new Proxy(name, { get: (target, index) => (reads++, target[Number(index)]) });
+    const found: number[] = [];
+    tree.findPrefixesOf(counted, 0, name.length, found);
+    expect(found).toEqual([17]);
+    expect(tree.hasPrefixOf(counted, 0, name.length)).toBe(true);
+    // A byte is read to find a branch, and again as the first of its label.
+    expect(reads).toBeLessThanOrEqual(2 * 2 * name.length);
+  });
+
   it('keeps no branch that leads to nothing', () => {
     const tree = new PrefixTree<number>();
     const texts = Array.from({ length: 1000 }, (_, i) => `watched/${i * 7}/`);

@@ -11,6 +11,7 @@ import {
   CHALLENGE,
   endFrame,
   MESSAGE,
+  REFUSAL,
   VERSIONS,
   writeChallenge,
   writeProof,
@@ -164,6 +165,30 @@ describe('a secret', () => {
       raw.socket.destroy();
     });
   });
+
+  it.each([
+    ['the name of the cell', { cell: 'invoices' }, [], ['TENURE_WRONG_CELL']],
+    ['the id of the member', { to: 'z' }, [], ['TENURE_WRONG_ADDRESS']],
+    ['the secret', {}, [CHALLENGE], ['TENURE_WRONG_SECRET']],
+  ] as const)(
+    'comes first: a stranger that has guessed all but %s is told that, and nothing of the cell',
+    async (_what, changes, told, codes) => {
+      await scene({ secrets: SECRETS }, async (at) => {
+        const raw = new RawPeer(at.port);
+        const heard: Buffer[] = [];
+        const kinds: number[] = [];
+        raw.socket.on('data', (chunk) => heard.push(Buffer.from(chunk)));
+        raw.onFrame = (kind) => kinds.push(kind);
+        raw.hello(changes);
+        if (told.length > 0) await raw.prove('a secret that is a guess');
+        await raw.closed;
+        expect(kinds).toEqual([...told, REFUSAL]);
+        expect(raw.refusals.map(({ code }) => code)).toEqual(codes);
+        const text = Buffer.concat(heard).toString('latin1');
+        expect(['orders', CONFIG.engine, 'maxTermUs', 'bystander'].filter((word) => text.includes(word))).toEqual([]);
+      });
+    },
+  );
 
   it('is long, and not the same for members and clients', async () => {
     const cell = await TcpCell.of('a');

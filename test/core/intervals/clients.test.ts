@@ -86,6 +86,8 @@ describe('a client', () => {
       { kind: 'hello', asker: 1 },
       { kind: 'note', generation: 9 },
       { kind: 'copy', generation: 9, space: '', from: 0 },
+      { kind: 'ack', incarnation: incarnation(5), counter: 1, generations: [] },
+      { kind: 'withdrawn', incarnation: incarnation(5), counter: 1, generations: [] },
     ] as const)
       expect(admits(message, true)).toBe(false);
   });

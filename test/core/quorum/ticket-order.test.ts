@@ -32,4 +32,25 @@ describe('an order of tickets', () => {
       { numRuns: 30 },
     );
   });
+
+  it('looks at few of a hundred thousand when one enters, is asked for and leaves', () => {
+    let looks = 0;
+    const order = new TicketOrder<Ticketed>();
+    const counted = (at: number): Ticketed => ({
+      ...ticket(at),
+      get ticket() {
+        looks++;
+        return ballotTime(at);
+      },
+    });
+    for (let at = 0; at < 200_000; at += 2) order.add(counted(at));
+    for (const at of [1, 99_999, 199_999]) {
+      const item = counted(at);
+      looks = 0;
+      order.add(item);
+      expect(order.placeOf(item)).toBe((at + 1) / 2);
+      order.remove(item);
+      expect(looks).toBeLessThan(500);
+    }
+  });
 });
