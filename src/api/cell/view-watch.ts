@@ -32,6 +32,8 @@ export class ViewWatch {
   /** What a member votes in is what it states. */
   #adopted: View | null = null;
   #id: string | undefined;
+  /** Ends when all that was to be stored is, or could not be. */
+  #storing: Promise<void> = Promise.resolve();
 
   constructor(ground: ViewWatchGround) {
     this.#ground = ground;
@@ -55,14 +57,20 @@ export class ViewWatch {
     this.#ground.changed(view);
   }
 
-  /** This member votes in it. */
+  /** This member votes in it. Views are stored one after the other: of two that are written at once the earlier might be what is found in the end. */
   adopted(view: View, isKept: boolean): void {
-    const { store, stored, storing } = this.#ground;
+    const { store } = this.#ground;
     this.#adopted = view;
     this.#reach(view);
-    if (store === undefined) return;
-    store(view).then(
-      () => !isKept && stored(view),
+    if (store !== undefined) this.#storing = this.#storing.then(() => this.#store(store(view), view, isKept));
+  }
+
+  #store(done: Promise<void>, view: View, isKept: boolean): Promise<void> {
+    const { stored, storing } = this.#ground;
+    return done.then(
+      () => {
+        if (!isKept) stored(view);
+      },
       (thrown: unknown) => {
         const error = new TenureError(
           'TENURE_DATA_DIR',

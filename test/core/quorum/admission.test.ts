@@ -40,6 +40,7 @@ import {
   UNFOLD,
   UNFOLDED,
   UNWAIT,
+  VIEW_NAME,
   VIEW_TOLD,
   WAIT,
   WANTED_TOLD,
@@ -87,12 +88,13 @@ const core = new QuorumCore(
   { self: nodeId(0), incarnation: incarnation(10), restarted: false, diskKept: false },
 );
 
-function admitted(kinds: readonly number[], sender: Sender, owner: number): string[] {
+function admitted(kinds: readonly number[], sender: Sender, owner: number, name?: Uint8Array): string[] {
   return kinds
     .filter((kind) => {
       const message = new QuorumMessage();
       message.kind = kind;
       message.owner = incarnation(owner);
+      if (name) message.setName(name, 0, name.length);
       return core.admits(sender, message);
     })
     .map((kind) => KIND_NAMES[kind] ?? '');
@@ -125,6 +127,12 @@ describe('who may say what to a node of the quorum engine', () => {
     expect(admitted(OF_MEMBERS_ALONE, MEMBER, 99)).toEqual([]);
     expect(admitted(OF_MEMBERS_ALONE, ADMIN, ADMIN.incarnation)).toEqual([]);
     expect(admitted(OF_MEMBERS_ALONE, CLIENT, CLIENT.incarnation)).toEqual([]);
+  });
+
+  it('hears of the lease of views what asks, and the rest from members and from whoever knows their secret', () => {
+    const named = [PREPARE, PROPOSE, RELEASE, QUERY, LIST, WAIT, UNWAIT, WATCH, LEARN, OFFER, LINE];
+    for (const sender of [MEMBER, ADMIN]) expect(admitted(named, sender, sender.incarnation, VIEW_NAME)).toEqual(namesOf(named));
+    expect(admitted(named, CLIENT, CLIENT.incarnation, VIEW_NAME)).toEqual(namesOf([QUERY, LIST, WATCH, LINE]));
   });
 
   it('ends a silence early for members and for whoever knows their secret', () => {

@@ -144,6 +144,20 @@ describe('a member that keeps its votes', () => {
 });
 
 describe('a slot', () => {
+  it.each([{ mode: 'shared' } as const, {}])('of a name that is held otherwise (%j) is not tried again and again', (wanted) => {
+    const cell = new Cell({ clients: 2 });
+    const [holder, other] = [cell.node(3), cell.node(4)];
+    holder.command({ kind: 'acquire', lease: 1, name: R, termUs: TERM_US, waitUs: 0, keep: false, ...wanted });
+    cell.settle();
+    const before = cell.sent.length;
+    other.command({ kind: 'acquire', lease: 1, name: R, termUs: TERM_US, waitUs: TERM_US, keep: false, slots: 4 });
+    cell.settle();
+    expect(cell.tally(before)['PROPOSE']).toBe(3);
+    holder.release(1);
+    cell.settle();
+    expect(other.holds(1)).toBe(true);
+  });
+
   it('is not given twice where voters know of different ones', () => {
     const cell = new Cell({ clients: 2 });
     const [a, b] = clients(cell) as [Node, Node];

@@ -5,9 +5,12 @@
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
-import { isForMembers, isRequest, NOTE, PROPOSE, VIEW_TOLD, type QuorumMessage } from './messages.ts';
+import { isForMembers, isRequest, LINE, LIST, NOTE, QUERY, VIEW_TOLD, WATCH, type QuorumMessage } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
 import { isViewName } from '../views.ts';
+
+/** Requests that change nothing for others. */
+const ONLY_ASKS: readonly number[] = [QUERY, LIST, LINE, WATCH];
 
 export class Admission {
   readonly #members: number;
@@ -24,8 +27,8 @@ export class Admission {
     if (this.#rules.asksInOwnName && message.owner !== this.#nameOf(sender)) return false;
     // A life that was noted cannot be taken back: only the member itself has a say in it.
     if (message.kind === NOTE || message.kind === VIEW_TOLD) return isMember;
-    // Whoever makes views is trusted with the cell.
-    if (message.kind === PROPOSE && !isMember && !sender.isAdmin && isViewName(message)) return false;
+    // Whoever makes views is trusted with the cell. Others may ask who does, and neither stand in that line nor drive up its ballots.
+    if (!isMember && !sender.isAdmin && isViewName(message)) return ONLY_ASKS.includes(message.kind);
     return isMember || sender.isAdmin || !isForMembers(message);
   }
 

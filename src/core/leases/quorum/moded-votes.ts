@@ -174,7 +174,9 @@ export class ModedVotes implements LeaseView {
   /** Whoever looks for a slot is told which are free. */
   tellFree(id: number, slots: number, reply: QuorumMessage, step: QuorumStep): void {
     reply.setMode(reply.mode, slots);
-    reply.freeSlots = this.#ground.isLive(id, step) ? NO_BYTES : this.freeSlots(id, slots, step);
+    // Where a writer or a reader is in the way no other slot is worth a try.
+    const isOthers = this.#ground.isLive(id, step) || this.side.hasReader(id, step.monoUs);
+    reply.freeSlots = isOthers ? NO_BYTES : this.freeSlots(id, slots, step);
   }
 
   /** The floor that a proposal for this mode must be above. */

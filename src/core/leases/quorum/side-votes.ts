@@ -6,7 +6,7 @@ import { invariant, NumberMap, type BallotTime, type Incarnation } from '../../.
 import type { Snapshot } from '../../contract.ts';
 import type { NameTable } from '../../tables/index.ts';
 import { internText, namesInOrder } from '../snapshots.ts';
-import { clash, slotOf } from './modes.ts';
+import { clash, SHARED, slotOf } from './modes.ts';
 import type { VoteBundle, VoteBundles } from './vote-bundles.ts';
 
 /** This role's bit in the name table. */
@@ -144,6 +144,10 @@ export class SideVotes {
     if (rows.length > 0) return;
     this.#rows.delete(row.id);
     this.#names.drop(row.id, SIDE_ROLE);
+  }
+
+  hasReader(id: number, now: number): boolean {
+    return this.of(id).some((row) => row.mode === SHARED && now < endOf(row));
   }
 
   /** The slots below `slots` that have no live vote, as bits. */
