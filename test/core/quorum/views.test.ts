@@ -71,6 +71,17 @@ const viewOf = (epoch: number, cur: ViewConfig, old: ViewConfig | null = null, i
   isMoved: false,
 });
 
+it('whoever gives up a change gives the lease of views back, also one that it has not heard of yet', () => {
+  const cell = cellOf();
+  const change = new Change(cell.node(5), to([0, 1, 2, 3]));
+  cell.run(TERM_US / 20);
+  expect(cell.node(5).said('granted')).toHaveLength(1);
+  change.initiator.giveUp();
+  cell.settle();
+  expect(change.initiator.state.kind).toBe('done');
+  expect(cell.node(5).said('released').at(-1)?.byQuorum).toBe(true);
+});
+
 describe('a view', () => {
   it('is read back as it was written', () => {
     const members = [

@@ -307,7 +307,8 @@ export class ViewInitiator {
   giveUp(): void {
     if (this.#state.kind === 'done' || this.#lease === 0) return;
     if (this.#token === 0) this.#host.command({ kind: 'cancel', lease: this.#lease });
-    else this.#end();
+    // Also if it has not heard yet that it holds the lease: nobody else would ever give that back.
+    this.#end();
   }
 
   #end(): void {
