@@ -141,6 +141,26 @@ describe('a ballot beyond belief', () => {
   });
 });
 
+describe('a lease that is held', () => {
+  it.each([false, true])(
+    'is renewed at a voter that knows nothing of it and was driven to the edge of belief (by bundles: %s)',
+    (bundles) => {
+      const cell = new Cell({ clients: 2, bundles });
+      const [holder, liar] = [cell.node(3), cell.node(4)];
+      const lease = holder.acquire({ keep: true });
+      cell.settle(({ from, to }) => from !== 2 && to !== 2);
+      cell.drop();
+      say(cell, cell.node(2), liar, RELEASE, { ballot: ballotTime(liar.wall + 0.9 * DAY_US) });
+      cell.drop();
+      // From here on the voter is needed.
+      cell.node(1).down = true;
+      cell.run(5 * TERM_US);
+      expect(holder.said('lost')).toEqual([]);
+      expect(holder.holds(lease)).toBe(true);
+    },
+  );
+});
+
 describe('tries of one request', () => {
   /** Ballots of the proposals that a node has sent for its requests, in order. */
   function ballotsOf(cell: Cell, node: Node): number[] {

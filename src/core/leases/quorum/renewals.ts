@@ -22,7 +22,7 @@ import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
 import { GATED, IS_WATCHED, KEEP, LIMITED, RENEWING, WAS_WANTED, type HoldAgenda } from './hold-agenda.ts';
 import type { HoldKeys } from './hold-keys.ts';
-import { BUNDLE, PROPOSE, QUIET, RENEWS, SILENT, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
+import { BUNDLE, LOW, PROPOSE, QUIET, RENEWS, SILENT, WANTED, WATCHED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { Publications } from './publications.ts';
 import { renewalSnapshot, type HolderSnapshot, type Renewal } from './under-way.ts';
@@ -99,6 +99,9 @@ export class Renewals {
     renewal.refused.add(from);
     // Who is silent has not looked at it.
     renewal.isRefused ||= message.reason !== SILENT;
+    // That far ahead it is no reason for other names to go as high, but for this one it is.
+    if (message.reason === LOW && this.#ground.out.believes(message.clock, step))
+      renewal.above = Math.max(renewal.above, message.clock) as BallotTime;
     if (this.#ground.out.electorate.isLost(renewal.refused, this.#ground.keys.placementOf(renewal.id))) this.#fail(renewal, step);
   }
 
@@ -135,7 +138,7 @@ export class Renewals {
 
   #new(id: number, termUs: number, isExtension: boolean, step: QuorumStep): Renewal {
     const lease = this.#rows.table.lease(id);
-    const unanswered = this.#open.get(lease)?.unanswered ?? 0;
+    const { unanswered = 0, above = NO_BALLOT } = this.#open.get(lease) ?? {};
     this.#rows.set(id, RENEWING);
     const renewal: Renewal = {
       lease,
@@ -146,6 +149,7 @@ export class Renewals {
       becomes: null,
       isWanted: false,
       ballot: NO_BALLOT,
+      above,
       startMono: step.monoUs,
       startWall: step.wallUs,
       until: step.monoUs,
@@ -165,7 +169,7 @@ export class Renewals {
     const termUs = out.termUsWithin(renewal.termUs, keys.quarantineUsOf(id));
     renewal.termUs = termUs;
     // It may have been granted above what other names have come to.
-    renewal.ballot = this.#ground.out.nextBallot(step, this.#rows.table.ballot(id) as BallotTime);
+    renewal.ballot = out.nextBallot(step, Math.max(this.#rows.table.ballot(id), renewal.above) as BallotTime);
     renewal.startMono = step.monoUs;
     renewal.startWall = step.wallUs;
     renewal.accepted.clear();

@@ -16,6 +16,8 @@ export interface Renewal {
   /** Its voters have said that somebody waits. */
   isWanted: boolean;
   ballot: BallotTime;
+  /** What its next ballot must be above, besides its own: a voter that does not have the lease has gone as high for its name. */
+  above: BallotTime;
   startMono: MonoUs;
   startWall: WallUs;
   /** When voters that have not answered are asked again, or the end of the rest before that. */
