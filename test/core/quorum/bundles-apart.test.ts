@@ -1,8 +1,9 @@
 /** What each rule of bundles keeps apart, scripted with every packet in hand: without it two hold one lease, or nobody ever does again. */
 import { describe, expect, it } from 'vitest';
-import { monoUs } from '../../../src/kernel/index.ts';
+import { incarnation, monoUs, nodeId } from '../../../src/kernel/index.ts';
 import { ALL_RULES, ViewInitiator, type QuorumRules } from '../../../src/core/index.ts';
-import { Cell, name, not, ofKind, TERM_US, TIMING, viewHost, type CellOptions, type Node, type Packet } from './cell.ts';
+import { VoteBundles, type VoteBundle } from '../../../src/core/leases/quorum/vote-bundles.ts';
+import { Cell, name, not, ofKind, R, TERM_US, TIMING, viewHost, type CellOptions, type Node, type Packet } from './cell.ts';
 
 type Filter = (packet: Packet) => boolean;
 
@@ -130,6 +131,68 @@ describe('a lease that is renewed in bulk has one holder', () => {
       ]),
     ).toHaveLength(holders);
   });
+});
+
+describe('a copy that comes late', () => {
+  const holdersOf = ({ cell, holder, other, lease }: Scene, second: number): string[] =>
+    cell.holders([
+      [holder, lease],
+      [other, second],
+    ]);
+
+  it('of a vote for an earlier ballot brings nothing into a bundle that its voter has taken out since', () => {
+    const stage = scene(ALL_RULES);
+    const { cell, holder, other, lease } = stage;
+    const marked = cell.sent.length;
+    holder.renew(lease);
+    cell.settle();
+    const votes = cell.sent.slice(marked).filter(ofKind('ACCEPTED'));
+    expect(votes).toHaveLength(3);
+    // The voters are asked for another term, which has another bundle, and their answers are lost. So is all that is asked of each lease from then on.
+    holder.renew(lease, TERM_US / 2);
+    cell.settle(ofKind('PROPOSE'));
+    cell.drop();
+    const isOfHolder: Filter = ({ from, to: target, kind }) =>
+      (from === holder.id || target === holder.id) && !['RENEW', 'RENEWED'].includes(kind);
+    for (let part = 0; part < 100; part++) {
+      for (const packet of votes) cell.hand(packet);
+      cell.run(TERM_US / 50, not(isOfHolder));
+    }
+    cell.drop();
+    const second = other.acquire();
+    cell.settle(not(isOfHolder));
+    expect(holdersOf(stage, second)).toEqual([`${other.id}/${second}`]);
+  });
+
+  it('of a renewal does not put a lease back into its bundle that is given back as of later', () => {
+    const { cell, holder, other, lease } = scene(ALL_RULES);
+    const marked = cell.sent.length;
+    holder.renew(lease);
+    cell.settle();
+    const asked = cell.sent.slice(marked).filter(ofKind('PROPOSE'));
+    holder.command({ kind: 'release', lease, name: R, inUs: TERM_US / 10 });
+    cell.settle();
+    for (const packet of asked) cell.hand(packet);
+    // It has died since, so what it gives back at the end does not come.
+    cell.run(TERM_US / 5, not(ofKind('RELEASE')));
+    cell.drop();
+    const second = other.acquire();
+    cell.settle();
+    expect(other.holds(second)).toBe(true);
+  });
+});
+
+it('a bundle that ran out is not begun anew by the next renewal: another may have had its votes', () => {
+  const bundles = new VoteBundles(incarnation(1));
+  const owner = incarnation(2);
+  const open = (now: number): number => {
+    const bundle = bundles.open(owner, nodeId(3), TERM_US, TERM_US, now) as VoteBundle;
+    bundles.add(bundle, { lease: now, token: now, mode: 0 });
+    return bundle.number;
+  };
+  const first = open(0);
+  expect(open(TERM_US - 1)).toBe(first);
+  expect(open(3 * TERM_US)).not.toBe(first);
 });
 
 /** Changes the cell to so many members, all of which store what they adopt. */
