@@ -65,21 +65,20 @@ export class ViewWatch {
     if (store !== undefined) this.#storing = this.#storing.then(() => this.#store(store(view), view, isKept));
   }
 
-  #store(done: Promise<void>, view: View, isKept: boolean): Promise<void> {
+  async #store(done: Promise<void>, view: View, isKept: boolean): Promise<void> {
     const { stored, storing } = this.#ground;
-    return done.then(
-      () => {
-        if (!isKept) stored(view);
-      },
-      (thrown: unknown) => {
-        const error = new TenureError(
-          'TENURE_DATA_DIR',
-          `view ${view.epoch} was not stored: ${String(thrown)}. The change waits until it is`,
-        );
-        error.cause = thrown;
-        storing(error);
-      },
-    );
+    try {
+      await done;
+    } catch (thrown) {
+      const error = new TenureError(
+        'TENURE_DATA_DIR',
+        `view ${view.epoch} was not stored: ${String(thrown)}. The change waits until it is`,
+      );
+      error.cause = thrown;
+      storing(error);
+      return;
+    }
+    if (!isKept) stored(view);
   }
 
   #reach(view: View): void {
