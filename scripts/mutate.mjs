@@ -15,19 +15,18 @@ import { parseArgs } from 'node:util';
  * @typedef {'killed' | 'killed-wide' | 'survived' | 'explained' | 'unexplained-death' | 'stale' | 'broken-net'} Verdict
  * @typedef {{ name: string, file: string, verdict: Verdict, ms: number, why: string | null }} Outcome
  * @typedef {{ tests: readonly string[], title?: string | undefined }} Net
- * @typedef {{ fullName: string, status: string, failureMessages: string[] }} Tested
+ * @typedef {{ fullName: string, status: string, duration?: number | null, failureMessages: string[] }} Tested
  * @typedef {{ name: string, status: string, startTime: number, endTime: number, message?: string, assertionResults: Tested[] }} TestedFile as the JSON reporter says it
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const LIST = join(root, 'test', 'mutations');
-/** A test run that takes longer than this and so many times as long as without the mutation hangs: the mutation was noticed. */
-const RUN_MS_MIN = 60_000;
-const TIMES_MAX = 5;
-const RUN_MS_MAX = 240_000;
+/** What takes longer than the least, and so many times as long as without the mutation, hangs: the mutation was noticed. */
+const TIMES_MAX = 10;
+const RUN_MS = { min: 60_000, max: 240_000 };
+const TEST_MS = { min: 10_000, max: 60_000 };
 /** The run of all nets without a mutation. */
-const SHARED_RUN_MS_MAX = 3_600_000;
-const TEST_MS_MAX = 30_000;
+const SHARED = { runMs: 3_600_000, testMs: TEST_MS.max };
 /** Most of a short run is to compile what no mutation has touched. What was compiled is known by its path and its text. */
 const CACHED = '--experimental.fsModuleCache=true';
 const CACHE_PATH = '--experimental.fsModuleCachePath';
@@ -74,8 +73,8 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(si
 
 /** Whether a net holds without any mutation; each is tried once. @type {Map<string, Promise<boolean>>} */
 const sound = new Map();
-/** How long the tests of a file take without any mutation. @type {Map<string, number>} */
-const tookMs = new Map();
+/** How long files and their longest tests take without any mutation. @type {Map<string, { fileMs: number, testMs: number }>} */
+const usual = new Map();
 /** Trees whose build is that of the code without any mutation. @type {Set<string>} */
 const built = new Set();
 /** @type {Outcome[]} */
@@ -169,37 +168,42 @@ async function tryNets(tree) {
   const parts = nets.filter(({ tests, title }) => title !== undefined && !tests.every((file) => whole.has(file)));
   const titles = [...new Set(parts.map(({ title }) => title))].join('|');
   const tested = [
-    ...(await outcomesOf(tree, { tests: [...whole] }, SHARED_RUN_MS_MAX)).tested,
-    ...(await outcomesOf(tree, { tests: [...new Set(parts.flatMap(({ tests }) => tests))], title: titles }, SHARED_RUN_MS_MAX)).tested,
+    ...(await outcomesOf(tree, { tests: [...whole] }, SHARED)).tested,
+    ...(await outcomesOf(tree, { tests: [...new Set(parts.flatMap(({ tests }) => tests))], title: titles }, SHARED)).tested,
   ];
-  for (const { name, startTime, endTime } of tested) tookMs.set(name.slice(tree.length + 1), endTime - startTime);
+  for (const { name, startTime, endTime, assertionResults } of tested) {
+    const testMs = Math.max(0, ...assertionResults.map(({ duration }) => duration ?? 0));
+    usual.set(name.slice(tree.length + 1), { fileMs: endTime - startTime, testMs });
+  }
   for (const net of nets) if (holds(net, tested)) sound.set(keyOf(net), Promise.resolve(true));
 }
 
 /**
  * How the run ends, and what becomes of each test that was run.
- * @param {string} tree @param {Net} net @param {number} msMax @param {readonly string[]} flags
+ * @param {string} tree @param {Net} net @param {{ runMs: number, testMs: number }} limits @param {readonly string[]} flags
  * @returns {Promise<{ endsWell: boolean, tested: TestedFile[] }>}
  */
-async function outcomesOf(tree, { tests, title }, msMax, flags = []) {
+async function outcomesOf(tree, { tests, title }, { runMs, testMs }, flags = []) {
   if (tests.length === 0) return { endsWell: true, tested: [] };
   const file = `${tree}-outcomes.json`;
   const named = title === undefined ? [] : ['-t', title];
   const reporter = ['--reporter=json', `--outputFile=${file}`];
   rmSync(file, { force: true });
-  const limits = [`--testTimeout=${TEST_MS_MAX}`, ...flags];
+  const limits = [`--testTimeout=${testMs}`, ...flags];
   const endsWell = await run(
     tree,
     ['node_modules/vitest/vitest.mjs', 'run', CACHED, `${CACHE_PATH}=${tree}-cache`, ...limits, ...reporter, ...named, ...tests],
-    msMax,
+    runMs,
   );
   return { endsWell, tested: existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).testResults : [] };
 }
 
 /** The first test that fails, and how; null if none does. @param {string} tree @param {Net} net @returns {Promise<string | null>} */
 async function failureOf(tree, net) {
-  const usualMs = net.tests.reduce((sum, file) => sum + (tookMs.get(file) ?? RUN_MS_MAX), 0);
-  const { endsWell, tested } = await outcomesOf(tree, net, Math.min(RUN_MS_MIN + TIMES_MAX * usualMs, RUN_MS_MAX), ['--bail=1']);
+  const known = net.tests.map((file) => usual.get(file) ?? { fileMs: RUN_MS.max, testMs: TEST_MS.max });
+  const runMs = patience(RUN_MS, ...known.map(({ fileMs }) => fileMs));
+  const testMs = patience(TEST_MS, ...known.map((one) => one.testMs));
+  const { endsWell, tested } = await outcomesOf(tree, net, { runMs, testMs }, ['--bail=1']);
   for (const { name, status, message, assertionResults } of tested) {
     const failed = assertionResults.find((result) => result.status === 'failed');
     if (failed) return `${failed.fullName}: ${firstLine(failed.failureMessages[0])}`;
@@ -208,9 +212,16 @@ async function failureOf(tree, net) {
   return endsWell ? null : 'it hangs, or a worker dies';
 }
 
+/** How long is waited for what usually takes so long. @param {{ min: number, max: number }} bounds @param {number[]} usualMs */
+function patience({ min, max }, ...usualMs) {
+  return Math.min(Math.max(min, TIMES_MAX * Math.max(...usualMs)), max);
+}
+
 /** @param {string | undefined} text */
 function firstLine(text) {
-  return (text ?? '').split('\n')[0]?.slice(0, 160) ?? '';
+  const line = (text ?? '').split('\n')[0]?.slice(0, 160) ?? '';
+  // That is all that the reporter has to say of a test whose time is up.
+  return line === 'Error: STACK_TRACE_ERROR' ? 'what it waits for does not come' : line;
 }
 
 /** Each file of a net has tests that it means, and all of them pass. @param {Net} net @param {readonly TestedFile[]} tested */
@@ -257,7 +268,7 @@ async function builds(tree) {
 }
 
 /** Whether the command ends well, and in time. @param {string} tree @param {string[]} args @returns {Promise<boolean>} */
-function run(tree, args, msMax = RUN_MS_MAX) {
+function run(tree, args, msMax = RUN_MS.max) {
   return new Promise((resolve) => {
     // At full size: a test that plays less may miss a mutation.
     const env = { ...process.env, TENURE_TEST_SIZE: 'full' };
