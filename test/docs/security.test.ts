@@ -57,6 +57,14 @@ const SHOWN: Shown = {
   'speak to a service that clients do not have, or that it has not stated': [
     ['test/api/services.test.ts', 'among the clients that sends messages of %s is closed, and the member goes on'],
   ],
+  'change the members or the terms of a cell, or keep others from it': [
+    [ADMISSION, 'hears of the lease of views what asks, and the rest from members and from whoever knows their secret'],
+    ['test/core/quorum/views.test.ts', 'is a member or proves the members’ secret'],
+    ['test/core/quorum/views.test.ts', 'takes views from nobody but whoever has its vote to make them'],
+  ],
+  'end a lease of another by driving the ballots of its name to that edge at members that do not have it': [
+    [BELIEF, 'is renewed at a voter that knows nothing of it and was driven to the edge of belief'],
+  ],
   'end a silence early, or begin a life of a member': [
     [ADMISSION, 'hears of lives and views from members alone'],
     [ADMISSION, 'ends a silence early for members and for whoever knows their secret'],
