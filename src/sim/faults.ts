@@ -45,6 +45,8 @@ export interface FaultPlan {
   crashEveryUs: number;
   /** All nodes crash at once, as by a power failure. */
   powerEveryUs: number;
+  /** Only nodes below this do. */
+  powerNodes: number;
   downUsMax: number;
   /** Crash right after sending a message the protocol calls a vote, and come back at once. */
   afterVotePpm: number;
@@ -132,6 +134,7 @@ export function noFaults(): FaultPlan {
     sleepUsMax: 0,
     crashEveryUs: 0,
     powerEveryUs: 0,
+    powerNodes: Infinity,
     downUsMax: 0,
     afterVotePpm: 0,
     lastWordsLatePpm: 0,

@@ -65,6 +65,18 @@ export class Network {
     return made;
   }
 
+  /** These nodes from all others, both ways. */
+  cutOff(side: readonly number[], nodes: number, nowUs: number): Cut {
+    const made: Cut = {
+      onSide: Uint8Array.from({ length: nodes }, (_, node) => Number(side.includes(node))),
+      oneWay: false,
+      flapUs: 0,
+      sinceUs: nowUs,
+    };
+    this.#cuts.add(made);
+    return made;
+  }
+
   /** False if it was mended before. */
   mend(cut: Cut): boolean {
     return this.#cuts.delete(cut);

@@ -24,6 +24,13 @@ export interface Sometime {
   readonly description: string;
 }
 
+/** These nodes and all others do not hear each other from one instant to another, counted from the beginning. */
+export interface PlannedCut {
+  readonly fromUs: number;
+  readonly untilUs: number;
+  readonly side: readonly number[];
+}
+
 /** One drawn world. */
 export interface Scenario<Config> {
   readonly nodes: number;
@@ -32,6 +39,8 @@ export interface Scenario<Config> {
   /** Shared storage units. */
   readonly units: number;
   readonly faults: FaultPlan;
+  /** Cuts beside those that the faults draw. */
+  readonly cuts?: readonly PlannedCut[];
   /** "A term later" in this world. */
   readonly termUs: number;
   /** How long the faults go on. */

@@ -1,7 +1,7 @@
 /** When faults strike: each kind about as often as the plan says, anywhere in the world, until it heals. */
 import { OWN_DISK } from '../core/index.ts';
 import type { SimProcess } from './process.ts';
-import type { Network } from './network.ts';
+import type { Cut, Network } from './network.ts';
 import type { Population } from './population.ts';
 import type { WorldSurroundings } from './surroundings.ts';
 
@@ -31,13 +31,17 @@ export function scheduleStrikes<Message, Command, Event, Config>(
     if (process) act(process);
   };
 
-  every(faults.cutEveryUs, () => {
-    const cut = network.cut(nodes, world.nowUs);
+  const mendAt = (cut: Cut, atUs: number): void => {
     world.trace?.cut(cut);
-    world.at(world.nowUs + upTo(faults.cutUsMax), () => {
+    world.at(atUs, () => {
       if (network.mend(cut)) world.trace?.mended(cut);
     });
-  });
+  };
+  for (const { fromUs, untilUs, side } of world.scenario.cuts ?? [])
+    world.at(fromUs, () => {
+      if (!world.healed) mendAt(network.cutOff(side, nodes, world.nowUs), untilUs);
+    });
+  every(faults.cutEveryUs, () => mendAt(network.cut(nodes, world.nowUs), world.nowUs + upTo(faults.cutUsMax)));
   every(faults.crashEveryUs, () => {
     anyProcess((process) => {
       if (chooser.below(MILLION) < faults.twinPpm) population.twin(process);
@@ -45,7 +49,7 @@ export function scheduleStrikes<Message, Command, Event, Config>(
     });
   });
   every(faults.powerEveryUs, () => {
-    for (const process of population.current) if (process) population.crash(process, false);
+    for (const process of population.current) if (process && process.node < faults.powerNodes) population.crash(process, false);
   });
   every(faults.outliveEveryUs, () => {
     const process = population.current[chooser.below(faults.outlivedNodes)];

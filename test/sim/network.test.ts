@@ -55,6 +55,15 @@ test('latency stays in its bounds where there is no tail', () => {
   ).toBe(1);
 });
 
+test('a planned cut is between the nodes of its side and all others, both ways, until it is mended', () => {
+  const net = network({});
+  const cut = net.cutOff([0, 2], 4, 0);
+  const pairs = [0, 1, 2, 3].flatMap((from) => [0, 1, 2, 3].filter((to) => net.isCut(from, to, 5)).map((to) => `${from}${to}`));
+  expect(pairs).toEqual(['01', '03', '10', '12', '21', '23', '30', '32']);
+  expect(net.mend(cut)).toBe(true);
+  expect(net.isCut(0, 1, 5)).toBe(false);
+});
+
 test('a heavy tail doubles some latencies many times over', () => {
   const net = network({ latencyUsMin: 100, latencyUsSpread: 0, tailPpm: 300_000 });
   expect(share(() => net.latencyUs() > 100)).toBeCloseTo(0.3, 1);

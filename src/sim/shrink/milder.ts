@@ -5,7 +5,7 @@ import { noFaults, type FaultPlan } from '../faults.ts';
 const KINDS: readonly (readonly [string, readonly (keyof FaultPlan)[]])[] = [
   ['machines that were up before', ['uptimeUsMax']],
   ['cut links', ['cutEveryUs', 'cutUsMax', 'oneWayPpm', 'flapPpm']],
-  ['power failures', ['powerEveryUs']],
+  ['power failures', ['powerEveryUs', 'powerNodes']],
   ['crashes', ['crashEveryUs', 'powerEveryUs', 'twinPpm', 'midStepPpm', 'afterVotePpm', 'lastWordsLatePpm', 'wallSetAtBootPpm']],
   ['twins', ['twinPpm']],
   ['members that live on', ['outliveEveryUs', 'outlivedNodes', 'outlivedAmongMembers']],

@@ -106,8 +106,16 @@ function isOfBundles(shape: Shape | BundleShape | undefined): shape is BundleSha
   return BUNDLE_SHAPES.some((one) => one === shape);
 }
 
-function worldOf({ nodes, units, faults, termUs, safetyUs, livenessUs }: ModesScenario | ViewsScenario): Omit<BundlesScenario, 'config'> {
-  return { nodes, units, faults, termUs, safetyUs, livenessUs };
+function worldOf({
+  nodes,
+  units,
+  faults,
+  cuts = [],
+  termUs,
+  safetyUs,
+  livenessUs,
+}: ModesScenario | ViewsScenario): Omit<BundlesScenario, 'config'> {
+  return { nodes, units, faults, cuts, termUs, safetyUs, livenessUs };
 }
 
 /** Everything that leases can do, in the swarm or in worlds of one kind of trouble. */
