@@ -157,6 +157,8 @@ export interface QuorumRules {
   readonly jointBoth: boolean;
   /** Views: a joint view ends in what it goes to, never in what it comes from. */
   readonly jointForward: boolean;
+  /** Views: the id of a view is the token of the lease that it was made under. */
+  readonly viewIdIsToken: boolean;
   /** Views: in a joint view terms are as short as either side has them. */
   readonly jointTerms: boolean;
   /** Views: a joint view ends once so many members of before have stored it, not once they are in it. */
@@ -277,6 +279,7 @@ export const ALL_RULES: QuorumRules = {
   jointFirst: true,
   jointBoth: true,
   jointForward: true,
+  viewIdIsToken: true,
   jointTerms: true,
   sealStored: true,
   sealAllButFew: true,

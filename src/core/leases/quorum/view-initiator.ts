@@ -29,6 +29,8 @@ export interface InitiatorHost {
   readonly view: View;
   /** Of a lease that it asks for: never used before. */
   nextLease(): number;
+  /** A ballot by the clock of the node: the id of a view, where that is not its token. Only the simulator has it so. */
+  clockBallot?(): number;
   command(command: LeaseCommand): void;
 }
 
@@ -193,7 +195,7 @@ export class ViewInitiator {
       this.#pause({ kind: 'lease' }, this.#askAt);
       return;
     }
-    if (view.old !== null && view.id === this.#token) {
+    if (view.old !== null && (view.id === this.#token || !this.#rules.viewIdIsToken)) {
       this.#finish(view, view.old, paceAt, now);
       return;
     }
@@ -275,7 +277,8 @@ export class ViewInitiator {
   #make({ cur, old, floor }: Pick<View, 'cur' | 'old' | 'floor'>, epoch: number, now: MonoUs): void {
     const host = this.#host;
     const isMoved = host.view.isMoved || !haveSameMembers(cur, host.view.cur);
-    const view: View = { cur, old, floor, epoch, id: this.#token, isMoved };
+    const id = this.#rules.viewIdIsToken ? this.#token : Math.max(this.#token, host.clockBallot?.() ?? 0);
+    const view: View = { cur, old, floor, epoch, id, isMoved };
     invariant(compareViews(view, host.view) > 0, 'a view was made that is not above the last');
     if (view.old === null) this.#isFound = false;
     this.#view = view;

@@ -62,6 +62,10 @@ export function planUnaware(chooser: Chooser): ViewsScenario {
       termsUs: [TERM_US],
       termOften: false,
       splits: false,
+      moves: 'some',
+      planned: [],
+      newcomersLate: false,
+      newcomersIdle: false,
       stored: new Map(),
     },
   };

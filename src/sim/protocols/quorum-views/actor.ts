@@ -109,6 +109,7 @@ export class ViewsActor implements Actor<QuorumEvent> {
         return core.view;
       },
       nextLease: () => ++this.#ownLeases,
+      clockBallot: () => this.#desk.wallUs,
       command: (command: QuorumCommand) => this.#desk.command(command),
     };
     this.#words = words;

@@ -3,11 +3,20 @@ import { ALL_RULES, type QuorumRules } from '../../../core/index.ts';
 import type { Mutant } from '../../protocol.ts';
 
 /**
- * What a world is made for. `steady`: nothing fails, and nothing may be lost. `split`: few of many members vote on a name. `forgetful`: members are
- * started again and again. `sundered`: so are they, on two sides that do not hear of each other. `lagging`: there, too, and some never store a view. `rivals`: many change the cell at once and leave their work half
- * done. `floors`: clocks are far apart, and disks keep how high tokens were. `longer`: the cell begins with short terms.
+ * What a world is made for.
+ * - `steady`: nothing fails, and nothing may be lost; in half of them the machines of new members come up late.
+ * - `split`: few of many members vote on a name.
+ * - `forgetful`: members are started again and again.
+ * - `sundered`: the cell moves to other members, the first ones all go down at once, and in half of the worlds nobody stores a view.
+ * - `lagging`: few of many members vote on a name, one is replaced after the other, and the world falls apart into two sides.
+ * - `rivals`: many change the cell at once and leave their work half done.
+ * - `floors`: clocks are far apart, disks keep how high tokens were, and new members ask for names that others have had.
+ * - `longer`: the cell begins with short terms, and all members go down at once.
  */
-export type ViewShape = 'storm' | 'steady' | 'split' | 'forgetful' | 'sundered' | 'lagging' | 'rivals' | 'floors' | 'longer';
+export type StormShape = 'storm' | 'steady' | 'split' | 'forgetful' | 'sundered' | 'lagging' | 'rivals' | 'floors' | 'longer';
+/** Who changes the cell and who hears whom is planned, but not to the instant. `halfway`: that a change is over reaches one member, and another finishes it. `hearsay`: one of two views of an epoch is told when the other is about to end. */
+export type PlannedShape = 'halfway' | 'hearsay';
+export type ViewShape = StormShape | PlannedShape;
 
 interface ViewMutant extends Mutant {
   readonly without: readonly (keyof QuorumRules)[];
@@ -44,6 +53,48 @@ export const VIEW_MUTANTS: readonly ViewMutant[] = [
     shape: 'split',
   },
   {
+    name: 'seal-in-memory',
+    rule: 'views',
+    how: 'A joint view ends once members are in it, though nobody has stored it: those that are started again are in the view before, and vote there.',
+    without: ['sealStored'],
+    shape: 'sundered',
+  },
+  {
+    name: 'seal-by-majority',
+    rule: 'views',
+    how: 'A joint view ends once most members of before have stored it: where few of many vote on a name, all its voters may not have.',
+    without: ['sealAllButFew'],
+    shape: 'lagging',
+  },
+  {
+    name: 'joint-long-terms',
+    rule: 'views',
+    how: 'In a joint view votes are for as long as the longer side allows: a member that forgets the view is silent for the shorter term only.',
+    without: ['jointTerms'],
+    shape: 'longer',
+  },
+  {
+    name: 'view-without-floor',
+    rule: 'views',
+    how: 'New members know nothing of the tokens before them, and one of them whose clock lags grants a lower one.',
+    without: ['viewFloor'],
+    shape: 'floors',
+  },
+  {
+    name: 'joint-undone',
+    rule: 'views',
+    how: 'Whoever finds a joint view goes back to the members of before, while some are where it has ended already.',
+    without: ['jointForward'],
+    shape: 'halfway',
+  },
+  {
+    name: 'gossip-over-vote',
+    rule: 'views',
+    how: 'A member takes a view from another member, though it has voted for whoever makes views. Ids of views are tokens, so a rival view would not be the higher one; that rule is out, too.',
+    without: ['gossipYields', 'viewIdIsToken'],
+    shape: 'hearsay',
+  },
+  {
     name: 'rows-dropped',
     rule: 'views',
     how: 'A member that goes to another view forgets its votes, though their holders still act.',
@@ -64,6 +115,14 @@ export const VIEW_MUTANTS: readonly ViewMutant[] = [
     breaksLiveness: true,
     without: ['wayBack'],
     shape: 'forgetful',
+  },
+  {
+    name: 'views-in-a-rush',
+    rule: 'views',
+    how: 'The next view is made before those that are new in the last one vote: a lease that nobody else keeps is lost.',
+    breaksLiveness: true,
+    without: ['viewsPaced'],
+    shape: 'steady',
   },
 ];
 

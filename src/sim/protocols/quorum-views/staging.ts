@@ -7,10 +7,12 @@ import { shortName } from '../../stage/words.ts';
 import { memberKeysOf, WORLD_CHANGE_BUCKETS } from '../leases/habits.ts';
 import { LEASE_DEFAULTS, leaseCell, withAttempts } from '../leases/staging.ts';
 import { VIEW_VERBS, ViewsActor } from './actor.ts';
-import type { ViewsWorld } from './protocol.ts';
+import type { ViewsWorld } from './worlds.ts';
 
-/** 0 founders are all acceptors. Views are stored by whoever runs a member: a line says so. */
-const VIEWS_DEFAULTS: Settings = { ...LEASE_DEFAULTS, founders: '0' };
+/** 0 founders are all acceptors. Views are stored by whoever runs a member: a line says so. `floors`: how many buckets names have for the highest token there was. */
+const VIEWS_DEFAULTS: Settings = { ...LEASE_DEFAULTS, founders: '0', floors: '1' };
+
+const FLOORS_MAX = 1024;
 
 export const viewsStaging: Staging<QuorumCommand, QuorumEvent, ViewsWorld, QuorumCore> = {
   defaults: VIEWS_DEFAULTS,
@@ -32,7 +34,7 @@ function viewsScenario(settings: Settings): Scenario<ViewsWorld> {
       memberNumbers: members,
       replication: Math.min(replication, founders),
       timing: withAttempts(deriveTiming(said), settings),
-      floorBuckets: 1,
+      floorBuckets: settingCount(settings, 'floors', 1, FLOORS_MAX),
       changeBuckets: WORLD_CHANGE_BUCKETS,
       viewsKeptBy: 'caller',
     },
@@ -50,5 +52,9 @@ function viewsScenario(settings: Settings): Scenario<ViewsWorld> {
     termsUs: [],
     termOften: false,
     splits: false,
+    moves: 'some',
+    planned: [],
+    newcomersLate: false,
+    newcomersIdle: false,
   });
 }

@@ -18,6 +18,16 @@ import {
 import type { Desk, User } from '../../protocol.ts';
 import { ModesUser, type ModeHabits } from '../quorum-modes/user.ts';
 
+/** How a change of members is drawn: `all` for others, one after the other; `one` for another; or `some` more, fewer or others. */
+export type Moves = 'all' | 'one' | 'some';
+
+/** This process makes these the members, so long after the world began. */
+export interface PlannedChange {
+  readonly node: number;
+  readonly atUs: number;
+  readonly members: readonly number[];
+}
+
 export interface ViewHabits {
   readonly modes: ModeHabits;
   readonly rules: QuorumRules;
@@ -36,6 +46,13 @@ export interface ViewHabits {
   /** Most changes are of the longest term, and leases are asked for as long as the view allows. */
   readonly termOften: boolean;
   readonly splits: boolean;
+  readonly moves: Moves;
+  /** Changes that are planned, so long after the start. */
+  readonly planned: readonly PlannedChange[];
+  /** This process is ended again and again while all goes well: its machine is being set up. */
+  readonly isLate: boolean;
+  /** Its applications start once it is a member, and the change that made it one is over. */
+  readonly isIdle: boolean;
 }
 
 /** Timers of the applications have lower numbers, and so have their leases. */
@@ -54,6 +71,7 @@ export class ViewsUser implements User<QuorumEvent> {
   #initiator: ViewInitiator | null = null;
   #owed = 0;
   #isServed = false;
+  #isIdle = false;
 
   constructor(habits: ViewHabits, core: QuorumCore, desk: Desk<QuorumCommand>) {
     this.#habits = habits;
@@ -68,8 +86,10 @@ export class ViewsUser implements User<QuorumEvent> {
   }
 
   start(): void {
-    this.#applications.start();
+    this.#isIdle = this.#habits.isIdle && !this.#desk.healed;
+    if (!this.#isIdle) this.#applications.start();
     if (this.#habits.changesPpm > 0 && !this.#desk.healed) this.#thinkLater();
+    for (const { atUs, members } of this.#habits.planned) this.#later(atUs, () => this.#change(members));
   }
 
   timer(tag: number): void {
@@ -83,7 +103,9 @@ export class ViewsUser implements User<QuorumEvent> {
   }
 
   healed(): void {
+    if (this.#habits.isLate && this.#desk.choose(4) > 0) this.#desk.quit(this.#desk.choose(this.#habits.modes.maxTermUs));
     this.#owed = this.#habits.changesOwed;
+    this.#begin();
     this.#applications.healed();
     if (this.#owed > 0) this.#change();
   }
@@ -106,11 +128,18 @@ export class ViewsUser implements User<QuorumEvent> {
       desk.sometimes(event.view.old === null ? 'view-sealed' : 'view-joint');
       if (!isIn(event.view.cur, desk.node)) desk.sometimes('member-out');
       if (!event.isKept) this.#store(event.view);
+      if (event.view.old === null && isIn(event.view.cur, desk.node)) this.#begin();
     }
     if (event.kind === 'view') desk.sometimes('view-followed');
     this.#initiator?.event(event, desk.monoUs);
     this.#applications.event(event);
     this.#plan();
+  }
+
+  #begin(): void {
+    if (!this.#isIdle) return;
+    this.#isIdle = false;
+    this.#applications.start();
   }
 
   /** Whoever runs the member writes it down, in time or not. */
@@ -137,7 +166,7 @@ export class ViewsUser implements User<QuorumEvent> {
     });
   }
 
-  #change(): void {
+  #change(planned?: readonly number[]): void {
     const desk = this.#desk;
     if (this.#initiator !== null) return;
     const core = this.#core;
@@ -146,11 +175,13 @@ export class ViewsUser implements User<QuorumEvent> {
         return core.view;
       },
       nextLease: () => ++this.#nextLease,
+      clockBallot: () => desk.wallUs,
       command: (command: QuorumCommand) => desk.command(command),
     };
-    this.#initiator = new ViewInitiator(host, this.#draw(core.view.cur), this.#habits.rules);
+    const { cur } = core.view;
+    this.#initiator = new ViewInitiator(host, planned ? this.#madeOf(planned, cur) : this.#draw(cur), this.#habits.rules);
     this.#initiator.start(desk.monoUs);
-    if (!desk.healed && desk.choose(3) === 0) this.#later(desk.choose(this.#habits.modes.maxTermUs * 3), () => this.#abandon());
+    if (!planned && !desk.healed && desk.choose(3) === 0) this.#later(desk.choose(this.#habits.modes.maxTermUs * 3), () => this.#abandon());
     this.#plan();
   }
 
@@ -187,12 +218,13 @@ export class ViewsUser implements User<QuorumEvent> {
   /** One thing or two that could be otherwise. */
   #draw(cur: ViewConfig): ViewConfig {
     const desk = this.#desk;
-    const { numbers, keyOf, termsUs, termOften, splits } = this.#habits;
+    const { numbers, keyOf, termsUs, termOften, splits, moves } = this.#habits;
     let members = [...cur.members];
     let { replication, maxTermUs } = cur;
+    if (moves === 'all') return this.#moved(cur);
     const isWhole = replication === members.length;
     const out = Array.from({ length: numbers }, (_, number) => number).filter((number) => !isIn(cur, number));
-    const choice = termOften && desk.choose(3) > 0 ? 5 : desk.choose(8);
+    const choice = moves === 'one' ? 3 : termOften && desk.choose(3) > 0 ? 5 : desk.choose(8);
     if (choice < 5) {
       const adds = out.length > 0 && (members.length <= 2 || choice > 1);
       const removes = members.length > 3 ? choice < 4 : choice === 3 || choice === 4;
@@ -205,6 +237,19 @@ export class ViewsUser implements User<QuorumEvent> {
     else if (choice === 7) replication = Math.min(members.length, 2 + desk.choose(2));
     replication = Math.min(replication, members.length);
     return { ...cur, members, replication, maxTermUs };
+  }
+
+  /** As many members, from the other end of the numbers. */
+  #moved(cur: ViewConfig): ViewConfig {
+    const first = isIn(cur, 0) ? this.#habits.numbers - cur.members.length : 0;
+    return this.#madeOf(
+      cur.members.map((_, i) => first + i),
+      cur,
+    );
+  }
+
+  #madeOf(numbers: readonly number[], cur: ViewConfig): ViewConfig {
+    return { ...cur, members: numbers.map((number) => ({ number, key: this.#habits.keyOf(number), text: '' })) };
   }
 
   #later(spanUs: number, act: () => void): void {
