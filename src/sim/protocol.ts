@@ -165,7 +165,7 @@ export interface SimProtocol<Message, Command, Event, Config, Node extends Core<
   audit?(scenario: Scenario<Config>, core: Node, wallUs: WallUs): string | null;
   /** Messages after which a crash is most instructive. */
   isVote(message: Message): boolean;
-  /** For the step list. */
+  /** For the step list. The first word is the label by which scripts name the message. */
   describeMessage(message: Message): string;
   /** Which name it is about, where one step may send messages about many. */
   topicOf?(message: Message): string;
