@@ -182,6 +182,19 @@ describe('a copy that comes late', () => {
   });
 });
 
+it.each([{}, { mode: 'shared' } as const])('a vote that leaves its bundle stands for as long as the bundle promised (%j)', (wanted) => {
+  const cell = new Cell({ clients: 2, bundles: true });
+  const [holder, other] = [cell.node(3), cell.node(4)];
+  holder.command({ kind: 'acquire', lease: 1, name: R, termUs: TERM_US, waitUs: 0, keep: true, ...wanted });
+  cell.run(5 * TERM_US);
+  expect(cell.tally()['RENEWED']).toBeGreaterThan(0);
+  holder.command({ kind: 'release', lease: 1, name: R, inUs: TERM_US / 2 });
+  cell.settle();
+  const second = other.acquire();
+  cell.settle();
+  expect([holder.holds(1), other.holds(second)]).toEqual([true, false]);
+});
+
 it('a bundle that ran out is not begun anew by the next renewal: another may have had its votes', () => {
   const bundles = new VoteBundles(incarnation(1));
   const owner = incarnation(2);
