@@ -82,6 +82,24 @@ it('whoever gives up a change gives the lease of views back, also one that it ha
   expect(cell.node(5).said('released').at(-1)?.byQuorum).toBe(true);
 });
 
+it('a proposal that was parked in one view is not voted for in the next', () => {
+  const cell = new Cell({ members: 3, numbers: 5, clients: 2 });
+  const [holder, heir] = [cell.node(5), cell.node(6)];
+  const lease = holder.acquire({ keep: true });
+  cell.settle();
+  heir.acquire({ waitUs: 9 * TERM_US });
+  cell.settle();
+  holder.command({ kind: 'hand-over', lease, name: R, to: null });
+  cell.settle(({ kind }) => kind !== 'RELEASE');
+  expect(holder.said('handed-over')).toHaveLength(1);
+  cell.tell(1, 0, viewOf(1, config([0, 1, 2, 3]), config([0, 1, 2])));
+  const marked = cell.sent.length;
+  cell.deliver(({ kind, to: target }) => kind === 'RELEASE' && target === 0);
+  expect(cell.sent.slice(marked).filter(({ from, to: target, kind }) => from === 0 && target === heir.id && kind === 'ACCEPTED')).toEqual(
+    [],
+  );
+});
+
 describe('a view', () => {
   it('is read back as it was written', () => {
     const members = [
