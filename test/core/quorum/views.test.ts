@@ -351,6 +351,40 @@ describe('a member', () => {
     cell.run(TERM_US);
     expect(client.last('granted').token).toBeGreaterThan(floor);
   });
+
+  it('votes for whoever makes views with tokens above the id of its view only', () => {
+    const cell = cellOf({ keeps: 'nothing' });
+    const id = cell.node(5).wall + 60_000_000;
+    for (const member of [0, 1, 2]) cell.tell((member + 1) % 3, member, viewOf(1, config([0, 1, 2]), null, id));
+    new Change(cell.node(5), to([0, 1, 2, 3])).run(2);
+    expect(
+      cell
+        .node(5)
+        .said('granted')
+        .map(({ token }) => token > id),
+    ).toEqual([true]);
+  });
+
+  it('tells what it has stored only once enough members of its view have noted its life', () => {
+    const cell = cellOf({ succession: 'majority' });
+    cell.node(1).restart();
+    cell.run(3 * TERM_US);
+    for (const member of [0, 1, 2, 3, 4]) cell.tell((member + 1) % 3, member, viewOf(1, config([1, 3, 4]), config([0, 1, 2])));
+    const heard = (pick: (packet: Packet) => boolean): number[] => {
+      const change = new Change(cell.node(5), to([0, 1, 2, 3]));
+      change.run(2, pick);
+      change.initiator.giveUp();
+      cell.run(TERM_US / 20, pick);
+      return cell
+        .node(5)
+        .said('view-vote')
+        .flatMap(({ member, epoch }) => (member === 1 ? [epoch] : []));
+    };
+    const unnoted = heard(({ kind }) => kind !== 'NOTED');
+    expect(unnoted).not.toEqual([]);
+    expect(unnoted.filter((epoch) => epoch > 0)).toEqual([]);
+    expect(heard(() => true).at(-1)).toBeGreaterThan(0);
+  });
 });
 
 it('in a joint view a quorum of one side grants nothing', () => {
