@@ -26,21 +26,10 @@ export function keyedHash({ k0, k1 }: HashKey, bytes: Uint8Array, start: number,
   let v2 = 0x6c796765 ^ k0;
   let v3 = 0x74656462 ^ k1;
   const length = end - start;
-  const words = length >> 2;
-  const rounds = words + COMPRESSION_ROUNDS + FINAL_ROUNDS;
+  const wordsEnd = start + (length & ~3);
   let at = start;
-  // One loop for what the function's definition has in three parts: the whole words, the last one with the length, and the end.
-  for (let round = 0; round < rounds; round++) {
-    let word = 0;
-    if (round < words) {
-      word = byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16) | (byteAt(bytes, at + 3) << 24);
-      at += 4;
-    } else if (round === words) {
-      word = length << 24;
-      if (at + 2 < end) word |= byteAt(bytes, at + 2) << 16;
-      if (at + 1 < end) word |= byteAt(bytes, at + 1) << 8;
-      if (at < end) word |= byteAt(bytes, at);
-    } else if (round === words + COMPRESSION_ROUNDS) v2 ^= 0xff;
+  for (; at < wordsEnd; at += 4) {
+    const word = byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16) | (byteAt(bytes, at + 3) << 24);
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -53,6 +42,28 @@ export function keyedHash({ k0, k1 }: HashKey, bytes: Uint8Array, start: number,
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
+  }
+  // The last word, with the length, and the end: the same round, in a loop of its own, so that the one above has no branches.
+  let last = length << 24;
+  if (at + 2 < end) last |= byteAt(bytes, at + 2) << 16;
+  if (at + 1 < end) last |= byteAt(bytes, at + 1) << 8;
+  if (at < end) last |= byteAt(bytes, at);
+  v3 ^= last;
+  for (let round = 0; round < COMPRESSION_ROUNDS + FINAL_ROUNDS; round++) {
+    if (round === COMPRESSION_ROUNDS) {
+      v0 ^= last;
+      v2 ^= 0xff;
+    }
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
   }
   return (v1 ^ v3) & HASH_MAX;
 }

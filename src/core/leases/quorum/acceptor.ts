@@ -206,7 +206,7 @@ export class Acceptor {
     if (this.#ledger?.isFull) return;
     if (message.termUs > this.views.termUsMax && this.#rules.quarantineFits) {
       this.#answers.refuse(from, TOO_LONG, id, hash, message, step);
-    } else if (!this.#hasRoom(id, message)) {
+    } else if (!this.#hasRoom(id, isSame, message)) {
       this.#answers.refuse(from, NO_ROOM, id, hash, message, step);
     } else if ((message.flags & PARK) !== 0 && this.#handOvers.park(from, message, id, hash, step)) {
       return;
@@ -219,16 +219,8 @@ export class Acceptor {
         if (!this.#rules.promiseYieldsToOwner) this.#promises.make(message, step);
         if (renews && this.#handOvers.park(from, message, id, hash, step)) return;
         this.#answers.refuse(from, HELD, id, hash, message, step);
-      } else if (this.#rules.refuseOwnLower && message.ballot < this.#leases.ballot(id)) {
-        this.#answers.refuse(from, LOW, id, hash, message, step);
-      } else if (!renews && this.#isOfBefore(id, message)) {
-        this.#answers.refuse(from, LOW, id, hash, message, step);
-      } else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step)) {
-        this.#answers.refuse(from, OUTBID, id, hash, message, step);
       } else {
-        // The same proposal again changes nothing; its vote was counted from when it came first.
-        const isCopy = message.ballot === this.#leases.ballot(id);
-        this.#vote(from, id, isCopy ? 'again' : this.#extend(id, message, step) ? 'says' : null, message, step);
+        this.#proposeOwn(from, id, hash, message, step);
       }
     } else if (!renews && this.#waiting.blocks(id, message.owner, message.lease, step)) {
       this.#answers.refuse(from, QUEUED, id, hash, message, step);
@@ -239,6 +231,20 @@ export class Acceptor {
     } else {
       this.#vote(from, this.#accept(hash, message, step), 'new', message, step);
     }
+  }
+
+  /** Of the lease that has the live vote. A method of its own: what renewals run through is compiled whole. */
+  #proposeOwn(from: NodeId, id: number, hash: number, message: QuorumMessage, step: QuorumStep): void {
+    const ballot = this.#leases.ballot(id);
+    const isLower = this.#rules.refuseOwnLower && message.ballot < ballot;
+    // Below where this life began: the row was read back, maybe by mistake, and others may have had higher tokens since (rule 18).
+    const isOfBefore = this.#rules.tokenAboveFloor && message.ballot !== ballot && message.ballot <= this.#floors.base;
+    if (isLower || (isOfBefore && (message.flags & RENEWS) === 0)) this.#answers.refuse(from, LOW, id, hash, message, step);
+    else if (!this.#rules.promiseYieldsToOwner && this.#promises.isToAnother(id, message, step))
+      this.#answers.refuse(from, OUTBID, id, hash, message, step);
+    // The same proposal again changes nothing; its vote was counted from when it came first.
+    else if (message.ballot === ballot) this.#vote(from, id, 'again', message, step);
+    else this.#vote(from, id, this.#extend(id, hash, message, step) ? 'says' : null, message, step);
   }
 
   /** Removes the owner's row if its ballot is at most this one, and nothing else (rule 6). */
@@ -355,13 +361,13 @@ export class Acceptor {
   }
 
   /** A vote for the lease that has this one already: its deadline only moves on (rule 7). True if it is for another try of its holder, or says something else of it. */
-  #extend(id: number, message: QuorumMessage, step: QuorumStep): boolean {
+  #extend(id: number, hash: number, message: QuorumMessage, step: QuorumStep): boolean {
     const endsAt = this.#votes.endOf(id);
     const expiresAt = this.#times.expiry(message, step);
     invariant(message.ballot > this.#leases.ballot(id) || !this.#rules.refuseOwnLower, 'a vote was extended by a ballot below its own');
     // One that was read back counts from here on: nobody knows whether it should have been there before.
     const isAnew = this.#leases.token(id) !== message.token || this.#telling.isReadBack(id);
-    if (isAnew) this.#changes.began(this.#names.hashOf(id), step.monoUs);
+    if (isAnew) this.#changes.began(hash, step.monoUs);
     const isOther = this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(endsAt, expiresAt) : expiresAt);
     invariant(this.#votes.endOf(id) >= endsAt || !this.#rules.neverShorten, 'a vote was made shorter');
     return isOther;
@@ -399,9 +405,10 @@ export class Acceptor {
     return now < this.#leases.expiresAt(id) || now < this.#votes.endOf(id);
   }
 
-  /** Whether the client may have what it proposes, besides what it has. */
-  #hasRoom(id: number, message: QuorumMessage): boolean {
-    return this.#votes.takesNoMore(id, message) || this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message));
+  /** Whether the client may have what it proposes, besides what it has. What has a vote here and says nothing of itself takes no more. */
+  #hasRoom(id: number, isSame: boolean, message: QuorumMessage): boolean {
+    if (isSame && message.metaEnd === message.metaStart) return true;
+    return this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message));
   }
 
   /** Whether ballot and token of a request are near enough to be believed. */
@@ -417,11 +424,6 @@ export class Acceptor {
 
   #dropVotes(step: QuorumStep): void {
     for (let id = 0; id < this.#names.idLimit; id++) if (this.#leases.has(id)) this.#remove(id, step);
-  }
-
-  /** Below where this life began: the row was read back, maybe by mistake, and others may have had higher tokens since (rule 18). */
-  #isOfBefore(id: number, { ballot }: QuorumMessage): boolean {
-    return this.#rules.tokenAboveFloor && ballot !== this.#leases.ballot(id) && ballot <= this.#floors.base;
   }
 
   #floorOf(id: number, hash: number): BallotTime {
@@ -473,15 +475,11 @@ export class Acceptor {
     this.views.restore(told.views);
   }
 
-  // ── For the ledger ─────────────────────────────────────────────────────────────────────────────────
-
   #restoreVote(vote: VoteRecord, step: QuorumStep): number {
     const number = this.#kept.restoreVote(vote, step);
     this.#scheduleSweep(step);
     return number;
   }
-
-  // ── Answers ────────────────────────────────────────────────────────────────────────────────────────
 
   #vote(from: NodeId, id: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): void {
     invariant(this.voting.isOpen || !this.#rules.silenceCoversOwnVote, 'a member voted in its silence');
@@ -491,7 +489,9 @@ export class Acceptor {
     this.#given++;
     if (!this.#handOvers.isIdle) this.#handOvers.voted(this.#moded.side.nameOf(id), message, step);
     if (change === 'new') this.#scheduleSweep(step);
-    message.bundle = this.bulk.settle(from, id, change, message, step);
+    // Where nobody asks for bundles, none has to be looked up.
+    const isAlone = (message.flags & BUNDLE) === 0 && this.#bundles.isEmpty;
+    message.bundle = isAlone ? 0 : this.bulk.settle(from, id, change, message, step);
     const told = message.bundle === 0 ? flags : flags | BUNDLE;
     const isKept = this.#ledger?.keep(id, this.#times.spanOf(message.termUs), change, from, message, told, step) ?? true;
     if (!isKept && this.#rules.replyAfterWrite) return;

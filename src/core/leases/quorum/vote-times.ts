@@ -7,6 +7,10 @@ import type { QuorumRules } from './rules.ts';
 export class VoteTimes {
   readonly #rules: QuorumRules;
   readonly #rateErrorPpm: () => number;
+  // Most votes are for the same term as the one before: stretching takes divisions.
+  #lastTermUs = -1;
+  #lastPpm = -1;
+  #lastSpanUs = 0;
 
   /** The rate error is that of the view. */
   constructor(rules: QuorumRules, rateErrorPpm: () => number) {
@@ -23,6 +27,12 @@ export class VoteTimes {
   }
 
   spanOf(termUs: number): number {
-    return this.#rules.stretchTerm ? stretch(termUs, this.#rateErrorPpm()) : termUs;
+    if (!this.#rules.stretchTerm) return termUs;
+    const ppm = this.#rateErrorPpm();
+    if (termUs === this.#lastTermUs && ppm === this.#lastPpm) return this.#lastSpanUs;
+    this.#lastTermUs = termUs;
+    this.#lastPpm = ppm;
+    this.#lastSpanUs = stretch(termUs, ppm);
+    return this.#lastSpanUs;
   }
 }

@@ -97,11 +97,6 @@ export class Votes {
     return this.#metas.get(id);
   }
 
-  /** Whether it is sure to need no more room than it has: it has the row, and says nothing of itself. */
-  takesNoMore(id: number, { owner, metaStart, metaEnd }: QuorumMessage): boolean {
-    return metaEnd === metaStart && id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
-  }
-
   /** Whether the client may have what it proposes for the name, besides what it has. What changes nothing always has room. */
   hasRoom(id: number, { owner, metaStart, metaEnd }: QuorumMessage, sideMetaBytes: number): boolean {
     const isOwn = id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
@@ -132,13 +127,15 @@ export class Votes {
   /** The row's lease, anew. True if it is for another try of its holder, or says something else of it. */
   extend(id: number, message: QuorumMessage, expiresAt: number): boolean {
     const { leases } = this;
-    if (leases.token(id) !== message.token || leases.lease(id) !== message.lease) this.leave(id);
     // Renewals bring the token of the try that won. The releases of those before it may still be under way.
     const isOtherTry = leases.token(id) !== message.token;
+    if (isOtherTry || leases.lease(id) !== message.lease) {
+      this.leave(id);
+      leases.setToken(id, message.token);
+      leases.setLease(id, message.lease);
+    }
     leases.setBallot(id, message.ballot);
-    leases.setToken(id, message.token);
     leases.setExpiresAt(id, expiresAt);
-    leases.setLease(id, message.lease);
     // Renewals repeat what the holder says of itself.
     return this.keepMeta(id, message) || isOtherTry;
   }
