@@ -194,7 +194,7 @@ export class Holder implements BulkHolder {
       this.#ended(lease, step);
     }
     const isLater = inUs > 0 && !this.#rows.isOver(id, step);
-    this.#beginRelease(id, isLater ? Math.min(this.#holds.deadlineMono(id), step.monoUs + inUs) : 0, step);
+    this.#beginRelease(id, name, isLater ? Math.min(this.#holds.deadlineMono(id), step.monoUs + inUs) : 0, step);
     if (isLater) {
       this.#endLater(id, inUs, step);
       return;
@@ -209,7 +209,7 @@ export class Holder implements BulkHolder {
     const id = this.#rows.find(lease, name);
     if (id < 0 || !this.#rows.is(id, CHANGING) || this.#rows.isOver(id, step) || to.ballot <= this.#holds.ballot(id)) return false;
     this.#rows.clear(id, CHANGING);
-    this.#beginRelease(id, 0, step, to);
+    this.#beginRelease(id, name, 0, step, to);
     step.emit({ kind: 'handed-over', lease, to: to.owner });
     // Learners hear of the heir from the heir: nobody is told that it is free in between.
     if (this.#out.rules.handedStopsFirst) this.#stop(id, step);
@@ -218,11 +218,11 @@ export class Holder implements BulkHolder {
   }
 
   /** A slot that is to rest is free only after its quarantine: voters are told so, though its holder has stopped. */
-  #beginRelease(id: number, endsAt: number, step: QuorumStep, to: Heir | null = null): void {
+  #beginRelease(id: number, name: Uint8Array, endsAt: number, step: QuorumStep, to: Heir | null = null): void {
     const quarantineUs = this.#out.rules.releaseAfterQuarantine ? this.#keys.quarantineUsOf(id) : 0;
     const begun = {
       lease: this.#holds.lease(id),
-      name: this.#keys.nameOf(id),
+      name,
       mode: this.#keys.modeOf(id),
       voters: this.#rows.voters(id),
       ballot: this.#holds.ballot(id) as BallotTime,

@@ -84,7 +84,7 @@ export class Renewals {
     if ((message.flags & WANTED) !== 0) this.#noteWanted(renewal, step);
     renewal.accepted.add(from);
     const { electorate, rules } = this.#ground.out;
-    const isEnough = !rules.renewalNeedsQuorum || electorate.isQuorum(renewal.accepted, this.#ground.keys.placementOf(renewal.id));
+    const isEnough = !rules.renewalNeedsQuorum || electorate.isQuorum(renewal.accepted, this.#rows.placement(renewal.id));
     if (isEnough) this.#extend(renewal, step);
   }
 
@@ -102,7 +102,7 @@ export class Renewals {
     // That far ahead it is no reason for other names to go as high, but for this one it is.
     if (message.reason === LOW && this.#ground.out.believes(message.clock, step))
       renewal.above = Math.max(renewal.above, message.clock) as BallotTime;
-    if (this.#ground.out.electorate.isLost(renewal.refused, this.#ground.keys.placementOf(renewal.id))) this.#fail(renewal, step);
+    if (this.#ground.out.electorate.isLost(renewal.refused, this.#rows.placement(renewal.id))) this.#fail(renewal, step);
   }
 
   /** Other voters, or other quorums of them: what is under way begins anew, at once, and so does what was refused in the view before. */

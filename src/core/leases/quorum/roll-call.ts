@@ -35,6 +35,8 @@ export class RollCall {
 
   get wakeAt(): MonoUs {
     let at = NEVER;
+    // Asked after every step, and mostly there is no call.
+    if (this.#calls.size === 0) return at;
     for (const { until, resendAt } of this.#calls.values()) at = monoUs(Math.min(at, until, resendAt));
     return at;
   }
