@@ -72,7 +72,7 @@ export class ViewWatch {
     } catch (thrown) {
       const error = new TenureError(
         'TENURE_DATA_DIR',
-        `view ${view.epoch} was not stored: ${String(thrown)}. The change waits until it is`,
+        `view ${view.epoch} was not stored: ${String(thrown)}. A change waits for members that have not stored it: mend what failed, and start this one again`,
       );
       error.cause = thrown;
       storing(error);
