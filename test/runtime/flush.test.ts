@@ -14,6 +14,7 @@ import { DataDir } from '../../src/runtime/index.ts';
 import { ROOT } from '../support/tree.ts';
 
 const opened: object[] = [];
+const databases: Lmdb.RootDatabase[] = [];
 const puts: Promise<unknown>[] = [];
 
 vi.mock('lmdb', async (importOriginal) => {
@@ -29,6 +30,7 @@ vi.mock('lmdb', async (importOriginal) => {
         puts.push(written);
         return written;
       };
+      databases.push(db as unknown as Lmdb.RootDatabase);
       return db;
     },
   };
@@ -62,6 +64,19 @@ test('the library flushes with every transaction, and an answer waits for it', a
   await puts.at(-1)?.then(() => order.push('flushed'));
   await told;
   expect(order).toEqual(['flushed', 'told']);
+  await dir.close();
+});
+
+test('what one turn writes is one transaction, and so one flush, however much it is', async () => {
+  const dir = await DataDir.open({ path: freshDir(), cell: 'test', member: 'a', incarnation: incarnation(1001) });
+  const transactions = (): number => (databases.at(-1)?.getStats() as { lastTxnId: number }).lastTxnId;
+  const before = transactions();
+  const write = (i: number): Promise<boolean> => new Promise((resolve) => dir.write(`key/${i}`, Buffer.from(`value ${i}`), resolve));
+  const half = Array.from({ length: 100 }, (_, i) => write(i));
+  // The turn lasts: a thread of the library that has begun to write has the time to be done.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  await Promise.all([...half, ...Array.from({ length: 100 }, (_, i) => write(100 + i))]);
+  expect(transactions()).toBe(before + 1);
   await dir.close();
 });
 
