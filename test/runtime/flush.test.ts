@@ -14,7 +14,7 @@ import { DataDir } from '../../src/runtime/index.ts';
 import { ROOT } from '../support/tree.ts';
 
 const opened: object[] = [];
-const databases: Lmdb.RootDatabase[] = [];
+const databases: { getStats(): { lastTxnId: number } }[] = [];
 const puts: Promise<unknown>[] = [];
 
 vi.mock('lmdb', async (importOriginal) => {
@@ -30,7 +30,7 @@ vi.mock('lmdb', async (importOriginal) => {
         puts.push(written);
         return written;
       };
-      databases.push(db as unknown as Lmdb.RootDatabase);
+      databases.push(db as unknown as (typeof databases)[number]);
       return db;
     },
   };
@@ -69,7 +69,7 @@ test('the library flushes with every transaction, and an answer waits for it', a
 
 test('what one turn writes is one transaction, and so one flush, however much it is', async () => {
   const dir = await DataDir.open({ path: freshDir(), cell: 'test', member: 'a', incarnation: incarnation(1001) });
-  const transactions = (): number => (databases.at(-1)?.getStats() as { lastTxnId: number }).lastTxnId;
+  const transactions = (): number => databases.at(-1)?.getStats().lastTxnId ?? NaN;
   const before = transactions();
   const write = (i: number): Promise<boolean> => new Promise((resolve) => dir.write(`key/${i}`, Buffer.from(`value ${i}`), resolve));
   const half = Array.from({ length: 100 }, (_, i) => write(i));
