@@ -86,9 +86,12 @@ describe('the switch', () => {
     program.process.stdin?.end();
     await until(() => stray.told.includes('told') || program.process.exitCode !== null);
     expect([stray.told, program.process.exitCode]).toEqual([['ready', 'told'], null]);
+    const closed = once(program.process, 'close');
     writeFileSync(events, 'populated 0\n');
     expect(await program.ended).toBe(0);
-    expect(stray.isThere).toBe(true);
+    // It told somebody to stop, and killed nobody: `tenure run` has to hear of that, too.
+    await closed;
+    expect([stray.isThere, program.acts]).toEqual([true, true]);
   });
 
   it('obeys the last order, and answers each', async () => {
