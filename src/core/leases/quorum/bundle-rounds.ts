@@ -248,12 +248,11 @@ export class BundleRounds implements RoundsView {
     if (electorate.isPlain && !electorate.isQuorum(answered, 0)) return;
     const round: BulkRound = { startMono, startWall, answered, termUs: this.#termUs(group) };
     const endUs = startMono + round.termUs;
-    const isCertain = this.#isEverywhere(group, answered);
     group.isDone = true;
     for (const { bundled, renewals } of this.#holders()) {
       bundled.each(group.termMs, (id) => {
         if (bundled.lastsUntil(id, endUs)) return;
-        if (bundled.mayExtend(id) && (isCertain || bundled.isQuorum(id, answered))) {
+        if (bundled.mayExtend(id) && bundled.isQuorum(id, answered)) {
           renewals.extendInBulk(id, round, step);
           this.renewed++;
         }
@@ -286,7 +285,7 @@ export class BundleRounds implements RoundsView {
       this.#groups = this.#groups.filter((one) => one !== group);
       return;
     }
-    if (group.isDone && this.#isEverywhere(group, group.heard)) return;
+    if (group.isDone && this.#isEverywhere(group)) return;
     let isLacking = false;
     const endUs = group.startMono + this.#termUs(group);
     for (const holder of this.#holders()) {
@@ -300,10 +299,10 @@ export class BundleRounds implements RoundsView {
     this.#planJoins(group, step);
   }
 
-  /** Each of these voters has all of its leases: told by how many there are, where all have the same voters. */
-  #isEverywhere({ shares, leases }: Group, voters: VoterSet): boolean {
+  /** All that were heard of have all of its leases: told by how many there are, where all have the same voters. */
+  #isEverywhere({ shares, heard, leases }: Group): boolean {
     const hasAll = (voter: number): boolean => shares.some((share) => share.voter === voter && share.digest.count === leases);
-    return this.#out.electorate.isPlain && voters.toArray().every(hasAll);
+    return this.#out.electorate.isPlain && heard.toArray().every(hasAll);
   }
 
   // ── Joining ────────────────────────────────────────────────────────────────────────────────────────
